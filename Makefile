@@ -1,0 +1,80 @@
+# Everything a person runs. `make` alone tells what there is.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links
+PINS := grep -oE '^[A-Za-z0-9._-]+==[^ ;]+'
+
+.DEFAULT_GOAL := help
+.PHONY: help setup fmt lint test test-unit test-cluster test-faults bench generate lock lock-check verify demo demo-down clean
+
+help: ## what can be made
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
+
+setup: $(VENV)/.ready ## the environment, from the locked dependencies
+
+$(VENV)/.ready: requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Python 3.11 or newer is needed; another one is named by: make PYTHON=python3.12 ..."; exit 1; }
+	@echo "setting up $(VENV) from the locked dependencies: a minute or two the first time"
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+fmt: setup ## format, and mend what can be mended by itself
+	$(BIN)/ruff check --fix --quiet operator tests || true
+	$(BIN)/ruff format operator tests
+
+lint: setup ## style, types and the direction of imports
+	$(BIN)/ruff check operator tests
+	$(BIN)/ruff format --check operator tests
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: setup ## all tiers that this machine can run: unit, conformance, Avro's own library, a real API server, faults
+	$(BIN)/python -m pytest
+
+test-unit: setup ## what needs nothing, in under a minute
+	$(BIN)/python -m pytest -m "not cluster and not differential"
+
+test-cluster: setup ## what needs a Kubernetes API server
+	$(BIN)/python -m pytest -m "cluster and not faults"
+
+test-faults: setup ## the controller killed at every API write of every flow
+	TOPICSCHEMA_TEST_FAULTS=all $(BIN)/python -m pytest -m faults
+
+bench: setup ## benchmarks against their anchors, into benchmarks.json
+	$(BIN)/python -m benchmarks
+
+generate: setup ## CRDs and documents that are made from code
+	$(BIN)/python -m topicschema.api.crds crds
+	$(BIN)/python -m topicschema.cli.rules_page docs/rules.md
+
+lock: setup ## the locked dependencies, from pyproject.toml; versions move only with LOCK="--upgrade"
+	$(COMPILE) --generate-hashes $(LOCK) pyproject.toml -o requirements/runtime.txt
+	$(COMPILE) --generate-hashes $(LOCK) pyproject.toml --group dev -o requirements/dev.txt
+
+lock-check: setup ## the locked versions are what pyproject.toml asks for (hashes may gain files that were published since)
+	@work=$$(mktemp -d); trap 'rm -rf $$work' EXIT; cp requirements/*.txt $$work; \
+	  $(COMPILE) pyproject.toml -o $$work/runtime.txt && \
+	  $(COMPILE) pyproject.toml --group dev -o $$work/dev.txt && \
+	  for lock in runtime dev; do \
+	    diff <($(PINS) requirements/$$lock.txt) <($(PINS) $$work/$$lock.txt) \
+	      || { echo "requirements/$$lock.txt is not what pyproject.toml asks for: make lock"; exit 1; }; \
+	  done
+
+verify: lint generate lock-check ## nothing generated is stale: fails on a dirty tree
+	@git diff --exit-code --stat || { echo "make verify: the files above differ from what is committed"; exit 1; }
+	@test -z "$$(git status --porcelain)" || { git status --short; echo "make verify: the tree is not clean"; exit 1; }
+
+demo: setup ## a schema's life on a real API server, command by command
+	$(BIN)/python -m demo
+
+demo-down: setup ## stop what the demo left running
+	$(BIN)/python -m demo down
+
+clean: ## remove what is made inside the checkout
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Apache Pulsar topic schemas as Kubernetes resources."""
