@@ -1,0 +1,105 @@
+"""When one schema may follow others: the check, without policy. What a policy makes of it is `verdict`'s matter.
+
+The order of questions is the broker's (SchemaRegistryServiceImpl.checkCompatible, line 4.0): the short circuit of
+ALWAYS_COMPATIBLE, the type, the equal bytes of the latest-only path, then the type's own checker.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from topicschema.core import formats
+from topicschema.core.schemas import Schema, SchemaType
+from topicschema.core.strategies import Direction, Strategy
+
+_EITHER = (Direction.BACKWARD,)
+
+
+@dataclass(frozen=True, slots=True)
+class Incompatibility:
+    """One reason why a schema is refused.
+
+    `rule` is a stable UPPER_SNAKE id (docs/rules.md), `path` the place in the candidate's text (a JSON path from `$`).
+    `direction` is None where both directions break alike, it and `schema_version` where no earlier version is involved.
+    """
+
+    rule: str
+    path: str
+    message: str
+    direction: Direction | None = None
+    schema_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Predecessor:
+    """An earlier version that the candidate is compared with; `name` is how messages call it, for instance `version 3`.
+
+    `schema` may be None for a version whose type alone decides (see `is_payload_needed`).
+    """
+
+    schema_version: int | None
+    type: SchemaType
+    schema: Schema | None
+
+    @property
+    def name(self) -> str:
+        """How messages call this version."""
+        if self.schema_version is None:
+            return "the accepted edit that is not registered yet"
+        return f"version {self.schema_version}"
+
+
+def is_payload_needed(strategy: Strategy, candidate: SchemaType, predecessor: SchemaType) -> bool:
+    """Whether the text of a predecessor of that type matters to the answer, or its type alone decides."""
+    decided = strategy in (Strategy.ALWAYS_COMPATIBLE, Strategy.ALWAYS_INCOMPATIBLE)
+    return not decided and candidate == predecessor and formats.has_checker(candidate)
+
+
+def check(candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy) -> tuple[Incompatibility, ...]:
+    """Every reason why `candidate` may not follow, in order; empty when it may.
+
+    `considered` holds what the strategy looks at, oldest first: all versions since the last deletion for a transitive
+    strategy, the latest otherwise; none on an empty history. Versions are compared newest first, as the broker does.
+    `strategy` is never UNDEFINED in a broker's own resolution; here it answers as Pulsar's checkers do.
+    """
+    if strategy is Strategy.ALWAYS_COMPATIBLE:
+        return ()
+    return tuple(
+        incompatibility
+        for predecessor in reversed(considered)
+        for incompatibility in _against(candidate, predecessor, strategy)
+    )
+
+
+def _against(candidate: Schema, predecessor: Predecessor, strategy: Strategy) -> Iterator[Incompatibility]:
+    kind = candidate.info.type
+    if kind != predecessor.type:
+        yield _refusal(
+            "TYPE_CHANGED", f"{predecessor.name} has type {predecessor.type}, the candidate {kind}", predecessor
+        )
+    elif strategy is Strategy.ALWAYS_INCOMPATIBLE or (strategy is Strategy.UNDEFINED and formats.compares(candidate)):
+        yield _refusal(strategy.value, f"{strategy} admits no schema after {predecessor.name}", predecessor)
+    elif formats.has_checker(kind) and predecessor.schema is not None:
+        if not strategy.is_transitive and predecessor.schema.info.schema == candidate.info.schema:
+            return  # the registry compares hashes first, but only where it looks at the latest version alone
+        # Under UNDEFINED only pairs come here whose parts have no checkers: all that can differ is the parts' types.
+        yield from _in_directions(candidate, predecessor.schema, predecessor, strategy.directions or _EITHER)
+
+
+def _refusal(rule: str, message: str, predecessor: Predecessor) -> Incompatibility:
+    return Incompatibility(rule, "$", message, None, predecessor.schema_version)
+
+
+def _in_directions(
+    candidate: Schema, earlier: Schema, predecessor: Predecessor, directions: Sequence[Direction]
+) -> Iterator[Incompatibility]:
+    for direction in directions:
+        backward = direction is Direction.BACKWARD
+        reader, writer = (candidate, earlier) if backward else (earlier, candidate)
+        for mismatch in formats.unreadable(reader, writer):
+            if mismatch.is_mutual and direction is not directions[0]:
+                continue
+            message = mismatch.message.replace("{reader}", "the candidate" if backward else predecessor.name)
+            message = message.replace("{writer}", predecessor.name if backward else "the candidate")
+            path = mismatch.reader_path if backward else mismatch.writer_path
+            told = None if mismatch.is_mutual else direction
+            yield Incompatibility(mismatch.rule, path, message, told, predecessor.schema_version)

@@ -1,0 +1,66 @@
+"""One room per notation: parse, identity, and what a reader cannot read of a writer.
+
+`FORMATS` is the list of what can be judged; a type that is not in it is refused by `parse`.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.formats import avro, primitives, protobuf
+from topicschema.core.formats.deferred import DeferredFormat
+from topicschema.core.formats.format import Format, Mismatch
+from topicschema.core.formats.key_value import KeyValueFormat
+from topicschema.core.schemas import PRIMITIVES, PulsarLine, Schema, SchemaInfo, SchemaType
+
+__all__ = ["FORMATS", "Format", "Mismatch", "compares", "has_checker", "parse", "unreadable"]
+
+# google.protobuf takes a third of the time in which the command line starts.
+_PROTOBUF_NATIVE = DeferredFormat("topicschema.core.formats.protobuf_native", has_checker=True)
+_SINGLE: Mapping[SchemaType, Format] = MappingProxyType(
+    {
+        SchemaType.AVRO: avro.FORMAT,
+        SchemaType.JSON: avro.FORMAT,
+        SchemaType.PROTOBUF: protobuf.FORMAT,
+        SchemaType.PROTOBUF_NATIVE: _PROTOBUF_NATIVE,
+        **dict.fromkeys(PRIMITIVES, primitives.FORMAT),
+    }
+)
+FORMATS: Mapping[SchemaType, Format] = MappingProxyType({**_SINGLE, SchemaType.KEY_VALUE: KeyValueFormat(_SINGLE)})
+
+_REFUSED = {
+    SchemaType.BYTES: "the broker stores BYTES as NONE and then refuses every other type on the topic; "
+    "a topic of plain bytes needs no schema",
+    SchemaType.NONE: "NONE is what a topic without a schema has; a stored NONE refuses every other type on the topic",
+    SchemaType.AUTO_CONSUME: "AUTO_CONSUME is a client's setting, never stored with a topic",
+    SchemaType.AUTO_PUBLISH: "AUTO_PUBLISH is a client's setting, never stored with a topic",
+}
+
+
+def parse(info: SchemaInfo, line: PulsarLine = PulsarLine.V4_0, *, validate_defaults: bool = True) -> Schema:
+    """The schema that `info` describes; InvalidSchemaError with rule and place where a broker of `line` cannot use it.
+
+    `validate_defaults=False` asks as the broker's /compatibility does, which reads no defaults; an upload reads them.
+    The rules are documented in docs/rules.md.
+    """
+    known = FORMATS.get(info.type)
+    if known is None:
+        why = _REFUSED.get(info.type, f"schemas of type {info.type} cannot be judged yet")
+        raise InvalidSchemaError("UNSUPPORTED_TYPE", why)
+    return known.parse(info, line, validate_defaults=validate_defaults)
+
+
+def has_checker(kind: SchemaType) -> bool:
+    """Whether the broker looks into schemas of this type to compare them (else only type and strategy decide)."""
+    return kind in FORMATS and FORMATS[kind].has_checker
+
+
+def compares(schema: Schema) -> bool:
+    """Whether the broker has a checker for what `schema` holds: for a KEY_VALUE, whether it has one for a part."""
+    kind = schema.info.type
+    return kind in FORMATS and FORMATS[kind].compares(schema)
+
+
+def unreadable(reader: Schema, writer: Schema) -> tuple[Mismatch, ...]:
+    """Everything that a reader with `reader` cannot read of messages written with `writer`; both of one type."""
+    return FORMATS[reader.info.type].unreadable(reader, writer)

@@ -1,0 +1,42 @@
+"""AVRO and Avro-defined JSON: parse, identity, and the broker's resolving rules (Avro 1.11.4 for Pulsar 4.0)."""
+
+from dataclasses import dataclass
+
+from topicschema.core.formats.avro import identity, parser, resolution
+from topicschema.core.formats.avro.model import Node
+from topicschema.core.formats.format import Mismatch
+from topicschema.core.schemas import PulsarLine, SchemaInfo
+
+__all__ = ["FORMAT", "AvroSchema"]
+
+
+@dataclass(frozen=True, slots=True)
+class AvroSchema:
+    """A parsed AVRO or JSON schema: its SchemaInfo, the model's root and the fingerprint."""
+
+    info: SchemaInfo
+    root: Node
+    fingerprint: str
+
+
+class _Avro:
+    """The Format of AVRO and JSON."""
+
+    has_checker = True
+
+    def parse(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool = True) -> AvroSchema:
+        """The schema; InvalidSchemaError where the broker would refuse it, or store it and choke on it later."""
+        root = parser.parse(info, line, validate_defaults=validate_defaults)
+        return AvroSchema(info, root, identity.fingerprint(info.type, root))
+
+    def compares(self, schema: AvroSchema) -> bool:
+        """Always."""
+        del schema
+        return True
+
+    def unreadable(self, reader: AvroSchema, writer: AvroSchema) -> tuple[Mismatch, ...]:
+        """All that `reader` cannot read of messages written with `writer`."""
+        return resolution.unreadable(reader.root, writer.root)
+
+
+FORMAT = _Avro()

@@ -1,0 +1,161 @@
+"""The alias pass: the writer's schema as the reader's aliases rename it (Schema.applyAliases, Avro 1.11.4).
+
+A field alias counts for the writer's record that has, after renaming, the full name of the reader's record. When the
+reader has any alias, Avro builds all of the writer's records anew, and checks their defaults while doing so.
+"""
+
+from dataclasses import dataclass, field, replace
+
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.formats.avro import defaults
+from topicschema.core.formats.avro.findings import Fault, Rule
+from topicschema.core.formats.avro.model import (
+    ABSENT,
+    Array,
+    Enum,
+    Field,
+    Fixed,
+    Map,
+    Named,
+    Node,
+    Primitive,
+    Record,
+    Union,
+)
+from topicschema.core.formats.avro.stackless import Step, run
+
+
+def apply(writer: Node, reader: Node) -> tuple[Node, list[Fault]]:
+    """The writer under the names the reader has for it, and what cannot be renamed or makes Avro give up.
+
+    `writer` itself is left as it is; it is returned when no alias meets anything in it.
+    """
+    renames = _Renames()
+    run(renames.collect(reader))
+    view = _View(renames, reader)
+    renamed = run(view.rename(writer))
+    return renamed if view.changed else writer, view.faults
+
+
+@dataclass(slots=True)
+class _Renames:
+    """Which names the reader has for which: of types by full name, of fields by record and name."""
+
+    types: dict[str, Named] = field(default_factory=dict)
+    fields: dict[str, dict[str, Field]] = field(default_factory=dict)
+    _seen: set[Record] = field(default_factory=set)
+
+    def collect(self, node: Node) -> Step[None]:
+        """Gather the aliases of a schema in Avro's order, where a later one wins."""
+        if isinstance(node, Named):
+            for alias in node.aliases:
+                self.types[alias] = node
+        if isinstance(node, Record):
+            if node not in self._seen:
+                self._seen.add(node)
+                yield self._collect_fields(node)
+        else:
+            for part in _parts(node):
+                if part.__class__ is not Primitive:
+                    yield self.collect(part)
+
+    def _collect_fields(self, record: Record) -> Step[None]:
+        for each in record.fields:
+            for alias in each.aliases:
+                self.fields.setdefault(record.full_name, {})[alias] = each
+            if each.type.__class__ is not Primitive:
+                yield self.collect(each.type)
+        if record.full_name in self.fields:
+            for alias in record.aliases:
+                # The same dictionary: what comes under either name later is then found under both, as in Avro.
+                self.fields[alias] = self.fields[record.full_name]
+
+
+def _parts(node: Node) -> tuple[Node, ...]:
+    if isinstance(node, Array):
+        return (node.items,)
+    if isinstance(node, Map):
+        return (node.values,)
+    return node.branches if isinstance(node, Union) else ()
+
+
+class _View:
+    """Copies a writer's schema under the reader's names."""
+
+    def __init__(self, renames: _Renames, reader: Node) -> None:
+        self.changed = False
+        self.faults: list[Fault] = []
+        self._renames = renames
+        self._reader = reader
+        self._copies: dict[Record, Record] = {}
+
+    def rename(self, node: Node) -> Step[Node]:
+        """The copy of `node`; a record's copy is made once."""
+        renamed: Node = node
+        if isinstance(node, Record):
+            renamed = self._copies.get(node) or (yield self._record(node))
+        elif isinstance(node, Array):
+            renamed = replace(node, digest=b"", items=(yield self.rename(node.items)))
+        elif isinstance(node, Map):
+            renamed = replace(node, digest=b"", values=(yield self.rename(node.values)))
+        elif isinstance(node, Union):
+            renamed = yield self._union(node)
+        elif isinstance(node, Enum | Fixed):
+            renamed = replace(node, digest=b"", full_name=self._name(node))
+        return renamed
+
+    def _name(self, node: Named) -> str:
+        target = self._renames.types.get(node.full_name)
+        if target is None:
+            return node.full_name
+        self.changed |= target.full_name != node.full_name
+        return target.full_name
+
+    def _union(self, node: Union) -> Step[Union]:
+        branches: list[Node] = []
+        first: dict[str, Named] = {}
+        for branch in node.branches:
+            if branch.__class__ is Primitive:
+                branches.append(branch)
+                continue
+            renamed = yield self.rename(branch)
+            branches.append(renamed)
+            if isinstance(branch, Named):
+                other = first.setdefault(renamed.full_name, branch)
+                if other is not branch:
+                    self._same_branch(branch if branch.full_name in self._renames.types else other)
+        return replace(node, digest=b"", branches=tuple(branches))
+
+    def _same_branch(self, branch: Named) -> None:
+        target = self._renames.types[branch.full_name]
+        self.faults.append(Fault(Rule.ALIAS_CONFLICT, target, branch))
+
+    def _record(self, node: Record) -> Step[Record]:
+        copy = self._copies[node] = replace(node, digest=b"", full_name=self._name(node), fields=())
+        targets = self._renames.fields.get(copy.full_name, {})
+        taken = {each.name for each in node.fields if each.name not in targets}
+        fields = []
+        for each in node.fields:
+            kind = each.type if each.type.__class__ is Primitive else (yield self.rename(each.type))
+            fields.append(self._field(each, kind, targets.get(each.name), taken))
+        copy.fields = tuple(fields)
+        self._check_defaults(copy)
+        return copy
+
+    def _field(self, each: Field, kind: Node, target: Field | None, taken: set[str]) -> Field:
+        name = each.name
+        if target is not None and target.name in taken:
+            self.faults.append(Fault(Rule.ALIAS_CONFLICT, target, each))
+        elif target is not None:
+            name = target.name
+            taken.add(name)
+            self.changed |= name != each.name
+        return each if name == each.name and kind is each.type else replace(each, name=name, type=kind)
+
+    def _check_defaults(self, copy: Record) -> None:
+        for each in copy.fields:
+            if each.default is not ABSENT:
+                try:
+                    defaults.check([each])
+                except InvalidSchemaError as error:
+                    self.faults.append(Fault(Rule.INVALID_WRITER_DEFAULT, self._reader, each, error.message))

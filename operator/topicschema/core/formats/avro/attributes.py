@@ -1,0 +1,149 @@
+"""The attributes in an Avro schema's objects: which are wanted, which are overlooked, which are custom properties.
+
+As in Avro 1.11.4, an attribute of the wrong kind is an error only where it is said so here; `doc`, `namespace` and an
+enum's `default` count as absent when they are no texts.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, NoReturn
+
+from topicschema.core.errors import InvalidSchemaError, Place
+from topicschema.core.formats.avro import names
+from topicschema.core.formats.avro.model import NO_PROPS, Field, JsonValue, Node, Primitive
+
+RESERVED: Final = frozenset(
+    {"doc", "fields", "items", "name", "namespace", "size", "symbols", "values", "type", "aliases"}
+)
+RESERVED_IN_ENUM: Final = RESERVED | {"default"}
+_RESERVED_IN_FIELD: Final = frozenset({"default", "doc", "name", "order", "type", "aliases"})
+_ORDERS: Final = {"ASCENDING": "ascending", "DESCENDING": "descending", "IGNORE": "ignore"}
+_JAVA_DOUBLE = re.compile(
+    r"(?P<sign>[+-]?)(?:(?P<word>NaN|Infinity)"
+    r"|(?P<decimal>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[fFdD]?"
+    r"|(?P<hex>0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[fFdD]?)\Z"
+)
+_JAVA_BLANK = "".join(map(chr, range(0x21)))
+
+_Json = Mapping[str, Any]
+
+
+def type_name(value: _Json, path: str, space: str) -> str:
+    """The full name that a definition gives its type."""
+    name = value.get("name")
+    if not isinstance(name, str):
+        _refuse_name(value, f"a type '{value['type']}'", path)
+    namespace = text_or_none(value, "namespace")
+    full = names.full(name, space if namespace is None else namespace, f"{path}.name")
+    if full in names.PRIMITIVES:
+        refuse("INVALID_NAME", f"no type may be named {names.shown(full)} like a primitive", f"{path}.name")
+    return full
+
+
+def field_name(text: Any, path: str) -> str:
+    """The name of a field, of which it is also checked that it has a type."""
+    if not isinstance(text, dict):
+        refuse("INVALID_ATTRIBUTE", "a field must be an object with 'name' and 'type'", path)
+    name = text.get("name")
+    if not isinstance(name, str):
+        _refuse_name(text, "a field", path)
+    if "type" not in text:
+        refuse("MISSING_ATTRIBUTE", f"the field {names.shown(name)} needs 'type'", path)
+    names.check(name, f"{path}.name")
+    return name
+
+
+def field(text: _Json, name: str, node: Node, path: str) -> Field:
+    """The field of that name and type, with its other attributes."""
+    made = Field(
+        name=name, type=node, path=path, doc=text_or_none(text, "doc"), props=custom_props(text, _RESERVED_IN_FIELD)
+    )
+    if "default" in text:
+        made.default = _default(text["default"], node, f"{path}.default")
+    if "order" in text:
+        made.order = _order(text["order"], f"{path}.order")
+    if "aliases" in text:
+        made.aliases = _aliases(text, path)
+    return made
+
+
+def _default(value: JsonValue, node: Node, path: str) -> JsonValue:
+    """The default; for a float or double given as a text the number that Java's Double.valueOf reads in it."""
+    if not isinstance(value, str) or not isinstance(node, Primitive) or node.kind not in {"float", "double"}:
+        return value
+    match = _JAVA_DOUBLE.match(value.strip(_JAVA_BLANK))
+    if match is None:
+        refuse("INVALID_DEFAULT", f"{names.shown(value)} is no number; a {node.kind} is wanted", path)
+    if match["hex"] is None:
+        return float(match["sign"] + (match["word"] or match["decimal"]))
+    try:
+        return float.fromhex(match["sign"] + match["hex"])
+    except OverflowError:
+        return float(match["sign"] + "inf")
+
+
+def _order(value: Any, path: str) -> str:
+    order = _ORDERS.get(value.upper()) if isinstance(value, str) else None
+    if order is None:
+        refuse("INVALID_ATTRIBUTE", "the order must be ascending, descending or ignore", path)
+    return order
+
+
+def type_aliases(value: _Json, space: str, path: str) -> tuple[str, ...]:
+    """A type's aliases as full names; they take the type's namespace."""
+    if "aliases" not in value:
+        return ()
+    found = (names.full(alias, space, f"{path}.aliases") for alias in _aliases(value, path))
+    return tuple(dict.fromkeys(found))
+
+
+def _aliases(value: _Json, path: str) -> tuple[str, ...]:
+    aliases = value["aliases"]
+    if not isinstance(aliases, list) or not all(isinstance(alias, str) for alias in aliases):
+        refuse("INVALID_ATTRIBUTE", "aliases must be an array of names", f"{path}.aliases")
+    return tuple(dict.fromkeys(aliases))
+
+
+def required_list(value: _Json, attribute: str, what: str, path: str) -> list[Any]:
+    """The attribute, which must be an array."""
+    found = value.get(attribute)
+    if found is None:
+        refuse("MISSING_ATTRIBUTE", f"{what} needs '{attribute}', an array", path)
+    if not isinstance(found, list):
+        refuse("INVALID_ATTRIBUTE", f"{what}'s '{attribute}' must be an array", f"{path}.{attribute}")
+    return found
+
+
+def text_or_none(value: _Json, attribute: str) -> str | None:
+    """The attribute where it is a text; Avro overlooks any other kind."""
+    found = value.get(attribute)
+    return found if isinstance(found, str) else None
+
+
+def custom_props(value: _Json, reserved: frozenset[str] = RESERVED) -> Mapping[str, JsonValue]:
+    """The members that Avro keeps as properties: all but the reserved names."""
+    if value.keys() <= reserved:
+        return NO_PROPS
+    return {name: prop for name, prop in value.items() if name not in reserved}
+
+
+def kind(value: _Json, path: str) -> str:
+    """The `type` of a schema object."""
+    found = value.get("type")
+    if isinstance(found, str):
+        return found
+    if "type" not in value:
+        refuse("MISSING_ATTRIBUTE", "a schema object needs 'type'", path)
+    message = "here 'type' must be a text; put the inner schema in this object's place"
+    return refuse("INVALID_ATTRIBUTE", message, f"{path}.type")
+
+
+def _refuse_name(value: _Json, what: str, path: str) -> NoReturn:
+    if "name" not in value:
+        refuse("MISSING_ATTRIBUTE", f"{what} needs 'name'", path)
+    refuse("INVALID_NAME", f"the name of {what} must be a text in double quotes", f"{path}.name")
+
+
+def refuse(rule: str, message: str, path: str) -> NoReturn:
+    """Raises the InvalidSchemaError."""
+    raise InvalidSchemaError(rule, message, Place(path))

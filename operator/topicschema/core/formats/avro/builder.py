@@ -1,0 +1,227 @@
+"""From JSON values to the model, by the rules of Avro 1.11.4's Schema.parse. Text and defaults are others' matter.
+
+Building is a set of generators that ask for the nodes they need and are run with a stack of our own, so depth costs no
+recursion. Names resolve in the order of the text: a type may be named after its definition has begun.
+"""
+
+from collections.abc import Callable, Generator, Mapping
+from types import GeneratorType
+from typing import Any, Final
+
+from topicschema.core.formats.avro import attributes, names
+from topicschema.core.formats.avro.model import (
+    Array,
+    Enum,
+    Field,
+    Fixed,
+    Map,
+    Named,
+    Node,
+    Primitive,
+    Record,
+    Union,
+)
+
+_LARGEST_FIXED: Final = 2**31 - 9  # Java's largest array
+_MOST_PATH_LENGTH: Final = 2**25  # characters in all paths; bounds memory; hundreds of times what a 400 kB schema needs
+
+_Json = Mapping[str, Any]
+_Building = Generator["Node | _Building", Node, Node]
+
+
+class Builder:
+    """Builds one schema.
+
+    Afterwards `named` has its types by full name, `unnamed` its other nodes, each after the nodes that it holds, and
+    `fields` the fields of all records, each after those in its type.
+    """
+
+    def __init__(self) -> None:
+        self.named: dict[str, Named] = {}
+        self.unnamed: list[Node] = []
+        self.fields: list[Field] = []
+        self._path_length = 0
+        self._builds: dict[str, Callable[[_Json, str, str], Node | _Building]] = {
+            "record": self._record,
+            "error": self._record,
+            "enum": self._enum,
+            "fixed": self._fixed,
+            "array": self._array,
+            "map": self._map,
+        }
+
+    def build(self, value: Any) -> Node:
+        """The root; InvalidSchemaError with rule and path."""
+        wanted = self._schema(value, "$", "")
+        if isinstance(wanted, Node):
+            return wanted
+        stack: list[_Building] = [wanted]
+        answer: Any = None
+        while stack:
+            try:
+                answer = stack[-1].send(answer)
+            except StopIteration as done:
+                stack.pop()
+                answer = done.value
+            else:
+                if isinstance(answer, GeneratorType):
+                    stack.append(answer)
+                    answer = None
+        built: Node = answer
+        return built
+
+    def _schema(self, value: Any, path: str, space: str) -> "Node | _Building":
+        """The node that `value` describes, at once where it holds no others, else the work of building it."""
+        self._path_length += len(path)
+        if self._path_length > _MOST_PATH_LENGTH:
+            attributes.refuse("TOO_DEEP", "the text nests too much too deep; name inner types and refer to them", "$")
+        if isinstance(value, str):
+            return self._reference(value, path, space)
+        if isinstance(value, list):
+            return self._union(value, path, space)
+        if not isinstance(value, dict):
+            what = {bool: "a boolean", type(None): "null"}.get(type(value), "a number")
+            wanted = "a type name, an object or an array of schemas is wanted"
+            attributes.refuse("NOT_A_SCHEMA", f"{what} is no schema; {wanted}", path)
+        kind = attributes.kind(value, path)
+        if kind in names.PRIMITIVES:
+            return self._keep(Primitive(path=path, props=attributes.custom_props(value), kind=kind))
+        build = self._builds.get(kind)
+        return build(value, path, space) if build else self._by_type(kind, path, space)
+
+    def _by_type(self, kind: str, path: str, space: str) -> Node:
+        """The named type that an object's `type` names; the object's other members count for nothing."""
+        known = self.named.get(names.full(kind, space, f"{path}.type"))
+        if known is None:
+            message = f"{names.shown(kind)} is neither a type of Avro nor a name defined before this place"
+            attributes.refuse("UNKNOWN_TYPE", message, f"{path}.type")
+        return known
+
+    def _reference(self, name: str, path: str, space: str) -> Node:
+        if name in names.PRIMITIVES:
+            return self._keep(Primitive(path=path, kind=name))
+        known = self.named.get(names.full(name, space, path)) or self.named.get(names.full(name, "", path))
+        if known is None:
+            hint = f"; the type is spelled '{name.lower()}'" if name.lower() in names.PRIMITIVES else ""
+            attributes.refuse(
+                "UNDEFINED_NAME", f"the name {names.shown(name)} is not defined before this place{hint}", path
+            )
+        return known
+
+    def _array(self, value: _Json, path: str, space: str) -> _Building:
+        if "items" not in value:
+            attributes.refuse("MISSING_ATTRIBUTE", "an array needs 'items', the type of its elements", path)
+        items = yield self._schema(value["items"], f"{path}.items", space)
+        return self._keep(Array(path=path, props=attributes.custom_props(value), items=items))
+
+    def _map(self, value: _Json, path: str, space: str) -> _Building:
+        if "values" not in value:
+            attributes.refuse("MISSING_ATTRIBUTE", "a map needs 'values', the type of its values", path)
+        values = yield self._schema(value["values"], f"{path}.values", space)
+        return self._keep(Map(path=path, props=attributes.custom_props(value), values=values))
+
+    def _union(self, value: list[Any], path: str, space: str) -> _Building:
+        branches: list[Node] = []
+        seen: set[str] = set()
+        for index, text in enumerate(value):
+            inner = f"{path}[{index}]"
+            branch = yield self._schema(text, inner, space)
+            if isinstance(branch, Union):
+                attributes.refuse(
+                    "NESTED_UNION", "a union may not stand directly in a union; list all branches in one", inner
+                )
+            label = _label(branch)
+            if label in seen:
+                attributes.refuse(
+                    "DUPLICATE_BRANCH", f"the union has {names.shown(label)} twice; keep one of them", inner
+                )
+            seen.add(label)
+            branches.append(branch)
+        return self._keep(Union(path=path, branches=tuple(branches)))
+
+    def _record(self, value: _Json, path: str, space: str) -> _Building:
+        record = Record(
+            path=path, full_name=attributes.type_name(value, path, space), doc=attributes.text_or_none(value, "doc")
+        )
+        self._define(record)
+        space = record.namespace
+        texts = attributes.required_list(value, "fields", "a record", path)
+        fields: dict[str, Field] = {}
+        for index, text in enumerate(texts):
+            inner = f"{path}.fields[{index}]"
+            name = attributes.field_name(text, inner)
+            kind = yield self._schema(text["type"], f"{inner}.type", space)
+            if name in fields:
+                message = f"the record {names.shown(record.full_name)} has the field {names.shown(name)} twice"
+                attributes.refuse("DUPLICATE_FIELD", message, f"{inner}.name")
+            fields[name] = attributes.field(text, name, kind, inner)
+            self.fields.append(fields[name])
+        record.fields = tuple(fields.values())
+        record.props = attributes.custom_props(value)
+        record.aliases = attributes.type_aliases(value, space, path)
+        return record
+
+    def _enum(self, value: _Json, path: str, space: str) -> Node:
+        name = attributes.type_name(value, path, space)
+        symbols = attributes.required_list(value, "symbols", "an enum", path)
+        seen: set[str] = set()
+        for index, symbol in enumerate(symbols):
+            inner = f"{path}.symbols[{index}]"
+            if not isinstance(symbol, str):
+                attributes.refuse("INVALID_NAME", "a symbol must be a text", inner)
+            names.check(symbol, inner)
+            if symbol in seen:
+                attributes.refuse("DUPLICATE_SYMBOL", f"the enum has the symbol {names.shown(symbol)} twice", inner)
+            seen.add(symbol)
+        default = attributes.text_or_none(value, "default")
+        if default is not None and default not in seen:
+            message = f"the enum's default {names.shown(default)} is not one of its symbols"
+            attributes.refuse("INVALID_ATTRIBUTE", message, f"{path}.default")
+        enum = Enum(
+            path=path,
+            full_name=name,
+            doc=attributes.text_or_none(value, "doc"),
+            symbols=tuple(symbols),
+            default=default,
+        )
+        return self._finish(enum, value, attributes.RESERVED_IN_ENUM)
+
+    def _fixed(self, value: _Json, path: str, space: str) -> Node:
+        name = attributes.type_name(value, path, space)
+        size = value.get("size")
+        if size is None:
+            attributes.refuse("MISSING_ATTRIBUTE", "a fixed needs 'size', its number of bytes", path)
+        if type(size) is not int or not 0 <= size <= _LARGEST_FIXED:
+            message = f"the size of a fixed must be an integer from 0 to {_LARGEST_FIXED}"
+            attributes.refuse("INVALID_ATTRIBUTE", message, f"{path}.size")
+        return self._finish(
+            Fixed(path=path, full_name=name, doc=attributes.text_or_none(value, "doc"), size=size),
+            value,
+        )
+
+    def _finish(self, node: Named, value: _Json, reserved: frozenset[str] = attributes.RESERVED) -> Named:
+        self._define(node)
+        node.props = attributes.custom_props(value, reserved)
+        node.aliases = attributes.type_aliases(value, node.namespace, node.path)
+        return node
+
+    def _define(self, node: Named) -> None:
+        earlier = self.named.setdefault(node.full_name, node)
+        if earlier is not node:
+            message = f"{names.shown(node.full_name)} is defined already at {earlier.path}; refer to it by its name"
+            attributes.refuse("DUPLICATE_NAME", message, node.path)
+
+    def _keep(self, node: Node) -> Node:
+        self.unnamed.append(node)
+        return node
+
+
+def _label(node: Node) -> str:
+    """What may occur only once in a union: the full name, or the name of the kind."""
+    match node:
+        case Named():
+            return node.full_name
+        case Primitive():
+            return node.kind
+        case _:
+            return "array" if isinstance(node, Array) else "map"

@@ -1,0 +1,46 @@
+"""The strongly connected components of a directed graph: here, the circles of types that need each other."""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+_Node = TypeVar("_Node", bound=Hashable)
+
+
+def components(successors: Mapping[_Node, Sequence[_Node]]) -> Iterator[list[_Node]]:
+    """Each component once, after all components that it leads to; Tarjan's algorithm with a stack of its own.
+
+    Every node stands in `successors` as a key.
+    """
+    found: dict[_Node, int] = {}
+    lowest: dict[_Node, int] = {}
+    open_nodes: dict[_Node, None] = {}  # in the order found; a node leaves with its component
+    work: list[tuple[_Node, Iterator[_Node]]] = []
+
+    def enter(node: _Node) -> None:
+        found[node] = lowest[node] = len(found)
+        open_nodes[node] = None
+        work.append((node, iter(successors[node])))
+
+    for start in successors:
+        if start not in found:
+            enter(start)
+        while work:
+            node, rest = work[-1]
+            child = next((child for child in rest if child not in found or child in open_nodes), None)
+            if child is not None and child not in found:
+                enter(child)
+            elif child is not None:
+                lowest[node] = min(lowest[node], found[child])
+            else:
+                work.pop()
+                before = work[-1][0] if work else node
+                lowest[before] = min(lowest[before], lowest[node])
+                yield from _leave(open_nodes, node) if lowest[node] == found[node] else ()
+
+
+def _leave(open_nodes: dict[_Node, None], until: _Node) -> Iterator[list[_Node]]:
+    """Takes the nodes found since `until`, and it, out of `open_nodes`: one component."""
+    component = []
+    while until in open_nodes:
+        component.append(open_nodes.popitem()[0])
+    yield component

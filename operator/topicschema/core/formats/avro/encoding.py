@@ -1,0 +1,133 @@
+"""Whether the default of a field that only the reader has can be put in, by what Avro 1.11.4's grammar generator does.
+
+It encodes the default and reads it back (ResolvingGrammarGenerator.encode, GenericData.getDefaultValue). That is laxer
+than the check of a schema's own defaults (`defaults`): any number will do for any numeric type, what is no array or
+object counts as an empty one. And it can be endless: a record's default comes back to the record.
+"""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from topicschema.core.formats.avro.model import ABSENT, Array, Enum, Field, Fixed, Map, Node, Primitive, Record, Union
+from topicschema.core.formats.avro.names import shown
+from topicschema.core.formats.avro.stackless import Step
+
+ENDLESS: Final = "ENDLESS_DEFAULT"
+UNFIT: Final = "INVALID_DEFAULT"
+
+Trouble = tuple[str, str]
+"""A rule id, and what is wrong with the default, to be read after `the default of field x`."""
+
+_NUMBERS: Final = frozenset({int, float})
+_TEXTS: Final = frozenset({str})
+_ACCEPTED: Final[Mapping[str, frozenset[type]]] = MappingProxyType(
+    {
+        "null": frozenset({type(None)}),
+        "boolean": frozenset({bool}),
+        **dict.fromkeys(("int", "long", "float", "double"), _NUMBERS),
+        **dict.fromkeys(("bytes", "string"), _TEXTS),
+    }
+)
+_SHOWN: Final[Mapping[type, str]] = MappingProxyType(
+    {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "a text", list: "an array"}
+)
+_OWN_TEXT_IS_NUMBER: Final = frozenset({"float", "double"})
+
+
+class Defaults:
+    """Tries defaults, each field's once."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[Field, Trouble | None] = {}
+
+    def of(self, field: Field) -> "Trouble | Step[Trouble | None] | None":
+        """What is wrong with the field's default, None when it can be put in; or the step that finds out."""
+        node, value = field.type, field.default
+        if node.__class__ is Union and node.branches:
+            node = node.branches[0]
+        if node.__class__ is Primitive:
+            return _primitive(node, value) if node is not field.type else _own_primitive(node, value)
+        return self._own(field)
+
+    def _own(self, field: Field) -> Step[Trouble | None]:
+        """The field's own default, tried once; coming back to it while it is being tried never ends."""
+        if field not in self._known:
+            self._known[field] = (ENDLESS, f"comes back to itself at field {shown(field.name)}, without end")
+            if field.type.__class__ is Primitive:
+                self._known[field] = _own_primitive(field.type, field.default)
+            else:
+                self._known[field] = yield self._encode(field.type, field.default)
+        return self._known[field]
+
+    def _encode(self, node: Node, value: Any) -> Step[Trouble | None]:
+        while isinstance(node, Union):
+            if not node.branches:
+                return UNFIT, "cannot fit an empty union"
+            node = node.branches[0]
+        trouble: Trouble | None
+        if isinstance(node, Record):
+            trouble = yield self._record(node, value)
+        elif isinstance(node, Array):
+            values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+            trouble = yield self._all(node.items, values)
+        elif isinstance(node, Map):
+            if isinstance(value, list) and value:
+                return UNFIT, "is an array, where an object is needed"
+            trouble = yield self._all(node.values, value.values() if isinstance(value, dict) else ())
+        else:
+            trouble = _leaf(node, value)
+        return trouble
+
+    def _all(self, node: Node, values: Iterable[Any]) -> Step[Trouble | None]:
+        trouble: Trouble | None = None
+        for value in values:
+            trouble = _leaf(node, value) if node.__class__ is Primitive else (yield self._encode(node, value))
+            if trouble is not None:
+                break
+        return trouble
+
+    def _record(self, record: Record, value: Any) -> Step[Trouble | None]:
+        given = value if isinstance(value, dict) else {}
+        trouble: Trouble | None = None
+        for field in record.fields:
+            if field.name in given:
+                trouble = yield self._encode(field.type, given[field.name])
+            elif field.default is ABSENT:
+                trouble = UNFIT, f"lacks {shown(field.name)}, which has no default in {shown(record.full_name)}"
+            else:
+                trouble = yield self._own(field)
+            if trouble is not None:
+                break
+        return trouble
+
+
+def _own_primitive(node: Primitive, value: Any) -> Trouble | None:
+    # Avro's parser has turned a field's own text into a number for these two ("NaN", "Infinity", "1").
+    if value.__class__ is str and node.kind in _OWN_TEXT_IS_NUMBER:
+        return None
+    return _primitive(node, value)
+
+
+def _primitive(node: Primitive, value: Any) -> Trouble | None:
+    if value.__class__ in _ACCEPTED[node.kind]:
+        return None
+    return UNFIT, f"is {_shown(value)}, which does not fit {node.kind}"
+
+
+def _leaf(node: Node, value: Any) -> Trouble | None:
+    if isinstance(node, Primitive):
+        return _primitive(node, value)
+    if isinstance(node, Enum):
+        if isinstance(value, str) and value in node.symbols:
+            return None
+        return UNFIT, f"is not among the symbols of {shown(node.full_name)}"
+    if isinstance(node, Fixed) and not isinstance(value, str):
+        return UNFIT, f"is {_shown(value)}, which does not fit {shown(node.full_name)}"
+    return None
+
+
+def _shown(value: Any) -> str:
+    return _SHOWN.get(type(value), "an object")

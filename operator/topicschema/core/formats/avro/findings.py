@@ -1,0 +1,232 @@
+"""Why a reader cannot read a writer: the faults found, gathered in the reader's order and put into words.
+
+Faults are kept as they are found, without words: most of them belong to union branches that were only tried.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from topicschema.core.formats.avro.model import Field, Fixed, Named, Node, Primitive, Record, Union
+from topicschema.core.formats.avro.names import shown
+from topicschema.core.formats.format import Mismatch
+
+
+class Rule(StrEnum):
+    """The rules of reading, by the ids that docs/rules.md explains."""
+
+    TYPE_MISMATCH = "TYPE_MISMATCH"
+    NAME_MISMATCH = "NAME_MISMATCH"
+    FIXED_SIZE = "FIXED_SIZE"
+    FIELD_WITHOUT_DEFAULT = "FIELD_WITHOUT_DEFAULT"
+    INVALID_DEFAULT = "INVALID_DEFAULT"
+    ENDLESS_DEFAULT = "ENDLESS_DEFAULT"
+    NO_UNION_BRANCH = "NO_UNION_BRANCH"
+    UNION_BRANCH_UNREADABLE = "UNION_BRANCH_UNREADABLE"
+    ENDLESS_RECORD = "ENDLESS_RECORD"
+    TANGLED_RECORDS = "TANGLED_RECORDS"
+    ALIAS_CONFLICT = "ALIAS_CONFLICT"
+    INVALID_WRITER_DEFAULT = "INVALID_WRITER_DEFAULT"
+
+
+@dataclass(slots=True, eq=False)
+class Fault:
+    """One thing that cannot be read: a rule, the places in both schemas, and what the words need besides."""
+
+    rule: Rule
+    reader: Node | Field
+    writer: Node | Field
+    detail: str = ""
+    tried: "tuple[Pair, ...]" = ()
+
+
+@dataclass(slots=True, eq=False)
+class Pair:
+    """A writer's and a reader's record, compared once.
+
+    `parts` holds what was found with the reader's fields, None for what belongs to none. `lacks_field` and
+    `wrong_field` are what makes Avro drop the pair where it only tries a union's branch.
+    """
+
+    writer: Record
+    reader: Record
+    parts: "list[tuple[Field | None, Outcome]]" = field(default_factory=list)
+    lacks_field: bool = False
+    wrong_field: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Inner:
+    """What was found within a union, an array or a map."""
+
+    parts: "tuple[Outcome, ...]"
+
+
+Outcome = Fault | Pair | Inner
+"""What comparing two types brought up. None stands for: readable, and nothing below to come back to."""
+
+
+def mismatches(outcome: Outcome | None, fatal: Iterable[Fault]) -> tuple[Mismatch, ...]:
+    """All faults that `outcome` holds, in the reader's field order, each once, then those of `fatal` not among them."""
+    told: dict[tuple[Rule, object, object], Mismatch] = {}
+    found = [(fault, within) for fault, within in _walk(outcome) if isinstance(fault, Fault)]
+    for fault, within in (*found, *((fault, None) for fault in fatal)):
+        # An endless record is one cause, whoever writes it.
+        key = fault.rule, fault.reader, None if fault.rule is Rule.ENDLESS_RECORD else fault.writer
+        if key not in told:
+            where = "" if within is None or within is fault.reader else f"{_field(within)}: "
+            message = where + _WORDS[fault.rule](fault)
+            told[key] = Mismatch(fault.rule.value, message, fault.reader.path, fault.writer.path)
+    return tuple(told.values())
+
+
+def _walk(outcome: Outcome | None) -> Iterator[tuple[Fault | Pair, Field | None]]:
+    """Every fault and every pair of records in `outcome`, in the reader's field order, with the reader's field.
+
+    Each pair is met once.
+    """
+    ahead: list[tuple[Outcome, Field | None]] = [] if outcome is None else [(outcome, None)]
+    seen: set[Pair] = set()
+    while ahead:
+        following, within = ahead.pop()
+        if isinstance(following, Inner):
+            ahead.extend((part, within) for part in reversed(following.parts))
+        elif isinstance(following, Fault):
+            yield following, within
+        elif following not in seen:
+            seen.add(following)
+            yield following, within
+            ahead.extend(reversed(_in_reader_order(following)))
+
+
+def _in_reader_order(pair: Pair) -> list[tuple[Outcome, Field | None]]:
+    position: dict[Field | None, int] = {each: index for index, each in enumerate(pair.reader.fields)}
+    position[None] = len(position)
+    return [(part, each) for each, part in sorted(pair.parts, key=lambda part: position[part[0]])]
+
+
+def _kind(node: Node | Field) -> str:
+    """A type as messages call it."""
+    if isinstance(node, Primitive):
+        return node.kind
+    kind = type(node).__name__.lower()
+    return f"{kind} {shown(node.full_name)}" if isinstance(node, Named) else kind
+
+
+def _branches(node: Node | Field) -> str:
+    branches = [_kind(branch) for branch in node.branches] if isinstance(node, Union) else []
+    more = len(branches) - _SHOWN_BRANCHES
+    return ", ".join(branches[:_SHOWN_BRANCHES]) + (f" and {more} more" if more > 0 else "") or "nothing"
+
+
+_SHOWN_BRANCHES: Final = 8
+
+
+def _type_mismatch(fault: Fault) -> str:
+    return f"{{writer}} has {_kind(fault.writer)} where {{reader}} has {_kind(fault.reader)}, which cannot read it"
+
+
+def _name_mismatch(fault: Fault) -> str:
+    return (
+        f"{{writer}} has {_kind(fault.writer)} where {{reader}} has {_kind(fault.reader)}; give the reader's "
+        "the same name, or the writer's name as an alias"
+    )
+
+
+def _fixed_size(fault: Fault) -> str:
+    sizes = [node.size for node in (fault.writer, fault.reader) if isinstance(node, Fixed)]
+    return (
+        f"{_kind(fault.writer)} has {sizes[0]} bytes in {{writer}} and {sizes[1]} in {{reader}}; a size cannot change"
+    )
+
+
+def _field_without_default(fault: Fault) -> str:
+    return (
+        f"{_field(fault.reader)} of {{reader}} is not in {{writer}} ({_kind(fault.writer)}) and has no default; "
+        "give it a default"
+    )
+
+
+def _bad_default(fault: Fault) -> str:
+    return (
+        f"{_field(fault.reader)} of {{reader}} is not in {{writer}} ({_kind(fault.writer)}), and its default "
+        f"{fault.detail}"
+    )
+
+
+def _no_union_branch(fault: Fault) -> str:
+    tried = "".join(f"; {_kind(pair.reader)} was tried: {_first_trouble(pair)}" for pair in fault.tried[:2])
+    return (
+        f"{{writer}} has {_kind(fault.writer)}, for which the union of {{reader}} has no branch; "
+        f"it has {_branches(fault.reader)}{tried}"
+    )
+
+
+def _first_trouble(pair: Pair) -> str:
+    """Why a branch that was tried for a record did not do, in a few words."""
+    for each, part in sorted(pair.parts, key=lambda part: part[0] is None):
+        if each is not None and (isinstance(part, Fault) or (isinstance(part, Pair) and part.lacks_field)):
+            lacking = isinstance(part, Fault) and part.rule is Rule.FIELD_WITHOUT_DEFAULT
+            return f"{_field(each)} " + ("has no default" if lacking else "has another type")
+    return "it does not fit"
+
+
+def _union_branch_unreadable(fault: Fault) -> str:
+    return (
+        f"the union of {{writer}} allows {_kind(fault.writer)}, which {_kind(fault.reader)} of {{reader}} cannot read"
+    )
+
+
+def _endless_record(fault: Fault) -> str:
+    return (
+        f"record {fault.detail} contains itself directly, so no message can have it, and the broker fails on "
+        "it; put a union with null, an array or a map in between"
+    )
+
+
+def _tangled_records(fault: Fault) -> str:
+    outer = f"record {fault.detail}"
+    return (
+        f"{_kind(fault.reader)} comes back to itself in an array or a map, and directly holds {outer}, of which it is "
+        f"a part; the broker fails on that (NullPointerException); make the field of {outer} a union with null"
+    )
+
+
+def _alias_conflict(fault: Fault) -> str:
+    what = "field" if isinstance(fault.reader, Field) else "union branch"
+    return (
+        f"the aliases in {{reader}} give a {what} of {{writer}} the name {shown(_name(fault.reader))}, "
+        f"which another {what} beside it has already; remove the alias"
+    )
+
+
+def _invalid_writer_default(fault: Fault) -> str:
+    return f"{{reader}} has aliases, so Avro checks all defaults of {{writer}}: {fault.detail}"
+
+
+def _field(place: Node | Field) -> str:
+    return f"field {shown(_name(place))}"
+
+
+def _name(place: Node | Field) -> str:
+    return place.name if isinstance(place, Field) else place.full_name if isinstance(place, Named) else "?"
+
+
+_WORDS: Final[Mapping[Rule, Callable[[Fault], str]]] = MappingProxyType(
+    {
+        Rule.TYPE_MISMATCH: _type_mismatch,
+        Rule.NAME_MISMATCH: _name_mismatch,
+        Rule.FIXED_SIZE: _fixed_size,
+        Rule.FIELD_WITHOUT_DEFAULT: _field_without_default,
+        Rule.INVALID_DEFAULT: _bad_default,
+        Rule.ENDLESS_DEFAULT: _bad_default,
+        Rule.NO_UNION_BRANCH: _no_union_branch,
+        Rule.UNION_BRANCH_UNREADABLE: _union_branch_unreadable,
+        Rule.ENDLESS_RECORD: _endless_record,
+        Rule.TANGLED_RECORDS: _tangled_records,
+        Rule.ALIAS_CONFLICT: _alias_conflict,
+        Rule.INVALID_WRITER_DEFAULT: _invalid_writer_default,
+    }
+)

@@ -1,0 +1,204 @@
+"""Where Avro 1.11.4 breaks down while it builds the grammar of two schemas, on records that come back to themselves.
+
+ResolvingGrammarGenerator makes a sequence of symbols of every pair of records, and Symbol.flatten copies into each
+sequence, and into each array's and map's repeater, what it holds directly; unions only refer. Two things go wrong:
+
+* A sequence that directly holds itself has no end (StackOverflowError, AVRO-2074).
+* A sequence that is being flattened is copied later, when it is complete. But if it directly holds one that is not
+  complete by then, the copies keep a hole, which the search for errors stumbles over (NullPointerException).
+
+Only records with a circle through a field that is itself a record can do that (`Survey.tangled`); all others never come
+here. What the grammar has for fields to be skipped is left out: the search for errors does not enter it.
+"""
+
+from dataclasses import dataclass, field
+
+from topicschema.core.formats.avro import circles
+from topicschema.core.formats.avro.findings import Fault, Pair, Rule
+from topicschema.core.formats.avro.model import Array, Map, Node, Record, Union
+from topicschema.core.formats.avro.names import shown
+from topicschema.core.formats.avro.stackless import Step, run
+from topicschema.core.formats.avro.unions import Equivalence
+
+
+@dataclass(slots=True)
+class Decisions:
+    """What comparing two schemas has decided, which the grammar is built by."""
+
+    pairs: dict[tuple[Record, Record], Pair | None] = field(default_factory=dict)
+    branches: dict[tuple[Record, Union], Record] = field(default_factory=dict)
+    unions: Equivalence = field(default_factory=Equivalence)
+
+
+@dataclass(slots=True, eq=False)
+class _Sequence:
+    """A record's symbols; `parts` stand in Avro's order, which is the reverse of the fields'."""
+
+    reader: Record
+    writer: Record
+    parts: "list[_Symbol]" = field(default_factory=list)
+    is_met: bool = False
+    is_open: bool = False
+    holds: "set[_Sequence]" = field(default_factory=set)
+    """The open sequences that it holds directly and whose symbols it does not have yet."""
+    is_awaited: bool = False
+    """Whether something that was flattened meanwhile waits for a copy of it."""
+
+
+@dataclass(slots=True, eq=False)
+class _Repeater:
+    """An array or a map."""
+
+    part: "_Symbol"
+    holds: set[_Sequence] = field(default_factory=set)
+
+
+@dataclass(slots=True, eq=False)
+class _Alternative:
+    """A union, on either side."""
+
+    parts: "list[_Symbol]"
+
+
+_Symbol = _Sequence | _Repeater | _Alternative
+
+
+def faults(writer: Node, reader: Node, decisions: Decisions) -> list[Fault]:
+    """The records on which Avro breaks down, none where the grammar can be built."""
+    grammar = _Grammar(decisions)
+    root = run(grammar.symbol(writer, reader))
+    endless = circles.find(grammar.sequences, lambda each: [part for part in each.parts if isinstance(part, _Sequence)])
+    if endless is not None:
+        return [Fault(Rule.ENDLESS_RECORD, endless.reader, endless.writer, shown(endless.reader.full_name))]
+    holes: list[Fault] = []
+    if root is not None:
+        run(_flatten(root, holes))
+    return holes
+
+
+class _Grammar:
+    """Builds the symbols that can hold records; None stands for all others."""
+
+    def __init__(self, decisions: Decisions) -> None:
+        self._decided = decisions
+        self._pairs: dict[tuple[Record, Record], _Sequence] = {}
+        self._plain: dict[bytes | int, _Sequence] = {}
+
+    @property
+    def sequences(self) -> list[_Sequence]:
+        """All sequences made so far."""
+        return [*self._pairs.values(), *self._plain.values()]
+
+    def symbol(self, writer: Node, reader: Node) -> Step[_Symbol | None]:
+        """The symbol for reading `writer` with `reader`."""
+        made: _Symbol | None = None
+        if isinstance(writer, Union):
+            if isinstance(reader, Union) and self._decided.unions.holds(writer, reader):
+                made = yield self.plain(reader)
+            else:
+                made = yield self._alternative([(branch, reader) for branch in writer.branches])
+        elif isinstance(reader, Union):
+            branch = self._branch(writer, reader)
+            made = (yield self._alternative([(writer, branch)])) if branch is not None else None
+        elif isinstance(writer, Record) and isinstance(reader, Record):
+            made = self._pairs.get((writer, reader)) or (yield self._pair(writer, reader))
+        else:
+            made = yield self._repeater(writer, reader)
+        return made
+
+    def _branch(self, writer: Node, reader: Union) -> Node | None:
+        if isinstance(writer, Record):
+            return self._decided.branches.get((writer, reader))
+        return next((branch for branch in reader.branches if branch.__class__ is writer.__class__), None)
+
+    def _alternative(self, pairs: list[tuple[Node, Node]]) -> Step[_Alternative]:
+        made = _Alternative([])
+        for writer, reader in pairs:
+            part = yield self.symbol(writer, reader)
+            if part is not None:
+                made.parts.append(part)
+        return made
+
+    def _repeater(self, writer: Node, reader: Node) -> Step[_Repeater | None]:
+        part: _Symbol | None = None
+        if isinstance(writer, Array) and isinstance(reader, Array):
+            part = yield self.symbol(writer.items, reader.items)
+        elif isinstance(writer, Map) and isinstance(reader, Map):
+            part = yield self.symbol(writer.values, reader.values)
+        return None if part is None else _Repeater(part)
+
+    def _pair(self, writer: Record, reader: Record) -> Step[_Sequence | None]:
+        pair = self._decided.pairs.get((writer, reader))
+        if pair is not None and pair.lacks_field:
+            return None  # an error's symbol, which holds nothing
+        made = self._pairs[writer, reader] = _Sequence(reader, writer)
+        absent = {each.name: each for each in reader.fields}
+        for written in writer.fields:
+            read = absent.pop(written.name, None)
+            if read is not None:
+                yield self._add(made, self.symbol(written.type, read.type))
+        for read in absent.values():
+            yield self._add(made, self.plain(read.type))
+        made.parts.reverse()
+        return made
+
+    def _add(self, sequence: _Sequence, step: Step[_Symbol | None]) -> Step[None]:
+        part = yield step
+        if part is not None:
+            sequence.parts.append(part)
+
+    def plain(self, node: Node) -> Step[_Symbol | None]:
+        """The symbol for what is read as it is: a default that was put in, a union that both have."""
+        made: _Symbol | None = None
+        if isinstance(node, Record):
+            # Avro keeps these by the schemas' equality, not by their identity.
+            made = self._plain.get(node.digest or id(node)) or (yield self._plain_record(node))
+        elif isinstance(node, Union):
+            made = _Alternative([])
+            for branch in node.branches:
+                part = yield self.plain(branch)
+                if part is not None:
+                    made.parts.append(part)
+        elif isinstance(node, Array | Map):
+            part = yield self.plain(node.items if isinstance(node, Array) else node.values)
+            made = None if part is None else _Repeater(part)
+        return made
+
+    def _plain_record(self, node: Record) -> Step[_Sequence]:
+        made = self._plain[node.digest or id(node)] = _Sequence(node, node)
+        for each in node.fields:
+            yield self._add(made, self.plain(each.type))
+        made.parts.reverse()
+        return made
+
+
+def _flatten(symbol: _Symbol, holes: list[Fault]) -> Step[None]:
+    if isinstance(symbol, _Sequence):
+        if not symbol.is_met:
+            yield _flatten_sequence(symbol, holes)
+    elif isinstance(symbol, _Repeater):
+        yield _flatten(symbol.part, holes)
+        _copy(symbol.part, symbol)
+    else:
+        for part in symbol.parts:
+            yield _flatten(part, holes)
+
+
+def _flatten_sequence(sequence: _Sequence, holes: list[Fault]) -> Step[None]:
+    sequence.is_met = sequence.is_open = True
+    for part in sequence.parts:
+        yield _flatten(part, holes)
+        _copy(part, sequence)
+    sequence.is_open = False
+    lacking = next((each for each in sequence.holds if each.is_open), None)
+    if lacking is not None and sequence.is_awaited:
+        holes.append(Fault(Rule.TANGLED_RECORDS, sequence.reader, sequence.writer, shown(lacking.reader.full_name)))
+
+
+def _copy(part: _Symbol, into: _Sequence | _Repeater) -> None:
+    """Copy what `part` holds; what is still open is promised a copy later."""
+    if isinstance(part, _Sequence):
+        for each in (part,) if part.is_open else part.holds:
+            if each.is_open:
+                each.is_awaited = True
+                into.holds.add(each)

@@ -1,0 +1,165 @@
+"""When two schemas are the same to the broker: `digest` of every node, and the fingerprint of a whole schema.
+
+Both follow Avro 1.11.4's Schema.equals, on which the broker's dedupe rests. docs/spec/fingerprint.md has the form.
+Named types are written once each and referred to by name, so the cost is linear in the text and cycles need no care.
+"""
+
+import hashlib
+import json
+import math
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from json.encoder import encode_basestring_ascii
+from typing import Any, Final
+
+from topicschema.core import schemas
+from topicschema.core.formats.avro import names
+from topicschema.core.formats.avro.components import components
+from topicschema.core.formats.avro.model import (
+    ABSENT,
+    Array,
+    Enum,
+    Field,
+    Fixed,
+    Map,
+    Named,
+    Node,
+    Primitive,
+    Record,
+    Union,
+)
+from topicschema.core.schemas import SchemaType
+
+_Part = str | Node
+_QUOTED_KINDS: Final = {kind: f'"{kind}"' for kind in names.PRIMITIVES}
+
+
+def fingerprint(kind: SchemaType, root: Node) -> str:
+    """`sha256:` and 64 hex digits; equal for two schemas exactly when the broker takes the second for the first."""
+    found: dict[str, str] = {}
+    first, waiting = _written([root])
+    while waiting:
+        named = waiting.pop()
+        if named.full_name not in found:
+            found[named.full_name], more = _written(_definition(named))
+            waiting.extend(more)
+    lines = [f"{kind} structure", first, *(found[name] for name in sorted(found))]
+    return schemas.digest("\n".join(lines).encode("ascii"))
+
+
+def seal(unnamed: Iterable[Node], named: Iterable[Named]) -> None:
+    """Sets `digest` on every node of a schema; `unnamed` holds each node after the nodes that it holds."""
+    written = {node: _written(_definition(node)) for node in named}
+    for component in components({node: refs for node, (_, refs) in written.items()}):
+        inside = set(component)
+        lines = sorted(written[node][0] for node in component)
+        outside = sorted({ref.digest.hex() for node in component for ref in written[node][1] if ref not in inside})
+        closure = _sha256("\n".join(lines + outside))
+        for node in component:
+            node.digest = _sha256(f"{closure.hex()} {encode_basestring_ascii(node.full_name)}")
+    for other in unnamed:
+        other.digest = _sha256("".join(part if isinstance(part, str) else part.digest.hex() for part in _parts(other)))
+
+
+def _sha256(text: str) -> bytes:
+    return hashlib.sha256(text.encode("ascii")).digest()
+
+
+def _written(parts: Sequence[_Part]) -> tuple[str, list[Named]]:
+    """The text of the parts, with named types by their names, and those named types."""
+    texts: list[str] = []
+    refs: list[Named] = []
+    stack = list(reversed(parts))
+    while stack:
+        part = stack.pop()
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, Named):
+            texts.append(encode_basestring_ascii(part.full_name))
+            refs.append(part)
+        else:
+            stack.extend(reversed(_parts(part)))
+    return "".join(texts), refs
+
+
+def _parts(node: Node) -> list[_Part]:
+    """The form of a node without a name; the nodes that it holds stand for their own forms."""
+    match node:
+        case Primitive():
+            return [_QUOTED_KINDS[node.kind] if not node.props else f'{{"type":"{node.kind}"{_props(node)}}}']
+        case Array():
+            return ['{"type":"array","items":', node.items, f"{_props(node)}}}"]
+        case Map():
+            return ['{"type":"map","values":', node.values, f"{_props(node)}}}"]
+        case Union():
+            parts: list[_Part] = ["["]
+            for branch in node.branches:
+                parts += [branch, ","]
+            return [*(parts[:-1] if node.branches else parts), "]"]
+        case _:
+            raise TypeError(type(node))
+
+
+def _definition(node: Named) -> list[_Part]:
+    """The form of a named type where it stands for itself."""
+    name = encode_basestring_ascii(node.full_name)
+    match node:
+        case Enum():
+            return [f'{{"type":"enum","name":{name},"symbols":{_value(list(node.symbols))}{_props(node)}}}']
+        case Fixed():
+            return [f'{{"type":"fixed","name":{name},"size":{node.size}{_props(node)}}}']
+        case Record():
+            parts: list[_Part] = [f'{{"type":"record","name":{name},"fields":[']
+            for index, field in enumerate(node.fields):
+                comma = "," if index else ""
+                parts += [f'{comma}{{"name":{encode_basestring_ascii(field.name)},"type":', field.type, _rest(field)]
+            return [*parts, f"]{_props(node)}}}"]
+        case _:
+            raise TypeError(type(node))
+
+
+def _rest(field: Field) -> str:
+    """What follows the type in the form of a field."""
+    default = "" if field.default is ABSENT else f',"default":{_value(field.default)}'
+    order = "" if field.order == "ascending" else f',"order":"{field.order}"'
+    return f"{default}{order}{_props(field)}}}"
+
+
+def _props(node: Node | Field) -> str:
+    return f',"props":{_value(node.props)}' if node.props else ""
+
+
+def _value(value: Any) -> str:
+    """A JSON value: members sorted by name, no space, doubles by their bits."""
+    texts: list[str] = []
+    stack: list[Any] = [(value,)]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, str):
+            texts.append(part)
+            continue
+        (inner,) = part
+        if isinstance(inner, Mapping):
+            members = sorted(inner.items(), reverse=True)
+            stack += _between("}", [(f"{encode_basestring_ascii(name)}:", child) for name, child in members], "{")
+        elif isinstance(inner, list):
+            stack += _between("]", [("", child) for child in reversed(inner)], "[")
+        else:
+            texts.append(_scalar(inner))
+    return "".join(texts)
+
+
+def _between(close: str, members: list[tuple[str, Any]], opening: str) -> list[Any]:
+    """A container's parts, last first, for a stack."""
+    parts: list[Any] = [close]
+    for label, child in members:
+        parts += [(child,), label, ","]
+    return [*(parts[:-1] if members else parts), opening]
+
+
+def _scalar(value: bool | float | str | None) -> str:  # noqa: FBT001 - a JSON value, not a switch
+    if isinstance(value, str):
+        return encode_basestring_ascii(value)
+    if isinstance(value, float):
+        return "d" + ("7ff8000000000000" if math.isnan(value) else struct.pack(">d", value).hex())
+    return json.dumps(value)

@@ -1,0 +1,129 @@
+"""The immutable model of an Avro schema: what the parser makes and the resolver walks.
+
+Every node knows the JSON path of the text it stands for, so that a finding can point at it; a named type's path is
+that of its definition. Nodes are compared by identity; `digest` is equal exactly when Avro's own `equals` holds.
+Recursive schemas are cyclic graphs: walk them with an explicit stack and a set of what was seen.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
+
+NO_PROPS: Mapping[str, JsonValue] = MappingProxyType({})
+
+
+class _Absent:
+    """The type of ABSENT."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT: Final = _Absent()
+"""A field without a default (a default of null is None)."""
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Node:
+    """What all types have.
+
+    `props` are the custom properties that Avro's equality compares, `logicalType` among them. `digest` (32 bytes) is
+    set by `identity.seal` on every node of a parsed schema, named or not; a copy has to clear it.
+    """
+
+    path: str
+    props: Mapping[str, JsonValue] = field(default_factory=lambda: NO_PROPS)
+    digest: bytes = b""
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Primitive(Node):
+    """`kind` is one of null, boolean, int, long, float, double, bytes, string."""
+
+    kind: str
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Array(Node):
+    """An array; `items` is its element type."""
+
+    items: Node
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Map(Node):
+    """A map from strings; `values` is its value type."""
+
+    values: Node
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Union(Node):
+    """A union; its branches are never unions."""
+
+    branches: tuple[Node, ...]
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Named(Node):
+    """A record, enum or fixed. `full_name` has the namespace; `aliases` are full names."""
+
+    full_name: str
+    aliases: tuple[str, ...] = ()
+    doc: str | None = None
+
+    @property
+    def simple_name(self) -> str:
+        """The name without its namespace."""
+        return self.full_name.rpartition(".")[2]
+
+    @property
+    def namespace(self) -> str:
+        """The namespace, empty when there is none."""
+        return self.full_name.rpartition(".")[0]
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Field:
+    """A record's field.
+
+    `default` is ABSENT or JSON; `order` is ascending, descending or ignore; aliases are simple names.
+    """
+
+    name: str
+    type: Node
+    path: str
+    default: JsonValue | _Absent = ABSENT
+    order: str = "ascending"
+    aliases: tuple[str, ...] = ()
+    doc: str | None = None
+    props: Mapping[str, JsonValue] = field(default_factory=lambda: NO_PROPS)
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Record(Named):
+    """A record (or error, which is the same to everyone); `fields` is set once, when the record has been parsed."""
+
+    fields: tuple[Field, ...] = ()
+
+    def field(self, name: str) -> Field | None:
+        """The field of that name."""
+        return next((f for f in self.fields if f.name == name), None)
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Enum(Named):
+    """An enum; `default` is the symbol for unknown ones, None when there is none."""
+
+    symbols: tuple[str, ...]
+    default: str | None = None
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Fixed(Named):
+    """A fixed number of bytes."""
+
+    size: int

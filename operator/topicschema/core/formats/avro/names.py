@@ -1,0 +1,58 @@
+"""Names in Avro texts: which ones Avro 1.11.4 takes (Schema.Name, Schema.validateName), and how they become full names.
+
+A simple name starts with a letter or `_` and goes on with letters, digits and `_`, in Java's sense of the words: any
+letter of Unicode's basic plane. The namespace before the last dot is not looked at.
+"""
+
+import re
+import unicodedata
+from typing import Final
+
+from topicschema.core.errors import InvalidSchemaError, Place
+
+PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_SHOWN = 60
+
+
+def shown(name: object) -> str:
+    """A name as messages quote it, cut where it is long."""
+    text = name if isinstance(name, str) else str(name)
+    text = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return "'" + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text) + "'"
+
+
+def check(name: str, path: str) -> None:
+    """Raises InvalidSchemaError INVALID_NAME unless `name` is a simple name."""
+    if _PLAIN.match(name):
+        return
+    if not name:
+        raise InvalidSchemaError("INVALID_NAME", "a name may not be empty", Place(path))
+    for index, char in enumerate(name):
+        if not (_is_letter(char) or char == "_" or (index and _is_digit(char))):
+            raise InvalidSchemaError("INVALID_NAME", _complaint(name, index, char), Place(path))
+
+
+def full(name: str, namespace: str, path: str) -> str:
+    """The full name of `name` met where `namespace` holds; INVALID_NAME unless its last part is a simple name."""
+    before, dot, simple = name.rpartition(".")
+    check(simple, path)
+    space = before if dot else namespace
+    return f"{space}.{simple}" if space else simple
+
+
+def _complaint(name: str, index: int, char: str) -> str:
+    where = "start with" if index == 0 else "contain"
+    what = shown(char)
+    if char == "\ufffd":
+        what = "U+FFFD, which is put in the place of text that is no valid Unicode"
+    return f"the name {shown(name)} may not {where} {what}; use letters, digits and _, with no digit first"
+
+
+def _is_letter(char: str) -> bool:
+    return char <= "\uffff" and unicodedata.category(char) in {"Lu", "Ll", "Lt", "Lm", "Lo"}
+
+
+def _is_digit(char: str) -> bool:
+    return char <= "\uffff" and unicodedata.category(char) == "Nd"

@@ -1,0 +1,288 @@
+"""What a reader cannot read of a writer, exactly as Pulsar's broker judges it on Avro 1.11.4.
+
+The broker asks Avro's SchemaValidator, which builds the resolving grammar (Resolver.resolve, ResolvingGrammarGenerator)
+and looks for an error in it; that is not what Avro's SchemaCompatibility says, nor quite the specification. The same
+steps are taken here, in the same order, because a union's branch is chosen by what is known at that moment of records
+still being compared. Where Avro would throw, that is a fault like others.
+
+Faults are collected here; which of them count, and in which words, is `findings`' matter.
+"""
+
+from collections.abc import Iterable
+from types import GeneratorType
+from typing import Any, Final, cast
+
+from topicschema.core.formats.avro import aliases, grammar
+from topicschema.core.formats.avro.encoding import Defaults
+from topicschema.core.formats.avro.findings import Fault, Inner, Outcome, Pair, Rule, mismatches
+from topicschema.core.formats.avro.grammar import Decisions
+from topicschema.core.formats.avro.model import (
+    ABSENT,
+    Array,
+    Enum,
+    Field,
+    Fixed,
+    Map,
+    Node,
+    Primitive,
+    Record,
+    Union,
+)
+from topicschema.core.formats.avro.names import shown
+from topicschema.core.formats.avro.stackless import Step, run
+from topicschema.core.formats.avro.survey import Survey
+from topicschema.core.formats.format import Mismatch
+
+_READ_BY: Final = {
+    "null": frozenset({"null"}),
+    "boolean": frozenset({"boolean"}),
+    "int": frozenset({"int", "long", "float", "double"}),
+    "long": frozenset({"long", "float", "double"}),
+    "float": frozenset({"float", "double"}),
+    "double": frozenset({"double"}),
+    "bytes": frozenset({"bytes", "string"}),
+    "string": frozenset({"string", "bytes"}),
+}
+"""Which primitive kinds read a writer's."""
+
+_Answer = Any
+"""An Outcome or None; or, where finding it may go deep, the Step that does."""
+
+
+def unreadable(reader: Node, writer: Node) -> tuple[Mismatch, ...]:
+    """Everything that a reader with `reader` cannot read of what `writer` writes, in the reader's field order.
+
+    Empty exactly when Avro 1.11.4's SchemaValidator, canRead strategy, accepts the two.
+    """
+    survey = Survey()
+    tangled = survey.tangled(reader)
+    same = bool(reader.digest) and reader.digest == writer.digest
+    if same and not tangled:
+        return ()
+    renamed, faults = aliases.apply(writer, reader) if survey.aliased and not same else (writer, [])
+    resolution = _Resolution(tangled=tangled)
+    outcome = resolution.resolve(renamed, reader)
+    if tangled:
+        faults += grammar.faults(renamed, reader, resolution.decided)
+    if outcome is None and not (faults or resolution.fatal):
+        return ()
+    return mismatches(outcome, faults + resolution.fatal)
+
+
+class _Resolution:
+    """One comparison: what is decided on the way, and what makes Avro throw."""
+
+    def __init__(self, *, tangled: bool) -> None:
+        self.decided = Decisions()
+        self.fatal: list[Fault] = []
+        self._tangled = tangled  # else equal parts need no look: a schema reads itself
+        self._pairs = self.decided.pairs
+        self._unions = self.decided.unions
+        self._survey = Survey()
+        self._defaults = Defaults()
+        self._by_writer: dict[type[Node], Any] = {
+            Primitive: self._primitive,
+            Record: self._record,
+            Union: self._union,
+            Array: self._array,
+            Map: self._map,
+            Enum: self._named,
+            Fixed: self._named,
+        }
+
+    def resolve(self, writer: Node, reader: Node) -> Outcome | None:
+        """What comparing the two brings up."""
+        return run(self._step(writer, reader))
+
+    def _step(self, writer: Node, reader: Node) -> Step[Outcome | None]:
+        answer = self._by_writer[writer.__class__](writer, reader)
+        if answer.__class__ is GeneratorType:
+            answer = yield answer
+        return cast("Outcome | None", answer)
+
+    def _primitive(self, writer: Primitive, reader: Node) -> _Answer:
+        readable = _READ_BY[writer.kind]
+        if reader.__class__ is Primitive:
+            return None if reader.kind in readable else Fault(Rule.TYPE_MISMATCH, reader, writer)
+        if reader.__class__ is not Union:
+            return Fault(Rule.TYPE_MISMATCH, reader, writer)
+        for branch in reader.branches:
+            if branch.__class__ is Primitive and branch.kind in readable:
+                return None
+        return Fault(Rule.NO_UNION_BRANCH, reader, writer)
+
+    def _named(self, writer: Enum | Fixed, reader: Node) -> _Answer:
+        if reader.__class__ is writer.__class__:
+            if writer.simple_name != reader.simple_name:
+                return Fault(Rule.NAME_MISMATCH, reader, writer)
+            return self._size(writer, reader)
+        if reader.__class__ is not Union:
+            return Fault(Rule.TYPE_MISMATCH, reader, writer)
+        for branch in reader.branches:
+            if branch.__class__ is writer.__class__ and branch.full_name == writer.full_name:
+                wrong = self._size(writer, branch)
+                return None if wrong is None else Inner((wrong,))
+        return Fault(Rule.NO_UNION_BRANCH, reader, writer)
+
+    def _size(self, writer: Node, reader: Node) -> Fault | None:
+        if isinstance(writer, Fixed) and isinstance(reader, Fixed) and writer.size != reader.size:
+            return Fault(Rule.FIXED_SIZE, reader, writer)
+        return None
+
+    def _array(self, writer: Array, reader: Node) -> _Answer:
+        found = _first_alike(writer, reader)
+        if isinstance(found, Array):
+            return self._within(writer.items, found.items)
+        return found
+
+    def _map(self, writer: Map, reader: Node) -> _Answer:
+        found = _first_alike(writer, reader)
+        if isinstance(found, Map):
+            return self._within(writer.values, found.values)
+        return found
+
+    def _within(self, writer: Node, reader: Node) -> _Answer:
+        if writer.__class__ is Primitive:
+            return _inner(self._primitive(writer, reader))
+        return self._deeper(writer, reader)
+
+    def _deeper(self, writer: Node, reader: Node) -> Step[Outcome | None]:
+        return _inner((yield self._step(writer, reader)))
+
+    def _union(self, writer: Union, reader: Node) -> _Answer:
+        if reader.__class__ is Union and self._unions.holds(writer, reader):
+            return None
+        return self._each_branch(writer, reader)
+
+    def _each_branch(self, writer: Union, reader: Node) -> Step[Outcome | None]:
+        parts: list[Outcome] = []
+        for branch in writer.branches:
+            answer = self._by_writer[branch.__class__](branch, reader)
+            if answer.__class__ is GeneratorType:
+                answer = yield answer
+            if answer.__class__ is Fault and answer.rule is Rule.TYPE_MISMATCH:
+                answer = Fault(Rule.UNION_BRANCH_UNREADABLE, reader, branch)
+            if answer is not None:
+                parts.append(answer)
+        return Inner(tuple(parts)) if parts else None
+
+    def _record(self, writer: Record, reader: Node) -> _Answer:
+        if reader.__class__ is Record:
+            return self._pair(writer, reader)
+        if reader.__class__ is Union:
+            return self._choose(writer, reader)
+        return Fault(Rule.TYPE_MISMATCH, reader, writer)
+
+    def _choose(self, writer: Record, reader: Union) -> Step[Outcome | None]:
+        """The branch of the full name, else one of the same structure; trying one leaves the pair known."""
+        chosen: Record | None = None
+        tried: list[Pair] = []
+        for branch in reader.branches:
+            if branch.__class__ is not Record:
+                continue
+            if branch.full_name == writer.full_name:
+                chosen = branch
+                break
+            answer = self._pair(writer, branch)
+            if answer.__class__ is GeneratorType:
+                answer = yield answer
+            if answer.__class__ is Pair and (answer.lacks_field or answer.wrong_field):
+                tried.append(answer)
+            elif chosen is None or branch.simple_name == writer.simple_name:
+                chosen = branch
+        if chosen is None:
+            return Fault(Rule.NO_UNION_BRANCH, reader, writer, tried=tuple(tried))
+        self.decided.branches[writer, reader] = chosen
+        answer = self._pair(writer, chosen)
+        return _inner((yield answer) if answer.__class__ is GeneratorType else answer)
+
+    def _pair(self, writer: Record, reader: Record) -> _Answer:
+        if writer.digest and writer.digest == reader.digest and not self._tangled:
+            return None
+        key = writer, reader
+        if key in self._pairs:
+            return self._pairs[key]
+        pair = self._pairs[key] = Pair(writer, reader)
+        return self._fields(pair)
+
+    def _fields(self, pair: Pair) -> Step[Outcome | None]:
+        absent = {each.name: each for each in pair.reader.fields}
+        for written in pair.writer.fields:
+            read = absent.pop(written.name, None)
+            if read is None:
+                self._skip(pair, written)
+                continue
+            answer = self._by_writer[written.type.__class__](written.type, read.type)
+            if answer.__class__ is GeneratorType:
+                answer = yield answer
+            if answer is not None:
+                pair.parts.append((read, answer))
+                if answer.__class__ is Fault or (answer.__class__ is Pair and answer.lacks_field):
+                    pair.wrong_field = True
+        if absent:
+            yield self._put_in(pair, absent.values())
+        if pair.parts:
+            return pair
+        self._pairs[pair.writer, pair.reader] = None
+        return None
+
+    def _put_in(self, pair: Pair, absent: Iterable[Field]) -> Step[None]:
+        """Note the fields that only the reader has and that cannot be put in.
+
+        Avro throws on a default it cannot encode, unless a field before it had none at all.
+        """
+        lacking = False
+        for read in absent:
+            if read.default is ABSENT:
+                lacking = True
+                pair.parts.append((read, Fault(Rule.FIELD_WITHOUT_DEFAULT, read, pair.writer)))
+                continue
+            trouble: Any = self._defaults.of(read)
+            if trouble.__class__ is GeneratorType:
+                trouble = yield trouble
+            if trouble is not None:
+                fault = Fault(Rule(trouble[0]), read, pair.writer, trouble[1])
+                pair.parts.append((read, Inner((fault,))))
+                if not lacking:
+                    self.fatal.append(fault)
+            elif self._tangled and not lacking and not _is_plain_null(read):
+                self._read_back(pair, read)
+        pair.lacks_field = lacking
+
+    def _read_back(self, pair: Pair, read: Field) -> None:
+        """Avro reads the default back with a grammar of its type, which must not be endless."""
+        endless = self._survey.endless(read.type)
+        if endless is not None:
+            self.fatal.append(Fault(Rule.ENDLESS_RECORD, endless, pair.writer, shown(endless.full_name)))
+
+    def _skip(self, pair: Pair, written: Field) -> None:
+        """A field that only the writer has is skipped, whatever it is; its grammar is built all the same."""
+        if written.type.__class__ is Primitive:
+            return
+        endless = self._survey.endless(written.type)
+        if endless is not None:
+            pair.parts.append((None, Fault(Rule.ENDLESS_RECORD, pair.reader, endless, shown(endless.full_name))))
+
+
+def _first_alike(writer: Node, reader: Node) -> Node | Fault:
+    """The reader, or its union's branch, of the writer's kind."""
+    if reader.__class__ is writer.__class__:
+        return reader
+    if reader.__class__ is not Union:
+        return Fault(Rule.TYPE_MISMATCH, reader, writer)
+    for branch in reader.branches:
+        if branch.__class__ is writer.__class__:
+            return branch
+    return Fault(Rule.NO_UNION_BRANCH, reader, writer)
+
+
+def _inner(answer: Outcome | None) -> Inner | None:
+    return None if answer is None else Inner((answer,))
+
+
+def _is_plain_null(field: Field) -> bool:
+    """Whether Avro takes the default for null at sight, without encoding it and reading it back."""
+    kind = field.type
+    if kind.__class__ is Union and kind.branches:
+        kind = kind.branches[0]
+    return field.default is None and kind.__class__ is Primitive and kind.kind == "null"

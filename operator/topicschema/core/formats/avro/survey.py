@@ -1,0 +1,113 @@
+"""What must be known of a schema as a whole before it is compared: aliases, and records that come back to themselves.
+
+An endless record directly contains itself, with no union, array or map in between, so no finite datum has its type.
+Tangled records have a circle of any kind with a field in it that is itself a record; endless ones are among them.
+"""
+
+from typing import Any
+
+from topicschema.core.formats.avro import circles
+from topicschema.core.formats.avro.model import Array, Enum, Fixed, Map, Node, Primitive, Record, Union
+
+_ALIASED = frozenset({Enum, Fixed})
+
+
+class Survey:
+    """Walks schemas and remembers what it has seen, so that parts asked about again cost nothing."""
+
+    __slots__ = ("_finite", "aliased")
+
+    def __init__(self) -> None:
+        self.aliased = False
+        """Whether anything walked so far has an alias."""
+        self._finite: set[Record] = set()
+
+    def tangled(self, root: Node) -> bool:
+        """Whether records within `root` may be tangled: yes for all that are, no for all that have no circle."""
+        met: list[Record] = []
+        return self._walk(root, met) and _is_tangled(met)
+
+    def endless(self, root: Node) -> Record | None:
+        """A record within `root`, at any depth, that directly contains itself; None when there is none."""
+        met: list[Record] = []
+        found = circles.find(met, _direct) if self._walk(root, met) else None
+        if found is not None:
+            self._finite.clear()  # what leads to an endless record must be walked again when it is asked about
+        return found
+
+    def _walk(self, root: Node, met: list[Record]) -> bool:
+        """Add the records not seen before to `met`; whether one was met twice, as every circle has it."""
+        again = False
+        seen = self._finite
+        stack: list[Any] = [root]
+        while stack:
+            node = stack.pop()
+            kind = node.__class__
+            if kind is Record:
+                if node in seen:
+                    again = True
+                    continue
+                seen.add(node)
+                met.append(node)
+                self._enter(node, stack)
+            elif kind is Union:
+                stack += node.branches
+            elif kind is Array:
+                stack.append(node.items)
+            elif kind is Map:
+                stack.append(node.values)
+            elif kind in _ALIASED and node.aliases:
+                self.aliased = True
+        return again
+
+    def _enter(self, record: Record, stack: list[Any]) -> None:
+        if record.aliases:
+            self.aliased = True
+        for field in record.fields:
+            if field.aliases:
+                self.aliased = True
+            if field.type.__class__ is not Primitive:
+                stack.append(field.type)
+
+
+def _direct(record: Record) -> list[Record]:
+    return [field.type for field in record.fields if isinstance(field.type, Record)]
+
+
+def _is_tangled(records: list[Record]) -> bool:
+    """Whether a direct field is left when all that leads nowhere, or is led to from nowhere, is taken away."""
+    ahead = {record: _held(record) for record in records}
+    behind: dict[Record, set[Record]] = {record: set() for record in records}
+    for record, held in ahead.items():
+        for each in held:
+            behind[each].add(record)
+    _peel(ahead, behind)
+    _peel(behind, ahead)
+    return any(each in ahead for record in ahead for each in _direct(record))
+
+
+def _held(record: Record) -> set[Record]:
+    """The records that a record holds, with no other record in between."""
+    held: set[Record] = set()
+    stack: list[Node] = [field.type for field in record.fields]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Record):
+            held.add(node)
+        elif isinstance(node, Union):
+            stack += node.branches
+        elif isinstance(node, Array | Map):
+            stack.append(node.items if isinstance(node, Array) else node.values)
+    return held
+
+
+def _peel(edges: dict[Record, set[Record]], others: dict[Record, set[Record]]) -> None:
+    """Take away what has no edge, until all that is left has one; `others` are the same edges, backwards."""
+    loose = [record for record, held in edges.items() if not held]
+    while loose:
+        record = loose.pop()
+        for each in others.pop(record):
+            edges[each].discard(record)
+            if not edges[each]:
+                loose.append(each)
+        del edges[record]

@@ -1,0 +1,108 @@
+"""When Avro holds a writer's and a reader's union for the same and looks no deeper (Resolver.unionEquiv, 1.11.4).
+
+The same structure: kinds, order and number of branches, simple names, field names in order, sizes, symbols. Namespaces,
+defaults, docs and logical types do not count, and nothing is promoted. Circles are taken for the same.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from topicschema.core.formats.avro.model import Array, Enum, Fixed, Map, Node, Primitive, Record, Union
+
+_Link = tuple[Node, Node, "_Link | None"]
+_DIFFERENT: Final = None
+
+
+class Equivalence:
+    """Compares unions, and remembers what it found of their parts."""
+
+    __slots__ = ("_different", "_same")
+
+    def __init__(self) -> None:
+        self._same: set[tuple[Node, Node]] = set()
+        self._different: set[tuple[Node, Node]] = set()
+
+    def holds(self, writer: Union, reader: Union) -> bool:
+        """Whether the two are the same to Avro."""
+        if len(writer.branches) != len(reader.branches):
+            return False
+        if not _begin_alike(writer.branches, reader.branches):
+            return False
+        return self._compare(writer, reader)
+
+    def _compare(self, writer: Node, reader: Node) -> bool:
+        passed: set[tuple[Node, Node]] = set()
+        ahead: list[_Link] = [(writer, reader, None)]
+        while ahead:
+            link = ahead.pop()
+            pair = link[:2]
+            if pair in passed or pair in self._same:
+                continue
+            parts = _DIFFERENT if pair in self._different else _parts(*pair)
+            if parts is None:
+                self._refute(link)
+                return False
+            passed.add(pair)
+            ahead.extend((w, r, link) for w, r in parts)
+        self._same |= passed
+        return True
+
+    def _refute(self, link: "_Link | None") -> None:
+        """All that holds a different part is different: it need not be compared again."""
+        while link is not None:
+            self._different.add(link[:2])
+            link = link[2]
+
+
+def _begin_alike(writers: Sequence[Node], readers: Sequence[Node]) -> bool:
+    """Whether the branches have the same kinds: the cheap question that most unequal unions fail."""
+    return all(
+        w.__class__ is r.__class__ and (w.__class__ is not Primitive or w.kind == r.kind)  # type: ignore[attr-defined]
+        for w, r in zip(writers, readers, strict=True)
+    )
+
+
+def _parts(writer: Node, reader: Node) -> Iterable[tuple[Node, Node]] | None:
+    """The parts that must be the same for the two to be; None when the two differ by themselves."""
+    if writer.__class__ is not reader.__class__:
+        return _DIFFERENT
+    if writer.digest and writer.digest == reader.digest:
+        return ()
+    return _PARTS[writer.__class__](writer, reader)
+
+
+def _primitives(writer: Primitive, reader: Primitive) -> Iterable[tuple[Node, Node]] | None:
+    return () if writer.kind == reader.kind else _DIFFERENT
+
+
+def _enums(writer: Enum, reader: Enum) -> Iterable[tuple[Node, Node]] | None:
+    same = writer.simple_name == reader.simple_name and writer.symbols == reader.symbols
+    return () if same else _DIFFERENT
+
+
+def _fixeds(writer: Fixed, reader: Fixed) -> Iterable[tuple[Node, Node]] | None:
+    same = writer.simple_name == reader.simple_name and writer.size == reader.size
+    return () if same else _DIFFERENT
+
+
+def _unions(writer: Union, reader: Union) -> Iterable[tuple[Node, Node]] | None:
+    if len(writer.branches) != len(reader.branches):
+        return _DIFFERENT
+    return zip(writer.branches, reader.branches, strict=True)
+
+
+def _records(writer: Record, reader: Record) -> Iterable[tuple[Node, Node]] | None:
+    if writer.simple_name != reader.simple_name or [f.name for f in writer.fields] != [f.name for f in reader.fields]:
+        return _DIFFERENT
+    return [(w.type, r.type) for w, r in zip(writer.fields, reader.fields, strict=True)]
+
+
+_PARTS: Final[Mapping[type[Node], Callable[[Any, Any], Iterable[tuple[Node, Node]] | None]]] = {
+    Primitive: _primitives,
+    Enum: _enums,
+    Fixed: _fixeds,
+    Union: _unions,
+    Record: _records,
+    Array: lambda writer, reader: ((writer.items, reader.items),),
+    Map: lambda writer, reader: ((writer.values, reader.values),),
+}

@@ -1,0 +1,35 @@
+"""A Format whose room is imported when it is first asked: for notations that few need and that cost much to import."""
+
+import importlib
+from functools import cached_property
+from typing import Any
+
+from topicschema.core.formats.format import Format, Mismatch
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo
+
+__all__ = ["DeferredFormat"]
+
+
+class DeferredFormat:
+    """The FORMAT of the module of that name; all its answers are that one's."""
+
+    def __init__(self, module: str, *, has_checker: bool) -> None:
+        self._module = module
+        self.has_checker = has_checker
+
+    def parse(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool = True) -> Schema:
+        """The parsed schema, or InvalidSchemaError."""
+        return self._format.parse(info, line, validate_defaults=validate_defaults)
+
+    def compares(self, schema: Any) -> bool:
+        """Whether the broker has a checker for it."""
+        return self._format.compares(schema)
+
+    def unreadable(self, reader: Any, writer: Any) -> tuple[Mismatch, ...]:
+        """What the reader cannot read."""
+        return self._format.unreadable(reader, writer)
+
+    @cached_property
+    def _format(self) -> Format:
+        found: Format = importlib.import_module(self._module).FORMAT
+        return found

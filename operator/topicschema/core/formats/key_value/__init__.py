@@ -1,0 +1,141 @@
+"""KEY_VALUE: a pair of schemas, each parsed and compared by its own type. docs/spec/key-value.md has the rules.
+
+Two pairs are the same to the broker when their bytes are: types, names and encoding are properties, which never count.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from topicschema.core.errors import InvalidSchemaError, Place
+from topicschema.core.formats.format import Format, Mismatch
+from topicschema.core.formats.key_value.model import Encoding, KeyValue, Part, Side
+from topicschema.core.formats.key_value.properties import decode, encode
+from topicschema.core.formats.key_value.rest import compacted, payload_of, text_of
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType, fingerprint_of_bytes
+
+__all__ = [
+    "Encoding",
+    "KeyValue",
+    "KeyValueFormat",
+    "KeyValueSchema",
+    "Part",
+    "Side",
+    "compacted",
+    "decode",
+    "encode",
+    "payload_of",
+    "text_of",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyValueSchema:
+    """A parsed KEY_VALUE schema: the pair as it is written, and both parts parsed."""
+
+    info: SchemaInfo
+    pair: KeyValue
+    key: Schema
+    value: Schema
+    fingerprint: str
+
+
+class KeyValueFormat:
+    """The Format of KEY_VALUE, whose parts may have the types in `formats`, or none."""
+
+    has_checker = True
+
+    def __init__(self, formats: Mapping[SchemaType, Format]) -> None:
+        opaque = dict.fromkeys((SchemaType.NONE, SchemaType.BYTES), _OPAQUE)
+        self._formats: Mapping[SchemaType, Format] = MappingProxyType({**formats, **opaque})
+
+    def parse(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool = True) -> KeyValueSchema:
+        """The schema; InvalidSchemaError whose place begins with `$.key` or `$.value`.
+
+        Defaults are not validated: what makes the broker choke on bad ones is its dedupe by structure, which pairs
+        do not have.
+        """
+        del validate_defaults
+        pair = decode(info)
+        key, value = (self._parse(side, part.info, line) for side, part in pair.parts)
+        return KeyValueSchema(info, pair, key, value, fingerprint_of_bytes(info.type, info.schema))
+
+    def compares(self, schema: KeyValueSchema) -> bool:
+        """Whether a part is compared."""
+        return any(self._formats[part.info.type].compares(part) for part in (schema.key, schema.value))
+
+    def unreadable(self, reader: KeyValueSchema, writer: KeyValueSchema) -> tuple[Mismatch, ...]:
+        """What changed in the parts' types, and all that the reader's parts cannot read of the writer's."""
+        return (
+            *self._between(Side.KEY, reader.key, writer.key),
+            *self._between(Side.VALUE, reader.value, writer.value),
+        )
+
+    def _parse(self, side: Side, info: SchemaInfo, line: PulsarLine) -> Schema:
+        known = self._formats.get(info.type)
+        if known is None:
+            message = f"{info.type} is a client's setting; no {side} can have it as its type"
+            raise InvalidSchemaError("UNSUPPORTED_TYPE", message, Place(f"$.{side}"))
+        if info.type not in (SchemaType.NONE, SchemaType.BYTES) and info.schema.startswith((b'"{', b'"[')):
+            message = f"the {side}'s schema is a text that holds JSON; write the JSON itself, without quotes around it"
+            raise InvalidSchemaError("PART_AS_TEXT", message, Place(f"$.{side}"))
+        try:
+            return known.parse(info, line, validate_defaults=False)
+        except InvalidSchemaError as error:
+            raise _within(side, error) from None
+
+    def _between(self, side: Side, reader: Schema, writer: Schema) -> Iterator[Mismatch]:
+        if reader.info.type is not writer.info.type:
+            message = f"{{reader}} has a {side} of type {reader.info.type}, {{writer}} of type {writer.info.type}"
+            yield Mismatch("PART_TYPE_CHANGED", message, f"$.{side}", f"$.{side}", is_mutual=True)
+            return
+        for mismatch in self._formats[reader.info.type].unreadable(reader, writer):
+            yield replace(
+                mismatch,
+                reader_path=_path(side, mismatch.reader_path),
+                writer_path=_path(side, mismatch.writer_path),
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _OpaqueSchema:
+    """A part of which the broker asks nothing."""
+
+    info: SchemaInfo
+    fingerprint: str
+
+
+class _Opaque:
+    """The Format of NONE and BYTES, which as parts may have any text."""
+
+    has_checker = False
+
+    def parse(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool = True) -> _OpaqueSchema:
+        """The schema, whatever it is."""
+        del line, validate_defaults
+        return _OpaqueSchema(info, fingerprint_of_bytes(info.type, info.schema))
+
+    def compares(self, schema: _OpaqueSchema) -> bool:
+        """Never."""
+        del schema
+        return False
+
+    def unreadable(self, reader: _OpaqueSchema, writer: _OpaqueSchema) -> tuple[Mismatch, ...]:
+        """Nothing: the broker does not compare them."""
+        del reader, writer
+        return ()
+
+
+_OPAQUE = _Opaque()
+
+
+def _path(side: Side, path: str) -> str:
+    """A place in a part as one in the pair's REST form: `$.fields[1]` of the key is `$.key.fields[1]`."""
+    return f"$.{side}{path[1:]}"
+
+
+def _within(side: Side, error: InvalidSchemaError) -> InvalidSchemaError:
+    """The refusal of a part as one of the pair; line and column, which are the part's own, move into the message."""
+    place = error.place
+    where = "" if place.line is None else f" (line {place.line}, column {place.column} of the {side}'s schema)"
+    return InvalidSchemaError(error.rule, f"{error.message}{where}", Place(_path(side, place.path)))

@@ -1,0 +1,34 @@
+"""PROTOBUF: an Avro schema that a client derived from a protobuf class. Parsed and deduped as AVRO, never compared.
+
+What protobuf itself describes is PROTOBUF_NATIVE, in `protobuf_native`.
+"""
+
+from topicschema.core.formats import avro
+from topicschema.core.formats.avro import AvroSchema
+from topicschema.core.formats.format import Mismatch
+from topicschema.core.schemas import PulsarLine, SchemaInfo
+
+__all__ = ["FORMAT"]
+
+
+class _Protobuf:
+    """The Format of PROTOBUF: no checker, so only type and strategy decide."""
+
+    has_checker = False
+
+    def parse(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool = True) -> AvroSchema:
+        """The schema, as of type AVRO but that a union may stand at the top."""
+        return avro.FORMAT.parse(info, line, validate_defaults=validate_defaults)
+
+    def compares(self, schema: AvroSchema) -> bool:
+        """Never."""
+        del schema
+        return False
+
+    def unreadable(self, reader: AvroSchema, writer: AvroSchema) -> tuple[Mismatch, ...]:
+        """Nothing: the broker has no checker for it, unless one is configured."""
+        del reader, writer
+        return ()
+
+
+FORMAT = _Protobuf()

@@ -1,0 +1,126 @@
+"""PROTOBUF_NATIVE: an envelope of protobuf's own descriptors. docs/spec/protobuf-native.md has the rules.
+
+The broker dedupes by the envelope's bytes, and compares the full names of the root messages, nothing else. The model
+is the whole of what the descriptors say, for rules that look further.
+"""
+
+import re
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from topicschema.core.errors import InvalidSchemaError, Place
+from topicschema.core.formats.format import Mismatch
+from topicschema.core.formats.protobuf_native import envelope, files
+from topicschema.core.formats.protobuf_native.linking import Built, Linker
+from topicschema.core.formats.protobuf_native.model import (
+    Descriptors,
+    Enum,
+    Field,
+    File,
+    Kind,
+    Label,
+    Message,
+    Range,
+)
+from topicschema.core.formats.protobuf_native.symbols import Sort, Symbol, Symbols, shown
+from topicschema.core.schemas import PulsarLine, SchemaInfo, fingerprint_of_bytes
+
+__all__ = [
+    "FORMAT",
+    "Descriptors",
+    "Enum",
+    "Field",
+    "File",
+    "Kind",
+    "Label",
+    "Message",
+    "ProtobufNativeSchema",
+    "Range",
+]
+
+_SPECIAL: Final = re.compile(r"[\\^$|?*+()\[\]{}]")
+_ANY_CHARACTER: Final = "[^\n\r\u0085\u2028\u2029]"
+_ROOT: Final = "$.rootMessageTypeName"
+
+
+@dataclass(frozen=True, slots=True)
+class ProtobufNativeSchema:
+    """A parsed PROTOBUF_NATIVE schema."""
+
+    info: SchemaInfo
+    descriptors: Descriptors
+    fingerprint: str
+
+
+class _ProtobufNative:
+    """The Format of PROTOBUF_NATIVE."""
+
+    has_checker = True
+
+    def parse(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool = True) -> ProtobufNativeSchema:
+        """The schema; InvalidSchemaError where the broker could not find its root message."""
+        del line, validate_defaults  # the same in all lines; defaults are always validated
+        read = envelope.read(info.schema)
+        linker = Linker()
+        for proto in files.needed(read):
+            linker.add(proto)
+        root = _root(linker.built[read.root_file].symbols, read.root_message)
+        descriptors = _descriptors(linker.built, linker.built[root.file].messages[root.full_name])
+        return ProtobufNativeSchema(info, descriptors, fingerprint_of_bytes(info.type, info.schema))
+
+    def compares(self, schema: ProtobufNativeSchema) -> bool:
+        """Always."""
+        del schema
+        return True
+
+    def unreadable(self, reader: ProtobufNativeSchema, writer: ProtobufNativeSchema) -> tuple[Mismatch, ...]:
+        """ROOT_MESSAGE_CHANGED where the root messages have different full names."""
+        names = [shown(schema.descriptors.root.full_name) for schema in (reader, writer)]
+        if reader.descriptors.root.full_name == writer.descriptors.root.full_name:
+            return ()
+        message = f"{{reader}} has the root message {names[0]}, {{writer}} has {names[1]}"
+        return (Mismatch("ROOT_MESSAGE_CHANGED", message, _ROOT, _ROOT, is_mutual=True),)
+
+
+FORMAT = _ProtobufNative()
+
+
+def _root(symbols: Symbols, name: str) -> Symbol:
+    """The root message that the broker finds for a name in an envelope.
+
+    It takes the package for a regular expression and removes its first match, then the first dot wherever it is, then
+    goes from message to nested message. A package with signs that mean more in a regular expression is refused here.
+    """
+    if _SPECIAL.search(symbols.package):
+        raise symbols.refusal("", "the package's name has signs that no package's name has")
+    pattern = re.escape(symbols.package).replace(r"\.", _ANY_CHARACTER)
+    outer, *nested = re.sub(pattern, "", name, count=1).replace(".", "", 1).rstrip(".").split(".")
+    found = _message(symbols, f"{symbols.package}.{outer}" if symbols.package else outer)
+    if found is not None and found.file != symbols.file:
+        found = None
+    for each in nested:
+        found = found and _message(symbols, f"{found.full_name}.{each}")
+    if found is None:
+        message = f"the file {shown(symbols.file)!r} has no message that the broker finds by {shown(name)!r}"
+        raise InvalidSchemaError("UNKNOWN_MESSAGE", message, Place(_ROOT))
+    return found
+
+
+def _message(symbols: Symbols, full_name: str) -> Symbol | None:
+    found = symbols.find(full_name)
+    return found if found is not None and found.sort is Sort.MESSAGE else None
+
+
+def _descriptors(built: dict[str, Built], root: Message) -> Descriptors:
+    messages: dict[str, Message] = {}
+    enums: dict[str, Enum] = {}
+    for each in reversed(built.values()):  # so that the first file to define a name has it
+        messages.update(each.messages)
+        enums.update({enum.full_name: enum for enum in each.enums})
+    return Descriptors(
+        root=root,
+        files=MappingProxyType({name: each.file for name, each in built.items()}),
+        messages=MappingProxyType(messages),
+        enums=MappingProxyType(enums),
+    )

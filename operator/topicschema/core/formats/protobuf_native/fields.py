@@ -1,0 +1,137 @@
+"""Fields and extensions as protobuf's Java library (3.25) takes them: number, type, label, oneof and default.
+
+Source: Descriptors.FieldDescriptor, its constructor and crossLink.
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import Final
+
+from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto
+
+from topicschema.core.formats.protobuf_native import defaults
+from topicschema.core.formats.protobuf_native.model import Field, Kind, Label
+from topicschema.core.formats.protobuf_native.symbols import Sort, Symbol, Symbols, shown
+
+_KINDS: Final = {number: Kind(name.removeprefix("TYPE_")) for name, number in FieldDescriptorProto.Type.items()}
+_LABELS: Final = {number: Label(name.removeprefix("LABEL_")) for name, number in FieldDescriptorProto.Label.items()}
+_MESSAGES: Final = frozenset({Kind.MESSAGE, Kind.GROUP})
+_UNPACKABLE: Final = _MESSAGES | {Kind.STRING, Kind.BYTES}
+
+
+@dataclass(frozen=True, slots=True)
+class Extendable:
+    """What an extension must know of a message: its extension numbers, and whether it is a message set."""
+
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    is_set: bool
+
+    @classmethod
+    def of(cls, proto: DescriptorProto) -> "Extendable":
+        """The numbers in order, each end behind the last number."""
+        ranges = proto.extension_range
+        starts, ends = (tuple(sorted(numbers)) for numbers in ([r.start for r in ranges], [r.end for r in ranges]))
+        return cls(starts, ends, proto.options.message_set_wire_format)
+
+    def takes(self, number: int) -> bool:
+        """Whether the number is an extension's: decided by the range that begins nearest before it."""
+        index = bisect_right(self.starts, number) - 1
+        return index >= 0 and number < self.ends[index]
+
+
+def build(symbols: Symbols, message: str, owner: DescriptorProto, proto: FieldDescriptorProto) -> Field:
+    """A message's field; InvalidSchemaError INVALID_DESCRIPTOR with its name."""
+    where = f"{message}.{proto.name}"
+    if proto.HasField("extendee"):
+        raise symbols.refusal(where, "a field of a message extends nothing")
+    if owner.options.message_set_wire_format:
+        raise symbols.refusal(where, "a message with message_set_wire_format has extensions only")
+    oneof = None
+    if proto.HasField("oneof_index"):
+        if not 0 <= proto.oneof_index < len(owner.oneof_decl):
+            raise symbols.refusal(where, f"the message has no oneof {proto.oneof_index}")
+        oneof = owner.oneof_decl[proto.oneof_index].name
+    kind, type_name = _type(symbols, where, proto)
+    return Field(
+        name=proto.name,
+        number=proto.number,
+        kind=kind,
+        label=_label(proto),
+        type_name=type_name,
+        oneof=None if proto.proto3_optional else oneof,
+        json_name=proto.json_name,
+        default=proto.default_value if proto.HasField("default_value") else None,
+        is_proto3_optional=proto.proto3_optional,
+    )
+
+
+def check_extension(symbols: Symbols, where: str, proto: FieldDescriptorProto) -> None:
+    """InvalidSchemaError INVALID_DESCRIPTOR where the extension with the full name `where` cannot be built."""
+    if not proto.HasField("extendee"):
+        raise symbols.refusal(where, "an extension says what it extends")
+    if proto.HasField("oneof_index"):
+        raise symbols.refusal(where, "an extension stands in no oneof")
+    extended = symbols.resolve(proto.extendee, where)
+    if extended.sort is not Sort.MESSAGE:
+        raise symbols.refusal(where, f"{shown(proto.extendee)} is not a message")
+    message: Extendable = extended.content
+    if not message.takes(proto.number):
+        raise symbols.refusal(where, f"{extended.full_name} does not declare {proto.number} as an extension's number")
+    kind, _ = _type(symbols, where, proto)
+    if message.is_set and (_label(proto) is not Label.OPTIONAL or kind is not Kind.MESSAGE):
+        raise symbols.refusal(where, "what extends a message with message_set_wire_format is an optional message")
+
+
+def synthetic_oneofs(symbols: Symbols, message: str, proto: DescriptorProto) -> frozenset[int]:
+    """The indexes of the oneofs that protoc made up for proto3's `optional`; they come behind all others."""
+    members: dict[int, list[FieldDescriptorProto]] = {}
+    for field in proto.field:
+        if field.HasField("oneof_index"):
+            members.setdefault(field.oneof_index, []).append(field)
+    found = frozenset(index for index, inside in members.items() if len(inside) == 1 and inside[0].proto3_optional)
+    if found and any(index not in found for index in range(min(found), len(proto.oneof_decl))):
+        raise symbols.refusal(message, "oneofs that stand for an optional field come behind all others")
+    return found
+
+
+def _type(symbols: Symbols, where: str, proto: FieldDescriptorProto) -> tuple[Kind, str]:
+    """The kind, and the full name of the message or enum; the default and `packed` fit it."""
+    if proto.number <= 0:
+        raise symbols.refusal(where, f"{proto.number} is no field's number; they begin at 1")
+    kind = _KINDS[proto.type] if proto.HasField("type") else None
+    found = symbols.resolve(proto.type_name, where) if proto.HasField("type_name") else None
+    kind = _kind(symbols, where, kind, found)
+    if proto.options.packed and (_label(proto) is not Label.REPEATED or kind in _UNPACKABLE):
+        raise symbols.refusal(where, "only repeated fields of numbers, booleans and enums can be packed")
+    if proto.HasField("default_value"):
+        _check_default(symbols, where, proto, kind, found)
+    return kind, found.full_name if found else ""
+
+
+def _kind(symbols: Symbols, where: str, kind: Kind | None, found: Symbol | None) -> Kind:
+    wanted = {Sort.MESSAGE: _MESSAGES, Sort.ENUM: frozenset({Kind.ENUM})}.get(found.sort) if found else None
+    if found is None:
+        if kind is None or kind in _MESSAGES or kind is Kind.ENUM:
+            raise symbols.refusal(where, "the field's type is missing")
+        return kind
+    if kind is None and wanted is not None:
+        return Kind.ENUM if found.sort is Sort.ENUM else Kind.MESSAGE
+    if kind is None or wanted is None or kind not in wanted:
+        raise symbols.refusal(where, f"{found.full_name} is {found.sort.value}, the field is of type {kind}")
+    return kind
+
+
+def _check_default(symbols: Symbols, where: str, proto: FieldDescriptorProto, kind: Kind, found: Symbol | None) -> None:
+    if _label(proto) is Label.REPEATED or kind in _MESSAGES:
+        raise symbols.refusal(where, "a repeated field, or one that is a message, has no default")
+    if kind is Kind.ENUM and found is not None:
+        fits = proto.default_value in found.content
+    else:
+        fits = defaults.is_default(kind, proto.default_value)
+    if not fits:
+        raise symbols.refusal(where, f"the default does not fit the type {kind}")
+
+
+def _label(proto: FieldDescriptorProto) -> Label:
+    return _LABELS[proto.label]

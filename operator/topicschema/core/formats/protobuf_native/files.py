@@ -1,0 +1,84 @@
+"""The files of a FileDescriptorSet in the order in which the broker builds them: what a file imports comes before it.
+
+Source: Pulsar's ProtobufNativeSchemaUtils.deserialize (line 4.0). Files that the root file does not need are not looked
+at; of two files with one name the last one counts.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+from google.protobuf.message import DecodeError, Message
+
+from topicschema.core.errors import InvalidSchemaError, Place
+from topicschema.core.formats.protobuf_native.envelope import Envelope
+from topicschema.core.formats.protobuf_native.symbols import shown
+
+MAX_IMPORTS_IN_A_ROW: Final = 500
+"""The broker's recursion overflows its stack somewhere above."""
+
+_UNREAD: Final = frozenset({"options", "source_code_info"})
+
+
+def needed(envelope: Envelope) -> tuple[FileDescriptorProto, ...]:
+    """The root file, last, and before it all that it imports; InvalidSchemaError with the file's name.
+
+    Rules: INVALID_DESCRIPTOR_SET, MISSING_FILE, CIRCULAR_IMPORT, TOO_DEEP.
+    """
+    try:
+        descriptors = FileDescriptorSet.FromString(envelope.file_descriptor_set)
+    except DecodeError:
+        descriptors = None
+    if descriptors is None or not descriptors.IsInitialized():
+        message = "the bytes in fileDescriptorSet are no serialised FileDescriptorSet"
+        raise InvalidSchemaError("INVALID_DESCRIPTOR_SET", message, Place("$.fileDescriptorSet"))
+    files = tuple(_ordered({file.name: file for file in descriptors.file}, envelope.root_file))
+    for file in files:
+        _check_texts(file)
+    return files
+
+
+def _check_texts(file: FileDescriptorProto) -> None:
+    """Refuses strings that are not UTF-8, which protobuf gives as bytes, wherever names may stand."""
+    waiting: list[Message] = [file]
+    while waiting:
+        for field, value in waiting.pop().ListFields():
+            if field.name in _UNREAD:
+                continue
+            values = (value,) if isinstance(value, str | bytes | int | float | Message) else value
+            if any(isinstance(each, bytes) for each in values):
+                message = f"a name in the file {str(file.name)!r} is not UTF-8"
+                raise InvalidSchemaError("INVALID_DESCRIPTOR_SET", message, Place("$.fileDescriptorSet"))
+            waiting += [each for each in values if isinstance(each, Message)]
+
+
+def _ordered(files: Mapping[str, FileDescriptorProto], root: str) -> Iterator[FileDescriptorProto]:
+    if root not in files:
+        message = f"the file {shown(root)!r} is not in fileDescriptorSet"
+        raise InvalidSchemaError("MISSING_FILE", message, Place("$.rootFileDescriptorName"))
+    done: set[str] = set()
+    path = {root: iter(files[root].dependency)}
+    while path:
+        name = next(reversed(path))
+        wanted = next((each for each in path[name] if each not in done), None)
+        if wanted is None:
+            del path[name]
+            done.add(name)
+            yield files[name]
+        else:
+            _check_import(files, path, wanted)
+            path[wanted] = iter(files[wanted].dependency)
+
+
+def _check_import(files: Mapping[str, FileDescriptorProto], path: dict[str, Iterator[str]], wanted: str) -> None:
+    importing = shown(next(reversed(path)))
+    place = Place("$.fileDescriptorSet")
+    if wanted not in files:
+        message = f"{importing} imports {shown(wanted)}, which is not in fileDescriptorSet"
+        raise InvalidSchemaError("MISSING_FILE", message, place)
+    if wanted in path:
+        message = f"{importing} imports {shown(wanted)}, which imports it in turn"
+        raise InvalidSchemaError("CIRCULAR_IMPORT", message, place)
+    if len(path) == MAX_IMPORTS_IN_A_ROW:
+        message = f"more than {MAX_IMPORTS_IN_A_ROW} files import each other in a row, which no broker reads"
+        raise InvalidSchemaError("TOO_DEEP", message, place)

@@ -1,0 +1,178 @@
+"""From descriptors to the model: names resolved, and refused what protobuf's Java library refuses to build.
+
+Source: Descriptors.FileDescriptor.buildFrom (3.25, as in Pulsar 4.0). It is laxer than protoc: such a set of files may
+be hand-made. What a broker has taken must be readable here, so nothing more is asked.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    EnumDescriptorProto,
+    FieldDescriptorProto,
+    FileDescriptorProto,
+    ServiceDescriptorProto,
+)
+
+from topicschema.core.errors import InvalidSchemaError, Place
+from topicschema.core.formats.protobuf_native import fields
+from topicschema.core.formats.protobuf_native.model import Enum, Field, File, Message, Range
+from topicschema.core.formats.protobuf_native.symbols import Sort, Symbols
+
+MAX_SEEN: Final = 250_000
+"""A bound of this reader: the sum, over all files, of the files that each one sees."""
+
+_EDITIONS: Final = "editions"
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A file whose names are resolved; `public` are the files whose symbols its importers see too."""
+
+    file: File
+    symbols: Symbols
+    messages: Mapping[str, Message]
+    enums: tuple[Enum, ...]
+    public: tuple["Built", ...]
+
+
+class Linker:
+    """Builds files one after the other, each after all that it imports."""
+
+    def __init__(self) -> None:
+        self.built: dict[str, Built] = {}
+        self._registry: dict[str, list[Symbols]] = {}
+        self._seen = 0
+
+    def add(self, proto: FileDescriptorProto) -> None:
+        """Builds a file; InvalidSchemaError INVALID_DESCRIPTOR with the name of what cannot be built."""
+        imported = [self.built[name] for name in proto.dependency]
+        visible = {id(each.symbols): each.symbols for each in _with_public(imported)}
+        self._seen += len(visible)
+        if self._seen > MAX_SEEN:
+            message = f"the files see more than {MAX_SEEN:,} others through their imports"
+            raise InvalidSchemaError("INVALID_DESCRIPTOR", message, Place("$.fileDescriptorSet"))
+        linking = _Linking(Symbols(proto.name, proto.package, visible.values(), self._registry))
+        linking.define(proto)
+        self.built[proto.name] = Built(
+            File(proto.name, proto.package, _syntax(proto)),
+            linking.symbols,
+            MappingProxyType({message.full_name: message for message in linking.messages()}),
+            tuple(linking.enums),
+            tuple(_public(linking.symbols, proto, imported)),
+        )
+
+
+def _public(symbols: Symbols, proto: FileDescriptorProto, imported: list[Built]) -> Iterator[Built]:
+    for index in proto.public_dependency:
+        if not 0 <= index < len(imported):
+            raise symbols.refusal("", f"public_dependency {index} is no import of the file")
+        yield imported[index]
+
+
+def _with_public(imported: Iterable[Built]) -> Iterator[Built]:
+    seen: set[int] = set()
+    waiting = list(imported)
+    while waiting:
+        each = waiting.pop()
+        if id(each) not in seen:
+            seen.add(id(each))
+            waiting.extend(each.public)
+            yield each
+
+
+def _syntax(proto: FileDescriptorProto) -> str:
+    return f"edition {proto.edition}" if proto.syntax == _EDITIONS else proto.syntax or "proto2"
+
+
+class _Linking:
+    """One file's definitions: first all names, then what the names refer to."""
+
+    def __init__(self, symbols: Symbols) -> None:
+        self.symbols = symbols
+        self.enums: list[Enum] = []
+        self._messages: list[tuple[str, DescriptorProto]] = []
+        self._extensions: list[tuple[str, FieldDescriptorProto]] = []
+        self._services: list[tuple[str, ServiceDescriptorProto]] = []
+
+    def define(self, proto: FileDescriptorProto) -> None:
+        """Gives every definition of the file its full name."""
+        for message in proto.message_type:
+            self._define_message(proto.package, message)
+        for enum in proto.enum_type:
+            self._define_enum(proto.package, enum)
+        for service in proto.service:
+            name = self.symbols.add(Sort.SERVICE, proto.package, service.name)
+            self._services.append((name, service))
+            for method in service.method:
+                self.symbols.add(Sort.OTHER, name, method.name)
+        self._define_extensions(proto.package, proto.extension)
+
+    def messages(self) -> Iterator[Message]:
+        """The messages with their fields' types resolved; extensions and services are only checked."""
+        for name, proto in self._messages:
+            yield self._message(name, proto)
+        for name, extension in self._extensions:
+            fields.check_extension(self.symbols, name, extension)
+        for name, service in self._services:
+            for method in service.method:
+                for type_name in (method.input_type, method.output_type):
+                    scope = f"{name}.{method.name}"
+                    if self.symbols.resolve(type_name, scope).sort is not Sort.MESSAGE:
+                        raise self.symbols.refusal(scope, f"{type_name} is not a message")
+
+    def _define_message(self, scope: str, proto: DescriptorProto) -> None:
+        # Descriptors nest no deeper than protobuf's readers go (100 levels), so recursion is safe here.
+        name = self.symbols.add(Sort.MESSAGE, scope, proto.name, fields.Extendable.of(proto))
+        self._messages.append((name, proto))
+        for nested in proto.nested_type:
+            self._define_message(name, nested)
+        for enum in proto.enum_type:
+            self._define_enum(name, enum)
+        for field in proto.field:
+            self.symbols.add(Sort.OTHER, name, field.name)
+        self._define_extensions(name, proto.extension)
+
+    def _define_extensions(self, scope: str, protos: Iterable[FieldDescriptorProto]) -> None:
+        for extension in protos:
+            self._extensions.append((self.symbols.add(Sort.OTHER, scope, extension.name), extension))
+
+    def _define_enum(self, scope: str, proto: EnumDescriptorProto) -> None:
+        values = {value.name: value.number for value in proto.value}
+        name = self.symbols.add(Sort.ENUM, scope, proto.name, values.keys())
+        if not values:
+            raise self.symbols.refusal(name, "an enum has at least one value")
+        for value in proto.value:
+            self.symbols.add(Sort.OTHER, name, value.name)
+        self.enums.append(
+            Enum(
+                full_name=name,
+                file=self.symbols.file,
+                values=MappingProxyType(values),
+                reserved_numbers=tuple(Range(each.start, each.end) for each in proto.reserved_range),
+                reserved_names=frozenset(proto.reserved_name),
+            )
+        )
+
+    def _message(self, name: str, proto: DescriptorProto) -> Message:
+        synthetic = fields.synthetic_oneofs(self.symbols, name, proto)
+        found: dict[int, Field] = {}
+        for each in proto.field:
+            field = fields.build(self.symbols, name, proto, each)
+            if field.number in found:
+                other = found[field.number].name
+                raise self.symbols.refusal(f"{name}.{field.name}", f"{other} has the number {field.number} already")
+            found[field.number] = field
+        return Message(
+            full_name=name,
+            file=self.symbols.file,
+            fields=MappingProxyType(dict(sorted(found.items()))),
+            oneofs=tuple(each.name for index, each in enumerate(proto.oneof_decl) if index not in synthetic),
+            reserved_numbers=tuple(Range(each.start, each.end - 1) for each in proto.reserved_range),
+            reserved_names=frozenset(proto.reserved_name),
+            extension_numbers=tuple(Range(each.start, each.end - 1) for each in proto.extension_range),
+            is_map_entry=proto.options.map_entry,
+        )

@@ -1,0 +1,144 @@
+"""Which names stand for what inside one file: its own symbols, then those of what it imports.
+
+Source: Descriptors.DescriptorPool of protobuf's Java library (3.25, as in Pulsar 4.0). A file sees its imports and what
+these import publicly. Two files may define one name, as long as nobody
+who sees both refers to it; inside one file a name is defined once. The values of an enum
+stand below the enum, not beside it.
+"""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+from topicschema.core.errors import InvalidSchemaError, Place
+
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SHOWN: Final = 120
+MAX_NAME: Final = 512
+MAX_PACKAGE_DOTS: Final = 64
+"""Bounds of this reader, far above what people write; a small text must not grow large in memory."""
+
+
+class Sort(Enum):
+    """What a name is the name of."""
+
+    MESSAGE = "a message"
+    ENUM = "an enum"
+    SERVICE = "a service"
+    PACKAGE = "a package"
+    OTHER = "a field, a value or a method"
+
+
+_TYPES: Final = frozenset({Sort.MESSAGE, Sort.ENUM})
+_AGGREGATES: Final = _TYPES | {Sort.SERVICE, Sort.PACKAGE}
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A name that is defined; `content` is what others must know: an enum's names, a message's extensions."""
+
+    sort: Sort
+    full_name: str
+    file: str
+    content: Any = None
+
+
+class Symbols:
+    """The names of one file; `visible` are those of its imports and of what they import publicly.
+
+    `registry` tells for every name the files that have it; all files of a set share it.
+    """
+
+    def __init__(
+        self, file: str, package: str, visible: Collection["Symbols"], registry: dict[str, list["Symbols"]]
+    ) -> None:
+        self.file = file
+        self.package = package
+        self._visible = frozenset(map(id, visible))
+        self._registry = registry
+        self._own: dict[str, Symbol] = {}
+        self._found: dict[tuple[str, frozenset[Sort]], Symbol | None] = {}
+        for each in {package, *(imported.package for imported in visible)}:
+            self._add_package(each)
+
+    def add(self, sort: Sort, scope: str, name: str, content: Any = None) -> str:
+        """The full name of what is defined now; InvalidSchemaError where its name is none, or is taken."""
+        full_name = f"{scope}.{name}" if scope else name
+        if not _IDENTIFIER.fullmatch(name):
+            raise self.refusal(scope, f"{shown(name)!r} is no name: letters, digits and _ are, in ASCII")
+        if len(full_name) > MAX_NAME:
+            raise self.refusal(full_name, f"full names of more than {MAX_NAME} characters are not read")
+        taken = self._own.get(full_name)
+        if taken is not None:
+            raise self.refusal(full_name, f"the name is that of {taken.sort.value} already")
+        self._add(Symbol(sort, full_name, self.file, content))
+        return full_name
+
+    def find(self, full_name: str, sorts: frozenset[Sort] = frozenset(Sort)) -> Symbol | None:
+        """What the full name stands for in this file, if it is one of `sorts`: its own definition before others.
+
+        InvalidSchemaError where several imports define it: which one the broker takes is left to chance.
+        """
+        key = (full_name, sorts)
+        if key not in self._found:
+            self._found[key] = self._choice(full_name, sorts)
+        return self._found[key]
+
+    def resolve(self, name: str, scope: str) -> Symbol:
+        """What `name` means to the descriptor with the full name `scope`; InvalidSchemaError where it means nothing.
+
+        The innermost scope that knows the first part of the name decides, as in C++.
+        """
+        found = self.find(name[1:], _TYPES) if name.startswith(".") else self._resolve_relative(name, scope)
+        if found is None:
+            raise self.refusal(scope, f"the type {shown(name)!r} is not defined in this file or what it imports")
+        return found
+
+    def refusal(self, where: str, message: str) -> InvalidSchemaError:
+        """The refusal of a definition of this file."""
+        place = f"{shown(self.file)}, {shown(where)}" if where else shown(self.file)
+        return InvalidSchemaError("INVALID_DESCRIPTOR", f"{place}: {message}", Place("$.fileDescriptorSet"))
+
+    def _choice(self, full_name: str, sorts: frozenset[Sort]) -> Symbol | None:
+        own = self._own.get(full_name)
+        if own is not None and own.sort in sorts:
+            return own
+        holders = [each for each in self._registry.get(full_name, ()) if id(each) in self._visible]
+        found = [each._own[full_name] for each in holders]  # noqa: SLF001 - of the same class
+        found = [symbol for symbol in found if symbol.sort in sorts]
+        if len(found) > 1 and any(symbol.sort is not Sort.PACKAGE for symbol in found):
+            raise self.refusal(full_name, "more than one imported file defines the name")
+        return found[0] if found else None
+
+    def _add(self, symbol: Symbol) -> None:
+        self._own[symbol.full_name] = symbol
+        self._registry.setdefault(symbol.full_name, []).append(self)
+
+    def _add_package(self, package: str) -> None:
+        if len(package) > MAX_NAME or package.count(".") > MAX_PACKAGE_DOTS:
+            raise self.refusal("", "the package's name is longer than is read")
+        end = package.find(".")
+        while end != -1:
+            self._add_package_name(package[:end])
+            end = package.find(".", end + 1)
+        self._add_package_name(package)
+
+    def _add_package_name(self, name: str) -> None:
+        if name not in self._own:
+            self._add(Symbol(Sort.PACKAGE, name, self.file))
+
+    def _resolve_relative(self, name: str, scope: str) -> Symbol | None:
+        first, dot, _ = name.partition(".")
+        while "." in scope:
+            scope = scope.rpartition(".")[0]
+            found = self.find(f"{scope}.{first}", _AGGREGATES)
+            if found is not None:
+                return self.find(f"{scope}.{name}", _TYPES) if dot else found
+        return self.find(name, _TYPES)
+
+
+def shown(name: str) -> str:
+    """The name as a message shows it: all of it, unless it is very long."""
+    return name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"

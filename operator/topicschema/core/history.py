@@ -1,0 +1,91 @@
+"""The record of a topic: which versions it had, in order, and who may add to it. Values only; `storage` keeps them.
+
+Numbering is Pulsar's: the first version of an incarnation is 0, every entry (a tombstone too) takes the next number.
+What the broker looks at is what came after the newest tombstone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from topicschema.core.schemas import Schema, SchemaType
+from topicschema.core.topics import TopicKey
+
+
+class Origin(StrEnum):
+    """Where a version came from."""
+
+    SPEC = "Spec"
+    BROKER = "Broker"
+    REGISTRY = "Registry"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The resource that holds a claim. The uid tells a resource from a later one of the same name."""
+
+    namespace: str
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class VersionEntry:
+    """One version on record; `registered_at` is RFC 3339 UTC with seconds, `content_hash` is `SchemaInfo`'s."""
+
+    schema_version: int
+    type: SchemaType
+    fingerprint: str
+    content_hash: str
+    origin: Origin
+    registered_at: str
+    is_tombstone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """All versions of one topic in the current incarnation, oldest first, and the claim."""
+
+    key: TopicKey
+    claim: Owner | None = None
+    incarnation: int = 0
+    entries: tuple[VersionEntry, ...] = ()
+
+    @property
+    def latest(self) -> VersionEntry | None:
+        """The newest version that counts: None when there is none, or the newest entry is a tombstone."""
+        trimmed = self.trimmed
+        return trimmed[-1] if trimmed else None
+
+    @property
+    def next_version(self) -> int:
+        """The number that the next entry takes."""
+        return self.entries[-1].schema_version + 1 if self.entries else 0
+
+    @property
+    def trimmed(self) -> Sequence[VersionEntry]:
+        """The versions after the newest tombstone: all that compatibility and dedupe look at."""
+        for index in range(len(self.entries) - 1, -1, -1):
+            if self.entries[index].is_tombstone:
+                return self.entries[index + 1 :]
+        return self.entries
+
+    def equal_to(self, fingerprint: str) -> VersionEntry | None:
+        """The oldest counting version with that fingerprint: the one the broker would answer with."""
+        return next((entry for entry in self.trimmed if entry.fingerprint == fingerprint), None)
+
+    def with_version(self, schema: Schema, origin: Origin, registered_at: str) -> "History":
+        """The history with `schema` as its next version."""
+        entry = VersionEntry(
+            schema_version=self.next_version,
+            type=schema.info.type,
+            fingerprint=schema.fingerprint,
+            content_hash=schema.info.content_hash,
+            origin=origin,
+            registered_at=registered_at,
+        )
+        return replace(self, entries=(*self.entries, entry))
+
+    def claimed_by(self, owner: Owner | None) -> "History":
+        """The history with its claim given to `owner`, or to nobody."""
+        return replace(self, claim=owner)

@@ -1,0 +1,113 @@
+"""What a topic's policy says: the strategy in force and where it comes from, and the platform team's constraints."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from topicschema.core.compatibility import Incompatibility
+from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+
+
+class StrategySource(StrEnum):
+    """Which level set the strategy in force."""
+
+    TOPIC = "Topic"
+    NAMESPACE = "Namespace"
+    BROKER = "Broker"
+
+
+class Strictness(StrEnum):
+    """Broker: exactly the broker's verdict."""
+
+    BROKER = "Broker"
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """Governance at admission; empty or None means no limit. `max_schema_bytes` counts UTF-8 bytes of the text."""
+
+    allowed_types: tuple[SchemaType, ...] = ()
+    allowed_strategies: tuple[Strategy, ...] = ()
+    required_properties: tuple[str, ...] = ()
+    max_schema_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerProfile:
+    """What the broker does where nothing is set; FULL is Pulsar's own default."""
+
+    line: PulsarLine = PulsarLine.V4_0
+    strategy: Strategy = Strategy.FULL
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a NamespaceSchemaPolicy says of judging."""
+
+    strategy: Strategy | None = None
+    strictness: Strictness = Strictness.BROKER
+    profile: BrokerProfile = field(default_factory=BrokerProfile)
+    constraints: Constraints = field(default_factory=Constraints)
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveStrategy:
+    """The strategy in force for one topic, never UNDEFINED, and the level that set it."""
+
+    value: Strategy
+    source: StrategySource
+
+
+def effective_strategy(policy: Policy, topic_override: Strategy | None) -> EffectiveStrategy:
+    """The first of topic, namespace, broker that says something; absent and UNDEFINED mean "ask the next level".
+
+    A profile that says UNDEFINED is taken as FULL, as the broker's own getter does.
+    """
+    for value, source in ((topic_override, StrategySource.TOPIC), (policy.strategy, StrategySource.NAMESPACE)):
+        if value is not None and value is not Strategy.UNDEFINED:
+            return EffectiveStrategy(value, source)
+    default = policy.profile.strategy
+    return EffectiveStrategy(Strategy.FULL if default is Strategy.UNDEFINED else default, StrategySource.BROKER)
+
+
+def violations(
+    info: SchemaInfo, topic_override: Strategy | None, constraints: Constraints
+) -> tuple[Incompatibility, ...]:
+    """Every constraint that the resource breaks; `path` is a field of the resource (`spec.type`), not of the schema."""
+    return tuple(_violations(info, topic_override, constraints))
+
+
+def _violations(
+    info: SchemaInfo, topic_override: Strategy | None, constraints: Constraints
+) -> Iterator[Incompatibility]:
+    types, strategies, limit = constraints.allowed_types, constraints.allowed_strategies, constraints.max_schema_bytes
+    if types and info.type not in types:
+        yield Incompatibility("TYPE_NOT_ALLOWED", "spec.type", f"the policy allows {_listed(types)}, not {info.type}")
+    if topic_override is not None and strategies and topic_override not in strategies:
+        yield Incompatibility(
+            "STRATEGY_NOT_ALLOWED",
+            "spec.schemaCompatibilityStrategy",
+            f"the policy allows {_listed(strategies)} as a topic's own strategy, not {topic_override}",
+        )
+    for name in constraints.required_properties:
+        if not info.properties.get(name):
+            yield Incompatibility("PROPERTY_MISSING", "spec.properties", f"the policy requires the property {name!r}")
+    if limit is not None and len(info.schema) > limit:
+        yield Incompatibility(
+            "SCHEMA_TOO_LARGE", "spec.schema", f"the policy allows {limit} bytes, the schema has {len(info.schema)}"
+        )
+
+
+def _listed(values: tuple[StrEnum, ...]) -> str:
+    return ", ".join(str(value) for value in values)
+
+
+def may_claim(globs: str | None, pulsar_namespace: str) -> bool:
+    """Whether one of the comma-separated globs matches `tenant/namespace`; `*` never crosses the slash."""
+    for glob in (globs or "").split(","):
+        pattern = "[^/]*".join(re.escape(part) for part in glob.strip().split("*"))
+        if glob.strip() and re.fullmatch(pattern, pulsar_namespace):
+            return True
+    return False

@@ -1,0 +1,126 @@
+"""Which error a client gets of the broker that refuses it, and how the broker's words begin. Nothing is judged here.
+
+Source: the classes named in `clients` and Pulsar's schema validators and checkers, line 4.0 (texts as in 4.0.7).
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from topicschema.core import jackson
+from topicschema.core.compatibility import Incompatibility
+from topicschema.core.jackson import Reading
+from topicschema.core.schemas import SchemaType
+from topicschema.core.strategies import Strategy
+
+
+class BrokerError(StrEnum):
+    """What the client gets, by Pulsar's names; with NO_ANSWER it runs into its own timeout."""
+
+    INCOMPATIBLE_SCHEMA = "IncompatibleSchema"
+    UNKNOWN_ERROR = "UnknownError"
+    NO_ANSWER = "NoAnswer"
+
+
+NOT_FOUND: Final = "Schema not found and schema auto updating is disabled."
+WITHOUT_SCHEMA: Final = "Producers cannot connect or send message without a schema to topics with a schema"
+EMPTY_BUT_ACTIVE: Final = "Failed to add schema to an active topic with empty(BYTES) schema: new schema type"
+
+_NEVER_ANSWERED: Final = frozenset({"KEY_VALUE_PAYLOAD", "UNKNOWN_PART_TYPE", "PART_PROPERTIES"})
+"""Pairs that the broker cannot take apart: the exception ends its work on the client's request."""
+_OVERFLOWS: Final = frozenset({"ENDLESS_RECORD", "ENDLESS_DEFAULT"})
+_THROWS: Final = _OVERFLOWS | {"INVALID_DEFAULT", "INVALID_WRITER_DEFAULT", "ALIAS_CONFLICT", "TANGLED_RECORDS"}
+"""What is no SchemaValidationException in the broker; a check against all versions wraps all but what overflows."""
+_INVALID: Final[Mapping[SchemaType, str]] = MappingProxyType(
+    {
+        SchemaType.AUTO_CONSUME: "Schema AUTO_CONSUME is a client-side schema type",
+        SchemaType.AUTO_PUBLISH: "Schema AUTO_PUBLISH is a client-side schema type",
+        SchemaType.KEY_VALUE: "",
+        SchemaType.PROTOBUF_NATIVE: "deserialize ProtobufNative Schema failed",
+        SchemaType.STRING: "Invalid schema definition data for string schema",
+        **{
+            kind: f"Invalid schema definition data for {kind} schema"
+            for kind in (SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOBUF)
+        },
+    }
+)
+
+
+def of_invalid(kind: SchemaType, rule: str) -> tuple[BrokerError, str]:
+    """The error, and how its text begins (empty where that varies), for a text that the validation at upload refuses.
+
+    `rule` is that of the InvalidSchemaError.
+    """
+    if rule in _NEVER_ANSWERED:
+        return BrokerError.NO_ANSWER, ""
+    if rule == "UNION_AT_TOP" and kind is SchemaType.AVRO:
+        return BrokerError.INCOMPATIBLE_SCHEMA, "Avro schema typed [UNION] is not supported"
+    return BrokerError.INCOMPATIBLE_SCHEMA, _INVALID.get(kind, "Invalid schema definition data for primitive schemas")
+
+
+def of_incompatible(
+    kind: SchemaType, earlier: SchemaType, strategy: Strategy, found: Sequence[Incompatibility]
+) -> tuple[BrokerError, str]:
+    """The error, and how its text begins (empty where that varies), for a schema that may not follow.
+
+    `kind` is its type, `earlier` that of the oldest version at fault, `found` what `compatibility.check` answered.
+    """
+    if kind is not earlier:
+        message = f"Incompatible schema: exists schema type {earlier}, new schema type {kind}"
+        return BrokerError.INCOMPATIBLE_SCHEMA, message
+    thrown = _thrown(found)
+    if thrown in _OVERFLOWS or (thrown is not None and not strategy.is_transitive):
+        return BrokerError.UNKNOWN_ERROR, ""
+    return BrokerError.INCOMPATIBLE_SCHEMA, _words_of_checker(kind, strategy, found[0].rule)
+
+
+def _thrown(found: Sequence[Incompatibility]) -> str | None:
+    """The rule that is an exception in the broker, if it comes so far.
+
+    It goes no further than two schemas, read in one direction, and leaves a record at the first field without default.
+    """
+    left: list[str] = []
+    for each in found:
+        if (each.schema_version, each.direction) != (found[0].schema_version, found[0].direction):
+            break
+        if each.rule in _THROWS and not each.path.startswith(tuple(left)):
+            return each.rule
+        if each.rule == "FIELD_WITHOUT_DEFAULT":
+            left.append(each.path.rpartition(".fields[")[0])
+    return None
+
+
+def of_unreadable(kind: SchemaType, rule: str, *, is_latest_only: bool) -> BrokerError:
+    """The error for a text, of whichever side, that a checker cannot read; `rule` is that of the InvalidSchemaError."""
+    # Avro's SchemaParseException is foreseen, and nothing else.
+    throws = kind is SchemaType.PROTOBUF_NATIVE or rule in _NEVER_ANSWERED or rule == "DUPLICATE_FIELD"
+    return BrokerError.UNKNOWN_ERROR if throws and is_latest_only else BrokerError.INCOMPATIBLE_SCHEMA
+
+
+def of_readings(before: tuple[Reading, bytes], after: tuple[Reading, bytes]) -> tuple[BrokerError, str] | None:
+    """The error, and how its text begins, for two texts of type JSON, not both Avro schemas; None where they pass."""
+    if before[0] is Reading.NEITHER:
+        return None
+    if Reading.FAILURE in (before[0], after[0]):
+        return BrokerError.UNKNOWN_ERROR, ""
+    if after[0] is Reading.NEITHER:
+        return BrokerError.INCOMPATIBLE_SCHEMA, "Unknown schema format"
+    if before[0] is not after[0]:
+        return None
+    wanted = jackson.id_of(before[1])
+    if wanted is None:
+        return BrokerError.UNKNOWN_ERROR, ""
+    return None if wanted == jackson.id_of(after[1]) else (BrokerError.INCOMPATIBLE_SCHEMA, "Incompatible Schema from ")
+
+
+def _words_of_checker(kind: SchemaType, strategy: Strategy, rule: str) -> str:
+    if kind in (SchemaType.AVRO, SchemaType.JSON):
+        return f"Error during schema compatibility check with strategy {strategy}: "
+    if kind is SchemaType.KEY_VALUE:
+        return "Key schemas or Value schemas are different schema type" if rule == "PART_TYPE_CHANGED" else ""
+    if kind is not SchemaType.PROTOBUF_NATIVE:
+        return f"Schema compatibility strategy is {strategy}"
+    if rule == "ROOT_MESSAGE_CHANGED":
+        return f"Protobuf root message change is not allowed under the '{strategy}' strategy."
+    return "Unknown SchemaCompatibilityStrategy."

@@ -1,0 +1,114 @@
+"""Topic names, in the one spelling the product takes.
+
+Pulsar accepts many spellings of one topic and stores the schemas of all of them under one id. A resource names a topic
+in exactly one way, so that two resources can never mean one topic without it being seen.
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import Self
+from urllib.parse import unquote
+
+from topicschema.core.errors import StalledError
+
+_TOPIC = re.compile(r"(?P<domain>persistent|non-persistent)://(?P<tenant>[^/]+)/(?P<namespace>[^/]+)/(?P<local>[^/]+)")
+# NamespaceName.validateNamespaceName -> NamedEntity: [-=:.\w]
+_ENTITY = re.compile(r"[-=:.\w]+", re.ASCII)
+_PARTITION = re.compile(r"-partition-\d+$")
+_MAX_LOCAL_NAME = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic by its parts; `local_name` is decoded.
+
+    The domain is not a part: `persistent://t/n/x` and `non-persistent://t/n/x` share one schema history in Pulsar.
+    """
+
+    tenant: str
+    namespace: str
+    local_name: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The topic that `text` names; StalledError(InvalidTopic) when it is not the one accepted spelling."""
+        match = _TOPIC.fullmatch(text)
+        if match is None:
+            raise _invalid(text, "it must read persistent://TENANT/NAMESPACE/TOPIC, with exactly these three parts")
+        for part in ("tenant", "namespace"):
+            if _ENTITY.fullmatch(match[part]) is None:
+                raise _invalid(text, f"the {part} may have letters, digits and - = : . _ only")
+        local = match["local"]
+        if any(c.isspace() or not c.isprintable() for c in local):
+            raise _invalid(text, "the topic's own name has a space or a control character")
+        if unquote(local) != local:
+            raise _invalid(text, "write the topic's own name decoded, without %XX escapes")
+        if _PARTITION.search(local):
+            raise _invalid(
+                text, "name the partitioned topic, without -partition-N; its partitions share one schema history"
+            )
+        if len(local) > _MAX_LOCAL_NAME:
+            raise _invalid(text, f"the topic's own name is longer than {_MAX_LOCAL_NAME} characters")
+        return cls(match["tenant"], match["namespace"], local)
+
+    @property
+    def pulsar_namespace(self) -> str:
+        """`tenant/namespace`."""
+        return f"{self.tenant}/{self.namespace}"
+
+    def __str__(self) -> str:
+        """`tenant/namespace/topic`, without a domain."""
+        return f"{self.tenant}/{self.namespace}/{self.local_name}"
+
+
+def _invalid(text: str, why: str) -> StalledError:
+    return StalledError("InvalidTopic", f"{text[:200]!r} is not a topic name: {why}")
+
+
+@dataclass(frozen=True, slots=True)
+class TopicKey:
+    """A topic of one Pulsar cluster: what a schema history belongs to."""
+
+    pulsar_cluster: str
+    topic: Topic
+
+    @property
+    def history_name(self) -> str:
+        """The name of the topic's SchemaHistory: `h-` and 40 hex digits of the sha256 over its four parts."""
+        t = self.topic
+        return "h-" + _digest(self.pulsar_cluster, t.tenant, t.namespace, t.local_name)
+
+
+@dataclass(frozen=True, slots=True)
+class PulsarNamespaceKey:
+    """A Pulsar namespace of one Pulsar cluster: what one policy may claim."""
+
+    pulsar_cluster: str
+    tenant: str
+    namespace: str
+
+    @classmethod
+    def parse(cls, pulsar_cluster: str, pulsar_namespace: str) -> Self:
+        """The key for `tenant/namespace`; StalledError(InvalidPulsarNamespace) when it does not read so."""
+        parts = pulsar_namespace.split("/")
+        if len(parts) != 2 or not all(_ENTITY.fullmatch(part) for part in parts):  # noqa: PLR2004 - tenant and namespace
+            raise StalledError(
+                "InvalidPulsarNamespace",
+                f"{pulsar_namespace[:200]!r} is not a Pulsar namespace: write TENANT/NAMESPACE",
+            )
+        return cls(pulsar_cluster, *parts)
+
+    @property
+    def claim_name(self) -> str:
+        """The name of the namespace's PulsarNamespaceClaim: `c-` and 40 hex digits of the sha256 over its parts."""
+        return "c-" + _digest(self.pulsar_cluster, self.tenant, self.namespace)
+
+    @property
+    def pulsar_namespace(self) -> str:
+        """`tenant/namespace`."""
+        return f"{self.tenant}/{self.namespace}"
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:40]

@@ -1,0 +1,153 @@
+"""A small API server for unit tests: a fake at the wire, so that the product's own client and adapters are in play.
+
+Keeps objects in memory and answers GET, list, POST, PUT, DELETE and a JSON patch of whole members, minding
+resourceVersions as Kubernetes does. No validation, no watch, no apply: what needs those belongs to the cluster tier.
+"""
+
+import asyncio
+import copy
+import ssl
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import uuid4
+
+from aiohttp import web
+from kubernetes.client import Configuration
+
+from topicschema.api.kinds import Kind
+from topicschema.cluster.connection import Connection
+
+Object = dict[str, Any]
+
+
+class FakeApiServer:
+    """The objects by path, the requests seen as `METHOD path`; `is_away`: answers 503, `is_silent`: answers nothing."""
+
+    def __init__(self) -> None:
+        self.requests: list[str] = []
+        self.was_asked = asyncio.Event()
+        self.is_away = False
+        self.is_silent = False
+        self._end = asyncio.Event()
+        self._objects: dict[str, Object] = {}
+        self._resource_version = 0
+        self._port = 0
+
+    @property
+    def connection(self) -> Connection:
+        return Connection(f"http://127.0.0.1:{self._port}", ssl.create_default_context(), None, Configuration())
+
+    def put(self, kind: Kind, namespace: str, name: str, members: Mapping[str, Any]) -> Object:
+        """Store an object as it stands, with a fresh uid unless it brings one."""
+        metadata = {"name": name, "namespace": namespace, "uid": str(uuid4()), "generation": 1}
+        wire: Object = {"apiVersion": kind.api_version, "kind": kind.name, **members}
+        wire["metadata"] = {**metadata, **members.get("metadata", {})}
+        self._store(path_of(kind, namespace, name), wire)
+        return wire
+
+    def take_away(self, kind: Kind, namespace: str, name: str) -> None:
+        del self._objects[path_of(kind, namespace, name)]
+
+    def speak(self) -> None:
+        """Answer what has not been answered, and from now on."""
+        self.is_silent = False
+        self._end.set()
+
+    def change(self, ending: str, edit: Callable[[Object], object]) -> None:
+        """Let `edit` do something to the one object whose path ends so."""
+        (path,) = (path for path in self._objects if path.endswith(ending))
+        edit(self._objects[path])
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator["FakeApiServer"]:
+        application = web.Application(client_max_size=8 << 20)
+        application.router.add_route("*", "/{path:.*}", self._answer)
+        runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+        await runner.setup()
+        try:
+            site = web.TCPSite(runner, "127.0.0.1", 0)
+            await site.start()
+            self._port = runner.addresses[0][1]
+            yield self
+        finally:
+            self.speak()
+            await runner.cleanup()
+
+    async def _answer(self, request: web.Request) -> web.Response:
+        self.requests.append(f"{request.method} {request.path}")
+        self.was_asked.set()
+        if self.is_silent:
+            await self._end.wait()
+        if self.is_away:
+            return _status(503, "ServiceUnavailable")
+        body = await request.json() if request.can_read_body else {}
+        answers = {
+            "GET": lambda: self._get(request.path),
+            "POST": lambda: self._write(f"{request.path}/{body['metadata']['name']}", body, creates=True),
+            "PUT": lambda: self._write(request.path, body, creates=False),
+            "PATCH": lambda: self._patch(request.path, body),
+            "DELETE": lambda: self._delete(request.path),
+        }
+        return answers[request.method]()
+
+    def _get(self, path: str) -> web.Response:
+        if path in self._objects:
+            return web.json_response(self._objects[path])
+        if path.rpartition("/")[2] in _PLURALS:
+            items = [wire for there, wire in sorted(self._objects.items()) if there.startswith(f"{path}/")]
+            return web.json_response({"kind": "List", "metadata": {}, "items": items})
+        return _missing(path)
+
+    def _delete(self, path: str) -> web.Response:
+        return _missing(path) if self._objects.pop(path, None) is None else _status(200, "")
+
+    def _patch(self, path: str, steps: Any) -> web.Response:
+        if path not in self._objects:
+            return _missing(path)
+        wire = copy.deepcopy(self._objects[path])
+        for step in steps:
+            *parents, name = step["path"].strip("/").split("/")
+            place = wire
+            for parent in parents:
+                place = place[parent]
+            place[name] = step["value"]
+        return self._write(path, wire, creates=False)
+
+    def _write(self, path: str, body: Object, *, creates: bool) -> web.Response:
+        there = self._objects.get(path)
+        if creates and there is not None:
+            return _status(409, "AlreadyExists")
+        if not creates and there is None:
+            return _missing(path)
+        if there and body["metadata"].get("resourceVersion") not in (None, there["metadata"]["resourceVersion"]):
+            return _status(409, "Conflict")
+        self._store(path, body)
+        return web.json_response(body)
+
+    def _store(self, path: str, wire: Object) -> None:
+        self._resource_version += 1
+        wire["metadata"]["resourceVersion"] = str(self._resource_version)
+        self._objects[path] = wire
+
+
+_PLURALS = frozenset(
+    {"topicschemas", "namespaceschemapolicies", "schemahistories", "schemaversions", "pulsarnamespaceclaims"}
+)
+
+
+def path_of(kind: Kind, namespace: str, name: str) -> str:
+    """The object's path."""
+    root = f"/apis/{kind.group}/{kind.version}" if kind.group else f"/api/{kind.version}"
+    return (
+        f"{root}/namespaces/{namespace}/{kind.plural}/{name}" if kind.is_namespaced else f"{root}/{kind.plural}/{name}"
+    )
+
+
+def _missing(path: str) -> web.Response:
+    return _status(404, "NotFound", {"name": path.rpartition("/")[2]})
+
+
+def _status(code: int, reason: str, details: Mapping[str, str] | None = None) -> web.Response:
+    told = {"kind": "Status", "apiVersion": "v1", "code": code, "reason": reason, "message": reason}
+    return web.json_response({**told, "details": details or {}}, status=code)

@@ -1,0 +1,48 @@
+"""Short ways to write Avro schemas as JSON values, and to ask what a reader cannot read of a writer."""
+
+import json
+from typing import Any
+
+from topicschema.core.formats.avro import parser, resolution
+from topicschema.core.formats.avro.model import Node
+from topicschema.core.formats.format import Mismatch
+from topicschema.core.schemas import SchemaInfo, SchemaType
+
+
+def parsed(schema: Any) -> Node:
+    """The model of a schema, its defaults unread (as in the broker's check); asked as JSON, which may be a union."""
+    return parser.parse(SchemaInfo(SchemaType.JSON, json.dumps(schema).encode()), validate_defaults=False)
+
+
+def unreadable(reader: Any, writer: Any) -> tuple[Mismatch, ...]:
+    """Every mismatch."""
+    return resolution.unreadable(parsed(reader), parsed(writer))
+
+
+def found(reader: Any, writer: Any) -> list[tuple[str, str, str]]:
+    """Rule, reader's path and writer's path of every mismatch."""
+    return [(each.rule, each.reader_path, each.writer_path) for each in unreadable(reader, writer)]
+
+
+def record(name: str, *fields: dict[str, Any], **rest: Any) -> dict[str, Any]:
+    return {"type": "record", "name": name, "fields": list(fields), **rest}
+
+
+def field(name: str, kind: Any, **rest: Any) -> dict[str, Any]:
+    return {"name": name, "type": kind, **rest}
+
+
+def enum(name: str, *symbols: str, **rest: Any) -> dict[str, Any]:
+    return {"type": "enum", "name": name, "symbols": list(symbols), **rest}
+
+
+def fixed(name: str, size: int, **rest: Any) -> dict[str, Any]:
+    return {"type": "fixed", "name": name, "size": size, **rest}
+
+
+def array(items: Any) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+def mapping(values: Any) -> dict[str, Any]:
+    return {"type": "map", "values": values}

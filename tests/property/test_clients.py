@@ -1,0 +1,73 @@
+"""Properties of `core.clients`, over schemas that parse, schemas that do not, and any bytes at all."""
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from connections import BROKEN, CHOKES, ID, MORE, NEEDS, NONE, STRANGER, STRING, UNION, avro, field
+from topicschema.core.clients import Client, Outcome, TopicState, connect
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+
+LEGACY = SchemaInfo(SchemaType.JSON, b'{"type": "object", "id": "x"}')
+ENDLESS = avro(field("self", "R"))
+KNOWN = [ID, MORE, NEEDS, STRANGER, CHOKES, BROKEN, NONE, STRING, UNION, LEGACY, ENDLESS]
+PROPERTIES = st.dictionaries(
+    st.sampled_from(["key.schema.type", "value.schema.type", "key.schema.properties", "kv.encoding.type"]),
+    st.sampled_from(["STRING", "AVRO", "INLINE", "KEY_VALUE", "{}", "nonsense", ""]),
+)
+TYPES = st.sampled_from(SchemaType)
+TEXTS = st.one_of(st.sampled_from([each.schema for each in KNOWN]), st.binary(max_size=40), st.just(bytes(8)))
+SCHEMAS = st.one_of(st.sampled_from(KNOWN), st.builds(SchemaInfo, TYPES, TEXTS, PROPERTIES))
+STATES = st.builds(
+    TopicState,
+    st.lists(st.one_of(SCHEMAS, st.none()), max_size=4).map(tuple),
+    st.sampled_from(Strategy),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+)
+MANY = settings(max_examples=300, deadline=None)
+
+
+@MANY
+@given(st.sampled_from(Client), st.one_of(SCHEMAS, st.none()), STATES)
+def test_every_client_of_every_topic_gets_an_answer_that_makes_sense(
+    client: Client, sent: SchemaInfo | None, topic: TopicState
+) -> None:
+    found = connect(client, sent, topic)
+    assert found.may_connect == (found.error is None) == (not found.message and not found.incompatibilities)
+    assert found.upgrade_first is topic.strategy.upgrade_first
+    if found.outcome is Outcome.REGISTERS_VERSION:
+        assert topic.allows_auto_update
+        assert found.schema_version == len(topic.history)
+    elif found.outcome is Outcome.USES_VERSION:
+        assert found.schema_version in dict(topic.versions)
+    else:
+        assert found.schema_version is None
+
+
+@MANY
+@given(SCHEMAS, STATES)
+def test_what_a_producer_registered_it_uses_the_next_time_or_the_broker_chokes_as_it_was_warned(
+    sent: SchemaInfo, topic: TopicState
+) -> None:
+    first = connect(Client.PRODUCER, sent, topic)
+    if first.outcome is not Outcome.REGISTERS_VERSION:
+        return
+    after = replace(topic, history=(*topic.history, sent))
+    again = connect(Client.PRODUCER, sent, after)
+    if again.may_connect:
+        assert (again.outcome, again.schema_version) == (Outcome.USES_VERSION, first.schema_version)
+    else:
+        assert first.warnings
+
+
+@MANY
+@given(SCHEMAS, STATES)
+def test_enforcement_and_use_change_nothing_for_a_producer_with_a_schema(sent: SchemaInfo, topic: TopicState) -> None:
+    if sent.type in (SchemaType.BYTES, SchemaType.AUTO_PUBLISH):
+        return
+    other = replace(topic, enforces_validation=not topic.enforces_validation, is_in_use=not topic.is_in_use)
+    assert connect(Client.PRODUCER, sent, topic) == connect(Client.PRODUCER, sent, other)

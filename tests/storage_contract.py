@@ -1,0 +1,258 @@
+"""What every SchemaStorage promises, as tests: subclass it, give a `storage`, and each promise is asked of it.
+
+Not a test file by its name: the memory's is in the unit tier, the record's needs a cluster.
+"""
+
+import asyncio
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import pytest
+
+from topicschema.cluster.errors import ConflictError
+from topicschema.core.errors import StalledError
+from topicschema.core.history import History, Origin, Owner, VersionEntry
+from topicschema.core.schemas import SchemaInfo, SchemaType, digest
+from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
+from topicschema.storage.protocol import SchemaStorage, Stored
+
+WRITERS = 32
+TIME = "2026-11-21T05:30:00Z"
+OWNER = Owner("shop", "orders-created", "7d1f6bd4-0d0f-4dd0-9d0e-6b1b3a9d5c11")
+
+
+@dataclass(frozen=True)
+class Text:
+    """A schema as storage sees it: some bytes that it keeps and never looks into."""
+
+    info: SchemaInfo
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return digest(self.info.schema)
+
+
+def text(content: str, properties: Mapping[str, str] | None = None, kind: SchemaType = SchemaType.AVRO) -> Text:
+    return Text(SchemaInfo(kind, content.encode(), properties or {}))
+
+
+def following(history: History, schema: Text) -> History:
+    return history.with_version(schema, Origin.SPEC, TIME)
+
+
+async def append(storage: SchemaStorage, key: TopicKey, schema: Text) -> Stored:
+    stored = await storage.get_history(key)
+    return await storage.put(stored, following(stored.history, schema), schema.info)
+
+
+async def newest(storage: SchemaStorage, stored: Stored) -> SchemaInfo:
+    return await storage.get(stored.history.key, stored.history.incarnation, stored.history.entries[-1])
+
+
+class SchemaStorageContract:
+    @pytest.fixture
+    def key(self, request: pytest.FixtureRequest) -> TopicKey:
+        """A topic of this test alone."""
+        return TopicKey("pulsar", Topic("shop", "orders", request.node.name[:200]))
+
+    async def test_an_unknown_topic_has_an_empty_history(self, storage: SchemaStorage, key: TopicKey) -> None:
+        assert await storage.get_history(key) == Stored(History(key), "")
+
+    async def test_versions_are_numbered_from_0_and_read_back_as_written(
+        self, storage: SchemaStorage, key: TopicKey
+    ) -> None:
+        await append(storage, key, text("one"))
+        written = await append(storage, key, text("two", {"owner": "team-a"}))
+        assert await storage.get_history(key) == written
+        assert [entry.schema_version for entry in written.history.entries] == [0, 1]
+        first, second = written.history.entries
+        assert await storage.get(key, 0, first) == text("one").info
+        assert await storage.get(key, 0, second) == text("two", {"owner": "team-a"}).info
+
+    async def test_a_claim_changes_without_a_payload(self, storage: SchemaStorage, key: TopicKey) -> None:
+        stored = await append(storage, key, text("one"))
+        claimed = await storage.put(stored, stored.history.claimed_by(OWNER))
+        assert (await storage.get_history(key)).history.claim == OWNER
+        await storage.put(claimed, claimed.history.claimed_by(None))
+        assert (await storage.get_history(key)).history == stored.history
+
+    async def test_tombstones_and_incarnations_are_kept(self, storage: SchemaStorage, key: TopicKey) -> None:
+        stored = await append(storage, key, text("one"))
+        grave = VersionEntry(1, SchemaType.NONE, digest(b""), digest(b""), Origin.BROKER, TIME, is_tombstone=True)
+        history = replace(stored.history, incarnation=3, entries=(*stored.history.entries, grave))
+        await storage.put(stored, history)
+        assert (await storage.get_history(key)).history == history
+        after = await append(storage, key, text("two"))
+        assert after.history.latest == after.history.entries[2]
+        assert after.history.entries[2].schema_version == 2
+
+    async def test_who_writes_on_an_outdated_history_is_refused_and_changes_nothing(
+        self, storage: SchemaStorage, key: TopicKey
+    ) -> None:
+        before = await append(storage, key, text("one"))
+        after = await append(storage, key, text("two"))
+        with pytest.raises(ConflictError):
+            await storage.put(before, following(before.history, text("other")), text("other").info)
+        with pytest.raises(ConflictError):
+            await storage.put(Stored(History(key)), following(History(key), text("other")), text("other").info)
+        assert await storage.get_history(key) == after
+        assert await newest(storage, after) == text("two").info
+
+    async def test_of_writers_at_once_each_gets_one_version_and_none_is_lost(
+        self, storage: SchemaStorage, key: TopicKey
+    ) -> None:
+        lost_races = 0
+
+        async def write(content: str) -> None:
+            nonlocal lost_races
+            while True:
+                stored = await storage.get_history(key)
+                await asyncio.sleep(0)
+                try:
+                    await storage.put(stored, following(stored.history, text(content)), text(content).info)
+                except ConflictError:
+                    lost_races += 1
+                else:
+                    return
+
+        await asyncio.gather(*(write(f"schema {n}") for n in range(WRITERS)))
+        assert lost_races > 0
+        history = (await storage.get_history(key)).history
+        assert [entry.schema_version for entry in history.entries] == list(range(WRITERS))
+        contents = [(await storage.get(key, 0, entry)).schema.decode() for entry in history.entries]
+        assert sorted(contents) == sorted(f"schema {n}" for n in range(WRITERS))
+
+    async def test_the_same_call_goes_on_where_a_crash_left_a_payload_without_history(
+        self, storage: SchemaStorage, key: TopicKey
+    ) -> None:
+        stored = await self.crashed_before_history(storage, key, text("two"))
+        again = await storage.put(stored, following(stored.history, text("two")), text("two").info)
+        assert await newest(storage, again) == text("two").info
+
+    @pytest.mark.parametrize(
+        "edited",
+        [text("edited"), text("two", {"owner": "b"}), text("two", kind=SchemaType.JSON)],
+        ids=["text", "properties", "type"],
+    )
+    async def test_an_edit_after_such_a_crash_gets_its_own_payload(
+        self, storage: SchemaStorage, key: TopicKey, edited: Text
+    ) -> None:
+        stored = await self.crashed_before_history(storage, key, text("two"))
+        written = await storage.put(stored, following(stored.history, edited), edited.info)
+        assert await newest(storage, written) == edited.info
+
+    async def crashed_before_history(self, storage: SchemaStorage, key: TopicKey, schema: Text) -> Stored:
+        """A topic with one version, and the payload of a second one that never came to be."""
+        first = await append(storage, key, text("one"))
+        moved = await storage.put(first, first.history.claimed_by(OWNER))
+        with pytest.raises(ConflictError):  # the payload is written before the history is found to have moved
+            await storage.put(first, following(first.history, schema), schema.info)
+        return moved
+
+    async def test_a_deleted_history_is_unknown_and_its_topic_begins_anew(
+        self, storage: SchemaStorage, key: TopicKey
+    ) -> None:
+        other = TopicKey("another", key.topic)
+        kept = await append(storage, other, text("one"))
+        await append(storage, key, text("one"))
+        stored = await append(storage, key, text("two"))
+        await storage.delete(stored)
+        assert await storage.get_history(key) == Stored(History(key), "")
+        with pytest.raises(ConflictError):
+            await self.forgetful(storage).get(key, 0, stored.history.entries[0])
+        assert await storage.get_history(other) == kept
+        assert await newest(self.forgetful(storage), kept) == text("one").info
+        assert (await append(storage, key, text("one"))).history.next_version == 1
+
+    async def test_a_history_that_moved_is_not_deleted(self, storage: SchemaStorage, key: TopicKey) -> None:
+        before = await append(storage, key, text("one"))
+        after = await append(storage, key, text("two"))
+        for outdated in (before, Stored(History(key))):
+            with pytest.raises(ConflictError):
+                await storage.delete(outdated)
+        assert await storage.get_history(key) == after
+        assert await newest(self.forgetful(storage), after) == text("two").info
+
+    async def test_deleting_what_is_not_there_does_nothing(self, storage: SchemaStorage, key: TopicKey) -> None:
+        await storage.delete(Stored(History(key)))
+        assert await storage.get_history(key) == Stored(History(key), "")
+
+    async def test_a_history_holds_five_thousand_versions(self, storage: SchemaStorage, key: TopicKey) -> None:
+        entries = tuple(
+            VersionEntry(n, SchemaType.PROTOBUF_NATIVE, digest(b"%d" % n), digest(b"c%d" % n), Origin.REGISTRY, TIME)
+            for n in range(5000)
+        )
+        stored = await storage.put(Stored(History(key)), History(key, OWNER, 0, entries))
+        written = await storage.put(stored, following(stored.history, text("last")), text("last").info)
+        assert (await storage.get_history(key)).history == written.history
+        assert written.history.next_version == 5001
+
+    async def test_a_payload_of_a_megabyte_is_kept(self, storage: SchemaStorage, key: TopicKey) -> None:
+        large = text(random.Random(1).randbytes(500_000).hex())  # noqa: S311 - only to be hard to compress
+        stored = await append(storage, key, large)
+        assert await newest(self.forgetful(storage), stored) == large.info
+
+    async def test_text_in_any_script_is_kept(self, storage: SchemaStorage, key: TopicKey) -> None:
+        key = TopicKey("pulsár", Topic("shop", "orders", f"{key.topic.local_name[:20]}-заказ-注文-🦀"))
+        schema = text('{"doc": "Ελληνικά \\u0000 \U0001f980\u2028"}', {"владелец": "команда 🦀"})
+        stored = await append(storage, key, schema)
+        assert (await storage.get_history(key)).history == stored.history
+        assert await newest(self.forgetful(storage), stored) == schema.info
+
+    async def test_the_histories_of_a_pulsar_namespace_are_listed_by_topic(self, storage: SchemaStorage) -> None:
+        wanted = [TopicKey("pulsar", Topic("tenant", "listed", name)) for name in ("a", "b", "ü")]
+        others = [
+            TopicKey("pulsar", Topic("tenant", "other", "a")),
+            TopicKey("pulsar", Topic("tenant2", "listed", "a")),
+            TopicKey("pulsar2", Topic("tenant", "listed", "a")),
+        ]
+        for key in (*reversed(wanted), *others):
+            await append(storage, key, text("one"))
+        listed = await storage.list_histories(PulsarNamespaceKey("pulsar", "tenant", "listed"))
+        assert listed == tuple([await storage.get_history(key) for key in wanted])
+        assert await storage.list_histories(PulsarNamespaceKey("pulsar", "tenant", "nothing")) == ()
+
+    async def test_a_lost_payload_is_damage(self, storage: SchemaStorage, key: TopicKey) -> None:
+        stored = await append(storage, key, text("one"))
+        await self.lose_payloads(storage, key)
+        with pytest.raises(StalledError) as caught:
+            await newest(self.forgetful(storage), stored)
+        assert caught.value.reason == "RecordDamaged"
+
+    async def test_a_version_that_the_history_names_no_more_is_a_conflict(
+        self, storage: SchemaStorage, key: TopicKey
+    ) -> None:
+        stored = await append(storage, key, text("one"))
+        never = following(stored.history, text("two")).entries[-1]
+        with pytest.raises(ConflictError):
+            await storage.get(key, 0, never)
+
+    async def test_a_payload_of_another_version_is_a_bug_of_the_caller(
+        self, storage: SchemaStorage, key: TopicKey
+    ) -> None:
+        with pytest.raises(ValueError, match="newest entry"):
+            await storage.put(Stored(History(key)), following(History(key), text("one")), text("two").info)
+        with pytest.raises(ValueError, match="another topic"):
+            await storage.put(Stored(History(key)), History(TopicKey("another", key.topic)))
+        assert (await storage.get_history(key)).revision == ""
+
+    @pytest.mark.parametrize(("version", "number"), [(b"\0" * 8, 0), (b"\0" * 6 + b"\1\2", 258)])
+    def test_a_version_in_pulsars_binary_form_is_a_long(
+        self, storage: SchemaStorage, version: bytes, number: int
+    ) -> None:
+        assert storage.version_from_bytes(version) == number
+
+    @pytest.mark.parametrize("version", [b"", b"\0" * 7, b"\0" * 9, b"\xff" * 8])
+    def test_other_bytes_are_no_version(self, storage: SchemaStorage, version: bytes) -> None:
+        with pytest.raises(ValueError, match="64-bit"):
+            storage.version_from_bytes(version)
+
+    def forgetful(self, storage: SchemaStorage) -> SchemaStorage:
+        """The same storage, with nothing remembered of what it was asked or told."""
+        raise NotImplementedError
+
+    async def lose_payloads(self, storage: SchemaStorage, key: TopicKey) -> None:
+        """Damage the record: the topic's payloads are gone."""
+        raise NotImplementedError

@@ -1,0 +1,155 @@
+import json
+from typing import NoReturn
+
+import pytest
+
+import avro_schemas
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.formats import json_text
+
+# Each text with the rule, line, column and path of its refusal, and a word of the message.
+REFUSED = {
+    "": ("SYNTAX", 1, 1, "$", "ends"),
+    "string": ("SYNTAX", 1, 1, "$", "double quotes"),
+    "'a'": ("SYNTAX", 1, 1, "$", "double quotes"),
+    "\ufeff{}": ("SYNTAX", 1, 1, "$", "byte order mark"),
+    "\x00": ("SYNTAX", 1, 1, "$", "U+0000"),
+    "{": ("SYNTAX", 1, 2, "$", "member name"),
+    '{"a"': ("SYNTAX", 1, 5, "$.a", "':'"),
+    '{"a":1,}': ("SYNTAX", 1, 8, "$", "member name"),
+    "[1,]": ("SYNTAX", 1, 4, "$[1]", "JSON value"),
+    "[1 2]": ("SYNTAX", 1, 4, "$[0]", "','"),
+    '{"a":1 "b":2}': ("SYNTAX", 1, 8, "$.a", "','"),
+    '{"a":[1,\n  {"b c": nul}]}': ("SYNTAX", 2, 11, '$.a[1]["b c"]', "found 'n'"),
+    '[\r\n"a\tb"]': ("SYNTAX", 2, 3, "$[0]", "U+0009"),
+    '["a\\x"]': ("SYNTAX", 1, 4, "$[0]", "backslash"),
+    '["a\\u12g4"]': ("SYNTAX", 1, 4, "$[0]", "backslash"),
+    '["a': ("SYNTAX", 1, 4, "$[0]", "inside a string"),
+    "[01]": ("SYNTAX", 1, 3, "$[0]", "','"),
+    "[1.]": ("SYNTAX", 1, 3, "$[0]", "','"),
+    "[.5]": ("SYNTAX", 1, 2, "$[0]", "JSON value"),
+    "[+1]": ("SYNTAX", 1, 2, "$[0]", "JSON value"),
+    "[-]": ("SYNTAX", 1, 2, "$[0]", "JSON value"),
+    "[NaN]": ("SYNTAX", 1, 2, "$[0]", "JSON value"),
+    "[-Infinity]": ("SYNTAX", 1, 2, "$[0]", "JSON value"),
+    "[True]": ("SYNTAX", 1, 2, "$[0]", "JSON value"),
+    "[trues]": ("SYNTAX", 1, 2, "$[0]", "JSON value"),
+    "[1 /* never closed ]": ("SYNTAX", 1, 4, "$[0]", "','"),
+    "[1 /* \x01 */]": ("SYNTAX", 1, 4, "$[0]", "','"),
+    "[\u00a01]": ("SYNTAX", 1, 2, "$[0]", "U+00A0"),
+    "[" + "1" * 1001 + "]": ("SYNTAX", 1, 2, "$[0]", "1,000 digits"),
+    "[0." + "1" * 1000 + "]": ("SYNTAX", 1, 2, "$[0]", "1,000 digits"),
+    "{}\n  {}": ("TRAILING_TEXT", 2, 3, "$", "remove"),
+    '"int" // done': ("TRAILING_TEXT", 1, 7, "$", "remove"),
+    "[]\n\x00\n]": ("TRAILING_TEXT", 3, 1, "$", "remove"),
+    "[" * 1001: ("TOO_DEEP", 1, 1001, "$", "1,000 levels"),
+    '{"a":\n' * 1001: ("TOO_DEEP", 1001, 1, "$", "1,000 levels"),
+}
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=lambda text: repr(text[:30]))
+def test_a_text_that_is_no_json_is_refused_with_its_place(text: str) -> None:
+    with pytest.raises(InvalidSchemaError) as refusal:
+        json_text.read(text)
+    error = refusal.value
+    *expected, word = REFUSED[text]
+    assert [error.rule, error.place.line, error.place.column, error.place.path] == expected
+    assert word in error.message
+    assert len(error.message) < 200
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('// c\n{"a" /* b */ : /**/ [1, // d\r 2]}', {"a": [1, 2]}),
+        ('{"a":1,"a":2}', {"a": 2}),
+        ('/**/{"a":1,"a":2}', {"a": 2}),
+        ("[-0, 1e2, 1E+2, -1.5e-3]", [0, 100.0, 100.0, -0.0015]),
+        ("/**/[-0, 1e2, 1E+2, -1.5e-3, true, false, null]", [0, 100.0, 100.0, -0.0015, True, False, None]),
+        ('"\\ud83d\\ude00 \\ud800 \x7f\u2028"', "\U0001f600 \ud800 \x7f\u2028"),
+        ('/**/"\\ud83d\\ude00 \\ud800 \x7f\u2028"', "\U0001f600 \ud800 \x7f\u2028"),
+        ("[] \x00\x01\x1f\n", []),
+        ("/**/{}", {}),
+        ('/**/[[],{},{"a":{}}]', [[], {}, {"a": {}}]),
+    ],
+)
+def test_the_brokers_dialect_is_read(text: str, value: object) -> None:
+    assert json_text.read(text) == value
+
+
+def test_a_thousand_levels_are_read_from_any_depth_of_the_stack() -> None:
+    value = json_text.read("[" * 1000 + "]" * 1000)
+    levels = 0
+    while value:
+        (value,) = value
+        levels += 1
+    assert levels == 999
+
+
+@pytest.mark.parametrize("levels", [10_000, 100_000, 1_000_000])
+def test_no_depth_exhausts_the_stack(levels: int) -> None:
+    with pytest.raises(InvalidSchemaError) as refusal:
+        json_text.read('{"a":[' * levels)
+    assert refusal.value.rule == "TOO_DEEP"
+
+
+def test_the_slow_reader_reads_what_the_fast_one_reads() -> None:
+    for seed in range(300):
+        text = json.dumps(avro_schemas.schema(avro_schemas.seeded(seed)))
+        assert repr(json_text.read(f"/* the fast one knows no comments */{text}")) == repr(json_text.read(text))
+
+
+def test_the_slow_reader_takes_and_refuses_what_the_fast_one_does() -> None:
+    refused = 0
+    for seed in range(2000):
+        text = avro_schemas.spoilt(avro_schemas.seeded(seed))
+        if "/" in text:
+            continue
+        try:
+            value = json.loads(text.rstrip(BLANK), parse_constant=no_number)
+        except ValueError:
+            refused += 1
+            with pytest.raises(InvalidSchemaError):
+                json_text.read(f"/* the fast one knows no comments */{text}")
+        else:
+            assert repr(json_text.read(f"/* the fast one knows no comments */{text}")) == repr(value)
+    assert refused > 200
+
+
+BLANK = "".join(map(chr, range(0x21)))  # overlooked behind the text
+
+
+def no_number(word: str) -> NoReturn:
+    raise ValueError(word)
+
+
+SCHEMA = """{
+  "type": "record", // of orders
+  "fields": [
+    {"name": "a", "type": ["null",
+      {"a b": [1, 2], "type": "int", "type": "long"}]}
+  ]
+}"""
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "column"),
+    [
+        ("$", 1, 1),
+        ("$.type", 2, 11),
+        ("$.fields[0]", 4, 5),
+        ("$.fields[0].type[1]", 5, 7),
+        ("$.fields[0].type[1].type", 5, 46),
+        ('$.fields[0].type[1]["a b"][1]', 5, 19),
+        ("$.fields[0].type[1].items", 5, 7),
+        ("$.fields[7].name", 3, 13),
+    ],
+)
+def test_a_path_is_located_or_else_what_holds_it(path: str, line: int, column: int) -> None:
+    assert json_text.locate(SCHEMA, path) == (line, column)
+
+
+def test_a_member_name_that_is_no_word_is_quoted_in_a_path() -> None:
+    assert json_text.member("$", "a_1") == "$.a_1"
+    assert json_text.member("$", 'a"]. b') == '$["a\\"]. b"]'
+    assert json_text.locate('{"x": 1,\n"a\\"]. b": 2}', json_text.member("$", 'a"]. b')) == (2, 12)

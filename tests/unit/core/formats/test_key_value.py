@@ -1,0 +1,197 @@
+"""KEY_VALUE as a schema: its parts by their own types, its identity, and what may follow it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from topicschema.core import compatibility, formats
+from topicschema.core.compatibility import Incompatibility, Predecessor
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.formats import key_value
+from topicschema.core.formats.key_value import Encoding, KeyValue, KeyValueSchema, Part, Side
+from topicschema.core.schemas import PRIMITIVES, Schema, SchemaInfo, SchemaType
+from topicschema.core.strategies import Direction, Strategy
+
+CHECKED = [each for each in Strategy if each.directions]
+
+
+def record(*fields: str) -> bytes:
+    members = [
+        {"name": each.rstrip("?"), "type": "string", **({"default": ""} if each.endswith("?") else {})}
+        for each in fields
+    ]
+    return json.dumps({"type": "record", "name": "R", "fields": members}).encode()
+
+
+def part(kind: SchemaType, schema: bytes = b"") -> Part:
+    return Part(SchemaInfo(kind, schema))
+
+
+def pair(key: Part, value: Part, encoding: Encoding = Encoding.INLINE) -> Schema:
+    return formats.parse(key_value.encode(KeyValue(key, value, encoding)))
+
+
+def check(candidate: Schema, earlier: Schema, strategy: Strategy) -> tuple[Incompatibility, ...]:
+    return compatibility.check(candidate, [Predecessor(0, earlier.info.type, earlier)], strategy)
+
+
+def refusal(payload: bytes, properties: dict[str, str]) -> InvalidSchemaError:
+    with pytest.raises(InvalidSchemaError) as error:
+        formats.parse(SchemaInfo(SchemaType.KEY_VALUE, payload, properties))
+    return error.value
+
+
+def types(key: str, value: str) -> dict[str, str]:
+    return {"key.schema.type": key, "value.schema.type": value}
+
+
+STRING, INT32 = part(SchemaType.STRING), part(SchemaType.INT32)
+ONE, TWO, OTHER = (part(SchemaType.AVRO, record(*fields)) for fields in (("a",), ("a", "b?"), ("a", "c")))
+
+
+def test_each_part_is_parsed_by_its_own_type() -> None:
+    schema = pair(STRING, ONE, Encoding.SEPARATED)
+    assert isinstance(schema, KeyValueSchema)
+    assert (schema.key.info.type, schema.value.info) == (SchemaType.STRING, ONE.info)
+    assert schema.pair.encoding is Encoding.SEPARATED
+    assert schema.value.fingerprint == formats.parse(ONE.info).fingerprint
+
+
+@pytest.mark.parametrize("kind", sorted(PRIMITIVES))
+def test_a_pair_of_primitives_is_eight_zero_bytes(kind: SchemaType) -> None:
+    schema = pair(part(kind), part(kind))
+    assert schema.info.schema == bytes(8)
+    assert schema.fingerprint == pair(STRING, INT32).fingerprint
+
+
+def test_only_the_bytes_are_the_identity() -> None:
+    plain = pair(STRING, ONE)
+    as_json = Part(SchemaInfo(SchemaType.JSON, ONE.info.schema), "another name")
+    assert pair(INT32, as_json, Encoding.SEPARATED).fingerprint == plain.fingerprint
+    respaced = part(SchemaType.AVRO, ONE.info.schema.replace(b" ", b""))
+    assert pair(STRING, respaced).fingerprint != plain.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "rule", "path"),
+    [
+        (part(SchemaType.INT8, b"x"), STRING, "PRIMITIVE_HAS_SCHEMA", "$.key"),
+        (STRING, part(SchemaType.AVRO), "SYNTAX", "$.value"),
+        (STRING, part(SchemaType.AVRO, b'["null","int"]'), "UNION_AT_TOP", "$.value"),
+        (part(SchemaType.JSON, b'{"type":"record","name":"R","fields":[{"name":"a"}]}'), STRING, "", "$.key.fields[0]"),
+        (STRING, part(SchemaType.AVRO, b'"{\\"type\\":\\"int\\"}"'), "PART_AS_TEXT", "$.value"),
+        (STRING, part(SchemaType.AVRO, b"{,"), "SYNTAX", "$.value"),
+        (part(SchemaType.AUTO_CONSUME), STRING, "UNSUPPORTED_TYPE", "$.key"),
+        (STRING, part(SchemaType.KEY_VALUE, bytes(8)), "NESTED_KEY_VALUE", "$.value"),
+        (STRING, part(SchemaType.PROTOBUF, b'"Unknown"'), "UNDEFINED_NAME", "$.value"),
+    ],
+)
+def test_a_part_that_is_no_schema_of_its_type_is_refused_with_its_place(
+    key: Part, value: Part, rule: str, path: str
+) -> None:
+    with pytest.raises(InvalidSchemaError) as error:
+        pair(key, value)
+    assert rule in ("", error.value.rule)
+    assert str(error.value.place) == path
+
+
+def test_line_and_column_inside_a_part_are_told_in_words() -> None:
+    found = refusal(b"\0\0\0\0\0\0\0\x02\n{", types("STRING", "AVRO"))
+    assert "(line 2, column 2 of the value's schema)" in found.message
+
+
+def test_unions_may_be_the_top_of_json_and_protobuf_parts() -> None:
+    union = b'["null","int"]'
+    assert pair(part(SchemaType.JSON, union), part(SchemaType.PROTOBUF, union)).info.type is SchemaType.KEY_VALUE
+
+
+def test_a_default_that_does_not_fit_passes_in_a_part_because_pairs_are_deduped_by_their_bytes() -> None:
+    text = b'{"type":"record","name":"R","fields":[{"name":"a","type":"int","default":"x"}]}'
+    assert pair(STRING, part(SchemaType.AVRO, text)).info.schema.endswith(text)
+
+
+def test_a_missing_part_type_is_bytes_and_its_schema_is_not_looked_at() -> None:
+    schema = formats.parse(SchemaInfo(SchemaType.KEY_VALUE, key_value.payload_of('{"key":{"a":1},"value":""}')))
+    assert isinstance(schema, KeyValueSchema)
+    assert (schema.key.info.type, schema.key.info.schema) == (SchemaType.BYTES, b'{"a":1}')
+    assert schema.pair.encoding is Encoding.INLINE
+
+
+@pytest.mark.parametrize("name", ["avro", "", "AUTO", "EXTERNAL", "Map"])
+def test_an_unknown_part_type_is_refused(name: str) -> None:
+    found = refusal(bytes(8), types("STRING", name))
+    assert (found.rule, str(found.place)) == ("UNKNOWN_PART_TYPE", "$.value")
+
+
+@pytest.mark.parametrize("strategy", CHECKED)
+def test_a_parts_type_may_not_change(strategy: Strategy) -> None:
+    as_json = part(SchemaType.JSON, OTHER.info.schema)
+    (found,) = check(pair(STRING, as_json), pair(STRING, ONE), strategy)
+    assert (found.rule, found.path, found.direction, found.schema_version) == ("PART_TYPE_CHANGED", "$.value", None, 0)
+    assert found.message in (
+        "the candidate has a value of type JSON, version 0 of type AVRO",
+        "version 0 has a value of type AVRO, the candidate of type JSON",
+    )
+
+
+def test_equal_bytes_pass_the_latest_only_check_whatever_the_parts_types() -> None:
+    earlier, candidate = pair(STRING, INT32), pair(INT32, STRING)
+    assert check(candidate, earlier, Strategy.FULL) == ()
+    found = check(candidate, earlier, Strategy.FULL_TRANSITIVE)
+    assert [(each.rule, each.path) for each in found] == [
+        ("PART_TYPE_CHANGED", "$.key"),
+        ("PART_TYPE_CHANGED", "$.value"),
+    ]
+
+
+def test_each_part_is_compared_by_the_checker_of_its_type() -> None:
+    both = check(pair(OTHER, OTHER), pair(ONE, ONE), Strategy.BACKWARD)
+    assert [(each.rule, each.path, each.direction) for each in both] == [
+        ("FIELD_WITHOUT_DEFAULT", "$.key.fields[1]", Direction.BACKWARD),
+        ("FIELD_WITHOUT_DEFAULT", "$.value.fields[1]", Direction.BACKWARD),
+    ]
+    assert check(pair(STRING, TWO), pair(STRING, ONE), Strategy.FULL) == ()
+    assert check(pair(STRING, OTHER), pair(STRING, ONE), Strategy.FORWARD) == ()
+
+
+def test_a_part_without_a_checker_may_change_at_will() -> None:
+    protobuf = [part(SchemaType.PROTOBUF, record(name)) for name in "ab"]
+    assert check(pair(STRING, protobuf[0]), pair(STRING, protobuf[1]), Strategy.FULL_TRANSITIVE) == ()
+
+
+@pytest.mark.parametrize("strategy", CHECKED)
+def test_the_encoding_is_not_looked_at(strategy: Strategy) -> None:
+    assert check(pair(STRING, TWO, Encoding.SEPARATED), pair(STRING, ONE), strategy) == ()
+
+
+def test_the_strategies_without_a_direction_answer_as_pulsars_checkers_do() -> None:
+    null = part(SchemaType.STRING, b"null")
+    plain, changed = pair(STRING, INT32), pair(null, INT32)
+    assert check(changed, plain, Strategy.ALWAYS_COMPATIBLE) == ()
+    assert check(changed, plain, Strategy.UNDEFINED) == ()
+    assert [each.rule for each in check(changed, plain, Strategy.ALWAYS_INCOMPATIBLE)] == ["ALWAYS_INCOMPATIBLE"]
+    assert [each.rule for each in check(pair(STRING, TWO), pair(STRING, ONE), Strategy.UNDEFINED)] == ["UNDEFINED"]
+    retyped = check(pair(null, part(SchemaType.INT64)), plain, Strategy.UNDEFINED)
+    assert [(each.rule, each.path) for each in retyped] == [("PART_TYPE_CHANGED", "$.value")]
+
+
+def test_a_verdict_needs_the_text_of_an_earlier_pair_for_the_types_stand_in_it() -> None:
+    def needed(strategy: Strategy, earlier: SchemaType) -> bool:
+        return compatibility.is_payload_needed(strategy, SchemaType.KEY_VALUE, earlier)
+
+    assert all(needed(strategy, SchemaType.KEY_VALUE) for strategy in CHECKED)
+    assert not any(needed(strategy, SchemaType.AVRO) for strategy in Strategy)
+    assert not needed(Strategy.ALWAYS_INCOMPATIBLE, SchemaType.KEY_VALUE)
+
+
+def test_a_place_in_a_part_is_a_place_in_the_rest_form() -> None:
+    form: dict[str, Any] = {"key": "", "value": json.loads(OTHER.info.schema)}
+    candidate = SchemaInfo(SchemaType.KEY_VALUE, key_value.payload_of(json.dumps(form)), types("STRING", "AVRO"))
+    (found,) = check(formats.parse(candidate), pair(STRING, ONE), Strategy.BACKWARD)
+    assert found.path == "$.value.fields[1]"
+    assert form["value"]["fields"][1]["name"] == "c"
+
+
+def test_the_parts_are_walked_in_the_brokers_order() -> None:
+    assert [side for side, _ in KeyValue(STRING, ONE).parts] == [Side.KEY, Side.VALUE]

@@ -1,0 +1,45 @@
+import pytest
+
+from topicschema.core import formats
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.schemas import PRIMITIVES, SchemaInfo, SchemaType
+
+
+@pytest.mark.parametrize("kind", sorted(PRIMITIVES))
+def test_a_primitive_type_needs_no_text_and_is_not_compared(kind: SchemaType) -> None:
+    schema = formats.parse(SchemaInfo(kind))
+    assert schema.info.type is kind
+    assert not formats.has_checker(kind)
+    assert formats.unreadable(schema, schema) == ()
+
+
+@pytest.mark.parametrize("kind", sorted(PRIMITIVES))
+@pytest.mark.parametrize("text", [b" ", b'"string"', b"null ", b"\x00"])
+def test_a_primitive_type_with_a_text_is_refused(kind: SchemaType, text: bytes) -> None:
+    with pytest.raises(InvalidSchemaError) as refusal:
+        formats.parse(SchemaInfo(kind, text))
+    assert refusal.value.rule == "PRIMITIVE_HAS_SCHEMA"
+    assert str(refusal.value.place) == "$"
+    assert "leave it empty" in refusal.value.message
+
+
+def test_string_alone_may_hold_the_text_null() -> None:
+    assert formats.parse(SchemaInfo(SchemaType.STRING, b"null")).info.schema == b"null"
+    with pytest.raises(InvalidSchemaError):
+        formats.parse(SchemaInfo(SchemaType.INT32, b"null"))
+
+
+def test_each_primitive_type_has_its_own_fingerprint_and_properties_do_not_count() -> None:
+    fingerprints = {formats.parse(SchemaInfo(kind)).fingerprint for kind in PRIMITIVES}
+    fingerprints.add(formats.parse(SchemaInfo(SchemaType.STRING, b"null")).fingerprint)
+    assert len(fingerprints) == len(PRIMITIVES) + 1
+    plain, owned = SchemaInfo(SchemaType.INT8), SchemaInfo(SchemaType.INT8, b"", {"owner": "a"})
+    assert formats.parse(plain).fingerprint == formats.parse(owned).fingerprint
+
+
+@pytest.mark.parametrize("kind", [SchemaType.BYTES, SchemaType.NONE, SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLISH])
+def test_a_type_that_no_topic_should_hold_is_refused_with_its_reason(kind: SchemaType) -> None:
+    with pytest.raises(InvalidSchemaError) as refusal:
+        formats.parse(SchemaInfo(kind))
+    assert refusal.value.rule == "UNSUPPORTED_TYPE"
+    assert "yet" not in refusal.value.message

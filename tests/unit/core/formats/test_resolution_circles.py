@@ -1,0 +1,70 @@
+from typing import Any
+
+import pytest
+
+from avro_asking import array, field, found, mapping, record, unreadable
+from topicschema.core.formats.format import Mismatch
+
+ENDLESS = record("S", field("s", "S"))
+
+
+@pytest.mark.parametrize(
+    ("reader", "writer"),
+    [
+        (ENDLESS, ENDLESS),
+        (record("S", field("s", record("T", field("t", "S")))), record("S", field("s", record("T", field("t", "S"))))),
+        (record("R"), record("R", field("a", array(ENDLESS)))),
+        (record("R", field("u", ["null", ENDLESS], default=None)), record("R")),
+        (["null", ENDLESS], ["null", ENDLESS]),
+        (["null", ENDLESS], ["null", {**ENDLESS, "name": "n.S"}]),
+    ],
+    ids=["itself", "in two steps", "skipped", "put in", "in an equal union", "in an equivalent union"],
+)
+def test_a_record_that_directly_contains_itself_is_endless(reader: Any, writer: Any) -> None:
+    (mismatch,) = unreadable(reader, writer)
+    assert mismatch.rule == "ENDLESS_RECORD"
+    assert mismatch.message.endswith(
+        " contains itself directly, so no message can have it, and the broker fails on it; "
+        "put a union with null, an array or a map in between"
+    )
+
+
+def test_an_endless_writer_is_read_by_a_reader_with_an_end() -> None:
+    assert unreadable(record("S", field("s", ["null", "S"])), ENDLESS) == ()
+
+
+def branch(tree: Any, *more: dict[str, Any]) -> dict[str, Any]:
+    return record("Branch", field("tree", tree), field("branches", array("Branch")), *more)
+
+
+def tree(inner: Any) -> dict[str, Any]:
+    return record("Tree", field("branches", array(inner)))
+
+
+def test_a_record_in_its_own_array_that_directly_holds_an_outer_one_breaks_avro() -> None:
+    assert unreadable(tree(branch("Tree")), tree(branch("Tree"))) == (
+        Mismatch(
+            "TANGLED_RECORDS",
+            "record 'Branch' comes back to itself in an array or a map, and directly holds record 'Tree', of which it "
+            "is a part; the broker fails on that (NullPointerException); "
+            "make the field of record 'Tree' a union with null",
+            "$.fields[0].type.items",
+            "$.fields[0].type.items",
+        ),
+    )
+    assert found(tree(branch(["null", "Tree"])), tree(branch(["null", "Tree"]))) == []
+
+
+def test_tangled_records_count_where_a_default_or_an_equal_union_brings_them_in() -> None:
+    place = "$.fields[0].type.fields[0].type.items"
+    reader = record("R", field("t", tree(branch("Tree")), default={"branches": []}))
+    assert found(reader, record("R")) == [("TANGLED_RECORDS", place, place)]
+    assert found(["null", tree(branch("Tree"))], ["null", tree(branch("Tree"))]) != []
+    assert found(record("R"), reader) == []  # skipped: Avro does not look for errors there
+
+
+def test_one_of_the_two_alone_does_no_harm() -> None:
+    only_back = tree(record("Branch", field("tree", "Tree"), field("names", mapping("string"))))
+    only_itself = tree(record("Branch", field("branches", array("Branch"))))
+    assert found(only_back, only_back) == found(only_itself, only_itself) == []
+    assert found(tree(record("Branch", field("tree", "Tree"))), tree(branch("Tree"))) == []

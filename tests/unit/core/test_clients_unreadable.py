@@ -1,0 +1,84 @@
+"""Who may connect: texts that cannot be read, and comparisons that break down."""
+
+from dataclasses import replace
+
+import pytest
+
+from connections import CHOKES, ID, INCOMPATIBLE, NEEDS, UNKNOWN, avro, consumer, field, producer, refused, rules, topic
+from topicschema.core.refusals import BrokerError
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+
+JSON = replace(ID, type=SchemaType.JSON)
+LEGACY = SchemaInfo(SchemaType.JSON, b'{"type": "object", "id": "x"}')
+SAME_ID = SchemaInfo(SchemaType.JSON, b'{"type": "object", "id": "x", "title": "t"}')
+OTHER_ID = SchemaInfo(SchemaType.JSON, b'{"type": "object", "id": "y"}')
+WITHOUT_ID = SchemaInfo(SchemaType.JSON, b'{"type": "object"}')
+BROKEN_RECORD = SchemaInfo(SchemaType.JSON, b'{"type": "record", "name": "R"}')
+NO_JSON = SchemaInfo(SchemaType.JSON, b"{")
+JSON_PAIRS = [
+    (JSON, LEGACY, None),
+    (LEGACY, JSON, None),
+    (LEGACY, SAME_ID, None),
+    (LEGACY, OTHER_ID, INCOMPATIBLE),
+    (LEGACY, WITHOUT_ID, INCOMPATIBLE),
+    (WITHOUT_ID, LEGACY, UNKNOWN),
+    (JSON, NO_JSON, INCOMPATIBLE),
+    (JSON, BROKEN_RECORD, UNKNOWN),
+    (NO_JSON, JSON, None),
+]
+
+
+@pytest.mark.parametrize(("known", "sent", "error"), JSON_PAIRS)
+def test_json_schemas_of_old_clients_pass_a_look_at_the_latest_and_fail_where_all_versions_are_looked_at(
+    known: SchemaInfo, sent: SchemaInfo, error: BrokerError | None
+) -> None:
+    assert consumer(sent, topic(known, strategy=Strategy.FORWARD)).error is error
+    found = consumer(sent, topic(known, strategy=Strategy.BACKWARD_TRANSITIVE))
+    assert refused(found, INCOMPATIBLE)
+    assert len(rules(found)) == 1
+
+
+def test_the_broker_never_answers_a_producer_whose_json_is_a_broken_avro_record() -> None:
+    assert refused(producer(BROKEN_RECORD, topic()), BrokerError.NO_ANSWER)
+    assert refused(producer(NO_JSON, topic()), INCOMPATIBLE, "Invalid schema definition data for JSON schema")
+
+
+def test_texts_that_make_a_checker_throw_are_unknown_errors_in_a_look_at_the_latest_alone() -> None:
+    twice = avro(field("a"), field("a"))
+    envelopes = (SchemaInfo(SchemaType.PROTOBUF_NATIVE, b"{}"), SchemaInfo(SchemaType.PROTOBUF_NATIVE, b"{ }"))
+    for known, sent in ((ID, twice), (twice, ID), envelopes):
+        assert refused(consumer(sent, topic(known, strategy=Strategy.FULL)), UNKNOWN)
+        assert refused(consumer(sent, topic(known, strategy=Strategy.FULL_TRANSITIVE)), INCOMPATIBLE)
+
+
+def test_a_field_without_a_default_ends_the_reading_of_its_record_before_anything_is_thrown() -> None:
+    sent = avro(field("must"), field("at", "int", default="soon"))
+    found = consumer(sent, topic(ID, strategy=Strategy.BACKWARD))
+    assert refused(found, INCOMPATIBLE, "Error during schema compatibility check")
+    assert rules(found) == ["FIELD_WITHOUT_DEFAULT", "INVALID_DEFAULT"]
+
+
+def test_two_avro_schemas_of_type_json_are_compared_as_avro_and_their_defaults_left_unread() -> None:
+    needs, chokes = replace(NEEDS, type=SchemaType.JSON), replace(CHOKES, type=SchemaType.JSON)
+    found = consumer(needs, topic(JSON, strategy=Strategy.FULL))
+    assert refused(found, INCOMPATIBLE, "Error during schema compatibility check with strategy BACKWARD: ")
+    assert rules(found) == ["FIELD_WITHOUT_DEFAULT"]
+    assert consumer(needs, topic(chokes, strategy=Strategy.FULL)).may_connect
+
+
+@pytest.mark.parametrize("text", [b"null", b'{"type": "any"}'])
+def test_what_jackson_takes_is_stored_as_json_with_a_warning_and_under_no_other_type(text: bytes) -> None:
+    found = producer(SchemaInfo(SchemaType.JSON, text), topic())
+    assert (found.may_connect, len(found.warnings)) == (True, 1)
+    assert refused(producer(SchemaInfo(SchemaType.AVRO, text), topic()), INCOMPATIBLE, "Invalid schema definition data")
+
+
+@pytest.mark.parametrize("text", [b"[1]", b"1", b'""', b"{}", b'{"type": ["object"]}', b"[" * 100_000, b"\xff"])
+def test_what_neither_avro_nor_jackson_takes_is_refused(text: bytes) -> None:
+    assert refused(producer(SchemaInfo(SchemaType.JSON, text), topic()), INCOMPATIBLE, "Invalid schema definition data")
+
+
+def test_a_consumer_with_a_producers_setting_is_told_that_it_is_the_clients() -> None:
+    found = consumer(SchemaInfo(SchemaType.AUTO_PUBLISH), topic())
+    assert refused(found, INCOMPATIBLE, "Schema AUTO_PUBLISH is a client-side schema type")

@@ -1,0 +1,46 @@
+from dataclasses import replace
+
+from specimens import KEY, ME, NOW, history, record
+from topicschema.core.history import History, Origin, VersionEntry
+from topicschema.core.schemas import SchemaType
+
+FIRST, SECOND = record("id"), record("id", "note?")
+
+
+def tombstone(number: int) -> VersionEntry:
+    return VersionEntry(number, SchemaType.NONE, "", "", Origin.BROKER, NOW, is_tombstone=True)
+
+
+def test_the_first_version_is_0() -> None:
+    empty = History(KEY)
+    assert empty.next_version == 0
+    assert empty.latest is None
+    assert empty.with_version(FIRST, Origin.SPEC, NOW).entries[0].schema_version == 0
+
+
+def test_a_version_keeps_what_it_was_registered_with() -> None:
+    entry = history(FIRST).with_version(SECOND, Origin.REGISTRY, NOW).entries[1]
+    assert entry == VersionEntry(1, SchemaType.AVRO, SECOND.fingerprint, SECOND.info.content_hash, Origin.REGISTRY, NOW)
+
+
+def test_a_schema_is_found_again_under_its_first_number() -> None:
+    known = history(FIRST, SECOND, FIRST)
+    found = known.equal_to(FIRST.fingerprint)
+    assert found is not None
+    assert found.schema_version == 0
+
+
+def test_after_a_deletion_earlier_versions_do_not_count_but_numbering_goes_on() -> None:
+    before = history(FIRST)
+    deleted = replace(before, entries=(*before.entries, tombstone(1)))
+    assert deleted.latest is None
+    assert deleted.equal_to(FIRST.fingerprint) is None
+    assert deleted.next_version == 2
+    again = deleted.with_version(FIRST, Origin.SPEC, NOW)
+    assert [entry.schema_version for entry in again.trimmed] == [2]
+    assert again.latest == again.entries[-1]
+
+
+def test_a_claim_is_given_and_taken() -> None:
+    assert history(FIRST).claimed_by(ME).claim == ME
+    assert history(FIRST, claim=ME).claimed_by(None).claim is None

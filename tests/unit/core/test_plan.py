@@ -1,0 +1,127 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from specimens import LATER, ME, OTHER, history, record
+from topicschema.core.history import History, Origin, Owner
+from topicschema.core.plan import (
+    Action,
+    AddFinaliser,
+    Claim,
+    DeleteRecord,
+    Observed,
+    Register,
+    RemoveFinaliser,
+    plan,
+)
+from topicschema.core.policy import EffectiveStrategy, StrategySource
+from topicschema.core.strategies import Strategy
+from topicschema.core.verdict import Outcome, Verdict
+
+SCHEMA = record("id")
+FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
+NEXT = Verdict(Outcome.NEXT_VERSION, FULL, 1)
+EQUAL = Verdict(Outcome.EQUAL_VERSION, FULL, 0)
+REFUSED = Verdict(Outcome.INCOMPATIBLE, FULL, None)
+
+
+def observed(verdict: Verdict | None, claim: Owner | None = ME, **others: bool) -> Observed:
+    return Observed(ME, history(SCHEMA, claim=claim), is_on_record=True, verdict=verdict, **others)
+
+
+@pytest.mark.parametrize(
+    ("seen", "actions"),
+    [
+        (observed(NEXT), (Register(ME),)),
+        (observed(NEXT, None), (Register(ME),)),
+        (observed(NEXT, OTHER), (Register(ME),)),
+        (observed(EQUAL), ()),
+        (observed(EQUAL, None), (Claim(ME),)),
+        (observed(EQUAL, OTHER), (Claim(ME),)),
+        (observed(REFUSED, None), ()),
+        (observed(REFUSED), ()),
+        (observed(None), ()),
+        (observed(NEXT, is_suspended=True), ()),
+        (observed(EQUAL, is_suspended=True, has_finaliser=True), ()),
+        (observed(NEXT, deletes_record=True), (AddFinaliser(),)),
+        (observed(EQUAL, deletes_record=True), (AddFinaliser(),)),
+        (observed(REFUSED, deletes_record=True), (AddFinaliser(),)),
+        (observed(REFUSED, None, deletes_record=True), ()),
+        (observed(REFUSED, OTHER, deletes_record=True), ()),
+        (observed(REFUSED, deletes_record=True, has_finaliser=True), ()),
+        (observed(NEXT, deletes_record=True, has_finaliser=True), (Register(ME),)),
+        (observed(EQUAL, deletes_record=True, has_finaliser=True), ()),
+        (observed(EQUAL, has_finaliser=True), (RemoveFinaliser(),)),
+        (observed(REFUSED, has_finaliser=True), (RemoveFinaliser(),)),
+    ],
+)
+def test_what_comes_next_for_a_living_resource(seen: Observed, actions: tuple[Action, ...]) -> None:
+    assert plan(seen) == actions
+
+
+@pytest.mark.parametrize(
+    ("claim", "others", "actions"),
+    [
+        (ME, {"has_finaliser": True, "deletes_record": True}, (DeleteRecord(),)),
+        (OTHER, {"has_finaliser": True, "deletes_record": True}, (RemoveFinaliser(),)),
+        (None, {"has_finaliser": True, "deletes_record": True}, (RemoveFinaliser(),)),
+        (ME, {"has_finaliser": True}, (RemoveFinaliser(),)),
+        (ME, {"has_finaliser": True, "deletes_record": True, "is_suspended": True}, (RemoveFinaliser(),)),
+        (ME, {"deletes_record": True}, ()),
+        (ME, {}, ()),
+    ],
+)
+def test_what_comes_next_for_a_resource_that_is_being_deleted(
+    claim: Owner | None, others: dict[str, bool], actions: tuple[Action, ...]
+) -> None:
+    assert plan(observed(None, claim, is_being_deleted=True, **others)) == actions
+
+
+def test_a_record_that_is_not_there_is_not_deleted() -> None:
+    gone = replace(observed(None, is_being_deleted=True, has_finaliser=True, deletes_record=True), is_on_record=False)
+    assert plan(gone) == (RemoveFinaliser(),)
+
+
+def after(seen: Observed, action: Action) -> Observed:
+    """The world that an action makes."""
+    match action:
+        case AddFinaliser():
+            return replace(seen, has_finaliser=True)
+        case RemoveFinaliser():
+            return replace(seen, has_finaliser=False)
+        case Claim(owner):
+            return replace(seen, history=seen.history.claimed_by(owner), is_on_record=True)
+        case Register(owner):
+            grown = seen.history.with_version(SCHEMA, Origin.SPEC, LATER).claimed_by(owner)
+            return replace(seen, history=grown, is_on_record=True, verdict=EQUAL)
+        case DeleteRecord():
+            return replace(seen, history=History(seen.history.key), is_on_record=False)
+
+
+@given(
+    st.builds(
+        Observed,
+        owner=st.just(ME),
+        history=st.sampled_from([history(SCHEMA, claim=claim) for claim in (None, ME, OTHER)]),
+        is_on_record=st.booleans(),
+        verdict=st.sampled_from([NEXT, EQUAL, REFUSED, None]),
+        is_being_deleted=st.booleans(),
+        is_suspended=st.booleans(),
+        deletes_record=st.booleans(),
+        has_finaliser=st.booleans(),
+    )
+)
+def test_from_any_start_a_few_actions_lead_to_a_world_where_nothing_is_left_to_do(start: Observed) -> None:
+    seen, taken = start, []
+    while actions := plan(seen):
+        taken.append(actions[0])
+        seen = after(seen, actions[0])
+        assert len(taken) <= 3
+    if start.is_suspended and not start.is_being_deleted:
+        assert taken == []
+    if start.history.claim == OTHER:
+        assert DeleteRecord() not in taken
+    if start.is_being_deleted:
+        assert not seen.has_finaliser

@@ -1,0 +1,66 @@
+import pytest
+
+from topicschema.core.errors import StalledError
+from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
+
+
+def test_a_topic_is_taken_apart() -> None:
+    assert Topic.parse("persistent://shop/orders/created") == Topic("shop", "orders", "created")
+
+
+def test_both_domains_name_one_history_as_pulsar_keeps_it() -> None:
+    assert Topic.parse("persistent://a/b/c") == Topic.parse("non-persistent://a/b/c")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("orders", "exactly these three parts"),
+        ("shop/orders/created", "exactly these three parts"),
+        ("persistent://shop/cluster/orders/created", "exactly these three parts"),
+        ("persistent://shop/orders/", "exactly these three parts"),
+        ("Persistent://shop/orders/created", "exactly these three parts"),
+        ("persistent://sh op/orders/created", "the tenant may have"),
+        ("persistent://shop/ord*rs/created", "the namespace may have"),
+        ("persistent://shop/orders/a b", "a space or a control character"),
+        ("persistent://shop/orders/a\x00", "a space or a control character"),
+        ("persistent://shop/orders/a%20b", "without %XX escapes"),
+        ("persistent://shop/orders/created-partition-3", "its partitions share one schema history"),
+        ("persistent://shop/orders/" + "x" * 513, "longer than 512 characters"),
+    ],
+)
+def test_another_spelling_of_a_topic_is_refused_with_the_reason(text: str, why: str) -> None:
+    with pytest.raises(StalledError, match="is not a topic name") as refused:
+        Topic.parse(text)
+    assert why in refused.value.message
+    assert refused.value.reason == "InvalidTopic"
+
+
+def test_the_name_of_a_history_never_changes() -> None:
+    key = TopicKey("pulsar", Topic("shop", "orders", "created"))
+    assert key.history_name == "h-" + "37813b8fc8" + key.history_name[12:]
+    assert len(key.history_name) == 42
+
+
+def test_no_two_topics_share_the_name_of_a_history() -> None:
+    names = {
+        TopicKey(cluster, Topic(tenant, namespace, topic)).history_name
+        for cluster in ("a", "ab")
+        for tenant in ("a", "ba")
+        for namespace in ("a", "b")
+        for topic in ("a", "b")
+    }
+    assert len(names) == 16
+
+
+@pytest.mark.parametrize("text", ["shop", "shop/orders/created", "shop/", "/orders", "sh op/orders", ""])
+def test_what_is_no_pulsar_namespace_is_refused(text: str) -> None:
+    with pytest.raises(StalledError) as refused:
+        PulsarNamespaceKey.parse("pulsar", text)
+    assert refused.value.reason == "InvalidPulsarNamespace"
+
+
+def test_a_pulsar_namespace_of_another_cluster_has_another_claim() -> None:
+    here, there = (PulsarNamespaceKey.parse(cluster, "shop/orders") for cluster in ("here", "there"))
+    assert here.pulsar_namespace == there.pulsar_namespace == "shop/orders"
+    assert here.claim_name != there.claim_name

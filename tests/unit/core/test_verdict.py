@@ -1,0 +1,103 @@
+import pytest
+
+from specimens import history, parsed, record
+from topicschema.core.history import History
+from topicschema.core.policy import Constraints, Policy
+from topicschema.core.schemas import Schema, SchemaType
+from topicschema.core.strategies import Direction, Strategy
+from topicschema.core.verdict import Candidate, Outcome, Verdict, judge, needed
+
+ONE, TWO, OTHER = record("id"), record("id", "note?"), record("id", "total")
+
+
+def verdict(candidate: Schema, earlier: tuple[Schema, ...], strategy: Strategy) -> Verdict:
+    known, policy = history(*earlier), Policy(strategy)
+    payloads = {e.schema_version: earlier[e.schema_version] for e in needed(Candidate(candidate), known, policy)}
+    return judge(Candidate(candidate), known, policy, payloads)
+
+
+@pytest.mark.parametrize("strategy", [s for s in Strategy if s is not Strategy.UNDEFINED])
+def test_an_empty_history_takes_anything_that_parses(strategy: Strategy) -> None:
+    found = verdict(ONE, (), strategy)
+    assert (found.outcome, found.schema_version, found.strategy.value) == (Outcome.NEXT_VERSION, 0, strategy)
+
+
+@pytest.mark.parametrize("strategy", [s for s in Strategy if s is not Strategy.UNDEFINED])
+def test_a_known_schema_is_its_old_version_whatever_the_strategy(strategy: Strategy) -> None:
+    found = verdict(ONE, (ONE, TWO), strategy)
+    assert (found.outcome, found.schema_version, found.incompatibilities) == (Outcome.EQUAL_VERSION, 0, ())
+
+
+def test_a_schema_that_differs_in_docs_only_keeps_the_stored_text_and_says_so() -> None:
+    found = verdict(record("id", doc="what happened"), (ONE,), Strategy.FULL)
+    assert found.outcome is Outcome.EQUAL_VERSION
+    assert len(found.warnings) == 1
+    assert "what is stored stays as it was" in found.warnings[0]
+    assert verdict(ONE, (ONE,), Strategy.FULL).warnings == ()
+
+
+def test_an_edit_that_passes_takes_the_next_number() -> None:
+    found = verdict(TWO, (ONE,), Strategy.FULL)
+    assert (found.outcome, found.schema_version, found.is_compatible) == (Outcome.NEXT_VERSION, 1, True)
+
+
+def test_an_edit_that_fails_names_rule_path_direction_and_version() -> None:
+    found = verdict(OTHER, (ONE,), Strategy.BACKWARD)
+    assert (found.outcome, found.schema_version, found.is_compatible) == (Outcome.INCOMPATIBLE, None, False)
+    (reason,) = found.incompatibilities
+    assert (reason.path, reason.direction, reason.schema_version) == ("$.fields[1]", Direction.BACKWARD, 0)
+
+
+def test_only_a_transitive_strategy_looks_past_the_latest_version() -> None:
+    # A consumer of `id, note` can read neither of two versions ago what one of `id` wrote, nor need it.
+    middle, last = record("note?"), record("id", "note?")
+    first = record("note?", "count?")
+    assert verdict(record("id?"), (first, middle), Strategy.BACKWARD).is_compatible
+    assert verdict(last, (ONE, middle), Strategy.BACKWARD).outcome is Outcome.INCOMPATIBLE
+    assert verdict(record("id"), (record("x?"), record("id")), Strategy.BACKWARD).outcome is Outcome.EQUAL_VERSION
+    against_all = verdict(record("id", "x?"), (record("x?"), record("id")), Strategy.BACKWARD_TRANSITIVE)
+    assert [reason.schema_version for reason in against_all.incompatibilities] == [0]
+    assert verdict(record("id", "x?"), (record("x?"), record("id")), Strategy.BACKWARD).is_compatible
+
+
+def test_a_change_of_type_is_refused_without_reading_any_payload() -> None:
+    text = parsed(SchemaType.STRING)
+    assert needed(Candidate(text), history(ONE), Policy(Strategy.FULL)) == ()
+    found = verdict(text, (ONE,), Strategy.FULL)
+    assert [reason.rule for reason in found.incompatibilities] == ["TYPE_CHANGED"]
+    assert verdict(text, (ONE,), Strategy.ALWAYS_COMPATIBLE).is_compatible
+
+
+def test_nothing_follows_under_always_incompatible() -> None:
+    found = verdict(TWO, (ONE,), Strategy.ALWAYS_INCOMPATIBLE)
+    assert [reason.rule for reason in found.incompatibilities] == ["ALWAYS_INCOMPATIBLE"]
+
+
+def test_a_latest_only_strategy_needs_one_payload_and_a_transitive_one_all() -> None:
+    known = history(ONE, TWO)
+    candidate = Candidate(record("id", "note?", "more?"))
+    assert [e.schema_version for e in needed(candidate, known, Policy(Strategy.FULL))] == [1]
+    assert [e.schema_version for e in needed(candidate, known, Policy(Strategy.FULL_TRANSITIVE))] == [0, 1]
+    assert needed(candidate, known, Policy(Strategy.ALWAYS_COMPATIBLE)) == ()
+    assert needed(Candidate(ONE), known, Policy(Strategy.FULL_TRANSITIVE)) == ()
+
+
+def test_a_missing_payload_is_a_bug_and_never_a_yes() -> None:
+    with pytest.raises(KeyError):
+        judge(Candidate(OTHER), history(ONE), Policy(Strategy.FULL), {})
+
+
+def test_the_platform_teams_constraints_come_before_everything() -> None:
+    limited = Policy(Strategy.FULL, constraints=Constraints(allowed_types=(SchemaType.JSON,)))
+    found = judge(Candidate(ONE), history(ONE), limited, {})
+    assert [reason.rule for reason in found.incompatibilities] == ["TYPE_NOT_ALLOWED"]
+
+
+def test_the_topics_own_strategy_wins() -> None:
+    found = judge(Candidate(OTHER, Strategy.ALWAYS_COMPATIBLE), history(ONE), Policy(Strategy.FULL), {})
+    assert found.is_compatible
+
+
+def test_after_a_deletion_another_type_may_come() -> None:
+    gone = History(history(ONE).key, entries=())
+    assert judge(Candidate(parsed(SchemaType.STRING)), gone, Policy(Strategy.FULL), {}).is_compatible
