@@ -1,0 +1,100 @@
+"""A KEY_VALUE's payloads: INLINE `int32 length | key | int32 length | value`, SEPARATED the key as the message's own.
+
+Source: Pulsar's KeyValue.encode and decode and KeyValueSchemaImpl (line 4.0). The same layout holds a pair of schemas
+(core/formats/key_value/payload), where null and empty are one; here they are two.
+"""
+
+import struct
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from topicschema.core.errors import InvalidPayloadError
+from topicschema.core.formats.key_value import Encoding, Side
+from topicschema.payload.codec import Codec, wrong_type
+from topicschema.payload.finding import Finding, Unreadable, tolerated, trailing, unreadable
+
+_LENGTH: Final = struct.Struct(">i")
+_NULL: Final = -1
+
+
+class Pair(NamedTuple):
+    """A key and a value, either of them None for null."""
+
+    key: Any
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class KeyValueCodec:
+    """The Codec of an INLINE pair; a SEPARATED one is read and written by parts."""
+
+    key: Codec
+    value: Codec
+    encoding: Encoding
+
+    def read(self, payload: bytes, found: list[Finding]) -> Pair:
+        """The pair of an INLINE payload."""
+        key, start, end = self._piece(payload, 0, Side.KEY)
+        value, value_start, last = self._piece(payload, end, Side.VALUE)
+        pair = Pair(
+            self.read_part(Side.KEY, key, found, start),
+            self.read_part(Side.VALUE, value, found, value_start),
+        )
+        if last < len(payload):
+            found.append(tolerated("TRAILING_BYTES", trailing(payload, last, "the value"), last))
+        return pair
+
+    def write(self, value: Any) -> bytes:
+        """The INLINE payload of a Pair."""
+        key, content = self.write_parts(value)
+        return b"".join(
+            _LENGTH.pack(_NULL) if part is None else _LENGTH.pack(len(part)) + part for part in (key, content)
+        )
+
+    def read_part(self, side: Side, part: bytes | None, found: list[Finding], start: int = 0) -> Any:
+        """The key or the value, whose bytes begin at `start` of what holds them; null is null."""
+        if part is None:
+            return None
+        inner: list[Finding] = []
+        try:
+            return self._codec(side).read(part, inner)
+        except Unreadable as stop:
+            raise Unreadable(stop.finding.within(f"$.{side}", start)) from None
+        finally:
+            found.extend(finding.within(f"$.{side}", start) for finding in inner)
+
+    def write_parts(self, value: Any) -> tuple[bytes | None, bytes | None]:
+        """The key's and the value's bytes."""
+        if not isinstance(value, Pair):
+            raise wrong_type("a Pair", value)
+        return self._write_part(Side.KEY, value.key), self._write_part(Side.VALUE, value.value)
+
+    def _write_part(self, side: Side, value: Any) -> bytes | None:
+        if value is None:
+            return None
+        try:
+            return self._codec(side).write(value)
+        except InvalidPayloadError as error:
+            raise InvalidPayloadError(error.rule, error.message, f"$.{side}{error.path[1:]}") from None
+
+    def _codec(self, side: Side) -> Codec:
+        return self.key if side is Side.KEY else self.value
+
+    @staticmethod
+    def _piece(payload: bytes, start: int, side: Side) -> tuple[bytes | None, int, int]:
+        """The part's bytes, None for null, where they begin and where they end."""
+        path = f"$.{side}"
+        body = start + _LENGTH.size
+        if len(payload) < body:
+            message = f"the length of the {side} takes 4 bytes, {len(payload) - start} are left"
+            raise unreadable("TRUNCATED", message, start, path)
+        (length,) = _LENGTH.unpack_from(payload, start)
+        if length == _NULL:
+            return None, body, body
+        if length < 0:
+            message = f"the {side} has the length {length}; only -1, for null, may be negative"
+            raise unreadable("NEGATIVE_LENGTH", message, start, path)
+        if len(payload) - body < length:
+            message = f"the {side} takes {length:,} bytes, {len(payload) - body} are left"
+            raise unreadable("TRUNCATED", message, body, path)
+        return payload[body : body + length], body, body + length

@@ -1,0 +1,239 @@
+"""The payloads of Pulsar's primitive types, as its Java client (4.0.7) writes and reads them.
+
+Times are plain numbers, of which Java knows more than Python's datetime: DATE, TIME and TIMESTAMP are milliseconds
+since 1970-01-01T00:00Z (TIME is java.sql.Time, no time of day), LOCAL_DATE is days since 1970-01-01, LOCAL_TIME
+nanoseconds since midnight.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.payload import numbers, text
+from topicschema.payload.codec import Codec, refused, wrong_type
+from topicschema.payload.finding import Finding, at_least, exactly, tolerated, trailing, unreadable
+
+_NANOS: Final = 1_000_000_000
+_SECONDS: Final = range(-31_557_014_167_219_200, 31_556_889_864_403_200)  # java.time.Instant
+_DAYS: Final = range(-365_243_219_162, 365_241_780_472)  # java.time.LocalDate
+_NANOS_OF_DAY: Final = range(86_400 * _NANOS)
+_CHARSET: Final = "__charset"
+
+
+class Instant(NamedTuple):
+    """A point in time: seconds since 1970-01-01T00:00Z, and nanoseconds from 0 to 999,999,999 after it."""
+
+    second: int
+    nano: int
+
+
+class LocalDateTime(NamedTuple):
+    """A date and a time of day: days since 1970-01-01, nanoseconds since midnight."""
+
+    day: int
+    nano: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Integer:
+    """A number in two's complement, big-endian."""
+
+    what: str
+    size: int
+    allowed: range
+
+    def read(self, payload: bytes, found: list[Finding]) -> int:
+        del found
+        exactly(payload, self.size, self.what)
+        value = int.from_bytes(payload, "big", signed=True)
+        if value not in self.allowed:
+            raise unreadable("OUT_OF_RANGE", _bounds(self.what, self.allowed), 0)
+        return value
+
+    def write(self, value: Any) -> bytes:
+        return checked(value, self.what, self.allowed).to_bytes(self.size, "big", signed=True)
+
+
+class _Float:
+    """IEEE 754; a NaN keeps its bits."""
+
+    def read(self, payload: bytes, found: list[Finding]) -> float:
+        del found
+        exactly(payload, 4, "a FLOAT")
+        return numbers.float_of(int.from_bytes(payload, "big"))
+
+    def write(self, value: Any) -> bytes:
+        return numbers.bits_of_float(real(value, "a FLOAT")).to_bytes(4, "big")
+
+
+class _Double:
+    """IEEE 754; any NaN is written as the one."""
+
+    def read(self, payload: bytes, found: list[Finding]) -> float:
+        del found
+        exactly(payload, 8, "a DOUBLE")
+        return numbers.double_of(int.from_bytes(payload, "big"))
+
+    def write(self, value: Any) -> bytes:
+        return numbers.canonical_bits_of_double(real(value, "a DOUBLE")).to_bytes(8, "big")
+
+
+class _Boolean:
+    """One byte; Java takes any but 0 for true."""
+
+    def read(self, payload: bytes, found: list[Finding]) -> bool:
+        exactly(payload, 1, "a BOOLEAN")
+        if payload[0] > 1:
+            found.append(tolerated("OUT_OF_RANGE", "a BOOLEAN is the byte 0 or 1; Java reads any other as true", 0))
+        return payload != b"\0"
+
+    def write(self, value: Any) -> bytes:
+        if not isinstance(value, bool):
+            raise wrong_type("a BOOLEAN", value)
+        return b"\1" if value else b"\0"
+
+
+@dataclass(frozen=True, slots=True)
+class _String:
+    """Text; `charset` is Python's name of it."""
+
+    charset: str
+
+    def read(self, payload: bytes, found: list[Finding]) -> str:
+        value, malformed = text.decode(payload, self.charset)
+        if malformed is not None:
+            rule = "INVALID_UTF8" if self.charset == "utf-8" else "INVALID_TEXT"
+            message = f"these bytes are not {self.charset.upper()}; Java reads U+FFFD in their place"
+            found.append(tolerated(rule, message, malformed))
+        return value
+
+    def write(self, value: Any) -> bytes:
+        if not isinstance(value, str):
+            raise wrong_type("a STRING", value)
+        return text.encode(value, self.charset)
+
+
+class _Bytes:
+    """The payload itself."""
+
+    def read(self, payload: bytes, found: list[Finding]) -> bytes:
+        del found
+        return payload
+
+    def write(self, value: Any) -> bytes:
+        if not isinstance(value, bytes):
+            raise wrong_type("BYTES", value)
+        return value
+
+
+class _Instant:
+    """Seconds in 8 bytes, nanoseconds in 4; Java carries nanoseconds that are too many over into the seconds."""
+
+    def read(self, payload: bytes, found: list[Finding]) -> Instant:
+        at_least(payload, 12, "an INSTANT")
+        nano = int.from_bytes(payload[8:12], "big", signed=True)
+        carried, rest = divmod(nano, _NANOS)
+        second = int.from_bytes(payload[:8], "big", signed=True) + carried
+        if second not in _SECONDS:
+            raise unreadable("OUT_OF_RANGE", _bounds("an INSTANT's second", _SECONDS), 0)
+        if carried:
+            found.append(tolerated("OUT_OF_RANGE", _bounds("an INSTANT's nanosecond", range(_NANOS)), 8))
+        if len(payload) > 12:  # noqa: PLR2004  # its size
+            found.append(tolerated("TRAILING_BYTES", trailing(payload, 12, "an INSTANT"), 12))
+        return Instant(second, rest)
+
+    def write(self, value: Any) -> bytes:
+        if not isinstance(value, Instant):
+            raise wrong_type("an Instant", value)
+        second = checked(value.second, "an INSTANT's second", _SECONDS)
+        nano = checked(value.nano, "an INSTANT's nanosecond", range(_NANOS))
+        return second.to_bytes(8, "big", signed=True) + nano.to_bytes(4, "big")
+
+
+class _LocalDateTime:
+    """A LOCAL_DATE and a LOCAL_TIME, in 8 bytes each."""
+
+    def read(self, payload: bytes, found: list[Finding]) -> LocalDateTime:
+        at_least(payload, 16, "a LOCAL_DATE_TIME")
+        day = int.from_bytes(payload[:8], "big", signed=True)
+        nano = int.from_bytes(payload[8:16], "big", signed=True)
+        if day not in _DAYS:
+            raise unreadable("OUT_OF_RANGE", _bounds("the day", _DAYS), 0)
+        if nano not in _NANOS_OF_DAY:
+            raise unreadable("OUT_OF_RANGE", _bounds("the time of day", _NANOS_OF_DAY), 8)
+        if len(payload) > 16:  # noqa: PLR2004  # its size
+            found.append(tolerated("TRAILING_BYTES", trailing(payload, 16, "a LOCAL_DATE_TIME"), 16))
+        return LocalDateTime(day, nano)
+
+    def write(self, value: Any) -> bytes:
+        if not isinstance(value, LocalDateTime):
+            raise wrong_type("a LocalDateTime", value)
+        day = checked(value.day, "the day", _DAYS)
+        nano = checked(value.nano, "the time of day", _NANOS_OF_DAY)
+        return day.to_bytes(8, "big", signed=True) + nano.to_bytes(8, "big")
+
+
+def _signed(kind: SchemaType, size: int) -> _Integer:
+    return _Integer(f"an {kind}" if kind.startswith("I") else f"a {kind}", size, numbers.signed(size * 8))
+
+
+_CODECS: Final[Mapping[SchemaType, Codec]] = MappingProxyType(
+    {
+        SchemaType.NONE: _Bytes(),
+        SchemaType.BYTES: _Bytes(),
+        SchemaType.BOOLEAN: _Boolean(),
+        SchemaType.INT8: _signed(SchemaType.INT8, 1),
+        SchemaType.INT16: _signed(SchemaType.INT16, 2),
+        SchemaType.INT32: _signed(SchemaType.INT32, 4),
+        SchemaType.INT64: _signed(SchemaType.INT64, 8),
+        SchemaType.FLOAT: _Float(),
+        SchemaType.DOUBLE: _Double(),
+        SchemaType.DATE: _signed(SchemaType.DATE, 8),
+        SchemaType.TIME: _signed(SchemaType.TIME, 8),
+        SchemaType.TIMESTAMP: _signed(SchemaType.TIMESTAMP, 8),
+        SchemaType.INSTANT: _Instant(),
+        SchemaType.LOCAL_DATE: _Integer("a LOCAL_DATE", 8, _DAYS),
+        SchemaType.LOCAL_TIME: _Integer("a LOCAL_TIME", 8, _NANOS_OF_DAY),
+        SchemaType.LOCAL_DATE_TIME: _LocalDateTime(),
+    }
+)
+
+TYPES: Final = frozenset({*_CODECS, SchemaType.STRING})
+"""The types that `codec` knows."""
+
+
+def codec(info: SchemaInfo) -> Codec:
+    """The codec of a primitive type; InvalidSchemaError UNKNOWN_CHARSET for a STRING in a charset not known here."""
+    if info.type is not SchemaType.STRING:
+        return _CODECS[info.type]
+    charset = text.CHARSETS.get(info.properties.get(_CHARSET, "utf-8").lower())
+    if charset is None:
+        message = f"the property {_CHARSET} names no charset that every Java has: {', '.join(text.CHARSETS)}"
+        raise InvalidSchemaError("UNKNOWN_CHARSET", message)
+    return _String(charset)
+
+
+def checked(value: Any, what: str, allowed: range, path: str = "$") -> int:
+    """The integer that is to be written; InvalidPayloadError WRONG_TYPE or OUT_OF_RANGE."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise wrong_type(f"an integer for {what}", value, path)
+    if value not in allowed:
+        raise refused("OUT_OF_RANGE", _bounds(what, allowed), path)
+    return value
+
+
+def real(value: Any, what: str, path: str = "$") -> float:
+    """The number that is to be written; InvalidPayloadError WRONG_TYPE or OUT_OF_RANGE."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise wrong_type(f"a number for {what}", value, path)
+    try:
+        return float(value)
+    except OverflowError:
+        raise refused("OUT_OF_RANGE", f"{what} has no room for so large a number", path) from None
+
+
+def _bounds(what: str, allowed: range) -> str:
+    return f"{what} is between {allowed[0]:,} and {allowed[-1]:,}"
