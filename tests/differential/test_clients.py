@@ -1,0 +1,117 @@
+"""Our answers to clients beside the broker's own validator and checkers, most of all on texts that cannot be read.
+
+What stands around them in the broker (which versions are looked at, dedupe, what becomes of an exception) is not asked
+here: tests/unit/core/test_clients.py has it, row by row.
+"""
+
+import base64
+import json
+from itertools import product
+from typing import Any
+
+import pytest
+
+from connections import avro, consumer, field, producer, topic
+from differential import oracle
+from topicschema.core.clients import Connection
+from topicschema.core.refusals import BrokerError
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+
+pytestmark = pytest.mark.differential
+
+TEXTS = [
+    avro(field("id")).schema.decode(),
+    avro(field("id"), field("old")).schema.decode(),
+    avro(field("id", aliases=["old"]), field("note", default="")).schema.decode(),
+    avro(field("id"), field("at", "int", default="soon")).schema.decode(),
+    avro(field("id", "int"), field("at", "int", default="soon")).schema.decode(),
+    avro(field("self", "R")).schema.decode(),
+    avro(field("self", "R"), field("id", default="")).schema.decode(),
+    '["null", "string"]',
+    '"string"',
+    '{"type": "object", "id": "x"}',
+    '{"type": "object", "id": "x", "title": "same"}',
+    '{"type": "object", "id": "y"}',
+    '{"type": "object"}',
+    '{"type": "array"}',
+    '{"type": "record", "name": "R"}',
+    '{"type": "record", "name": "R", "fields": []} and more',
+    '{"type": "Object"}',
+    '{"type": ["object"]}',
+    '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}, {"name": "a", "type": "int"}]}',
+    "{",
+    "{}",
+    "1",
+    "",
+]
+AVRO_TYPES = (SchemaType.AVRO, SchemaType.JSON)
+ENVELOPES = ("{}", "{ }", "", "null")
+PAIRS = (bytes(8), b"\0\0", b"\xff\xff\xff\xfe" + bytes(4), b"\xff" * 8)
+TYPES_OF_PAIR = {"key.schema.type": "STRING", "value.schema.type": "INT32"}
+SCHEMAS = [
+    *(SchemaInfo(kind, text.encode()) for kind in AVRO_TYPES for text in TEXTS),
+    *(SchemaInfo(SchemaType.PROTOBUF_NATIVE, text.encode()) for text in ENVELOPES),
+    *(SchemaInfo(SchemaType.KEY_VALUE, payload, TYPES_OF_PAIR) for payload in PAIRS),
+    SchemaInfo(SchemaType.KEY_VALUE, bytes(8), {"key.schema.type": "NOPE"}),
+    *(SchemaInfo(kind, b"x") for kind in (SchemaType.STRING, SchemaType.INT32, SchemaType.AUTO_CONSUME)),
+]
+
+
+def wire(info: SchemaInfo) -> dict[str, Any]:
+    content = base64.b64encode(info.schema).decode()
+    return {"type": info.type.value, "schema": content, "properties": dict(info.properties)}
+
+
+def named(found: dict[str, Any], *, wraps: bool = False) -> BrokerError | None:
+    """The error that a client gets for what the broker's class said."""
+    if found["verdict"] is True:
+        return None
+    if found["verdict"] is False or (wraps and found["verdict"] != "error:StackOverflowError"):
+        return BrokerError.INCOMPATIBLE_SCHEMA
+    return BrokerError.UNKNOWN_ERROR
+
+
+def begins(ours: Connection, theirs: dict[str, Any]) -> bool:
+    """Whether the broker's text begins as we say, where we do."""
+    _, _, text = str(theirs.get("detail", "")).partition(": ")
+    return theirs["verdict"] is not False or text.startswith(ours.message)
+
+
+def test_what_an_empty_topic_takes_of_a_producer_is_what_the_brokers_validator_takes() -> None:
+    answers = oracle.ask([{"op": "validate", "schema": wire(each)} for each in SCHEMAS], oracle.BROKER)
+    differing = []
+    for sent, theirs in zip(SCHEMAS, answers, strict=True):
+        ours = producer(sent, topic())
+        # What nobody catches there leaves the client without an answer.
+        wanted = BrokerError.NO_ANSWER if named(theirs) is BrokerError.UNKNOWN_ERROR else named(theirs)
+        if ours.error is not wanted or not begins(ours, theirs):
+            differing.append((sent, ours.error, ours.message, theirs))
+    assert differing == []
+
+
+@pytest.mark.parametrize("strategy", [Strategy.FULL, Strategy.BACKWARD_TRANSITIVE, Strategy.FULL_TRANSITIVE])
+def test_a_consumer_is_answered_as_the_brokers_checker_says(strategy: Strategy) -> None:
+    couples = [(one, other) for one, other in product(SCHEMAS, SCHEMAS) if one.type is other.type and one != other]
+    couples = [(one, other) for one, other in couples if (one.type, one.schema) != (other.type, other.schema)]
+    asked = strategy if strategy.is_transitive else Strategy.BACKWARD
+    requests = [
+        {
+            "op": "check",
+            "existing": [wire(existing)],
+            "candidate": wire(sent),
+            "strategy": asked.value,
+            "all": strategy.is_transitive,
+        }
+        for existing, sent in couples
+        if existing.type not in (SchemaType.STRING, SchemaType.INT32, SchemaType.AUTO_CONSUME)
+    ]
+    assert len(requests) > 900
+    differing = []
+    for (existing, sent), theirs in zip(couples, oracle.ask(requests, oracle.BROKER), strict=True):
+        ours = consumer(sent, topic(existing, strategy=strategy))
+        if ours.error is not named(theirs, wraps=strategy.is_transitive) or not begins(ours, theirs):
+            differing.append(
+                (existing.schema, sent.schema, sent.type, ours.error, ours.message, json.dumps(theirs)[:200])
+            )
+    assert differing == []

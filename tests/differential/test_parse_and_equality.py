@@ -1,0 +1,80 @@
+"""Our parser and our identity beside Avro's own, on random texts; a seed names each text."""
+
+import json
+from typing import Any
+
+import pytest
+
+import avro_schemas
+from differential import oracle
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.formats.avro import identity, parser
+from topicschema.core.formats.avro.model import Node
+from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+
+pytestmark = pytest.mark.differential
+
+SEEDS = range(4000)
+
+
+def parsed(text: str, *, validate_defaults: bool) -> Node | None:
+    info = SchemaInfo(SchemaType.JSON, text.encode("utf-8"))
+    try:
+        return parser.parse(info, PulsarLine.V4_0, validate_defaults=validate_defaults)
+    except InvalidSchemaError:
+        return None
+
+
+def text_of(seed: int) -> str:
+    rng = avro_schemas.seeded(seed)
+    return avro_schemas.spoilt(rng) if seed % 2 else json.dumps(avro_schemas.schema(rng))
+
+
+def test_a_text_is_taken_exactly_where_avro_takes_it() -> None:
+    requests: list[dict[str, Any]] = [
+        {"op": "parse", "text": text_of(seed), "validate": validate} for seed in SEEDS for validate in (False, True)
+    ]
+    answers = oracle.ask(requests)
+    ours = [parsed(request["text"], validate_defaults=request["validate"]) is not None for request in requests]
+    theirs = [answer["verdict"] is True for answer in answers]
+    assert [r for r, a, b in zip(requests, ours, theirs, strict=True) if a != b] == []
+    assert len(requests) / 4 < sum(ours) < len(requests) * 3 / 4  # the generator tries both sides
+
+
+def test_schemas_are_equal_exactly_where_avro_holds_them_equal() -> None:
+    pairs = [tuple(map(json.dumps, avro_schemas.pair(avro_schemas.seeded(f"pair {seed}")))) for seed in SEEDS]
+    answers = oracle.ask({"op": "equals", "a": a, "b": b} for a, b in pairs)
+    equal = 0
+    for (a, b), answer in zip(pairs, answers, strict=True):
+        left, right = parsed(a, validate_defaults=False), parsed(b, validate_defaults=False)
+        if left is None or right is None:
+            continue
+        fingerprints = {identity.fingerprint(SchemaType.AVRO, node) for node in (left, right)}
+        assert [left.digest == right.digest, len(fingerprints) == 1] == [answer["verdict"]] * 2, (a, b)
+        equal += answer["verdict"]
+    assert len(pairs) / 8 < equal < len(pairs) * 7 / 8
+
+
+BOUNDS = {
+    '{"type":"array","items":' * 1000 + '"int"' + "}" * 1000: True,
+    '{"type":"array","items":' * 1001 + '"int"' + "}" * 1001: False,
+    '{"type":"int","x":-' + "1" * 1000 + "}": True,
+    '{"type":"int","x":' + "1" * 1001 + "}": False,
+    '{"type":"int","x":' + "1" * 500 + "." + "1" * 500 + "}": True,
+    '{"type":"int","x":' + "1" * 500 + "." + "1" * 500 + "e-1}": False,
+    '{"type":"int","' + "é" * 50_000 + '":1}': True,
+    '{"type":"int","' + "é" * 50_001 + '":1}': False,
+    '{"type":"int","x":"' + "é" * 50_001 + '"}': True,
+    '"int" \x00\x0b\x1f': True,
+    '"int" // no': False,
+    '/* yes */ "int"': True,
+    '/* \x00 */ "int"': False,
+    '// \x00\n"int"': False,
+    "[" + '"int",' * 3 + "]": False,
+}
+
+
+def test_the_bounds_of_the_brokers_json_reader_are_ours() -> None:
+    answers = oracle.ask({"op": "parse", "text": text, "validate": True} for text in BOUNDS)
+    assert [answer["verdict"] for answer in answers] == list(BOUNDS.values())
+    assert [parsed(text, validate_defaults=True) is not None for text in BOUNDS] == list(BOUNDS.values())

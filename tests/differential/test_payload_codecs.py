@@ -1,0 +1,139 @@
+"""The bytes of primitives and pairs of them, beside the Schema classes of Pulsar's own Java client."""
+
+import base64
+import json
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+
+import primitive_values
+from differential import oracle
+from topicschema import payload
+from topicschema.core import formats
+from topicschema.core.errors import InvalidPayloadError
+from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
+from topicschema.core.formats.primitives import PrimitiveSchema
+from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
+
+pytestmark = pytest.mark.differential
+
+PER_TYPE = 300
+PAIRS = 3000
+SEED = 40_007
+
+
+def told(info: SchemaInfo) -> dict[str, Any]:
+    """A primitive's schema as the oracle takes it."""
+    return {"type": info.type.value, "properties": dict(info.properties)}
+
+
+def read(answer: dict[str, Any], member: str) -> bytes | None:
+    return None if answer.get(member) is None else base64.b64decode(answer[member])
+
+
+def decoded(schema: Schema, content: bytes) -> Any:
+    """The value as the oracle shows it; `error` where there is none."""
+    try:
+        return primitive_values.shown(schema, payload.decode(schema, content))
+    except InvalidPayloadError:
+        return "error"
+
+
+def in_java(answer: dict[str, Any]) -> Any:
+    return answer["value"] if answer["verdict"] is True else "error"
+
+
+def primitives() -> list[SchemaInfo]:
+    return [info for info in primitive_values.INFOS for _ in range(PER_TYPE)]
+
+
+def test_values_have_the_bytes_that_the_client_gives_them() -> None:
+    rng = random.Random(SEED)  # noqa: S311  # a seed, not a secret
+    asked = [(info, primitive_values.value(rng, info)) for info in primitives()]
+    answers = oracle.ask(
+        (
+            {"op": "encode", "schema": told(info), "value": primitive_values.shown(PrimitiveSchema(info, ""), value)}
+            for info, value in asked
+        ),
+        oracle.CLIENT,
+    )
+    assert {answer["verdict"] for answer in answers} == {True}
+    wrong = [
+        (info, value, answer)
+        for (info, value), answer in zip(asked, answers, strict=True)
+        if payload.encode(PrimitiveSchema(info, ""), value).payload != read(answer, "payload")
+    ]
+    assert wrong == []
+
+
+def test_bytes_have_the_values_that_the_client_reads() -> None:
+    rng = random.Random(SEED + 1)  # noqa: S311  # as above
+    asked = [(info, primitive_values.content(rng, info)) for info in primitives()]
+    answers = oracle.ask(
+        (
+            {"op": "decode", "schema": told(info), "payload": base64.b64encode(content).decode()}
+            for info, content in asked
+        ),
+        oracle.CLIENT,
+    )
+    wrong = [
+        (info, content, answer)
+        for (info, content), answer in zip(asked, answers, strict=True)
+        if decoded(PrimitiveSchema(info, ""), content) != in_java(answer)
+    ]
+    assert wrong == []
+    assert min(Counter(answer["verdict"] is True for answer in answers).values()) > len(answers) // 10
+
+
+def pair(rng: random.Random, encoding: Encoding) -> tuple[Schema, dict[str, Any]]:
+    """A pair's schema, ours and as the oracle takes it."""
+    key, value = rng.choice(primitive_values.INFOS), rng.choice(primitive_values.INFOS)
+    schema = formats.parse(encode(KeyValue(Part(key), Part(value), encoding)))
+    return schema, {"type": "KEY_VALUE", "key": told(key), "value": told(value), "encoding": encoding.value}
+
+
+@pytest.mark.parametrize("encoding", list(Encoding))
+def test_pairs_have_the_bytes_that_the_client_gives_them(encoding: Encoding) -> None:
+    rng = random.Random(SEED + 2)  # noqa: S311  # as above
+    asked = [(*pair(rng, encoding), rng.getrandbits(32)) for _ in range(PAIRS)]
+    values = [primitive_values.pair(random.Random(seed), schema) for schema, _, seed in asked]  # noqa: S311  # as above
+    answers = oracle.ask(
+        (
+            {"op": "encode", "schema": java, "value": primitive_values.shown(schema, value)}
+            for (schema, java, _), value in zip(asked, values, strict=True)
+        ),
+        oracle.CLIENT,
+    )
+    wrong = []
+    for (schema, java, _), value, answer in zip(asked, values, answers, strict=True):
+        message = payload.encode(schema, value)
+        if (message.payload, message.key) != (read(answer, "payload"), read(answer, "key")):
+            wrong.append((json.dumps(java), value, answer))
+    assert wrong == []
+
+
+def test_inline_bytes_have_the_pairs_that_the_client_reads() -> None:
+    rng = random.Random(SEED + 3)  # noqa: S311  # as above
+    asked = [pair(rng, Encoding.INLINE) for _ in range(PAIRS)]
+    contents = [primitive_values.inline(rng, schema) for schema, _ in asked]
+    answers = oracle.ask(
+        (
+            {"op": "decode", "schema": java, "payload": base64.b64encode(content).decode()}
+            for (_, java), content in zip(asked, contents, strict=True)
+        ),
+        oracle.CLIENT,
+    )
+    wrong = [
+        (java, content, answer)
+        for (schema, java), content, answer in zip(asked, contents, answers, strict=True)
+        if decoded(schema, content) != in_java(answer)
+    ]
+    assert wrong == []
+    assert min(Counter(answer["verdict"] is True for answer in answers).values()) > PAIRS // 10
+
+
+def test_every_primitive_was_asked_about() -> None:
+    asked = {info.type for info in primitive_values.INFOS}
+    assert asked == payload.primitives.TYPES - {SchemaType.NONE}

@@ -1,0 +1,97 @@
+"""Our reading of PROTOBUF_NATIVE envelopes beside the broker's own, on random descriptors; a seed names each."""
+
+import base64
+import json
+
+import pytest
+
+import avro_schemas
+import protobuf_schemas
+from differential import oracle
+from topicschema.core import compatibility, formats
+from topicschema.core.compatibility import Predecessor
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.formats.protobuf_native import ProtobufNativeSchema
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+
+pytestmark = pytest.mark.differential
+
+SEEDS = range(4000)
+# What the broker takes, or takes by chance, and is refused here on purpose; docs/spec/protobuf-native.md names each.
+STRICTER = ("more than one imported file defines the name", "is not UTF-8")
+
+
+def wire(envelope: bytes) -> dict[str, object]:
+    content = base64.b64encode(envelope).decode()
+    return {"type": "PROTOBUF_NATIVE", "schema": content, "properties": {}}
+
+
+def parsed(envelope: bytes) -> ProtobufNativeSchema | InvalidSchemaError:
+    try:
+        schema = formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, envelope))
+    except InvalidSchemaError as error:
+        return error
+    assert isinstance(schema, ProtobufNativeSchema)
+    return schema
+
+
+def compare(envelopes: list[bytes]) -> int:
+    """How many the broker takes; each of these has the same root message here, unless it is refused on purpose."""
+    answers = oracle.ask(({"op": "root", "schema": wire(each)} for each in envelopes), oracle.BROKER)
+    taken = 0
+    for envelope, answer in zip(envelopes, answers, strict=True):
+        found = parsed(envelope)
+        if isinstance(found, InvalidSchemaError):
+            on_purpose = any(words in found.message for words in STRICTER)
+            assert answer["verdict"] is not True or on_purpose, (envelope, answer, found.sentence)
+        else:
+            assert answer.get("result") == found.descriptors.root.full_name, (envelope, answer)
+        taken += answer["verdict"] is True
+    return taken
+
+
+def test_an_envelope_is_taken_exactly_where_the_broker_takes_it_and_has_the_same_root_message() -> None:
+    envelopes = [protobuf_schemas.random_envelope(avro_schemas.seeded(seed), seed % 4) for seed in SEEDS]
+    assert len(envelopes) / 8 < compare(envelopes) < len(envelopes) * 7 / 8
+
+
+def test_bytes_that_were_damaged_are_taken_exactly_where_the_broker_takes_them() -> None:
+    damaged = []
+    for seed in SEEDS:
+        random = avro_schemas.seeded(f"damaged {seed}")
+        envelope = json.loads(protobuf_schemas.random_envelope(random, 0))
+        content = bytearray(base64.b64decode(envelope["fileDescriptorSet"]))
+        at = random.randrange(len(content))
+        content[at : at + random.randrange(3)] = bytes(random.randrange(256) for _ in range(random.randrange(3)))
+        envelope["fileDescriptorSet"] = base64.b64encode(bytes(content)).decode()
+        damaged.append(json.dumps(envelope).encode())
+    assert 50 < compare(damaged) < len(damaged)
+
+
+def test_an_envelope_may_follow_exactly_where_the_brokers_checker_lets_it() -> None:
+    envelopes = (protobuf_schemas.random_envelope(avro_schemas.seeded(seed), 0) for seed in range(60))
+    schemas = [each for each in map(parsed, envelopes) if isinstance(each, ProtobufNativeSchema)]
+    asked = [
+        (schemas[index], schemas[index + step], strategy)
+        for index in range(len(schemas) - 3)
+        for step in (0, 1, 3)
+        for strategy in Strategy
+        if strategy is not Strategy.ALWAYS_COMPATIBLE and (step or strategy.is_transitive)
+    ]
+    answers = oracle.ask(
+        (
+            {
+                "op": "check",
+                "existing": [wire(earlier.info.schema)],
+                "candidate": wire(candidate.info.schema),
+                "strategy": strategy.value,
+                "all": strategy.is_transitive,
+            }
+            for earlier, candidate, strategy in asked
+        ),
+        oracle.BROKER,
+    )
+    for (earlier, candidate, strategy), answer in zip(asked, answers, strict=True):
+        found = compatibility.check(candidate, [Predecessor(0, earlier.info.type, earlier)], strategy)
+        assert (not found) == (answer["verdict"] is True), (candidate.info, strategy, answer)
