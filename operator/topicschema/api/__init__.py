@@ -1,0 +1,9 @@
+"""The custom resources on the wire: their types, how they are read and written, and the CRDs made from them.
+
+The types here mirror the YAML, camelCase on the wire and snake_case here. What a value means is `core`'s matter.
+"""
+
+GROUP = "topicschema.io"
+API_VERSION = "v1alpha1"
+PULSAR_NAMESPACES_ANNOTATION = "topicschema.io/pulsar-namespaces"
+FINALIZER = "topicschema.io/broker-delete"

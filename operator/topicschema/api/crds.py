@@ -1,0 +1,220 @@
+"""The CRDs, made from the types of this package: `python -m topicschema.api.crds [--check] FOLDER`.
+
+How a kind presents itself (short names, columns) stands here; what its fields are, in `openapi` and beside the types.
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from topicschema.api import kinds
+from topicschema.api.kinds import Kind
+from topicschema.api.openapi import root_schema
+from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.record_kinds import PulsarNamespaceClaim, SchemaHistory, SchemaVersion
+from topicschema.api.topicschemas import TopicSchema
+
+_HEADER = "# Generated from operator/topicschema/api by `make generate`: edit there, not here.\n"
+_FOR_USERS = ("pulsar",)  # not "topicschema": a category hides the kind of that singular name from `kubectl get`
+_RECORD = (
+    "topicschema-record",
+)  # apart: a user who lists the categories above is not shown the operator's own objects
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of `kubectl get`; one that is not `shown` appears with `-o wide` only."""
+
+    name: str
+    path: str
+    type: str = "string"
+    shown: bool = True
+
+    def document(self) -> dict[str, Any]:
+        """The column as a CRD lists it."""
+        column = {"name": self.name, "type": self.type, "jsonPath": self.path}
+        return column if self.shown else column | {"priority": 1}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presentation:
+    """How one kind presents itself."""
+
+    kind: Kind
+    resource: type
+    singular: str
+    short_name: str
+    categories: tuple[str, ...]
+    columns: tuple[Column, ...]
+    selectable: tuple[str, ...] = ()
+    has_status: bool = False
+
+
+_READY = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
+_REASON = Column("Reason", '.status.conditions[?(@.type=="Ready")].reason', shown=False)
+_AGE = Column("Age", ".metadata.creationTimestamp", "date")
+_CLUSTER = Column("Pulsar cluster", ".spec.pulsarCluster", shown=False)
+_PULSAR_NAMESPACE = Column("Pulsar namespace", ".spec.pulsarNamespace")
+
+_PRESENTATIONS = (
+    Presentation(
+        kind=kinds.TOPIC_SCHEMA,
+        resource=TopicSchema,
+        singular="topicschema",
+        short_name="tsc",
+        categories=_FOR_USERS,
+        columns=(
+            _READY,
+            Column("Version", ".status.schemaVersion", "integer"),
+            Column("Latest", ".status.latestSchemaVersion", "integer"),
+            Column("Type", ".spec.type"),
+            Column("Strategy", ".status.effectiveStrategy.value"),
+            _REASON,
+            Column("Topic", ".spec.topic", shown=False),
+            _AGE,
+        ),
+        selectable=(".spec.topic",),
+        has_status=True,
+    ),
+    Presentation(
+        kind=kinds.NAMESPACE_SCHEMA_POLICY,
+        resource=NamespaceSchemaPolicy,
+        singular="namespaceschemapolicy",
+        short_name="nsp",
+        categories=_FOR_USERS,
+        columns=(
+            _READY,
+            _PULSAR_NAMESPACE,
+            Column("Strategy", ".spec.schemaCompatibilityStrategy"),
+            Column("Topics", ".status.topics.total", "integer"),
+            _REASON,
+            Column("Incompatible", ".status.topics.incompatible", "integer", shown=False),
+            _CLUSTER,
+            _AGE,
+        ),
+        selectable=(".spec.pulsarNamespace",),
+        has_status=True,
+    ),
+    Presentation(
+        kind=kinds.SCHEMA_HISTORY,
+        resource=SchemaHistory,
+        singular="schemahistory",
+        short_name="sh",
+        categories=_RECORD,
+        columns=(
+            _PULSAR_NAMESPACE,
+            Column("Topic", ".spec.localName"),
+            Column("Latest", ".spec.latestSchemaVersion", "integer"),
+            Column("Claimed in", ".spec.claim.namespace"),
+            Column("Claimed by", ".spec.claim.name"),
+            Column("Incarnation", ".spec.incarnation", "integer", shown=False),
+            _CLUSTER,
+            _AGE,
+        ),
+    ),
+    Presentation(
+        kind=kinds.SCHEMA_VERSION,
+        resource=SchemaVersion,
+        singular="schemaversion",
+        short_name="sv",
+        categories=_RECORD,
+        columns=(
+            Column("History", ".spec.history"),
+            Column("Incarnation", ".spec.incarnation", "integer"),
+            Column("Version", ".spec.schemaVersion", "integer"),
+            Column("Type", ".spec.type"),
+            _AGE,
+        ),
+    ),
+    Presentation(
+        kind=kinds.PULSAR_NAMESPACE_CLAIM,
+        resource=PulsarNamespaceClaim,
+        singular="pulsarnamespaceclaim",
+        short_name="pnc",
+        categories=_RECORD,
+        columns=(
+            _PULSAR_NAMESPACE,
+            Column("Held in", ".spec.owner.namespace"),
+            Column("Held by", ".spec.owner.name"),
+            _CLUSTER,
+            _AGE,
+        ),
+    ),
+)
+
+
+def documents() -> dict[str, dict[str, Any]]:
+    """The CRDs by the names of their files."""
+    return {f"{each.kind.group}_{each.kind.plural}.yaml": _document(each) for each in _PRESENTATIONS}
+
+
+def _document(presentation: Presentation) -> dict[str, Any]:
+    kind = presentation.kind
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{kind.plural}.{kind.group}"},
+        "spec": {
+            "group": kind.group,
+            "names": {
+                "kind": kind.name,
+                "listKind": f"{kind.name}List",
+                "plural": kind.plural,
+                "singular": presentation.singular,
+                "shortNames": [presentation.short_name],
+                "categories": list(presentation.categories),
+            },
+            "scope": "Namespaced",
+            "versions": [_version(presentation)],
+        },
+    }
+
+
+def _version(presentation: Presentation) -> dict[str, Any]:
+    version: dict[str, Any] = {"name": presentation.kind.version, "served": True, "storage": True}
+    if presentation.has_status:
+        version["subresources"] = {"status": {}}
+    if presentation.selectable:
+        version["selectableFields"] = [{"jsonPath": path} for path in presentation.selectable]
+    version["additionalPrinterColumns"] = [column.document() for column in presentation.columns]
+    return version | {"schema": {"openAPIV3Schema": root_schema(presentation.resource)}}
+
+
+def texts() -> dict[str, str]:
+    """The files as they are committed, by name."""
+    return {
+        name: _HEADER + yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=120, allow_unicode=True)
+        for name, document in documents().items()
+    }
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes shared values out each time, without YAML's anchors, which a reader would have to follow."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's signature
+        return True
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the CRDs into the folder, or with --check compare; 1 when a file differs from what would be written."""
+    folder = Path(arguments[-1])
+    stale = [folder / name for name, text in texts().items() if not _is_written(folder / name, text)]
+    if "--check" not in arguments:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in stale:
+            path.write_text(texts()[path.name], encoding="utf-8")
+        return 0
+    sys.stderr.writelines(f"{path} is stale: make generate\n" for path in stale)
+    return 1 if stale else 0
+
+
+def _is_written(path: Path, text: str) -> bool:
+    return path.exists() and path.read_text(encoding="utf-8") == text
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

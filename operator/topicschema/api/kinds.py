@@ -1,0 +1,31 @@
+"""The kinds of Kubernetes objects that the product touches, as addresses; their contents stand in their own modules."""
+
+from dataclasses import dataclass
+
+from topicschema.api import API_VERSION, GROUP
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Where objects of one kind are found. `group` is empty for the core API."""
+
+    group: str
+    version: str
+    plural: str
+    name: str
+    is_namespaced: bool = True
+
+    @property
+    def api_version(self) -> str:
+        """The object's `apiVersion`, for instance `topicschema.io/v1alpha1`."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+
+TOPIC_SCHEMA = Kind(GROUP, API_VERSION, "topicschemas", "TopicSchema")
+NAMESPACE_SCHEMA_POLICY = Kind(GROUP, API_VERSION, "namespaceschemapolicies", "NamespaceSchemaPolicy")
+SCHEMA_HISTORY = Kind(GROUP, API_VERSION, "schemahistories", "SchemaHistory")
+SCHEMA_VERSION = Kind(GROUP, API_VERSION, "schemaversions", "SchemaVersion")
+PULSAR_NAMESPACE_CLAIM = Kind(GROUP, API_VERSION, "pulsarnamespaceclaims", "PulsarNamespaceClaim")
+NAMESPACE = Kind("", "v1", "namespaces", "Namespace", is_namespaced=False)
+LEASE = Kind("coordination.k8s.io", "v1", "leases", "Lease")
+EVENT = Kind("events.k8s.io", "v1", "events", "Event")

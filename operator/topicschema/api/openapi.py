@@ -1,0 +1,122 @@
+"""The structural OpenAPI schema of a type of this package, for its CRD.
+
+Nothing goes without words and bounds: a field without a description, or a text, list or map without a limit, fails the
+generation. (The API server estimates what a CEL rule may cost from these limits, and refuses a CRD without them.) There
+are never defaults: what is absent stays absent.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+from topicschema.api.schema_fields import Field, Rule
+from topicschema.api.wire import wire_name
+
+Json = dict[str, Any]
+
+_ROOT: Json = {
+    "apiVersion": {"description": "The version of the kind's schema.", "type": "string"},
+    "kind": {"description": "The kind of this resource.", "type": "string"},
+    "metadata": {"type": "object"},
+}
+
+
+def root_schema(cls: Any) -> Json:
+    """The schema of a whole resource: a dataclass with `metadata`, `spec` and perhaps `status`."""
+    schema = _object(cls)
+    schema["description"] = " ".join((cls.__doc__ or "").split())
+    schema["properties"] = _ROOT | {key: value for key, value in schema["properties"].items() if key != "metadata"}
+    schema["required"] = ["spec"]
+    return schema
+
+
+def _object(cls: Any) -> Json:
+    hints = get_type_hints(cls, include_extras=True)
+    members = [field for field in dataclasses.fields(cls) if field.name != "metadata"]
+    required = [wire_name(field.name) for field in members if _is_required(field)]
+    return (
+        {"description": _first_sentence(cls), "type": "object"}
+        | ({"required": required} if required else {})
+        | {"properties": {wire_name(m.name): _member(f"{cls.__name__}.{m.name}", hints[m.name]) for m in members}}
+        | _rules(getattr(cls, "RULES", ()))
+    )
+
+
+def _member(place: str, hint: Any) -> Json:
+    schema = _value(place, hint)
+    if not schema.get("description"):
+        raise TypeError(f"{place} has no description")
+    return schema
+
+
+def _value(place: str, hint: Any) -> Json:
+    said = Field()
+    if get_origin(hint) is Annotated:
+        hint, *notes = get_args(hint)
+        said = next((note for note in notes if isinstance(note, Field)), said)
+    described = {"description": said.description} if said.description else {}
+    return described | _typed(place, hint, said) | described | _rules(said.rules)
+
+
+def _typed(place: str, hint: Any, said: Field) -> Json:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is tuple:
+        return _list(place, arguments[0], said)
+    if origin is Mapping:
+        items = _value(f"{place}[]", arguments[1])
+        return (
+            {"type": "object"} | _bound(place, "maxProperties", said.max_properties) | {"additionalProperties": items}
+        )
+    if arguments:  # Optional
+        return _typed(place, arguments[0], said)
+    if issubclass(hint, Enum):
+        return {"type": "string", "enum": [member.value for member in said.values or hint]}
+    scalar = _SCALARS.get(hint)
+    return scalar(place, said) if scalar else _object(hint)
+
+
+def _list(place: str, item: Any, said: Field) -> Json:
+    keys = {"x-kubernetes-list-map-keys": list(said.list_map_keys)} if said.list_map_keys else {}
+    return (
+        {"type": "array", "x-kubernetes-list-type": said.list_type}
+        | keys
+        | _bound(place, "maxItems", said.max_items)
+        | {"items": _value(f"{place}[]", item)}
+    )
+
+
+def _text(place: str, said: Field) -> Json:
+    bounds = {"minLength": said.min_length, "pattern": said.pattern, "format": said.format}
+    present = {key: value for key, value in bounds.items() if value is not None}
+    return {"type": "string"} | _bound(place, "maxLength", said.max_length) | present
+
+
+_SCALARS: Mapping[type, Callable[[str, Field], Json]] = {
+    str: _text,
+    int: lambda _, said: {"type": "integer", "format": "int64", "minimum": said.minimum},
+    bool: lambda *_: {"type": "boolean"},
+}
+
+
+def _bound(place: str, name: str, limit: int | None) -> Json:
+    if limit is None:
+        raise TypeError(f"{place} has no {name}")
+    return {name: limit}
+
+
+def _rules(rules: tuple[Rule, ...]) -> Json:
+    return {"x-kubernetes-validations": [_rule(rule) for rule in rules]} if rules else {}
+
+
+def _rule(rule: Rule) -> Json:
+    optional = {"messageExpression": rule.message_expression, "fieldPath": rule.path, "reason": rule.reason}
+    return {"rule": rule.cel, "message": rule.message} | {key: value for key, value in optional.items() if value}
+
+
+def _is_required(field: "dataclasses.Field[Any]") -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def _first_sentence(cls: type) -> str:
+    return " ".join((cls.__doc__ or "").split()).split(". ")[0].rstrip(".") + "."

@@ -1,0 +1,142 @@
+"""NamespaceSchemaPolicy: what the platform team says of all topics of one Pulsar namespace."""
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from topicschema.api.metadata import CONDITIONS, Condition, Metadata
+from topicschema.api.schema_fields import IMMUTABLE, LENIENT, Field, Rule
+from topicschema.api.topicschemas import AVAILABLE_TYPES
+from topicschema.core.policy import Strictness
+from topicschema.core.schemas import PulsarLine, SchemaType
+from topicschema.core.strategies import Strategy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerProfileSpec:
+    """What the broker does where nothing is set."""
+
+    line: Annotated[PulsarLine, Field("The broker's release line; 4.0 when absent.")] = PulsarLine.V4_0
+    schema_compatibility_strategy: Annotated[
+        Strategy | None, Field("The broker's own schema compatibility strategy; FULL, Pulsar's default, when absent.")
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstraintsSpec:
+    """Governance at admission; what is absent is not limited."""
+
+    allowed_types: Annotated[
+        tuple[Annotated[SchemaType, Field(values=AVAILABLE_TYPES)], ...],
+        Field("The types that schemas may have.", max_items=len(AVAILABLE_TYPES), list_type="set"),
+    ] = ()
+    allowed_strategies: Annotated[
+        tuple[Strategy, ...],
+        Field("The strategies that a topic may set for itself.", max_items=len(Strategy), list_type="set"),
+    ] = ()
+    required_properties: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=256)], ...],
+        Field("The properties that every schema must have, not empty.", max_items=64, list_type="set"),
+    ] = ()
+    max_schema_bytes: Annotated[
+        int | None, Field("How large a schema's text may be, in bytes of UTF-8.", minimum=1)
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamespaceSchemaPolicySpec:
+    """What the platform team wants."""
+
+    pulsar_cluster: Annotated[
+        str,
+        Field(
+            "A name for the Pulsar cluster. With pulsarNamespace it is what this policy claims, once in the whole "
+            "Kubernetes cluster. Immutable.",
+            max_length=128,
+            rules=(
+                IMMUTABLE,
+                Rule(cel=r"self.matches('^[-=:.\\w]+$')", message="it may have letters, digits and - = : . _ only"),
+            ),
+        ),
+    ]
+    pulsar_namespace: Annotated[
+        str,
+        Field(
+            "The Pulsar namespace whose topics this policy governs, as tenant/namespace. Immutable.",
+            max_length=512,
+            rules=(
+                IMMUTABLE,
+                Rule(
+                    cel=r"self.matches('^[-=:.\\w]+/[-=:.\\w]+$')",
+                    message="write TENANT/NAMESPACE; both have letters, digits and - = : . _ only",
+                ),
+            ),
+        ),
+    ]
+    schema_compatibility_strategy: Annotated[
+        Strategy | None,
+        Field(
+            "The schema compatibility strategy of the Pulsar namespace, by Pulsar's name. Absent or UNDEFINED: the "
+            "broker's own."
+        ),
+    ] = None
+    strictness: Annotated[
+        Strictness, Field("How strict to be: Broker (also when absent) gives exactly the broker's verdict.")
+    ] = Strictness.BROKER
+    broker_profile: Annotated[BrokerProfileSpec, Field("What the broker does where nothing is set.")] = field(
+        default_factory=BrokerProfileSpec
+    )
+    constraints: Annotated[
+        ConstraintsSpec, Field("What the topics' schemas must keep to; what is absent is not limited.")
+    ] = field(default_factory=ConstraintsSpec)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicCounts:
+    """How many TopicSchemas the policy governs, and how they are."""
+
+    total: Annotated[int, Field("All of them.")] = 0
+    ready: Annotated[int, Field("Those that are Ready.")] = 0
+    incompatible: Annotated[int, Field("Those whose spec was refused as incompatible.")] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryConflict:
+    """A topic whose registered versions would not pass the strategy that is now in force."""
+
+    name: Annotated[str, Field("The TopicSchema, or the topic's own name where there is none.", max_length=512)]
+    schema_version: Annotated[int, Field("The version that would not pass.")]
+    rule: Annotated[
+        str,
+        Field(
+            "The rule that it breaks, by its stable id, or why it cannot be judged.",
+            max_length=64,
+            pattern="^[A-Za-z0-9_]+$",
+        ),
+    ]
+    path: Annotated[str, Field("The place in its schema, as a JSON path from $.", max_length=1024)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamespaceSchemaPolicyStatus:
+    """What the controller saw. `history_conflicts` lists at most 20, `history_conflict_count` counts all."""
+
+    observed_generation: Annotated[int, Field("The generation of the resource that this status is about.")] = 0
+    conditions: Annotated[tuple[Condition, ...], CONDITIONS] = ()
+    topics: Annotated[TopicCounts, Field("How many TopicSchemas this policy governs, and how they are.")] = field(
+        default_factory=TopicCounts
+    )
+    history_conflict_count: Annotated[
+        int, Field("How many registered versions would not pass the strategy that is now in force.")
+    ] = 0
+    history_conflicts: Annotated[
+        tuple[HistoryConflict, ...], Field("The first of these versions, at most 20.", max_items=20)
+    ] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamespaceSchemaPolicy:
+    """What the platform team says of the schemas of one Pulsar namespace. The topics' own resources stand beside it."""
+
+    metadata: Metadata
+    spec: NamespaceSchemaPolicySpec
+    status: Annotated[NamespaceSchemaPolicyStatus, LENIENT] = field(default_factory=NamespaceSchemaPolicyStatus)

@@ -1,0 +1,238 @@
+"""The record on the wire: three internal kinds in the operator's own namespace, and what they say in core's words.
+
+SchemaHistory is one topic's list of versions, SchemaVersion one immutable payload, PulsarNamespaceClaim who governs a
+Pulsar namespace. Everything stands in spec: a backup drops status. Nothing is believed on read: the names are made from
+the contents and compared. Who reads and writes these objects, and when, is `storage`'s matter.
+"""
+
+import base64
+import binascii
+import re
+import zlib
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any, TypeVar
+
+from topicschema.api import kinds
+from topicschema.api.kinds import Kind
+from topicschema.api.record_kinds import (
+    FORMAT,
+    OwnerReference,
+    PulsarNamespaceClaim,
+    PulsarNamespaceClaimSpec,
+    SchemaHistory,
+    SchemaHistorySpec,
+    SchemaVersion,
+    SchemaVersionSpec,
+)
+from topicschema.api.wire import decode, encode
+from topicschema.core.errors import StalledError
+from topicschema.core.history import History, Origin, Owner, VersionEntry
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
+
+PULSAR_NAMESPACE_LABEL = "topicschema.io/pulsar-namespace"
+"""On a SchemaHistory: the name of its Pulsar namespace's claim, so that a policy finds the histories of its topics."""
+HISTORY_LABEL = "topicschema.io/history"
+"""On a SchemaVersion: the name of the SchemaHistory it belongs to."""
+
+_MAX_SCHEMA_BYTES = 8 * 1024 * 1024  # more than any API server stores, even compressed; bounds what is inflated on read
+_HASH_DIGITS = 12
+
+R = TypeVar("R", SchemaHistory, SchemaVersion, PulsarNamespaceClaim)
+
+
+def history_to_wire(history: History, *, namespace: str, resource_version: str | None) -> dict[str, Any]:
+    """The SchemaHistory object; `resource_version` None for one that is to be created."""
+    key, latest = history.key, history.latest
+    pulsar_namespace = _namespace_of(key)
+    spec = SchemaHistorySpec(
+        format=FORMAT,
+        pulsar_cluster=key.pulsar_cluster,
+        pulsar_namespace=pulsar_namespace.pulsar_namespace,
+        local_name=key.topic.local_name,
+        claim=_reference(history.claim),
+        incarnation=history.incarnation,
+        latest_schema_version=None if latest is None else latest.schema_version,
+        versions=tuple(map(_pack, history.entries)),
+    )
+    metadata = {"labels": {PULSAR_NAMESPACE_LABEL: pulsar_namespace.claim_name}, "resourceVersion": resource_version}
+    return _object(kinds.SCHEMA_HISTORY, metadata | {"name": key.history_name, "namespace": namespace}, spec)
+
+
+def history_from_wire(wire: object) -> History:
+    """The history that a SchemaHistory object holds; StalledError(RecordDamaged) when it contradicts itself."""
+    stored = _read(SchemaHistory, wire)
+    spec = stored.spec
+    pulsar_namespace = _read_pulsar_namespace(stored, spec.pulsar_cluster, spec.pulsar_namespace)
+    topic = Topic(pulsar_namespace.tenant, pulsar_namespace.namespace, spec.local_name)
+    key = TopicKey(spec.pulsar_cluster, topic)
+    _check_name(stored, key.history_name)
+    entries = tuple(_unpack(stored, position, text) for position, text in enumerate(spec.versions))
+    for earlier, later in pairwise(entries):
+        if earlier.schema_version >= later.schema_version:
+            raise _damaged(stored, f"version {later.schema_version} stands after version {earlier.schema_version}")
+    return History(key, _owner(spec.claim), spec.incarnation, entries)
+
+
+def version_name(key: TopicKey, incarnation: int, schema_version: int, content_hash: str) -> str:
+    """The name of the SchemaVersion with that payload: two payloads of one number never have one name."""
+    return _version_name(key.history_name, incarnation, schema_version, content_hash)
+
+
+def version_to_wire(
+    key: TopicKey, incarnation: int, schema_version: int, info: SchemaInfo, *, namespace: str
+) -> dict[str, Any]:
+    """The SchemaVersion object to create; StalledError(SchemaTooLarge) above 8 MiB.
+
+    The compressed bytes may differ between builds of zlib: compare what `version_from_wire` reads, never the objects.
+    """
+    if len(info.schema) > _MAX_SCHEMA_BYTES:
+        raise StalledError("SchemaTooLarge", f"the schema has {len(info.schema)} bytes, more than can be recorded")
+    spec = SchemaVersionSpec(
+        format=FORMAT,
+        history=key.history_name,
+        incarnation=incarnation,
+        schema_version=schema_version,
+        type=info.type,
+        properties=info.properties,
+        content_hash=info.content_hash,
+        payload=base64.b64encode(zlib.compress(info.schema)).decode(),
+    )
+    name = version_name(key, incarnation, schema_version, info.content_hash)
+    metadata = {"name": name, "namespace": namespace, "labels": {HISTORY_LABEL: key.history_name}}
+    return _object(kinds.SCHEMA_VERSION, metadata, spec)
+
+
+def version_from_wire(wire: object) -> SchemaInfo:
+    """The schema that a SchemaVersion object holds; StalledError(RecordDamaged) when name or hash contradict it."""
+    stored = _read(SchemaVersion, wire)
+    spec = stored.spec
+    _check_name(stored, _version_name(spec.history, spec.incarnation, spec.schema_version, spec.content_hash))
+    info = SchemaInfo(spec.type, _inflate(stored), spec.properties)
+    if info.content_hash != spec.content_hash:
+        raise _damaged(stored, "its payload does not have its content hash")
+    return info
+
+
+def claim_to_wire(
+    key: PulsarNamespaceKey, owner: Owner | None, *, namespace: str, resource_version: str | None
+) -> dict[str, Any]:
+    """The PulsarNamespaceClaim object; `resource_version` None for one that is to be created."""
+    spec = PulsarNamespaceClaimSpec(
+        format=FORMAT,
+        pulsar_cluster=key.pulsar_cluster,
+        pulsar_namespace=key.pulsar_namespace,
+        owner=_reference(owner),
+    )
+    metadata = {"name": key.claim_name, "namespace": namespace, "resourceVersion": resource_version}
+    return _object(kinds.PULSAR_NAMESPACE_CLAIM, metadata, spec)
+
+
+def claim_from_wire(wire: object) -> Owner | None:
+    """The policy that holds the claim, None when it is free; StalledError(RecordDamaged) as above."""
+    stored = _read(PulsarNamespaceClaim, wire)
+    key = _read_pulsar_namespace(stored, stored.spec.pulsar_cluster, stored.spec.pulsar_namespace)
+    _check_name(stored, key.claim_name)
+    return _owner(stored.spec.owner)
+
+
+# One version in a history is one line of text, because 5,000 of them must fit into one object (140 bytes each):
+#     NUMBER TYPE ORIGIN TIME FINGERPRINT CONTENT_HASH [FLAGS]
+#     3 AVRO S 20261121T053000Z 47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU 47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU
+# The hashes are sha256 in unpadded base64url; the only flag so far is T, a tombstone.
+_ENTRY = re.compile(r"(\d{1,9}) ([A-Z0-9_]+) ([SBR]) (\d{8}T\d{6}Z) ([\w-]{43}) ([\w-]{43})( T)?", re.ASCII)
+_ORIGINS = {"S": Origin.SPEC, "B": Origin.BROKER, "R": Origin.REGISTRY}
+_LETTERS: Mapping[Origin, str] = {origin: letter for letter, origin in _ORIGINS.items()}
+
+
+def _pack(entry: VersionEntry) -> str:
+    time = entry.registered_at.replace("-", "").replace(":", "")
+    hashes = f"{_pack_hash(entry.fingerprint)} {_pack_hash(entry.content_hash)}"
+    flags = " T" if entry.is_tombstone else ""
+    text = f"{entry.schema_version} {entry.type.value} {_LETTERS[entry.origin]} {time} {hashes}{flags}"
+    if _ENTRY.fullmatch(text) is None:
+        raise ValueError(f"cannot be recorded: version {entry.schema_version} registered at {entry.registered_at!r}")
+    return text
+
+
+def _unpack(stored: SchemaHistory, position: int, text: str) -> VersionEntry:
+    match = _ENTRY.fullmatch(text)
+    if match is None or match[2] not in SchemaType.__members__:
+        raise _damaged(stored, f"spec.versions[{position}] cannot be read; a newer release may have written it")
+    number, kind, origin, time, fingerprint, content_hash, flags = match.groups()
+    return VersionEntry(
+        schema_version=int(number),
+        type=SchemaType[kind],
+        fingerprint=_unpack_hash(fingerprint),
+        content_hash=_unpack_hash(content_hash),
+        origin=_ORIGINS[origin],
+        registered_at=f"{time[:4]}-{time[4:6]}-{time[6:11]}:{time[11:13]}:{time[13:]}",
+        is_tombstone=flags is not None,
+    )
+
+
+def _pack_hash(digest: str) -> str:
+    return base64.urlsafe_b64encode(bytes.fromhex(digest.removeprefix("sha256:"))).decode().rstrip("=")
+
+
+def _unpack_hash(text: str) -> str:
+    return "sha256:" + base64.urlsafe_b64decode(text + "=").hex()
+
+
+def _version_name(history: str, incarnation: int, schema_version: int, content_hash: str) -> str:
+    return f"{history}-{incarnation}-{schema_version}-{content_hash.removeprefix('sha256:')[:_HASH_DIGITS]}"
+
+
+def _inflate(stored: SchemaVersion) -> bytes:
+    inflater = zlib.decompressobj()
+    try:
+        content = inflater.decompress(base64.b64decode(stored.spec.payload, validate=True), _MAX_SCHEMA_BYTES)
+    except (binascii.Error, ValueError, zlib.error):
+        raise _damaged(stored, "its payload cannot be inflated") from None
+    if not inflater.eof:
+        raise _damaged(stored, "its payload is cut short, or larger than anything that was ever written")
+    return content
+
+
+def _read(cls: type[R], wire: object) -> R:
+    try:
+        stored = decode(cls, wire)
+    except StalledError as error:
+        raise StalledError("RecordDamaged", f"a {cls.__name__} cannot be read: {error.message}") from None
+    if stored.spec.format != FORMAT:
+        raise _damaged(stored, f"its format is {stored.spec.format}; this release reads {FORMAT}")
+    return stored
+
+
+def _read_pulsar_namespace(stored: R, pulsar_cluster: str, pulsar_namespace: str) -> PulsarNamespaceKey:
+    try:
+        return PulsarNamespaceKey.parse(pulsar_cluster, pulsar_namespace)
+    except StalledError as error:
+        raise _damaged(stored, error.message) from None
+
+
+def _check_name(stored: R, name: str) -> None:
+    if stored.metadata.name != name:
+        raise _damaged(stored, "its name does not belong to its contents")
+
+
+def _damaged(stored: R, why: str) -> StalledError:
+    return StalledError("RecordDamaged", f"{type(stored).__name__} {stored.metadata.name[:80]!r}: {why}")
+
+
+def _namespace_of(key: TopicKey) -> PulsarNamespaceKey:
+    return PulsarNamespaceKey(key.pulsar_cluster, key.topic.tenant, key.topic.namespace)
+
+
+def _reference(owner: Owner | None) -> OwnerReference | None:
+    return None if owner is None else OwnerReference(namespace=owner.namespace, name=owner.name, uid=owner.uid)
+
+
+def _owner(reference: OwnerReference | None) -> Owner | None:
+    return None if reference is None else Owner(reference.namespace, reference.name, reference.uid)
+
+
+def _object(kind: Kind, metadata: Mapping[str, Any], spec: Any) -> dict[str, Any]:
+    present = {key: value for key, value in metadata.items() if value is not None}
+    return {"apiVersion": kind.api_version, "kind": kind.name, "metadata": present, "spec": encode(spec)}

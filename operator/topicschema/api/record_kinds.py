@@ -1,0 +1,162 @@
+"""The three internal kinds of the record, as they stand on the wire; `record` says what they mean in core's words."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
+
+from topicschema.api.metadata import Metadata
+from topicschema.api.schema_fields import IMMUTABLE, Field, Rule
+from topicschema.core.schemas import SchemaType
+
+FORMAT = 1
+"""The way that contents are written in this release; another number is another way."""
+
+_Format = Annotated[int, Field("How the contents are written; this release writes and reads 1.", minimum=1)]
+_PulsarCluster = Annotated[
+    str,
+    Field("The Pulsar cluster, by the name that policies give it.", min_length=1, max_length=128, rules=(IMMUTABLE,)),
+]
+_PulsarNamespace = Annotated[
+    str, Field("The Pulsar namespace, as tenant/namespace.", min_length=1, max_length=512, rules=(IMMUTABLE,))
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerReference:
+    """The resource that holds a claim."""
+
+    namespace: Annotated[str, Field("The resource's Kubernetes namespace.", max_length=63)]
+    name: Annotated[str, Field("The resource's name.", max_length=253)]
+    uid: Annotated[
+        str, Field("The resource's uid; the claim is free once no object with this uid exists.", max_length=128)
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaHistorySpec:
+    """The versions of one topic in the current incarnation, and who may add to them."""
+
+    RULES: ClassVar = (
+        Rule(
+            cel="self.incarnation > oldSelf.incarnation || size(self.versions) >= size(oldSelf.versions)",
+            message="a history never loses versions; a new count of versions is a new incarnation",
+            path=".versions",
+            reason="FieldValueForbidden",
+        ),
+    )
+
+    format: _Format
+    pulsar_cluster: _PulsarCluster
+    pulsar_namespace: _PulsarNamespace
+    local_name: Annotated[
+        str, Field("The topic's own name, decoded.", min_length=1, max_length=512, rules=(IMMUTABLE,))
+    ]
+    claim: Annotated[OwnerReference | None, Field("The TopicSchema that may add versions; absent when nobody may.")] = (
+        None
+    )
+    incarnation: Annotated[
+        int,
+        Field(
+            "Which count of versions from 0 this is; a new one starts when a broker lost the old.",
+            rules=(Rule(cel="self >= oldSelf", message="it never goes back", reason="FieldValueForbidden"),),
+        ),
+    ]
+    latest_schema_version: Annotated[
+        int | None, Field("The newest version that counts, for people to read; absent when there is none.")
+    ] = None
+    versions: Annotated[
+        tuple[Annotated[str, Field(max_length=140)], ...],
+        Field(
+            "The versions, oldest first, one line each: number, type, origin (S spec, B broker, R registry), time, "
+            "fingerprint and content hash (sha256 in unpadded base64url), and T for a tombstone.",
+            max_items=10000,
+        ),
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaHistory:
+    """The record of one topic, kept by the operator: never edit it. It outlives the TopicSchema (deletionPolicy)."""
+
+    RULES: ClassVar = (
+        Rule(
+            cel="self.metadata.name.matches('^h-[0-9a-f]{40}$')",
+            message="a SchemaHistory is named h- and 40 hex digits of the sha256 over the names in its spec",
+            path=".metadata",
+        ),
+    )
+
+    metadata: Metadata
+    spec: SchemaHistorySpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaVersionSpec:
+    """One version's payload."""
+
+    format: _Format
+    history: Annotated[
+        str, Field("The name of the SchemaHistory that this belongs to.", max_length=42, pattern="^h-[0-9a-f]{40}$")
+    ]
+    incarnation: Annotated[int, Field("Which count of versions `schemaVersion` belongs to.")]
+    schema_version: Annotated[int, Field("The number of the version within its incarnation, from 0.")]
+    type: Annotated[SchemaType, Field("Pulsar's name of the schema's type.")]
+    properties: Annotated[
+        Mapping[str, Annotated[str, Field(max_length=262144)]],
+        Field("The properties that were registered with the schema.", max_properties=1024),
+    ] = field(default_factory=dict)
+    content_hash: Annotated[
+        str,
+        Field("sha256 over type, properties and bytes of the schema.", max_length=71, pattern="^sha256:[0-9a-f]{64}$"),
+    ]
+    payload: Annotated[str, Field("The schema's bytes: zlib, then base64.", max_length=1500000)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaVersion:
+    """One version's payload, kept by the operator: immutable. It counts only if its SchemaHistory names it."""
+
+    RULES: ClassVar = (
+        Rule(
+            cel="self.spec == oldSelf.spec",
+            message="a version is never changed",
+            path=".spec",
+            reason="FieldValueForbidden",
+        ),
+        Rule(
+            cel="self.metadata.name.matches('^h-[0-9a-f]{40}-[0-9]+-[0-9]+-[0-9a-f]{12}$')",
+            message="a SchemaVersion is named HISTORY-INCARNATION-VERSION-HASH, 12 digits of its content hash",
+            path=".metadata",
+        ),
+    )
+
+    metadata: Metadata
+    spec: SchemaVersionSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PulsarNamespaceClaimSpec:
+    """Which policy governs one Pulsar namespace."""
+
+    format: _Format
+    pulsar_cluster: _PulsarCluster
+    pulsar_namespace: _PulsarNamespace
+    owner: Annotated[
+        OwnerReference | None, Field("The NamespaceSchemaPolicy that holds the claim; absent when it is free.")
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PulsarNamespaceClaim:
+    """Who governs one Pulsar namespace, kept by the operator: never edit it."""
+
+    RULES: ClassVar = (
+        Rule(
+            cel="self.metadata.name.matches('^c-[0-9a-f]{40}$')",
+            message="a PulsarNamespaceClaim is named c- and 40 hex digits of the sha256 over the names in its spec",
+            path=".metadata",
+        ),
+    )
+
+    metadata: Metadata
+    spec: PulsarNamespaceClaimSpec

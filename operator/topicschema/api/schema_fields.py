@@ -1,0 +1,66 @@
+"""What the types of this package say about their fields beyond the Python type, for the CRDs that are made from them.
+
+    topic: Annotated[str, Field("The topic, for instance ...", max_length=1024, rules=(IMMUTABLE,))]
+
+A class may carry rules over several of its fields: `RULES: ClassVar = (Rule(...), ...)`.
+`openapi` reads both.
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from enum import Enum
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A CEL rule that the API server holds; `path` (for instance `.schema`) is the field that a refusal points at.
+
+    `message_expression` is CEL too and wins over `message` when it can be evaluated.
+    """
+
+    cel: str
+    message: str
+    message_expression: str = ""
+    path: str = ""
+    reason: Literal["", "FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"] = ""
+
+
+IMMUTABLE = Rule(
+    cel="self == oldSelf",
+    message="it cannot be changed; delete the resource and create another",
+    reason="FieldValueForbidden",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """What a field is for, in words for `kubectl explain`, and its bounds; None where a bound does not apply.
+
+    Lengths count characters (code points), as the API server does, not bytes. Numbers are whole and never negative.
+    `values` narrows an enum to the members that work. An item of a list has no name, so it needs no description.
+    """
+
+    description: str = ""
+    _: KW_ONLY
+    min_length: int | None = None
+    max_length: int | None = None
+    pattern: str | None = None
+    format: Literal["date-time"] | None = None
+    minimum: int = 0
+    max_properties: int | None = None
+    max_items: int | None = None
+    list_type: Literal["atomic", "set", "map"] = "atomic"
+    list_map_keys: tuple[str, ...] = ()
+    values: tuple[Enum, ...] = ()
+    rules: tuple[Rule, ...] = ()
+
+
+LENIENT = "lenient"
+"""Beside a field's type: what cannot be read there is taken as absent (a status, which is only ever a report)."""
+
+FINGERPRINT = Field(
+    "What Pulsar compares to find out whether it has a schema already; equal schemas have equal fingerprints.",
+    max_length=71,
+    pattern="^sha256:[0-9a-f]{64}$",
+)
+TIME = Field("When it was registered, in UTC.", format="date-time", max_length=32)

@@ -1,0 +1,183 @@
+"""TopicSchema: the schema of one topic, as a team keeps it in Git."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated, ClassVar
+
+from topicschema.api.metadata import CONDITIONS, Condition, Metadata
+from topicschema.api.schema_fields import FINGERPRINT, IMMUTABLE, LENIENT, TIME, Field, Rule
+from topicschema.core.history import Origin
+from topicschema.core.policy import StrategySource
+from topicschema.core.schemas import PRIMITIVES, SchemaType
+from topicschema.core.strategies import Direction, Strategy, UpgradeFirst
+
+AVAILABLE_TYPES = (SchemaType.AVRO, SchemaType.JSON, *(kind for kind in SchemaType if kind in PRIMITIVES))
+"""The types that a TopicSchema may have so far: those that the product can judge."""
+
+
+class DeletionPolicy(StrEnum):
+    """What deleting the resource does to the topic's record. Retain is the default."""
+
+    RETAIN = "Retain"
+    DELETE = "Delete"
+
+
+# The one spelling that core.topics takes. \pZ and \pC: no spaces, nothing that does not print.
+_TOPIC = Field(
+    "The topic, spelled persistent://TENANT/NAMESPACE/TOPIC: no partition suffix, no %XX escapes. Immutable.",
+    max_length=1024,
+    rules=(
+        IMMUTABLE,
+        Rule(
+            cel=r"self.matches('^(non-)?persistent://[-=:.\\w]+/[-=:.\\w]+/[^/\\pZ\\pC]{1,512}$')",
+            message="write persistent://TENANT/NAMESPACE/TOPIC, with exactly these three parts; tenant and namespace "
+            "have letters, digits and - = : . _ only, the topic's own name at most 512 characters and no spaces",
+        ),
+        Rule(cel="!self.matches('%[0-9A-Fa-f]{2}')", message="write the topic's own name decoded, without %XX escapes"),
+        Rule(
+            cel="!self.matches('-partition-[0-9]+$')",
+            message="name the partitioned topic, without -partition-N; its partitions share one schema history",
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSchemaSpec:
+    """What the team wants."""
+
+    RULES: ClassVar = (
+        Rule(
+            cel="!(self.type in ['AVRO', 'JSON']) || (has(self.schema) && self.schema != '')",
+            message="a schema of this type needs its text",
+            message_expression="'type ' + self.type + ' needs the text of its schema'",
+            path=".schema",
+            reason="FieldValueRequired",
+        ),
+        Rule(
+            cel="self.type in ['AVRO', 'JSON', 'STRING'] || !has(self.schema) || self.schema == ''",
+            message="a primitive type carries no schema",
+            message_expression="'type ' + self.type + ' carries no schema: leave the field out'",
+            path=".schema",
+            reason="FieldValueForbidden",
+        ),
+        Rule(
+            cel="self.type != 'STRING' || !has(self.schema) || self.schema in ['', 'null']",
+            message="type STRING carries no schema, or the text null that Pulsar's Python client sends",
+            path=".schema",
+            reason="FieldValueForbidden",
+        ),
+    )
+
+    topic: Annotated[str, _TOPIC]
+    type: Annotated[SchemaType, Field("The schema's type, by Pulsar's name.", values=AVAILABLE_TYPES)]
+    schema: Annotated[
+        str,
+        Field(
+            "The schema's text, exactly as Pulsar takes it for this type: an Avro schema in JSON for AVRO and JSON; "
+            "empty or absent for a primitive type (for STRING also the text null).",
+            max_length=900000,
+        ),
+    ] = ""
+    properties: Annotated[
+        Mapping[str, Annotated[str, Field(max_length=4096)]],
+        Field(
+            "Properties to register with the schema. Pulsar does not compare them: a change here alone makes no new "
+            "version.",
+            max_properties=64,
+            rules=(
+                Rule(cel="self.all(name, name != '' && size(name) <= 256)", message="a name has 1 to 256 characters"),
+            ),
+        ),
+    ] = field(default_factory=dict)
+    schema_compatibility_strategy: Annotated[
+        Strategy | None,
+        Field(
+            "The topic's own schema compatibility strategy, by Pulsar's name, where the policy allows it. Absent or "
+            "UNDEFINED: the policy's."
+        ),
+    ] = None
+    deletion_policy: Annotated[
+        DeletionPolicy,
+        Field(
+            "What deleting this resource does to the topic's record: Retain (when absent) keeps the history, so that a "
+            "new resource goes on with it; Delete removes it."
+        ),
+    ] = DeletionPolicy.RETAIN
+    suspend: Annotated[
+        bool, Field("Write nothing outside this resource while true. Edits are judged all the same.")
+    ] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectiveStrategyStatus:
+    """The strategy in force and the level that set it."""
+
+    value: Annotated[Strategy, Field("The strategy, never UNDEFINED.")]
+    source: Annotated[StrategySource, Field("Who set it: the topic, the policy (Namespace) or the broker's default.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionStatus:
+    """One version of the topic as the status shows it."""
+
+    incarnation: Annotated[int, Field("Which count of versions from 0 the number belongs to.")]
+    schema_version: Annotated[int, Field("The version's number.")]
+    type: Annotated[SchemaType, Field("The schema's type, by Pulsar's name.")]
+    fingerprint: Annotated[str, FINGERPRINT]
+    registered_at: Annotated[str, TIME]
+    origin: Annotated[Origin, Field("Where it came from: this resource's spec, the broker, or the registry.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncompatibilityStatus:
+    """One reason why the spec is refused."""
+
+    rule: Annotated[str, Field("The rule that is broken, by its stable id.", max_length=64, pattern="^[A-Z0-9_]+$")]
+    path: Annotated[
+        str, Field("The place in the schema, as a JSON path from $, or a field of the resource.", max_length=1024)
+    ]
+    message: Annotated[str, Field("What is wrong, in words.", max_length=1024)]
+    direction: Annotated[
+        Direction | None,
+        Field("Who could not read whom: BACKWARD, the new schema the old messages; FORWARD, the reverse."),
+    ] = None
+    schema_version: Annotated[int | None, Field("The version it clashes with.")] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSchemaStatus:
+    """What the controller saw and did. Every field is sent with every status write."""
+
+    observed_generation: Annotated[int, Field("The generation of the resource that this status is about.")] = 0
+    conditions: Annotated[tuple[Condition, ...], CONDITIONS] = ()
+    incarnation: Annotated[
+        int | None, Field("Which count of versions from 0 is current; a new one starts when a broker lost the old.")
+    ] = None
+    schema_version: Annotated[int | None, Field("The version that is equal to spec.")] = None
+    latest_schema_version: Annotated[int | None, Field("The newest version of the topic.")] = None
+    fingerprint: Annotated[str | None, FINGERPRINT] = None
+    effective_strategy: Annotated[
+        EffectiveStrategyStatus | None, Field("The schema compatibility strategy in force, and who set it.")
+    ] = None
+    upgrade_first: Annotated[
+        UpgradeFirst | None, Field("Which clients must go to the new version first, by the strategy in force.")
+    ] = None
+    version_count: Annotated[int, Field("How many versions the topic has.")] = 0
+    versions: Annotated[
+        tuple[VersionStatus, ...], Field("The newest versions, oldest first, at most 100.", max_items=100)
+    ] = ()
+    incompatibility_count: Annotated[int, Field("How many reasons there are to refuse the spec.")] = 0
+    incompatibilities: Annotated[
+        tuple[IncompatibilityStatus, ...], Field("The first of these reasons, at most 20.", max_items=20)
+    ] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSchema:
+    """The schema of one topic. An edit that would break its consumers or producers is refused."""
+
+    metadata: Metadata
+    spec: TopicSchemaSpec
+    status: Annotated[TopicSchemaStatus, LENIENT] = field(default_factory=TopicSchemaStatus)

@@ -1,0 +1,207 @@
+"""Between Kubernetes' JSON and the frozen dataclasses of this package: `decode`, `decode_status`, `encode`.
+
+Reading trusts nothing: an object may have been stored before its CRD, or past it. What a value means, and whether two
+values fit together, is asked elsewhere. The CRDs are made from the same types in `crds`.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from enum import Enum
+from functools import cache, partial
+from types import NoneType
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+
+from topicschema.api.schema_fields import LENIENT
+from topicschema.core.errors import StalledError
+
+T = TypeVar("T")
+_Read = Callable[[Any], Any]
+_INT64 = 2**63
+_SHOWN = 40  # characters of a wrong value or key that an error may repeat
+
+
+class _MisfitError(Exception):
+    """The JSON does not fit; `steps` is the place, innermost first, filled in on the way out."""
+
+    def __init__(self, why: str, *steps: str) -> None:
+        super().__init__(why)
+        self.why = why
+        self.steps = list(steps)
+
+    def path(self, root: str) -> str:
+        return (root + "".join(reversed(self.steps))).removeprefix(".")
+
+
+class _Field(NamedTuple):
+    attribute: str
+    key: str
+    read: _Read
+    is_required: bool
+
+
+def decode(cls: type[T], wire: object, path: str = "") -> T:
+    """The value of type `cls` that `wire` (parsed JSON) spells; `path` is where `wire` itself stands.
+
+    Unknown members are ignored, null means absent. StalledError(InvalidResource) whose message begins with the place,
+    for instance `spec.properties[owner]: must be a text, not a list`; no other exception, whatever the JSON.
+    """
+    hint: Any = cls
+    try:
+        value: T = _reader(hint)(wire)
+    except _MisfitError as error:
+        place = error.path(path)
+        raise StalledError("InvalidResource", f"{place}: {error.why}" if place else error.why) from None
+    return value
+
+
+def decode_status(cls: type[T], wire: object) -> T:
+    """The status that `wire` spells, or the empty one when it cannot be read: a status is never a reason to stop."""
+    try:
+        return decode(cls, wire)
+    except StalledError:
+        return cls()
+
+
+def encode(value: Any) -> Any:
+    """The JSON of `value`: members in camelCase, enums by value, None left out, empty lists and objects kept."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, str | int):
+        return value
+    if isinstance(value, tuple | list):
+        return [encode(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: encode(item) for key, item in value.items()}
+    cls: Any = type(value)
+    members = ((field.key, getattr(value, field.attribute)) for field in _fields(cls))
+    return {key: encode(member) for key, member in members if member is not None}
+
+
+def wire_name(attribute: str) -> str:
+    """The name on the wire of an attribute: `schema_version` is `schemaVersion`."""
+    first, *others = attribute.split("_")
+    return first + "".join(word.capitalize() for word in others)
+
+
+@cache
+def _fields(cls: Any) -> tuple[_Field, ...]:
+    hints = get_type_hints(cls, include_extras=True)
+    return tuple(
+        _Field(
+            field.name,
+            wire_name(field.name),
+            _reader(hints[field.name]),
+            field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING,
+        )
+        for field in dataclasses.fields(cls)
+    )
+
+
+@cache
+def _reader(hint: Any) -> _Read:
+    """What reads a value of that type hint; made once per type."""
+    if isinstance(hint, type):
+        return _reader_of_class(hint)
+    origin, (inner, *others) = get_origin(hint), get_args(hint)
+    if origin is Annotated and LENIENT in others:
+        return partial(decode_status, inner)
+    if origin is tuple:
+        return partial(_read_list, _reader(inner))
+    if origin is Mapping:
+        return partial(_read_map, _reader(others[0]))
+    return _reader(inner)  # Annotated and Optional: null is absent, whatever the type
+
+
+def _reader_of_class(cls: Any) -> _Read:
+    if issubclass(cls, Enum):
+        return partial(_read_enum, {member.value: member for member in cls})
+    return _SCALARS.get(cls) or partial(_read_object, cls, _fields(cls))
+
+
+def _read_object(cls: Any, fields: tuple[_Field, ...], wire: Any) -> Any:
+    if not isinstance(wire, dict):
+        raise _misfit("an object", wire)
+    values = {}
+    for attribute, key, read, is_required in fields:
+        member = wire.get(key)
+        if member is not None:
+            try:
+                values[attribute] = read(member)
+            except _MisfitError as error:
+                error.steps.append(f".{key}")
+                raise
+        elif is_required:
+            raise _MisfitError("is required", f".{key}")
+    return cls(**values)
+
+
+def _read_list(read: _Read, wire: Any) -> tuple[Any, ...]:
+    if not isinstance(wire, list):
+        raise _misfit("a list", wire)
+    values = []
+    for item in wire:
+        try:
+            values.append(read(item))
+        except _MisfitError as error:
+            error.steps.append(f"[{len(values)}]")
+            raise
+    return tuple(values)
+
+
+def _read_map(read: _Read, wire: Any) -> dict[str, Any]:
+    if not isinstance(wire, dict):
+        raise _misfit("an object", wire)
+    values = {}
+    for key, member in wire.items():
+        try:
+            values[_read_text(key)] = read(member)
+        except _MisfitError as error:
+            error.steps.append(f"[{_shown(key)}]")
+            raise
+    return values
+
+
+def _read_enum(members: Mapping[str, Enum], wire: Any) -> Enum:
+    if not isinstance(wire, str):
+        raise _misfit("a text", wire)
+    member = members.get(wire)
+    if member is None:
+        raise _MisfitError(f"must be one of {', '.join(members)}, not {_shown(wire)!r}")
+    return member
+
+
+def _read_text(wire: Any) -> str:
+    if not isinstance(wire, str):
+        raise _misfit("a text", wire)
+    if not wire.isascii() and any("\ud800" <= character <= "\udfff" for character in wire):
+        raise _MisfitError("must be Unicode text; it has half of a surrogate pair")
+    return wire
+
+
+def _read_whole_number(wire: Any) -> int:
+    if isinstance(wire, bool) or not isinstance(wire, int):
+        raise _misfit("a whole number", wire)
+    if not -_INT64 <= wire < _INT64:
+        raise _MisfitError("must be a whole number of 64 bits")
+    return wire
+
+
+def _read_truth(wire: Any) -> bool:
+    if not isinstance(wire, bool):
+        raise _misfit("true or false", wire)
+    return wire
+
+
+_SCALARS: Mapping[type, _Read] = {str: _read_text, int: _read_whole_number, bool: _read_truth}
+_JSON_NAMES = {dict: "an object", list: "a list", str: "a text", bool: "a truth value", NoneType: "null"}
+
+
+def _misfit(wanted: str, wire: Any) -> _MisfitError:
+    return _MisfitError(f"must be {wanted}, not {_JSON_NAMES.get(type(wire), 'a number')}")
+
+
+def _shown(text: Any) -> str:
+    """The start of a text that came from outside, safe to print: it may be anything at all."""
+    if not isinstance(text, str):
+        return "?"
+    return ascii(text[:_SHOWN])[1:-1] + ("..." if len(text) > _SHOWN else "")

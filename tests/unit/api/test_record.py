@@ -1,0 +1,203 @@
+"""The record's objects say what was put into them, fit into etcd, and are not believed when they are damaged."""
+
+import base64
+import copy
+import json
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from topicschema.api.record import (
+    HISTORY_LABEL,
+    PULSAR_NAMESPACE_LABEL,
+    claim_from_wire,
+    claim_to_wire,
+    history_from_wire,
+    history_to_wire,
+    version_from_wire,
+    version_name,
+    version_to_wire,
+)
+from topicschema.core.errors import StalledError
+from topicschema.core.history import History, Origin, Owner, VersionEntry
+from topicschema.core.schemas import SchemaInfo, SchemaType, digest
+from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
+
+KEY = TopicKey("pulsar", Topic("shop", "orders", "created"))
+OWNER = Owner("shop", "orders-created", "6f1c")
+INFO = SchemaInfo(SchemaType.AVRO, '{"type":"string","doc":"für <&>"}'.encode(), {"owner": "team-a"})
+
+
+def stored(obj: dict[str, Any]) -> str:
+    """The object as etcd holds it: compact JSON with Go's escapes."""
+    text = json.dumps(obj, separators=(",", ":"), ensure_ascii=False)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def entry(number: int, **changes: Any) -> VersionEntry:
+    """A version whose hashes are its own."""
+    values = {
+        "schema_version": number,
+        "type": SchemaType.AVRO,
+        "fingerprint": digest(f"fingerprint {number}".encode()),
+        "content_hash": digest(f"content {number}".encode()),
+        "origin": Origin.SPEC,
+        "registered_at": "2026-11-21T05:30:09Z",
+    }
+    return VersionEntry(**values | changes)
+
+
+HISTORY = History(
+    KEY,
+    OWNER,
+    1,
+    (
+        entry(0),
+        entry(1, type=SchemaType.LOCAL_DATE_TIME, origin=Origin.BROKER, is_tombstone=True),
+        entry(2, origin=Origin.REGISTRY, registered_at="1999-12-31T23:59:59Z"),
+    ),
+)
+
+
+@pytest.mark.parametrize("history", [HISTORY, History(KEY)])
+def test_a_history_reads_as_it_was_written(history: History) -> None:
+    wire = json.loads(json.dumps(history_to_wire(history, namespace="topicschema-system", resource_version="7")))
+    assert history_from_wire(wire) == history
+    assert wire["metadata"]["name"] == KEY.history_name
+    assert wire["metadata"]["resourceVersion"] == "7"
+    assert wire["metadata"]["labels"] == {
+        PULSAR_NAMESPACE_LABEL: PulsarNamespaceKey("pulsar", "shop", "orders").claim_name
+    }
+
+
+def test_a_history_to_create_has_no_resource_version() -> None:
+    assert "resourceVersion" not in history_to_wire(HISTORY, namespace="a", resource_version=None)["metadata"]
+
+
+def test_every_kind_of_version_takes_at_most_140_stored_bytes() -> None:
+    for kind in SchemaType:
+        for origin in Origin:
+            widest = entry(99_999_999, type=kind, origin=origin, is_tombstone=True)
+            wire = history_to_wire(History(KEY, entries=(widest,)), namespace="a", resource_version=None)
+            (line,) = wire["spec"]["versions"]
+            assert len(stored(line).encode()) + len(",") <= 140
+
+
+def test_five_thousand_versions_fit_into_one_object() -> None:
+    history = History(KEY, OWNER, 3, tuple(entry(number, type=SchemaType.LOCAL_DATE_TIME) for number in range(5000)))
+    wire = history_to_wire(history, namespace="topicschema-system", resource_version="123456789")
+    assert len(stored(wire).encode()) < 1_100_000
+    assert history_from_wire(wire) == history
+
+
+def test_a_time_in_another_form_is_a_bug_of_the_caller() -> None:
+    history = History(KEY, entries=(entry(0, registered_at="2026-11-21T05:30:09.123+00:00"),))
+    with pytest.raises(ValueError, match="cannot be recorded"):
+        history_to_wire(history, namespace="a", resource_version=None)
+
+
+def test_a_version_reads_as_it_was_written() -> None:
+    wire = json.loads(json.dumps(version_to_wire(KEY, 0, 12, INFO, namespace="topicschema-system")))
+    assert version_from_wire(wire) == INFO
+    name = f"{KEY.history_name}-0-12-{INFO.content_hash[7:19]}"
+    assert wire["metadata"] == {
+        "name": name,
+        "namespace": "topicschema-system",
+        "labels": {HISTORY_LABEL: KEY.history_name},
+    }
+    assert version_name(KEY, 0, 12, INFO.content_hash) == name
+
+
+@given(st.binary(max_size=2000), st.dictionaries(st.text(max_size=10), st.text(max_size=10), max_size=3))
+def test_any_bytes_and_properties_come_back(content: bytes, properties: dict[str, str]) -> None:
+    info = SchemaInfo(SchemaType.JSON, content, properties)
+    assert version_from_wire(version_to_wire(KEY, 0, 0, info, namespace="a")) == info
+
+
+def test_a_large_schema_is_stored_compressed_and_one_without_end_is_refused() -> None:
+    large = SchemaInfo(SchemaType.AVRO, b'{"type":"record","name":"aaaaaaaaaa"}' * 10_000)
+    assert len(stored(version_to_wire(KEY, 0, 0, large, namespace="a"))) < 10_000
+    with pytest.raises(StalledError) as caught:
+        version_to_wire(KEY, 0, 0, SchemaInfo(SchemaType.AVRO, bytes(9_000_000)), namespace="a")
+    assert caught.value.reason == "SchemaTooLarge"
+
+
+@pytest.mark.parametrize("owner", [OWNER, None])
+def test_a_claim_reads_as_it_was_written(owner: Owner | None) -> None:
+    key = PulsarNamespaceKey("pulsar", "shop", "orders")
+    wire = json.loads(json.dumps(claim_to_wire(key, owner, namespace="topicschema-system", resource_version=None)))
+    assert claim_from_wire(wire) == owner
+    assert wire["metadata"] == {"name": key.claim_name, "namespace": "topicschema-system"}
+
+
+def payload(content: bytes) -> str:
+    return base64.b64encode(zlib.compress(content)).decode()
+
+
+CLAIM = claim_to_wire(PulsarNamespaceKey("pulsar", "shop", "orders"), OWNER, namespace="a", resource_version="1")
+OBJECTS: dict[str, tuple[Callable[[object], object], dict[str, Any]]] = {
+    "history": (history_from_wire, history_to_wire(HISTORY, namespace="a", resource_version="1")),
+    "version": (version_from_wire, version_to_wire(KEY, 0, 1, INFO, namespace="a")),
+    "claim": (claim_from_wire, CLAIM),
+}
+LINES = OBJECTS["history"][1]["spec"]["versions"]
+DAMAGE = {
+    "a history of another topic": ("history", "localName", "deleted"),
+    "a history of another cluster": ("history", "pulsarCluster", "other"),
+    "a history whose Pulsar namespace is none": ("history", "pulsarNamespace", "shop/orders/more"),
+    "a history in a format to come": ("history", "format", 2),
+    "a history without its versions": ("history", "versions", None),
+    "versions out of order": ("history", "versions", LINES[::-1]),
+    "a version twice": ("history", "versions", [LINES[0], LINES[0]]),
+    "a line cut short": ("history", "versions", [LINES[0][:-1]]),
+    "a line with a flag to come": ("history", "versions", [LINES[0] + " X"]),
+    "a line with an unknown type": ("history", "versions", [LINES[0].replace("AVRO", "XML")]),
+    "a line that is an object": ("history", "versions", [{"schemaVersion": 0}]),
+    "a version of another history": ("version", "history", "h-" + "0" * 40),
+    "a version of another number": ("version", "schemaVersion", 2),
+    "a version of another incarnation": ("version", "incarnation", 1),
+    "other bytes than the hash says": ("version", "payload", payload(INFO.schema + b" ")),
+    "a hash that the name does not have": ("version", "contentHash", digest(b"")),
+    "a payload that is not base64": ("version", "payload", "für"),
+    "a payload that is not compressed": ("version", "payload", "AAAA"),
+    "a payload cut short": ("version", "payload", payload(INFO.schema)[:16]),
+    "a payload that inflates without end": ("version", "payload", payload(bytes(100_000_000))),
+    "an empty payload": ("version", "payload", ""),
+    "a version of a type to come": ("version", "type", "XML"),
+    "a claim of another Pulsar namespace": ("claim", "pulsarNamespace", "shop/other"),
+    "a claim whose owner is a text": ("claim", "owner", "shop/orders"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_record_is_never_believed(damage: str) -> None:
+    name, member, value = DAMAGE[damage]
+    read, wire = OBJECTS[name]
+    read(wire)
+    broken = copy.deepcopy(wire)
+    broken["spec"][member] = value
+    with pytest.raises(StalledError) as caught:
+        read(broken)
+    assert caught.value.reason == "RecordDamaged"
+    assert len(caught.value.message) < 600
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_an_object_under_another_name_is_never_believed(name: str) -> None:
+    read, wire = OBJECTS[name]
+    with pytest.raises(StalledError, match="its name does not belong to its contents"):
+        read(wire | {"metadata": wire["metadata"] | {"name": "other"}})
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+@pytest.mark.parametrize("wire", [None, [], {}, {"metadata": {"name": "a"}}, {"metadata": 1, "spec": {"format": 1}}])
+def test_what_is_no_record_at_all_is_refused(name: str, wire: Any) -> None:
+    with pytest.raises(StalledError) as caught:
+        OBJECTS[name][0](wire)
+    assert caught.value.reason == "RecordDamaged"
