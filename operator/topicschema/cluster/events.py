@@ -1,0 +1,73 @@
+"""Events (events.k8s.io/v1) that tell people what happened to an object. Losing one never fails the work it tells of.
+
+The same thing said of the same object again is the same Event, counted: its name is a hash of what it says.
+"""
+
+import hashlib
+import logging
+from collections.abc import Mapping
+
+from topicschema import telemetry
+from topicschema.api.kinds import EVENT
+from topicschema.cluster.client import ApiClient, Object
+from topicschema.cluster.errors import ConflictError
+from topicschema.cluster.microtime import micro_time
+from topicschema.core.errors import TopicSchemaError
+
+_LOG = logging.getLogger(__name__)
+_CONTROLLER = "topicschema.io/controller"
+_MAX_NOTE = 1024
+_MAX_REASON = 128
+_DIGITS = 40
+
+
+class EventRecorder:
+    """Writes Events in the namespace of the object that each is about; `reporting_instance` is this process's name."""
+
+    def __init__(self, client: ApiClient, reporting_instance: str) -> None:
+        self._client = client
+        self._instance = reporting_instance[:_MAX_REASON]
+
+    async def record(self, regarding: Mapping[str, str], type: str, reason: str, note: str, action: str) -> None:  # noqa: A002 - the API's word
+        """Tell of the object that `regarding` names (apiVersion, kind, namespace, name, uid).
+
+        `type` is Normal or Warning, `note` is cut to what the API takes. An Event that cannot be written is counted and
+        logged, never raised.
+        """
+        told = hashlib.sha256("\n".join((regarding["uid"], reason, note)).encode(errors="replace")).hexdigest()
+        event: Object = {
+            "apiVersion": EVENT.api_version,
+            "kind": EVENT.name,
+            "metadata": {"name": f"topicschema-{told[:_DIGITS]}", "namespace": regarding["namespace"]},
+            "eventTime": micro_time(),
+            "type": type,
+            "reason": reason[:_MAX_REASON],
+            "action": action[:_MAX_REASON],
+            "note": shortened(note),
+            "regarding": dict(regarding),
+            "reportingController": _CONTROLLER,
+            "reportingInstance": self._instance,
+        }
+        try:
+            await self._write(event)
+        except TopicSchemaError as error:
+            telemetry.EVENTS_LOST.add()
+            _LOG.warning("an Event was lost: %s", error.message)
+
+    async def _write(self, event: Object) -> None:
+        namespace, name = event["metadata"]["namespace"], event["metadata"]["name"]
+        try:
+            await self._client.create(EVENT, namespace, event)
+        except ConflictError:
+            there = await self._client.get(EVENT, namespace, name)
+            count = (there.get("series") or {}).get("count", 1) + 1
+            series = {"series": {"count": count, "lastObservedTime": event["eventTime"]}}
+            await self._client.patch(EVENT, namespace, name, series)
+
+
+def shortened(note: str) -> str:
+    """The note within 1,024 bytes of UTF-8, ending in … where it was cut."""
+    encoded = note.encode(errors="replace")
+    if len(encoded) <= _MAX_NOTE:
+        return note
+    return encoded[: _MAX_NOTE - len("…".encode())].decode(errors="ignore") + "…"

@@ -1,0 +1,240 @@
+"""Elector: which of several processes works. A Lease of coordination.k8s.io/v1, taken and kept by compare-and-swap.
+
+Why two never work at once, whatever the API server or the network does:
+
+* A leader's time runs from just *before* it sent its last successful renewal, and ends `renew_deadline` later: then the
+  fence is shut, and the work is cancelled and awaited. `duration - renew_deadline` is what is left for that.
+* Another one waits for `duration` from just *after* it read the last change of the lease. That is later than the
+  renewal was sent, on anybody's clock: only lengths of time are compared, never the times of two machines.
+* Both write with the resourceVersion they read, so of two who think it is their turn one loses.
+
+A write that is on its way when the fence shuts is cut off, but may still reach an API server that was silent; what it
+could then overwrite is the matter of its own resourceVersion.
+"""
+
+import asyncio
+import contextlib
+import logging
+import math
+import random
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from topicschema import telemetry
+from topicschema.api.kinds import LEASE
+from topicschema.cluster.client import ApiClient, Object
+from topicschema.cluster.errors import NotFoundError, NotLeadingError
+from topicschema.cluster.microtime import micro_time
+from topicschema.core.errors import TopicSchemaError
+
+_LOG = logging.getLogger(__name__)
+_JITTER = 1.2
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseTimes:
+    """Seconds: how long a lease lasts unrenewed, when a leader that cannot renew gives up, how often either tries.
+
+    ValueError unless retry < renew_deadline < duration.
+    """
+
+    duration: float = 15.0
+    renew_deadline: float = 10.0
+    retry: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.retry < self.renew_deadline < self.duration:
+            raise ValueError("of a lease's times, 0 < retry < renew deadline < duration must hold")
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The lease as it last changed before our eyes: its holder, for how long, and when we knew, on our own clock."""
+
+    resource_version: str
+    holder: str
+    duration: float
+    at: float
+
+
+class _LostError(Exception):
+    """The lease is another's, or gone."""
+
+
+class Elector:
+    """Runs work in one process at a time. `identity` is made unique: a process that comes back is another one."""
+
+    def __init__(self, client: ApiClient, namespace: str, name: str, identity: str, times: LeaseTimes) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._name = name
+        self._times = times
+        self._seen = _Seen("", "", 0.0, -math.inf)
+        self._leads_until = -math.inf
+        self.identity = f"{identity[:200]}_{uuid.uuid4().hex[:8]}"
+
+    @property
+    def is_leading(self) -> bool:
+        """Whether the lease is surely ours now."""
+        return time.monotonic() < self._leads_until
+
+    def assert_leading(self) -> None:
+        """The fence before each write: NotLeadingError when the lease is not ours, or may be over."""
+        if not self.is_leading:
+            raise NotLeadingError
+
+    async def run(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run `work` whenever the lease is ours, until it ends by itself; what it raises is raised.
+
+        When the lease is lost, `work` is cancelled and awaited, and run anew when it is ours again. At the end, also
+        when this is cancelled, `work` has ended and the lease is free for the next one.
+        """
+        while True:
+            await self._acquire()
+            self._log("leading")
+            telemetry.LEADING.set(1)
+            try:
+                if await self._lead(work):
+                    return
+            finally:
+                telemetry.LEADING.set(0)
+            self._log("the lease was lost; the work has ended")
+
+    async def _acquire(self) -> None:
+        while True:
+            if await self._tried(self._take):
+                return
+            await asyncio.sleep(self._times.retry * random.uniform(1, _JITTER))  # noqa: S311 - no secret
+
+    async def _lead(self, work: Callable[[], Awaitable[None]]) -> bool:
+        """Whether `work` ended by itself; it has ended in any case."""
+        keeping = asyncio.create_task(self._keep())
+        working = asyncio.ensure_future(work())
+        try:
+            await asyncio.wait({working, keeping}, return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                await working
+                return True
+            await keeping  # raises if it ended for another reason than a lost lease
+            return False
+        finally:
+            try:
+                await _end(working)  # the lease is kept while the work winds up
+            finally:
+                await _end(keeping)
+                await self._release()
+
+    async def _keep(self) -> None:
+        """Renew until that has failed for `renew_deadline`, or the lease is not ours any more."""
+        with contextlib.suppress(TimeoutError, _LostError):
+            while True:
+                async with asyncio.timeout(self._leads_until - time.monotonic()):
+                    await asyncio.sleep(self._times.retry)
+                    await self._tried(self._renew)
+        self._leads_until = -math.inf
+
+    async def _tried(self, step: Callable[[], Awaitable[bool]]) -> bool:
+        """What `step` says, or False when the API server failed it; silence costs half of the renew deadline."""
+        try:
+            async with asyncio.timeout(self._times.renew_deadline / 2):
+                return await step()
+        except (TopicSchemaError, TimeoutError) as error:
+            self._log(getattr(error, "message", "no answer in time"))
+            return False
+
+    async def _take(self) -> bool:
+        """Take the lease if it is free; whether it is ours now."""
+        lease = await self._read()
+        if not self._is_free(lease):
+            return False
+        await self._write(lease)
+        return True
+
+    async def _renew(self) -> bool:
+        lease = await self._read()
+        if lease is None or _holder(lease) != self.identity:
+            raise _LostError
+        await self._write(lease)
+        return True
+
+    async def _release(self) -> None:
+        """Free the lease, if it is still ours, for whoever waits; best effort, for it also ends by itself."""
+        if self.is_leading:
+            self._leads_until = -math.inf
+            await self._tried(self._free)
+
+    async def _free(self) -> bool:
+        lease = await self._read()
+        if lease is not None and _holder(lease) == self.identity:
+            lease["spec"] |= {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": micro_time()}
+            await self._client.replace(LEASE, self._namespace, self._name, lease)
+        return True
+
+    async def _read(self) -> Object | None:
+        """The lease as it is, None when it is missing; a change is noted with the time at which we knew of it."""
+        try:
+            lease = await self._client.get(LEASE, self._namespace, self._name)
+        except NotFoundError:
+            return None
+        self._note(lease)
+        return lease
+
+    def _note(self, lease: Object) -> None:
+        resource_version = lease["metadata"]["resourceVersion"]
+        if resource_version != self._seen.resource_version:
+            told = (lease.get("spec") or {}).get("leaseDurationSeconds") or 0
+            self._seen = _Seen(resource_version, _holder(lease), max(told, self._times.duration), time.monotonic())
+
+    def _is_free(self, lease: Object | None) -> bool:
+        """Whether nobody else can be leading: also when a lease that we saw held has been deleted since."""
+        holder = self._seen.holder if lease is None else _holder(lease)
+        return holder in {"", self.identity} or time.monotonic() > self._seen.at + self._seen.duration
+
+    async def _write(self, lease: Object | None) -> None:
+        """Make the lease ours from now on; ConflictError when it moved since it was read."""
+        sent = time.monotonic()
+        if lease is None:
+            metadata = {"name": self._name, "namespace": self._namespace}
+            body: Object = {"apiVersion": LEASE.api_version, "kind": LEASE.name, "metadata": metadata, "spec": {}}
+            written = await self._client.create(LEASE, self._namespace, self._held(body))
+        else:
+            written = await self._client.replace(LEASE, self._namespace, self._name, self._held(lease))
+        self._note(written)
+        self._leads_until = sent + self._times.renew_deadline
+
+    def _held(self, lease: Object) -> Object:
+        spec, now = dict(lease.get("spec") or {}), micro_time()
+        if spec.get("holderIdentity") != self.identity:
+            transitions = spec.get("leaseTransitions")
+            spec |= {"acquireTime": now, "leaseTransitions": 0 if transitions is None else transitions + 1}
+        duration = math.ceil(self._times.duration)
+        return {
+            **lease,
+            "spec": {**spec, "holderIdentity": self.identity, "leaseDurationSeconds": duration, "renewTime": now},
+        }
+
+    def _log(self, message: str) -> None:
+        _LOG.info("%s", message, extra={"fields": {"lease": self._name, "identity": self.identity}})
+
+
+def _holder(lease: Object) -> str:
+    return (lease.get("spec") or {}).get("holderIdentity") or ""
+
+
+async def _end(task: "asyncio.Future[None]") -> None:
+    """Cancel the task and wait until it has ended, however often we are cancelled ourselves meanwhile."""
+    if task.done():
+        return
+    cancelled = False
+    task.cancel()
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            cancelled = True
+    if not task.cancelled() and task.exception() is not None:
+        _LOG.warning("the work ended badly when it was stopped", exc_info=task.exception())
+    if cancelled:
+        raise asyncio.CancelledError

@@ -1,0 +1,89 @@
+"""Around the requests of a library that watches: metadata only, our credentials, and word of what was answered.
+
+The library is the controller's matter; here it is a client session's middleware and knows nothing of it.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import aiohttp
+from typing_extensions import override
+
+from topicschema.api.kinds import Kind
+from topicschema.cluster.connection import Connection
+
+_METADATA_ONLY = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1"
+_OK = 200
+_CLIENT_ERRORS = range(400, 500)
+_WORTH_ANOTHER_TRY = frozenset({401, 408, 429})
+
+
+class Answer(aiohttp.ClientResponse):
+    """A response whose JSON has no `items: null`: that is how a list of metadata says that there is nothing."""
+
+    @override
+    async def json(self, **how: Any) -> Any:
+        """The body, parsed."""
+        answer = await super().json(**how)
+        if isinstance(answer, dict) and "items" in answer:
+            answer["items"] = answer["items"] or []
+        return answer
+
+
+class Watching:
+    """A middleware for aiohttp's ClientSession, whose response class must be `Answer`.
+
+    `namespaces` narrows kinds to one namespace each, for a library that watches everywhere or not at all. `answered` is
+    called with the plural of each kind whose list or watch began, `listed` with that and the metadata of a whole list:
+    libraries tell nothing of what was deleted while a watch was away. `refused` is done once a list or watch got an
+    answer that trying again does not change: the kind is gone, the account may not, the watch starts too far back.
+    A library may then leave that kind unwatched without a word.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        kinds: Iterable[Kind],
+        namespaces: Mapping[Kind, str],
+        answered: Callable[[str], None],
+        listed: Callable[[str, Iterable[Mapping[str, Any]]], None],
+    ) -> None:
+        self._connection = connection
+        self._kinds = {_path(kind): kind for kind in kinds}
+        self._namespaces = namespaces
+        self._answered = answered
+        self._listed = listed
+        self.refused: asyncio.Future[Kind] = asyncio.get_running_loop().create_future()
+
+    async def __call__(
+        self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+    ) -> aiohttp.ClientResponse:
+        """The API server's answer to the request."""
+        request.headers.update(self._connection.headers())
+        kind = self._kinds.get(request.url.path)
+        if kind is None:
+            return await handler(request)
+        is_watch = "watch" in request.url.query
+        request.headers["Accept"] = _METADATA_ONLY.format("" if is_watch else "List")
+        if kind in self._namespaces:
+            request.url = request.url.with_path(_path(kind, self._namespaces[kind]), keep_query=True)
+        response = await handler(request)
+        if _is_final(response.status) and not self.refused.done():
+            self.refused.set_result(kind)
+        if response.status == _OK:
+            self._answered(kind.plural)
+            if not is_watch:
+                items = (await response.json())["items"]
+                self._listed(kind.plural, [item["metadata"] for item in items])
+        return response
+
+
+def _is_final(status: int) -> bool:
+    return status in _CLIENT_ERRORS and status not in _WORTH_ANOTHER_TRY
+
+
+def _path(kind: Kind, namespace: str = "") -> str:
+    root = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.version}"
+    return f"{root}/namespaces/{namespace}/{kind.plural}" if namespace else f"{root}/{kind.plural}"

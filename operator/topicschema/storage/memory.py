@@ -1,0 +1,74 @@
+"""MemoryStorage: schema histories in this process's memory, for tests and the command line. Gone when it is."""
+
+from topicschema.cluster.errors import ConflictError
+from topicschema.core.errors import StalledError
+from topicschema.core.history import History, VersionEntry
+from topicschema.core.schemas import SchemaInfo
+from topicschema.core.topics import PulsarNamespaceKey, TopicKey
+from topicschema.storage.protocol import Stored, check_put, in_order, is_of, version_from_bytes
+
+_PayloadKey = tuple[TopicKey, int, int, str]
+
+
+class MemoryStorage:
+    """A SchemaStorage without a place behind it."""
+
+    def __init__(self) -> None:
+        self._histories: dict[TopicKey, Stored] = {}
+        self._payloads: dict[_PayloadKey, SchemaInfo] = {}
+        self._revisions = 0
+
+    async def start(self) -> None:
+        """Nothing to get ready."""
+
+    async def close(self) -> None:
+        """Nothing to stop."""
+
+    async def get_history(self, key: TopicKey) -> Stored:
+        """As SchemaStorage says."""
+        return self._histories.get(key) or Stored(History(key))
+
+    async def put(self, stored: Stored, history: History, payload: SchemaInfo | None = None) -> Stored:
+        """As SchemaStorage says."""
+        check_put(stored, history, payload)
+        if payload is not None:
+            self._payloads[_payload_key(history.key, history.incarnation, history.entries[-1])] = payload
+        self._expect(stored)
+        self._revisions += 1
+        self._histories[history.key] = Stored(history, str(self._revisions))
+        return self._histories[history.key]
+
+    async def get(self, key: TopicKey, incarnation: int, entry: VersionEntry) -> SchemaInfo:
+        """As SchemaStorage says."""
+        payload = self._payloads.get(_payload_key(key, incarnation, entry))
+        history = (await self.get_history(key)).history
+        if history.incarnation != incarnation or entry not in history.entries:
+            raise ConflictError(f"the history of {key.topic} moved since it was read")
+        if payload is None:
+            raise StalledError("RecordDamaged", f"the payload of version {entry.schema_version} is not on record")
+        return payload
+
+    async def delete(self, stored: Stored) -> None:
+        """As SchemaStorage says."""
+        key = stored.history.key
+        self._expect(stored)
+        self._histories.pop(key, None)
+        for payload in [p for p in self._payloads if p[0] == key]:
+            del self._payloads[payload]
+
+    async def list_histories(self, key: PulsarNamespaceKey) -> tuple[Stored, ...]:
+        """As SchemaStorage says."""
+        return in_order(s for s in self._histories.values() if is_of(s.history.key, key))
+
+    def version_from_bytes(self, version: bytes) -> int:
+        """As SchemaStorage says."""
+        return version_from_bytes(version)
+
+    def _expect(self, stored: Stored) -> None:
+        there = self._histories.get(stored.history.key)
+        if (there.revision if there else "") != stored.revision:
+            raise ConflictError(f"the history of {stored.history.key.topic} moved since it was read")
+
+
+def _payload_key(key: TopicKey, incarnation: int, entry: VersionEntry) -> _PayloadKey:
+    return (key, incarnation, entry.schema_version, entry.content_hash)

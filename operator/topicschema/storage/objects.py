@@ -1,0 +1,44 @@
+"""Compare-and-swap of whole objects, the one way in which the record changes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from topicschema.api.kinds import Kind
+from topicschema.cluster.client import ApiClient, Object
+from topicschema.cluster.errors import ConflictError, NotFoundError
+
+JSON_PATCH = "application/json-patch+json"
+
+
+def revision(wire: Object) -> str:
+    """The object's resourceVersion."""
+    return str(wire["metadata"]["resourceVersion"])
+
+
+async def swap(client: ApiClient, kind: Kind, wire: Object, expected: str) -> str:
+    """The revision after `wire` was created (`expected` is ""), or its spec took the place of the one at `expected`.
+
+    ConflictError when the object moved, or is gone. What others put into its metadata stays.
+    """
+    namespace, name = wire["metadata"]["namespace"], wire["metadata"]["name"]
+    if not expected:
+        return revision(await client.create(kind, namespace, wire))
+    # An outdated resourceVersion in a patch is answered 409, where a failed `test` would be 422.
+    patch = [
+        {"op": "replace", "path": "/metadata/resourceVersion", "value": expected},
+        {"op": "replace", "path": "/spec", "value": wire["spec"]},
+    ]
+    try:
+        return revision(await client.patch(kind, namespace, name, patch, content_type=JSON_PATCH))
+    except NotFoundError as error:
+        raise ConflictError(f"{kind.name} {name} is gone since it was read") from error
+
+
+async def delete_as_listed(client: ApiClient, kind: Kind, metadata: Mapping[str, Any]) -> bool:
+    """Delete the object if it is still as `metadata` says; whether it was deleted."""
+    uid, resource_version = metadata["uid"], metadata["resourceVersion"]
+    try:
+        await client.delete(kind, metadata["namespace"], metadata["name"], uid=uid, resource_version=resource_version)
+    except (NotFoundError, ConflictError):
+        return False
+    return True

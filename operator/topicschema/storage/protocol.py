@@ -1,0 +1,90 @@
+"""SchemaStorage: what the product asks of any place that keeps schema histories. The rules stand here, once.
+
+* An unknown topic is an empty history with revision "".
+* A history changes by compare-and-swap only: ConflictError when it moved since it was read; the loser reads and judges
+  again.
+* A payload is written before the history that names it, never changed, and counts only once a history names it. So a
+  crash between the two costs nothing: the same call again finds its payload and goes on.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from topicschema.core.history import History, VersionEntry
+from topicschema.core.schemas import SchemaInfo
+from topicschema.core.topics import PulsarNamespaceKey, TopicKey
+
+_VERSION_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A history as it was read; `revision` is opaque, equal only while nothing changed, "" when nothing is stored."""
+
+    history: History
+    revision: str = ""
+
+
+class SchemaStorage(Protocol):
+    """Keeps histories and their payloads. All methods may raise WaitingError when the place behind is away."""
+
+    async def start(self) -> None:
+        """Get ready; call before anything else."""
+
+    async def close(self) -> None:
+        """Stop what `start` started; further calls are errors."""
+
+    async def get_history(self, key: TopicKey) -> Stored:
+        """The topic's history as it is now, never from a cache. StalledError(RecordDamaged) when it cannot be read."""
+
+    async def put(self, stored: Stored, history: History, payload: SchemaInfo | None = None) -> Stored:
+        """What is stored when `payload`, the newest entry's content, and then `history` are written over `stored`.
+
+        ConflictError when the history moved since `stored` was read. ValueError when history, payload and `stored` do
+        not belong together.
+        """
+
+    async def get(self, key: TopicKey, incarnation: int, entry: VersionEntry) -> SchemaInfo:
+        """The payload of a version that the history names.
+
+        StalledError(RecordDamaged) when it is gone or differs; ConflictError when it is gone because the history moved
+        on. One that was read before may be answered from memory: payloads are immutable.
+        """
+
+    async def delete(self, stored: Stored) -> None:
+        """Remove the history, then its payloads; ConflictError when it moved. What is not there is not deleted."""
+
+    async def list_histories(self, key: PulsarNamespaceKey) -> tuple[Stored, ...]:
+        """The histories of all topics of a Pulsar namespace, ordered by topic."""
+
+    def version_from_bytes(self, version: bytes) -> int:
+        """The schema version in Pulsar's binary form, 8 bytes, big-endian; ValueError on anything else."""
+
+
+def version_from_bytes(version: bytes) -> int:
+    """LongSchemaVersion: 8 bytes, big-endian, signed; ValueError on another length or a negative number."""
+    number = int.from_bytes(version, "big", signed=True)
+    if len(version) != _VERSION_BYTES or number < 0:
+        raise ValueError("a schema version is a non-negative 64-bit integer in 8 bytes")
+    return number
+
+
+def check_put(stored: Stored, history: History, payload: SchemaInfo | None) -> None:
+    """ValueError when `put` is asked for what could never be right; a bug in the caller."""
+    if history.key != stored.history.key:
+        raise ValueError("a history cannot replace another topic's")
+    if payload is None:
+        return
+    if not history.entries or history.entries[-1].content_hash != payload.content_hash:
+        raise ValueError("the payload is not the content of the history's newest entry")
+
+
+def is_of(key: TopicKey, pulsar_namespace: PulsarNamespaceKey) -> bool:
+    """Whether the topic lies in that Pulsar namespace of that Pulsar cluster."""
+    return pulsar_namespace == PulsarNamespaceKey(key.pulsar_cluster, key.topic.tenant, key.topic.namespace)
+
+
+def in_order(histories: Iterable[Stored]) -> tuple[Stored, ...]:
+    """The histories ordered by topic."""
+    return tuple(sorted(histories, key=lambda stored: stored.history.key.topic.local_name))

@@ -1,0 +1,159 @@
+"""RecordStorage: the record, kept as SchemaHistory and SchemaVersion objects in the operator's own namespace.
+
+How the objects spell it is `api.record`'s matter; payloads that no history names are removed by `sweep`.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from topicschema.api import record
+from topicschema.api.kinds import SCHEMA_HISTORY, SCHEMA_VERSION
+from topicschema.cluster.client import ApiClient, Selection
+from topicschema.cluster.errors import ConflictError, NotFoundError
+from topicschema.cluster.microtime import micro_time
+from topicschema.core.errors import StalledError
+from topicschema.core.history import History, VersionEntry
+from topicschema.core.schemas import SchemaInfo
+from topicschema.core.topics import PulsarNamespaceKey, TopicKey
+from topicschema.storage import objects
+from topicschema.storage.payloads import PayloadCache
+from topicschema.storage.protocol import Stored, check_put, in_order, is_of, version_from_bytes
+
+_LOG = logging.getLogger(__name__)
+_CACHE_BYTES = 64 << 20
+_HISTORIES_PER_PAGE = 20  # one may have a megabyte
+_DELETIONS_AT_ONCE = 16
+
+REUSED_ANNOTATION = "topicschema.io/reused-at"
+"""On a payload found by a writer that was not the first to write it: until then nobody may have needed it."""
+
+
+class RecordStorage:
+    """A SchemaStorage on the API server, which outlives resources, namespaces and this process.
+
+    `client` is open and stays its owner's; `cache_bytes` bounds the payloads kept in memory.
+    """
+
+    def __init__(self, client: ApiClient, namespace: str, cache_bytes: int = _CACHE_BYTES) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._payloads = PayloadCache(cache_bytes)
+
+    async def start(self) -> None:
+        """Nothing to get ready: the client is open."""
+
+    async def close(self) -> None:
+        """Forget the payloads."""
+        self._payloads.clear()
+
+    async def get_history(self, key: TopicKey) -> Stored:
+        """As SchemaStorage says."""
+        try:
+            wire = await self._client.get(SCHEMA_HISTORY, self._namespace, key.history_name)
+        except NotFoundError:
+            return Stored(History(key))
+        history = record.history_from_wire(wire)
+        if history.key != key:
+            raise StalledError("RecordDamaged", f"the history {key.history_name} belongs to another topic")
+        return Stored(history, objects.revision(wire))
+
+    async def put(self, stored: Stored, history: History, payload: SchemaInfo | None = None) -> Stored:
+        """As SchemaStorage says."""
+        check_put(stored, history, payload)
+        if payload is not None:
+            await self._put_payload(history, payload)
+        wire = record.history_to_wire(history, namespace=self._namespace, resource_version=stored.revision or None)
+        return Stored(history, await objects.swap(self._client, SCHEMA_HISTORY, wire, stored.revision))
+
+    async def get(self, key: TopicKey, incarnation: int, entry: VersionEntry) -> SchemaInfo:
+        """As SchemaStorage says."""
+        payload = self._payloads.get(entry.content_hash)
+        if payload is not None:
+            return payload
+        name = record.version_name(key, incarnation, entry.schema_version, entry.content_hash)
+        try:
+            wire = await self._client.get(SCHEMA_VERSION, self._namespace, name)
+        except NotFoundError as error:
+            await self._expect_named(key, incarnation, entry)
+            message = f"the payload {name} of version {entry.schema_version} is not on record"
+            raise StalledError("RecordDamaged", message) from error
+        payload = record.version_from_wire(wire)
+        if payload.content_hash != entry.content_hash or payload.type is not entry.type:
+            raise StalledError("RecordDamaged", f"the payload {name} is not the one that its history names")
+        self._payloads.put(payload)
+        return payload
+
+    async def delete(self, stored: Stored) -> None:
+        """As SchemaStorage says.
+
+        The payloads are listed before the history goes and deleted only as they were then: one that a new history of
+        the same topic takes up meanwhile has moved, and stays. What a crash leaves over is swept.
+        """
+        history = stored.history.key.history_name
+        if not stored.revision:
+            await self._expect_unknown(stored.history.key)
+            return
+        selection = Selection(labels=f"{record.HISTORY_LABEL}={history}", metadata_only=True)
+        payloads = [
+            item async for page in self._client.pages(SCHEMA_VERSION, self._namespace, selection) for item in page
+        ]
+        try:
+            await self._client.delete(SCHEMA_HISTORY, self._namespace, history, resource_version=stored.revision)
+        except NotFoundError as error:
+            raise ConflictError(f"the history {history} is gone since it was read") from error
+        at_once = asyncio.Semaphore(_DELETIONS_AT_ONCE)
+        await asyncio.gather(*(self._delete_payload(item["metadata"], at_once) for item in payloads))
+
+    async def list_histories(self, key: PulsarNamespaceKey) -> tuple[Stored, ...]:
+        """As SchemaStorage says; a damaged history is left out and logged."""
+        selection = Selection(labels=f"{record.PULSAR_NAMESPACE_LABEL}={key.claim_name}", limit=_HISTORIES_PER_PAGE)
+        found = []
+        async for page in self._client.pages(SCHEMA_HISTORY, self._namespace, selection):
+            for wire in page:
+                try:
+                    found.append(Stored(record.history_from_wire(wire), objects.revision(wire)))
+                except StalledError as error:
+                    _LOG.warning("a history is left out: %s", error.message)
+        return in_order(stored for stored in found if is_of(stored.history.key, key))
+
+    def version_from_bytes(self, version: bytes) -> int:
+        """As SchemaStorage says."""
+        return version_from_bytes(version)
+
+    async def _put_payload(self, history: History, payload: SchemaInfo) -> None:
+        """Write the payload of the newest entry, or take up the same one that an earlier try left behind."""
+        entry = history.entries[-1]
+        wire = record.version_to_wire(
+            history.key, history.incarnation, entry.schema_version, payload, namespace=self._namespace
+        )
+        name = wire["metadata"]["name"]
+        try:
+            await self._client.create(SCHEMA_VERSION, self._namespace, wire)
+        except ConflictError:
+            await self._reuse(name, payload)
+        self._payloads.put(payload)
+
+    async def _reuse(self, name: str, payload: SchemaInfo) -> None:
+        """Make the payload that is there ours: whoever was about to remove it as unused finds that it moved."""
+        annotation = {"metadata": {"annotations": {REUSED_ANNOTATION: micro_time()}}}
+        try:
+            there = await self._client.patch(SCHEMA_VERSION, self._namespace, name, annotation)
+        except NotFoundError as error:
+            raise ConflictError(f"the payload {name} was removed while it was being written") from error
+        if record.version_from_wire(there).content_hash != payload.content_hash:
+            raise StalledError("RecordDamaged", f"the payload {name} exists with other contents")
+
+    async def _delete_payload(self, metadata: Mapping[str, Any], at_once: asyncio.Semaphore) -> None:
+        async with at_once:
+            await objects.delete_as_listed(self._client, SCHEMA_VERSION, metadata)
+
+    async def _expect_unknown(self, key: TopicKey) -> None:
+        if (await self.get_history(key)).revision:
+            raise ConflictError(f"the history {key.history_name} exists since it was looked for")
+
+    async def _expect_named(self, key: TopicKey, incarnation: int, entry: VersionEntry) -> None:
+        history = (await self.get_history(key)).history
+        if history.incarnation != incarnation or entry not in history.entries:
+            raise ConflictError(f"the history {key.history_name} moved since it was read")
