@@ -1,0 +1,75 @@
+"""The edit that was accepted and is not on record yet (docs/decisions/0004-pending-edits.md).
+
+The controller may still register it, or skip it because a newer edit came. So the newer edit must pass in both worlds.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from topicschema.api.metadata import ConditionStatus, ConditionType
+from topicschema.api.topicschemas import TopicSchema
+from topicschema.api.wire import decode
+from topicschema.core import compatibility
+from topicschema.core.compatibility import Incompatibility, Predecessor
+from topicschema.core.errors import StalledError
+from topicschema.core.history import History
+from topicschema.core.policy import Policy
+from topicschema.core.schemas import Schema, SchemaInfo
+from topicschema.core.strategies import Strategy
+from topicschema.core.verdict import Candidate
+from topicschema.reconcile.judging import Judge
+
+_REFUSALS = frozenset({"Incompatible", "InvalidSchema"})
+
+
+def info_of(resource: TopicSchema) -> SchemaInfo:
+    """The schema that the resource's spec holds, as Pulsar takes it."""
+    return SchemaInfo(resource.spec.type, resource.spec.schema.encode(), resource.spec.properties)
+
+
+def readable(old: Mapping[str, Any] | None) -> TopicSchema | None:
+    """The stored object, or None when there is none that can be read."""
+    try:
+        return None if old is None else decode(TopicSchema, old)
+    except StalledError:
+        return None
+
+
+async def pending(judge: Judge, old: TopicSchema | None, history: History, policy: Policy) -> Schema | None:
+    """The schema of the stored spec if it is not on record and may still be registered, else None.
+
+    It may not when it is suspended, when the controller refused that generation, or when judging refuses it now.
+    """
+    if old is None or old.spec.suspend or _was_refused(old) or _is_reported(old, history):
+        return None
+    try:
+        schema = await judge.parse(info_of(old), policy.profile.line)
+    except StalledError:
+        return None
+    if history.equal_to(schema.fingerprint):
+        return None
+    candidate = Candidate(schema, old.spec.schema_compatibility_strategy)
+    verdict = await judge.judge(candidate, history, policy)
+    return schema if verdict.is_compatible else None
+
+
+def clashes(candidate: Schema, earlier: Schema, strategy: Strategy) -> tuple[Incompatibility, ...]:
+    """Every reason why `candidate` may not follow the pending edit."""
+    if candidate.fingerprint == earlier.fingerprint:
+        return ()
+    return compatibility.check(candidate, (Predecessor(None, earlier.info.type, earlier),), strategy)
+
+
+def _was_refused(old: TopicSchema) -> bool:
+    for condition in old.status.conditions:
+        is_no = condition.type is ConditionType.READY and condition.status is ConditionStatus.FALSE
+        if is_no and condition.observed_generation == old.metadata.generation and condition.reason in _REFUSALS:
+            return True
+    return False
+
+
+def _is_reported(old: TopicSchema, history: History) -> bool:
+    """Whether the status says which version this generation is, and the record has it: then nothing need be parsed."""
+    fingerprint = old.status.fingerprint
+    is_current = old.status.observed_generation == old.metadata.generation
+    return is_current and fingerprint is not None and history.equal_to(fingerprint) is not None

@@ -1,0 +1,191 @@
+"""The review of a NamespaceSchemaPolicy: may its namespace claim that Pulsar namespace, and whom does a change hurt?
+
+A change never needs the topics' consent: what it would refuse is told in warnings, as far as two seconds go. The
+controller tells the rest in the policy's status.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+
+from topicschema.admission import wording
+from topicschema.admission.pending import info_of
+from topicschema.admission.review import Answer, Cause, Review, allow, deny
+from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
+from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.topicschemas import TopicSchema
+from topicschema.api.wire import decode
+from topicschema.cluster.errors import NotFoundError
+from topicschema.core.compatibility import Incompatibility
+from topicschema.core.errors import StalledError
+from topicschema.core.policy import Policy, effective_strategy, may_claim, violations
+from topicschema.core.topics import PulsarNamespaceKey
+from topicschema.reconcile.judging import Judge
+from topicschema.reconcile.policies import ClaimReader, Reader, owner_of, policy_of
+from topicschema.storage.protocol import SchemaStorage, Stored
+
+_FIELD = "spec.pulsarNamespace"
+_MAX_TOPICS = 200
+_MAX_SECONDS = 2.0
+_AT_ONCE = 8
+_NAMED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the review reads."""
+
+    client: Reader
+    storage: SchemaStorage
+    claims: ClaimReader
+
+
+@dataclass(frozen=True, slots=True)
+class _Conflict:
+    """A topic that the changed policy would refuse as it stands."""
+
+    resource: str
+    finding: Incompatibility
+
+
+class Policies:
+    """Reviews NamespaceSchemaPolicies; `anyone_may_claim` leaves the Namespace's annotation unasked."""
+
+    def __init__(self, places: Places, judge: Judge, *, anyone_may_claim: bool = False) -> None:
+        self._client = places.client
+        self._storage = places.storage
+        self._claims = places.claims
+        self._judge = judge
+        self._anyone_may_claim = anyone_may_claim
+
+    async def review(self, review: Review) -> Answer:
+        """The answer; WaitingError when the API server cannot be asked now."""
+        if not review.changes_spec:
+            return allow()
+        try:
+            resource = decode(NamespaceSchemaPolicy, review.wanted)
+            key = PulsarNamespaceKey.parse(resource.spec.pulsar_cluster, resource.spec.pulsar_namespace)
+        except StalledError as error:
+            return deny(error.reason, [_unreadable(error)])
+        old = _readable(review.old)
+        refusals = [cause async for cause in self._refusals(resource, key)]
+        if refusals and old is None:
+            return deny(refusals[0].message.partition(":")[0], refusals)
+        warnings = [cause.message for cause in refusals]
+        if old is None or policy_of(old.spec) != policy_of(resource.spec):
+            warnings += await self._consequences(resource, key)
+        return allow(*warnings)
+
+    async def _refusals(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> AsyncIterator[Cause]:
+        """Why this namespace may not have the Pulsar namespace; an update cannot change that, so it is only warned."""
+        if not await self._may_claim(resource, key):
+            yield _not_allowed(resource.metadata.namespace, key)
+        holder = await self._other_holder(resource, key)
+        if holder is not None:
+            yield _claimed(holder, key)
+
+    async def _may_claim(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> bool:
+        if self._anyone_may_claim:
+            return True
+        namespace = await self._client.get(NAMESPACE, "", resource.metadata.namespace)
+        annotations = namespace.get("metadata", {}).get("annotations") or {}
+        return may_claim(annotations.get(PULSAR_NAMESPACES_ANNOTATION), key.pulsar_namespace)
+
+    async def _other_holder(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> str | None:
+        """Who else governs the Pulsar namespace, in words that name nothing of another Kubernetes namespace."""
+        own = owner_of(resource)
+        for wire in await self._client.list(NAMESPACE_SCHEMA_POLICY, own.namespace):
+            other = _readable(wire)
+            if other and owner_of(other) != own and other.spec.pulsar_namespace == key.pulsar_namespace:
+                return f"policy {other.metadata.name}"
+        claim = (await self._claims.get_claim(key)).owner
+        if claim is None or claim == own:
+            return None
+        try:
+            there = await self._client.get(NAMESPACE_SCHEMA_POLICY, claim.namespace, claim.name)
+        except NotFoundError:
+            return None
+        return "a policy of another team" if there.get("metadata", {}).get("uid") == claim.uid else None
+
+    async def _consequences(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> list[str]:
+        """Warnings that name the topics which the policy as it shall be would refuse."""
+        policy = policy_of(resource.spec)
+        histories = await self._storage.list_histories(key)
+        governed = [
+            s for s in histories if s.history.claim and s.history.claim.namespace == resource.metadata.namespace
+        ]
+        conflicts: list[_Conflict] = []
+        examined = await self._examine(governed[:_MAX_TOPICS], policy, conflicts)
+        return list(_told(conflicts, len(governed), examined, effective_strategy(policy, None).value))
+
+    async def _examine(self, stored: list[Stored], policy: Policy, conflicts: list[_Conflict]) -> int:
+        """How many topics could be looked at in time; what was found is added to `conflicts`."""
+        examined = 0
+        try:
+            async with asyncio.timeout(_MAX_SECONDS):
+                for start in range(0, len(stored), _AT_ONCE):
+                    batch = stored[start : start + _AT_ONCE]
+                    found = await asyncio.gather(*(self._conflict(each, policy) for each in batch))
+                    conflicts += [conflict for conflict in found if conflict is not None]
+                    examined += len(batch)
+        except TimeoutError:
+            pass
+        return examined
+
+    async def _conflict(self, stored: Stored, policy: Policy) -> _Conflict | None:
+        """What the policy would refuse of this topic; None also for a history that no resource holds any more."""
+        claim = stored.history.claim
+        if claim is None:
+            return None
+        try:
+            resource = decode(TopicSchema, await self._client.get(TOPIC_SCHEMA, claim.namespace, claim.name))
+            override = resource.spec.schema_compatibility_strategy
+            findings = violations(info_of(resource), override, policy.constraints)
+            findings += await self._judge.replay(stored.history, override, policy)
+        except (NotFoundError, StalledError):
+            return None
+        return _Conflict(claim.name, findings[0]) if findings else None
+
+
+def _readable(wire: object) -> NamespaceSchemaPolicy | None:
+    try:
+        return None if wire is None else decode(NamespaceSchemaPolicy, wire)
+    except StalledError:
+        return None
+
+
+def _unreadable(error: StalledError) -> Cause:
+    return wording.invalid_resource(error) if error.reason == "InvalidResource" else wording.stalled(error, _FIELD)
+
+
+def _not_allowed(namespace: str, key: PulsarNamespaceKey) -> Cause:
+    message = (
+        f"ClaimNotAllowed: Kubernetes namespace {namespace} may not govern {key.pulsar_namespace}; "
+        f"ask a cluster admin to add it to the annotation {PULSAR_NAMESPACES_ANNOTATION} of that Namespace"
+    )
+    return Cause(_FIELD, message, "FieldValueForbidden")
+
+
+def _claimed(holder: str, key: PulsarNamespaceKey) -> Cause:
+    message = f"TopicClaimed: {holder} already governs {key.pulsar_namespace}; a Pulsar namespace has one policy"
+    return Cause(_FIELD, message, "FieldValueDuplicate")
+
+
+def _told(conflicts: list[_Conflict], total: int, examined: int, strategy: str) -> Iterator[str]:
+    if conflicts:
+        yield (
+            f"{len(conflicts)} of {examined} topics examined would not pass (namespace strategy {strategy}); "
+            "their versions stay, their next edit is judged by the changed policy"
+        )
+    if examined < total:
+        yield f"{total - examined} of {total} topics were not examined; the policy's status will tell"
+    for conflict in conflicts[:_NAMED]:
+        yield f"TopicSchema {conflict.resource}: {_place(conflict.finding)}"
+    if len(conflicts) > _NAMED:
+        yield f"and {len(conflicts) - _NAMED} more topics"
+
+
+def _place(finding: Incompatibility) -> str:
+    after = "" if finding.schema_version is None else f" after version {finding.schema_version}"
+    return f"{finding.rule} at {finding.path}{after}: {finding.message}"

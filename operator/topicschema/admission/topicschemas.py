@@ -1,0 +1,236 @@
+"""The review of a TopicSchema: may this spec be stored?
+
+parse → the policy in force → judge against the history, and against an edit that is still on its way → yes, perhaps
+with warnings, or no, with one cause per incompatibility. Policy, claim and history are read anew for every review.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from topicschema.admission import pending, wording
+from topicschema.admission.review import Answer, Cause, Review, allow, deny
+from topicschema.api.kinds import TOPIC_SCHEMA
+from topicschema.api.topicschemas import TopicSchema
+from topicschema.api.wire import decode
+from topicschema.cluster.errors import ApiRefusedError, NotFoundError
+from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
+from topicschema.core.history import History, Owner
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo
+from topicschema.core.topics import Topic
+from topicschema.core.verdict import Candidate, Outcome, Verdict
+from topicschema.reconcile.judging import Judge
+from topicschema.reconcile.policies import FoundPolicy, Policies, Reader
+from topicschema.storage.protocol import SchemaStorage, Stored
+
+T = TypeVar("T")
+
+MAX_OBJECT_BYTES = int(1.1 * 1024 * 1024)
+_NOT_IN_FORCE = frozenset({"PolicyMissing", "ClaimNotAllowed", "TopicClaimed"})
+# Go writes these as \u003c and the like, six bytes each (three of them are there already for U+2028 and U+2029).
+_ESCAPED = re.compile(b"[<>&]")
+_ESCAPE_BYTES = 5
+# Turns of the event loop until the reads have sent their requests: the parsing then falls into the time of waiting.
+_TURNS_TO_SEND = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is judged: the resource as it shall be and as it was, and its schema."""
+
+    resource: TopicSchema
+    old: TopicSchema | None
+    schema: Schema
+
+    @property
+    def candidate(self) -> Candidate:
+        return Candidate(self.schema, self.resource.spec.schema_compatibility_strategy)
+
+    @property
+    def owner(self) -> Owner:
+        metadata = self.resource.metadata
+        return Owner(metadata.namespace, metadata.name, metadata.uid)
+
+    @property
+    def predecessor(self) -> TopicSchema | None:
+        """The stored resource, if it speaks of the same topic (as it always does unless it bypassed the CRD)."""
+        return self.old if self.old and self.old.spec.topic == self.resource.spec.topic else None
+
+    @property
+    def changes_what_is_judged(self) -> bool:
+        return self.old is None or _judged(self.old) != _judged(self.resource)
+
+
+class TopicSchemas:
+    """Reviews TopicSchemas."""
+
+    def __init__(self, client: Reader, storage: SchemaStorage, policies: Policies, judge: Judge) -> None:
+        self._client = client
+        self._storage = storage
+        self._policies = policies
+        self._judge = judge
+
+    async def review(self, review: Review) -> Answer:
+        """The answer; WaitingError when the API server cannot be asked now."""
+        wanted = review.wanted
+        if wanted is None or not review.changes_spec:
+            return allow()
+        # The API server has escaped what it sent: the object cannot be larger than the review it came in.
+        size = encoded_size(wanted) if review.size > MAX_OBJECT_BYTES else 0
+        if size > MAX_OBJECT_BYTES:
+            return deny("ObjectTooLarge", [_too_large(size)])
+        try:
+            resource = decode(TopicSchema, wanted)
+        except StalledError as error:
+            return deny(error.reason, [wording.invalid_resource(error)])
+        try:
+            topic = Topic.parse(resource.spec.topic)
+        except StalledError as error:
+            return deny(error.reason, [wording.stalled(error, wording.TOPIC_FIELD)])
+        return await self._review(resource, pending.readable(review.old), topic)
+
+    async def _review(self, resource: TopicSchema, old: TopicSchema | None, topic: Topic) -> Answer:
+        read, schema = await asyncio.gather(
+            self._read(resource.metadata.namespace, topic),
+            self._parse_meanwhile(pending.info_of(resource)),
+            return_exceptions=True,
+        )
+        try:
+            asked = _Asked(resource, old, _unless_raised(schema))
+            found, stored = _unless_raised(read)
+            return await self._judged(asked, found, stored.history)
+        except InvalidSchemaError as error:
+            return deny(error.reason, [wording.invalid_schema(error)])
+        except ApiRefusedError:
+            raise  # what we asked was wrong, not what the user did
+        except StalledError as error:
+            return _not_judged(error) if error.reason in _NOT_IN_FORCE else deny(error.reason, [_damaged(error)])
+        except WaitingError as error:
+            if error.reason not in _NOT_IN_FORCE:
+                raise
+            return _not_judged(error)
+
+    async def _parse_meanwhile(self, info: SchemaInfo) -> Schema:
+        for _ in range(_TURNS_TO_SEND):
+            await asyncio.sleep(0)
+        return await self._judge.parse(info, PulsarLine.V4_0)
+
+    async def _read(self, namespace: str, topic: Topic) -> tuple[FoundPolicy, Stored]:
+        """The policy in force and the history as they are now; both at once where the key can be foreseen."""
+        expected = self._policies.expected_key(namespace, topic)
+        finding = self._policies.find(namespace, topic.pulsar_namespace)
+        if expected is None:
+            found = _governing(await finding, topic)
+            return found, await self._storage.get_history(found.key(topic))
+        finds, early = await asyncio.gather(finding, self._storage.get_history(expected), return_exceptions=True)
+        found = _governing(_unless_raised(finds), topic)
+        if found.key(topic) == expected:
+            return found, _unless_raised(early)
+        return found, await self._storage.get_history(found.key(topic))
+
+    async def _judged(self, asked: _Asked, found: FoundPolicy, history: History) -> Answer:
+        policy = found.resource.metadata.name
+        holder = await self._other_holder(asked.owner, history)
+        if holder is not None:
+            return _refused(asked, "TopicClaimed", (_claimed(asked.owner, holder),))
+        verdict = await self._judge.judge(asked.candidate, history, found.policy)
+        earlier = await pending.pending(self._judge, asked.predecessor, history, found.policy)
+        findings = verdict.incompatibilities
+        if earlier is not None and verdict.outcome is not Outcome.EQUAL_VERSION:
+            findings = pending.clashes(asked.schema, earlier, verdict.strategy.value) + findings
+        if findings:
+            causes = tuple(wording.cause_of(finding, verdict.strategy, policy) for finding in findings)
+            return _refused(asked, "Incompatible", causes)
+        replaced = earlier is not None and earlier.fingerprint != asked.schema.fingerprint
+        lost = _lost(asked.predecessor, history)
+        return allow(*lost, *_warnings(verdict, history, policy, replaced=replaced))
+
+    async def _other_holder(self, owner: Owner, history: History) -> Owner | None:
+        """Who else holds the topic; a holder that no longer exists holds nothing."""
+        claim = history.claim
+        if claim is None or claim == owner:
+            return None
+        try:
+            there = await self._client.get(TOPIC_SCHEMA, claim.namespace, claim.name)
+        except NotFoundError:
+            return None
+        return claim if there.get("metadata", {}).get("uid") == claim.uid else None
+
+
+def encoded_size(wanted: Mapping[str, Any]) -> int:
+    """The bytes that the object takes where the API server stores it: compact JSON, escaped as Go does."""
+    encoded = json.dumps(wanted, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
+    return len(encoded) + _ESCAPE_BYTES * len(_ESCAPED.findall(encoded))
+
+
+def _unless_raised(outcome: T | BaseException) -> T:
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
+
+
+def _governing(found: FoundPolicy | None, topic: Topic) -> FoundPolicy:
+    if found is None:
+        where = "no NamespaceSchemaPolicy in this Kubernetes namespace"
+        raise WaitingError("PolicyMissing", f"{where} governs {topic.pulsar_namespace}")
+    return found
+
+
+def _judged(resource: TopicSchema) -> tuple[object, ...]:
+    spec = resource.spec
+    return spec.topic, spec.type, spec.schema, spec.properties, spec.schema_compatibility_strategy
+
+
+def _refused(asked: _Asked, reason: str, causes: tuple[Cause, ...]) -> Answer:
+    """No; but an edit of what is not judged passes, so that a policy made stricter never blocks `suspend`."""
+    if asked.changes_what_is_judged:
+        return deny(reason, causes)
+    return allow(
+        f"this edit leaves the schema alone and is let through, but the schema would be refused: {causes[0].message}"
+    )
+
+
+def _not_judged(error: TopicSchemaError) -> Answer:
+    return allow(f"{error.reason}: {error.message}; admitted unjudged, and not registered until a policy is in force")
+
+
+def _damaged(error: StalledError) -> Cause:
+    return wording.stalled(error, wording.TOPIC_FIELD)
+
+
+def _claimed(owner: Owner, holder: Owner) -> Cause:
+    who = f"TopicSchema {holder.name}" if holder.namespace == owner.namespace else "another resource"
+    what = f"TopicClaimed: {who} already holds this topic; one topic has one TopicSchema, so edit or delete that one"
+    return Cause(wording.TOPIC_FIELD, what, "FieldValueDuplicate")
+
+
+def _too_large(size: int) -> Cause:
+    limit = f"{MAX_OBJECT_BYTES:,} bytes are the most that can be stored"
+    return Cause(
+        wording.SCHEMA_FIELD, f"ObjectTooLarge: the resource has {size:,} bytes as the API server stores it; {limit}"
+    )
+
+
+def _lost(old: TopicSchema | None, history: History) -> Iterator[str]:
+    """A status tells of this resource's versions only, and is written after the record: what it tells of was there."""
+    if old is not None and old.status.version_count and not history.entries:
+        yield (
+            f"HistoryLost: the status tells of {old.status.version_count} versions, the record has none; admitted "
+            "unjudged, and not registered until the record is restored"
+        )
+
+
+def _warnings(verdict: Verdict, history: History, policy: str, *, replaced: bool) -> Iterator[str]:
+    if replaced:
+        yield "this replaces an accepted edit that is not registered yet; that one may never become a version"
+    latest = history.latest
+    if verdict.outcome is Outcome.EQUAL_VERSION and latest and latest.schema_version != verdict.schema_version:
+        yield (
+            f"this is version {verdict.schema_version} again: no version is added, "
+            f"and version {latest.schema_version} stays the topic's latest"
+        )
+    yield from verdict.warnings
+    yield from wording.notice_of(verdict.strategy, policy)

@@ -1,0 +1,95 @@
+"""What a person reads when an edit is refused: each finding as one sentence that stands alone.
+
+A sentence names the rule, the place, what is wrong, the strategy and who set it, the version, who reads what, and what
+to do. What the rules are is `core`'s matter.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from topicschema.admission.review import Cause
+from topicschema.core.compatibility import Incompatibility
+from topicschema.core.errors import InvalidSchemaError, StalledError
+from topicschema.core.policy import EffectiveStrategy, StrategySource
+from topicschema.core.strategies import Direction, Strategy
+
+SCHEMA_FIELD = "spec.schema"
+TOPIC_FIELD = "spec.topic"
+TYPE_FIELD = "spec.type"
+
+_OTHER_TYPE = "a type cannot change: keep it, or take another topic"
+_ASK = "ask the team that owns the policy"
+_ADVICE: Mapping[str, str] = MappingProxyType(
+    {
+        "TYPE_MISMATCH": "keep the earlier type, or put the new one into a field of another name with a default",
+        "FIXED_SIZE": "keep the size, or put the new one into a field of another name with a default",
+        "NO_UNION_BRANCH": "keep that branch in the union",
+        "UNION_BRANCH_UNREADABLE": "keep a union that has that branch",
+        "TYPE_CHANGED": _OTHER_TYPE,
+        "ALWAYS_INCOMPATIBLE": f"no edit passes; {_ASK}",
+        "TYPE_NOT_ALLOWED": _ASK,
+        "STRATEGY_NOT_ALLOWED": f"remove it, or {_ASK}",
+        "SCHEMA_TOO_LARGE": f"make it smaller, or {_ASK}",
+        "PROPERTY_MISSING": "add it",
+    }
+)
+
+
+def cause_of(finding: Incompatibility, strategy: EffectiveStrategy, policy: str) -> Cause:
+    """The cause for one incompatibility; `policy` is the name of the policy in force."""
+    if finding.path.startswith("spec."):
+        return Cause(finding.path, f"{finding.rule}: {finding.message} (policy {policy}){_advice(finding.rule)}")
+    demand = f"{strategy.value} ({_set_by(strategy, policy)}) {_demand(finding)}"
+    told = f"{finding.message}. {demand}{_advice(finding.rule)}"
+    if finding.rule == "TYPE_CHANGED":
+        return Cause(TYPE_FIELD, f"{finding.rule}: {told}")
+    return Cause(SCHEMA_FIELD, f"{finding.rule} at {finding.path}: {told}")
+
+
+def invalid_schema(error: InvalidSchemaError) -> Cause:
+    """The cause for a text that is no schema of its type."""
+    if error.rule == "UNSUPPORTED_TYPE":
+        return Cause(TYPE_FIELD, f"{error.rule}: {error.message}")
+    return Cause(SCHEMA_FIELD, error.sentence)
+
+
+def stalled(error: StalledError, field: str) -> Cause:
+    """The cause for anything else that a person must change."""
+    return Cause(field, f"{error.reason}: {error.message}")
+
+
+def invalid_resource(error: StalledError) -> Cause:
+    """The cause for an object that does not read as its kind; the message begins with the field."""
+    field, colon, why = error.message.partition(": ")
+    return Cause(field, f"{error.reason}: {why}") if colon else Cause("spec", f"{error.reason}: {error.message}")
+
+
+def notice_of(strategy: EffectiveStrategy, policy: str) -> tuple[str, ...]:
+    """A warning where the strategy checks nothing, or will admit nothing more."""
+    if strategy.value is Strategy.ALWAYS_COMPATIBLE:
+        return (f"nothing was checked: the strategy is ALWAYS_COMPATIBLE ({_set_by(strategy, policy)})",)
+    if strategy.value is Strategy.ALWAYS_INCOMPATIBLE:
+        return (f"no other schema can follow: the strategy is ALWAYS_INCOMPATIBLE ({_set_by(strategy, policy)})",)
+    return ()
+
+
+def _set_by(strategy: EffectiveStrategy, policy: str) -> str:
+    if strategy.source is StrategySource.TOPIC:
+        return "set by spec.schemaCompatibilityStrategy"
+    if strategy.source is StrategySource.NAMESPACE:
+        return f"set by policy {policy}"
+    return f"the broker's own, by policy {policy}"
+
+
+def _demand(finding: Incompatibility) -> str:
+    earlier = "the edit before it" if finding.schema_version is None else f"version {finding.schema_version}"
+    if finding.direction is Direction.BACKWARD:
+        return f"demands that consumers with this schema read messages of {earlier}"
+    if finding.direction is Direction.FORWARD:
+        return f"demands that consumers with {earlier} read messages of this schema"
+    return f"does not let this schema follow {earlier}"
+
+
+def _advice(rule: str) -> str:
+    advice = _ADVICE.get(rule)
+    return f"; {advice}" if advice else ""

@@ -1,0 +1,290 @@
+"""DOOR: the controller. kopf hears what changes and rings; passes over the keys that ring are `reconcile`'s matter.
+
+The only module that knows kopf, and all it is used for is watching: it never writes anything. The controller works only
+while it leads, and each of its writes asks first whether it still does.
+"""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+import aiohttp
+import kopf
+
+from topicschema import telemetry
+from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, SCHEMA_HISTORY, TOPIC_SCHEMA
+from topicschema.cluster.client import ApiClient, Selection
+from topicschema.cluster.connection import Connection
+from topicschema.cluster.events import EventRecorder
+from topicschema.cluster.lease import Elector, LeaseTimes
+from topicschema.cluster.watching import Answer, Watching
+from topicschema.core.errors import TopicSchemaError
+from topicschema.reconcile.doorbell import Doorbell
+from topicschema.reconcile.echoes import Echoes
+from topicschema.reconcile.judging import Judge
+from topicschema.reconcile.neighbours import Neighbours
+from topicschema.reconcile.policies import Policies
+from topicschema.reconcile.policy import NamespaceSchemaPolicies
+from topicschema.reconcile.queue import Bell, Key, Rest
+from topicschema.reconcile.surroundings import Surroundings
+from topicschema.reconcile.topicschema import TopicSchemas
+from topicschema.settings import Claims as ClaimsSetting
+from topicschema.settings import InvalidSettingError, Settings
+from topicschema.storage.claims import Claims
+from topicschema.storage.record import RecordStorage
+from topicschema.storage.sweep import sweep
+from topicschema.telemetry import Health
+
+_LOG = logging.getLogger(__name__)
+_LEASE = "topicschema-controller"
+_WATCHED = (TOPIC_SCHEMA, NAMESPACE_SCHEMA_POLICY, SCHEMA_HISTORY, NAMESPACE)
+_SWEEP_SECONDS = 3600.0
+_FIRST_SWEEP_SECONDS = 60.0  # soon, or a process that is often replaced would never sweep
+_TRIES = 10
+_CANCELLATIONS = 3
+_CANCELLATION_SECONDS = 3.0
+
+
+class Stop:
+    """SIGTERM and SIGINT: what makes the controller end in order."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
+    def listen(self) -> None:
+        """Take the signals, from whoever has them."""
+        for name in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(name, self.asked.set)
+
+
+class Term:
+    """One term of leadership: everything it remembers begins anew with it, and ends with it."""
+
+    def __init__(
+        self, settings: Settings, connection: Connection, client: ApiClient, health: Health, stop: Stop
+    ) -> None:
+        self._settings = settings
+        self._stop = stop
+        self._connection = connection
+        self._client = client
+        self._health = health
+        self._neighbours = Neighbours()
+        self._echoes = Echoes()
+        self.bell = Bell(self._look_at, settings.resync_period)
+        storage, claims = RecordStorage(client, settings.namespace), Claims(client, settings.namespace)
+        self._judge = Judge(storage)
+        around = Surroundings(
+            client=client,
+            storage=storage,
+            claims=claims,
+            policies=Policies(client, claims),
+            judge=self._judge,
+            events=EventRecorder(client, settings.identity),
+            neighbours=self._neighbours,
+            echoes=self._echoes,
+            ring=self.bell.ring,
+            claims_are_open=settings.claims is ClaimsSetting.OPEN,
+        )
+        self._topics = TopicSchemas(around)
+        self._policies = NamespaceSchemaPolicies(around)
+
+    async def run(self) -> None:
+        """Work until cancelled, or until kopf can watch no more; what stopped it is raised."""
+        self._health.heard.clear()
+        doorbell = Doorbell(self._neighbours, self._echoes, self.bell.ring)
+        with contextlib.closing(self._judge):
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self.bell.run(self._settings.workers))
+                group.create_task(self._sweep())
+                group.create_task(self._listen(doorbell))
+
+    async def _look_at(self, key: Key) -> Rest:
+        kind = self._topics if key.plural == TOPIC_SCHEMA.plural else self._policies
+        return await kind.reconcile(key)
+
+    async def _sweep(self) -> None:
+        await asyncio.sleep(_FIRST_SWEEP_SECONDS)
+        while True:
+            try:
+                removed = await sweep(self._client, self._settings.namespace, datetime.now(UTC))
+            except TopicSchemaError as error:
+                _LOG.warning("no sweep", extra={"fields": {"reason": error.reason}})
+            else:
+                _LOG.info("swept", extra={"fields": {"payloads": removed}})
+            await asyncio.sleep(_SWEEP_SECONDS)
+
+    async def _listen(self, doorbell: Doorbell) -> None:
+        while True:
+            await self._listen_once(doorbell)
+            # An API server that starts may say for a moment that it does not know our kinds.
+            for tries_left in reversed(range(_TRIES)):
+                try:
+                    await expect_kinds(self._client, self._settings.namespace)
+                    break
+                except TopicSchemaError:
+                    if not tries_left:
+                        raise
+                    await asyncio.sleep(1.0)
+
+    async def _listen_once(self, doorbell: Doorbell) -> None:
+        """Let kopf watch until it gives up or a kind is refused to it; both begin with new lists the next time."""
+        watching = Watching(
+            self._connection,
+            kinds=_WATCHED,
+            namespaces={SCHEMA_HISTORY: self._settings.namespace},
+            answered=self._heard_from,
+            listed=doorbell.listed,
+        )
+        operator = asyncio.create_task(
+            kopf.operator(
+                registry=_registry(doorbell, _Login(self._connection, watching)),
+                settings=_kopf_settings(self._settings.silence_limit),
+                standalone=True,
+                clusterwide=True,
+            )
+        )
+        try:
+            ends: set[asyncio.Future[Any]] = {operator, watching.refused}
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            await _ended(operator)
+            self._stop.listen()
+        failure = None if operator.cancelled() or not operator.done() else operator.exception()
+        if failure is None and not watching.refused.done():
+            # kopf takes the process's signals for itself, and ends like this only when one came.
+            self._stop.asked.set()
+            await asyncio.Event().wait()
+        _LOG.error("the watch ended and begins anew", exc_info=failure)
+        telemetry.BUGS.add("watch")
+
+    def _heard_from(self, plural: str) -> None:
+        # kopf has taken the process's signals by now. Stopped by itself it may wait for ever for a watch that swallowed
+        # its cancellation; stopped by us it is cancelled again.
+        self._stop.listen()
+        self._health.hear(plural)
+
+
+async def _ended(operator: asyncio.Task[None]) -> None:
+    # kopf swallows a cancellation now and then, when a watch fails while it stops; it never swallowed the next one.
+    for _ in range(_CANCELLATIONS):
+        operator.cancel()
+        await asyncio.wait({operator}, timeout=_CANCELLATION_SECONDS)
+        if operator.done():
+            return
+    _LOG.error("kopf does not end")
+
+
+class _Login:
+    """Gives kopf a session of its own each time it asks: it closes those that it has done with."""
+
+    def __init__(self, connection: Connection, watching: Watching) -> None:
+        self._connection = connection
+        self._watching = watching
+
+    def session(self) -> kopf.AiohttpSession:
+        session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(ssl=self._connection.ssl),
+            middlewares=(self._watching,),
+            response_class=Answer,
+        )
+        return kopf.AiohttpSession(aiohttp_session=session, server=self._connection.server)
+
+
+def _registry(doorbell: Doorbell, login: _Login) -> kopf.OperatorRegistry:
+    registry = kopf.OperatorRegistry()
+
+    @kopf.on.login(registry=registry)
+    async def session(**_: Any) -> kopf.AiohttpSession:
+        return login.session()
+
+    for kind in _WATCHED:
+
+        @kopf.on.event(kind.group, kind.version, kind.plural, registry=registry, id=kind.plural)
+        async def ring(type: str | None, body: kopf.Body, plural: str = kind.plural, **_: Any) -> None:  # noqa: A002 - kopf's word
+            doorbell.heard(plural, body["metadata"], is_deleted=type == "DELETED")
+
+    return registry
+
+
+def _kopf_settings(silence_limit: float) -> kopf.OperatorSettings:
+    settings = kopf.OperatorSettings()
+    settings.posting.enabled = False
+    settings.scanning.disabled = True
+    settings.watching.inactivity_timeout = 70.0  # bookmarks come every minute: less would reconnect all the time
+    settings.watching.connect_timeout = 5.0
+    settings.watching.server_timeout = max(1, int(silence_limit / 3))  # a quiet watch that lives is heard of, too
+    settings.networking.request_timeout = 30.0
+    settings.networking.connect_timeout = 5.0
+    logging.getLogger("kopf").setLevel(logging.WARNING)
+    return settings
+
+
+async def run(settings: Settings, stop: Stop) -> None:
+    """Lead whenever the lease is ours, and work while leading, until told to stop; raises what makes it pointless."""
+    connection = Connection.load(settings.kubeconfig)
+    times = LeaseTimes(settings.lease.duration, settings.lease.renew_deadline, settings.lease.retry_period)
+    async with ApiClient(connection) as client:
+        elector = Elector(client, settings.namespace, _LEASE, settings.identity, times)
+        health = Health(settings.silence_limit, lambda: elector.is_leading, len(_WATCHED))
+
+        async def work() -> None:
+            term = Term(settings, connection, client.fenced(elector.assert_leading), health, stop)
+            health.waiting = lambda: term.bell.waiting
+            await term.run()
+
+        async with telemetry.serve(health, settings.probe_port):
+            await expect_kinds(client, settings.namespace)
+            health.is_served = True
+            leading = asyncio.create_task(elector.run(work))
+            stopping = asyncio.create_task(stop.asked.wait())
+            await asyncio.wait({leading, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            leading.cancel()
+            stopping.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await leading
+
+
+async def expect_kinds(client: ApiClient, namespace: str) -> None:
+    """One page of each kind: what is not installed, or not allowed, is told at once."""
+    for kind in _WATCHED:
+        where = namespace if kind is SCHEMA_HISTORY else ""
+        async for _ in client.pages(kind, where, Selection(limit=1, metadata_only=True)):
+            break
+
+
+async def _main(settings: Settings) -> int:
+    stop = Stop()
+    stop.listen()
+    try:
+        await run(settings, stop)
+    except Exception as error:  # noqa: BLE001 - the last place where it can be told
+        for cause in _leaves(error):
+            told = (
+                cause.message
+                if isinstance(cause, TopicSchemaError)
+                else f"{type(cause).__name__}: the log has the place"
+            )
+            _LOG.critical("the controller stops: %s", told, exc_info=cause)
+        return 1
+    return 0
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        return [leaf for inner in error.exceptions for leaf in _leaves(inner)]
+    return [error]
+
+
+def main() -> int:
+    """The controller, until SIGTERM; the exit code of the program."""
+    try:
+        settings = Settings.load()
+    except InvalidSettingError as error:
+        sys.stderr.write(f"topicschema controller: {error}\n")
+        return 2
+    telemetry.log_to_stderr(settings.log_level)
+    return asyncio.run(_main(settings))

@@ -1,0 +1,87 @@
+"""The claim on a Pulsar namespace: one policy in the Kubernetes cluster holds it, by compare-and-swap.
+
+A claim is free once its holder is gone, or its holder's namespace may no longer make it.
+"""
+
+from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
+from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY
+from topicschema.api.metadata import Metadata
+from topicschema.api.wire import decode
+from topicschema.cluster.errors import NotFoundError
+from topicschema.core.errors import StalledError
+from topicschema.core.history import Owner
+from topicschema.core.policy import may_claim
+from topicschema.core.topics import PulsarNamespaceKey
+from topicschema.reconcile.surroundings import Surroundings
+from topicschema.storage.claims import StoredClaim
+
+
+async def hold_claim(around: Surroundings, me: Owner, key: PulsarNamespaceKey) -> None:
+    """Make `me` the holder; StalledError(ClaimNotAllowed, TopicClaimed) when it may not be, and then it is not.
+
+    Whoever is touched by a change of holder is rung.
+    """
+    stored = await around.claims.get_claim(key)
+    if not await _is_allowed(around, me.namespace, key):
+        if stored.owner == me:
+            await _pass_on(around, key, stored, None)
+        raise StalledError(
+            "ClaimNotAllowed",
+            f"namespace {me.namespace} may not claim {key.pulsar_namespace}: a cluster admin allows it "
+            f"by the annotation {PULSAR_NAMESPACES_ANNOTATION} on the Namespace",
+        )
+    if stored.owner == me:
+        return
+    if stored.owner is not None and await _holds_rightly(around, stored.owner, key):
+        holder = f"policy {stored.owner.name}" if stored.owner.namespace == me.namespace else "another policy"
+        raise StalledError("TopicClaimed", f"{holder} already governs {key.pulsar_namespace}")
+    await _refuse_second(around, me, key)
+    await _pass_on(around, key, stored, me)
+
+
+async def _refuse_second(around: Surroundings, me: Owner, key: PulsarNamespaceKey) -> None:
+    """A topic has one policy: two here for one Pulsar namespace name, of two Pulsar clusters, would govern nothing."""
+    found = await around.policies.find_holder(me.namespace, key.pulsar_namespace)
+    if found is not None:
+        message = (
+            f"policy {found.metadata.name} already governs {key.pulsar_namespace} here, for another Pulsar cluster"
+        )
+        raise StalledError("TopicClaimed", message)
+
+
+async def _pass_on(around: Surroundings, key: PulsarNamespaceKey, stored: StoredClaim, owner: Owner | None) -> None:
+    try:
+        await around.claims.put_claim(stored, owner)
+    finally:  # a write that got no answer may have happened
+        _ring_touched(around, key, stored.owner, owner)
+
+
+def _ring_touched(around: Surroundings, key: PulsarNamespaceKey, before: Owner | None, owner: Owner | None) -> None:
+    touched = {holder.namespace for holder in (before, owner) if holder is not None}
+    for namespace in touched:
+        for topic in around.neighbours.topics_in(namespace):
+            around.ring(topic, 0.0)
+    for rival in around.neighbours.policies_naming(key.pulsar_namespace):
+        if owner is None or (rival.namespace, rival.name) != (owner.namespace, owner.name):
+            around.ring(rival, 0.0)
+
+
+async def _holds_rightly(around: Surroundings, holder: Owner, key: PulsarNamespaceKey) -> bool:
+    try:
+        wire = await around.client.get(NAMESPACE_SCHEMA_POLICY, holder.namespace, holder.name)
+    except NotFoundError:
+        return False
+    if decode(Metadata, wire.get("metadata")).uid != holder.uid:
+        return False
+    return await _is_allowed(around, holder.namespace, key)
+
+
+async def _is_allowed(around: Surroundings, namespace: str, key: PulsarNamespaceKey) -> bool:
+    if around.claims_are_open:
+        return True
+    try:
+        wire = await around.client.get(NAMESPACE, "", namespace)
+    except NotFoundError:
+        return False
+    annotations = decode(Metadata, wire.get("metadata")).annotations
+    return may_claim(annotations.get(PULSAR_NAMESPACES_ANNOTATION), key.pulsar_namespace)

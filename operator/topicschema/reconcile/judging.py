@@ -1,0 +1,141 @@
+"""judge() with its reads: the payloads that a verdict needs, fetched and parsed. The verdict is `core.verdict`'s.
+
+Webhook and controller both ask here, so there is one validation path.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from topicschema.core import formats, verdict
+from topicschema.core.compatibility import Incompatibility
+from topicschema.core.errors import InvalidSchemaError, StalledError
+from topicschema.core.history import History, VersionEntry
+from topicschema.core.policy import Constraints, Policy
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+from topicschema.core.verdict import Candidate, Verdict
+from topicschema.storage.protocol import SchemaStorage
+
+T = TypeVar("T")
+
+_CACHE_BYTES = 64 * 1024 * 1024
+# Work on texts from this size on (bytes) goes to a thread, so that the event loop answers others meanwhile.
+_LARGE = 32 * 1024
+_READS_AT_ONCE = 16
+_BYTES_PER_BYTE = 10
+_BYTES_PER_SCHEMA = 2_000
+
+_CacheKey = tuple[SchemaType, str, PulsarLine]
+
+
+class Judge:
+    """Answers whether a schema may be a topic's next version; keeps parsed schemas of earlier versions in memory.
+
+    `cache_bytes` bounds what is kept, by an estimate of its size. Versions are immutable, so nothing kept is stale.
+    """
+
+    def __init__(self, storage: SchemaStorage, cache_bytes: int = _CACHE_BYTES) -> None:
+        self._storage = storage
+        self._cache = _ParsedSchemas(cache_bytes)
+        self._threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="judging")
+        self._reads = asyncio.Semaphore(_READS_AT_ONCE)
+
+    def close(self) -> None:
+        """End the threads; work in them is finished first."""
+        self._threads.shutdown()
+
+    async def parse(self, info: SchemaInfo, line: PulsarLine) -> Schema:
+        """The parsed schema; InvalidSchemaError with rule and place."""
+        key = (info.type, info.content_hash, line)
+        kept = self._cache.get(key)
+        if kept is not None:
+            return kept
+        schema = await self._run(len(info.schema), lambda: formats.parse(info, line))
+        self._cache.put(key, schema)
+        return schema
+
+    async def judge(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
+        """The verdict on the candidate as the next version; StalledError(RecordDamaged) when the record is unusable."""
+        wanted = verdict.needed(candidate, history, policy)
+        payloads = await self._payloads(history, wanted, policy.profile.line)
+        size = len(candidate.schema.info.schema) + sum(len(s.info.schema) for s in payloads.values())
+        return await self._run(size, lambda: verdict.judge(candidate, history, policy, payloads))
+
+    async def replay(self, history: History, strategy: Strategy | None, policy: Policy) -> tuple[Incompatibility, ...]:
+        """Why the latest version would be refused if it were applied now, after those before it; () when it would pass.
+
+        What remains to be said of a history whose policy was made stricter; `strategy` is the topic's own. The
+        constraints are not asked: they speak of a resource, not of a version.
+        """
+        latest, earlier = history.latest, tuple(history.trimmed)[:-1]
+        if latest is None or not earlier:
+            return ()
+        schema = await self.version(history, latest, policy.profile.line)
+        unconstrained = replace(policy, constraints=Constraints())
+        before = replace(history, entries=earlier)
+        return (await self.judge(Candidate(schema, strategy), before, unconstrained)).incompatibilities
+
+    async def version(self, history: History, entry: VersionEntry, line: PulsarLine) -> Schema:
+        """The parsed schema of a version on record; StalledError(RecordDamaged) when it cannot be used."""
+        key = (entry.type, entry.content_hash, line)
+        kept = self._cache.get(key)
+        if kept is not None:
+            return kept
+        async with self._reads:
+            info = await self._storage.get(history.key, history.incarnation, entry)
+        try:
+            schema = await self._run(len(info.schema), lambda: formats.parse(info, line))
+        except InvalidSchemaError as error:
+            raise StalledError(
+                "RecordDamaged",
+                f"version {entry.schema_version} on record does not parse: {error.rule} at {error.place}",
+            ) from None
+        self._cache.put(key, schema)
+        return schema
+
+    async def _payloads(
+        self, history: History, wanted: Iterable[VersionEntry], line: PulsarLine
+    ) -> Mapping[int, Schema]:
+        entries = tuple(wanted)
+        schemas = await asyncio.gather(*(self.version(history, entry, line) for entry in entries))
+        return {entry.schema_version: schema for entry, schema in zip(entries, schemas, strict=True)}
+
+    async def _run(self, size: int, work: Callable[[], T]) -> T:
+        if size < _LARGE:
+            return work()
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    schema: Schema
+    weight: int
+
+
+class _ParsedSchemas:
+    """Parsed schemas within a bound of bytes, least recently used out first. One event loop uses it."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._weight = 0
+        self._kept: OrderedDict[_CacheKey, _Kept] = OrderedDict()
+
+    def get(self, key: _CacheKey) -> Schema | None:
+        kept = self._kept.get(key)
+        if kept is None:
+            return None
+        self._kept.move_to_end(key)
+        return kept.schema
+
+    def put(self, key: _CacheKey, schema: Schema) -> None:
+        weight = _BYTES_PER_SCHEMA + _BYTES_PER_BYTE * len(schema.info.schema)
+        replaced = self._kept.pop(key, None)
+        self._weight += weight - (replaced.weight if replaced else 0)
+        self._kept[key] = _Kept(schema, weight)
+        while self._weight > self._limit:
+            _, dropped = self._kept.popitem(last=False)
+            self._weight -= dropped.weight

@@ -1,0 +1,117 @@
+"""What the controller remembers between passes: who shares a topic or a policy with whom, and how each was.
+
+Memory only, lost with the process and made again by the first pass over each object. Nothing here is ever an answer: it
+says who is to be rung, and counts what was seen.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.core.strategies import Strategy
+from topicschema.core.topics import PulsarNamespaceKey
+from topicschema.reconcile.queue import Key
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSight:
+    """What the last pass over a TopicSchema saw.
+
+    `topic` is tenant/namespace/topic, "" where the spec cannot be read; `history` the name of its record, once known.
+    """
+
+    topic: str = ""
+    pulsar_namespace: str = ""
+    history: str | None = None
+    strategy: Strategy | None = None
+    is_ready: bool = False
+    is_incompatible: bool = False
+
+
+class Neighbours:
+    """Who is known, by what they share.
+
+    `known` is all that was heard of, by plural, whether a pass reached it or not; `are_topics_listed` says that the
+    first list of topics has come, so that nobody is missing there.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[str, set[Key]] = {TOPIC_SCHEMA.plural: set(), NAMESPACE_SCHEMA_POLICY.plural: set()}
+        self.are_topics_listed = False
+        self._topics: dict[Key, TopicSight] = {}
+        self._policies: dict[Key, PulsarNamespaceKey] = {}
+        self._of_topic: defaultdict[tuple[str, str], set[Key]] = defaultdict(set)
+
+    def saw_topic(self, key: Key, sight: TopicSight) -> bool:
+        """Remember what a pass saw; whether that changes what its policy counts."""
+        before = self._topics.get(key)
+        self.known[key.plural].add(key)
+        if before == sight:
+            return False
+        self._drop(key)
+        self._topics[key] = sight
+        for shared in _shared(sight):
+            self._of_topic[shared].add(key)
+        return True
+
+    def lost_topic(self, key: Key) -> TopicSight | None:
+        """Forget a topic that is gone; what was seen of it last."""
+        self.known[key.plural].discard(key)
+        return self._drop(key)
+
+    def saw_policy(self, key: Key, claims: PulsarNamespaceKey) -> None:
+        """Remember which Pulsar namespace a policy names."""
+        self.known[key.plural].add(key)
+        self._policies[key] = claims
+
+    def lost_policy(self, key: Key) -> PulsarNamespaceKey | None:
+        """Forget a policy that is gone; the Pulsar namespace that it named."""
+        self.known[key.plural].discard(key)
+        return self._policies.pop(key, None)
+
+    def sharing(self, sight: TopicSight) -> set[Key]:
+        """The topics with the same spelling of their topic, or the same history."""
+        return {key for shared in _shared(sight) for key in self._of_topic.get(shared, ())}
+
+    def of_history(self, history: str) -> set[Key]:
+        """The topics whose record that is."""
+        return set(self._of_topic.get(("history", history), ()))
+
+    def policies_naming(self, pulsar_namespace: str, namespace: str | None = None) -> set[Key]:
+        """The policies that name a Pulsar namespace, everywhere or in one Kubernetes namespace."""
+        return {
+            key
+            for key, claims in self._policies.items()
+            if claims.pulsar_namespace == pulsar_namespace and namespace in (None, key.namespace)
+        }
+
+    def topics_in(self, namespace: str) -> set[Key]:
+        """All topics heard of in a Kubernetes namespace."""
+        return {key for key in self.known[TOPIC_SCHEMA.plural] if key.namespace == namespace}
+
+    def policies_in(self, namespace: str) -> set[Key]:
+        """All policies heard of in a Kubernetes namespace."""
+        return {key for key in self.known[NAMESPACE_SCHEMA_POLICY.plural] if key.namespace == namespace}
+
+    def sight(self, key: Key) -> TopicSight | None:
+        """What the last pass over a topic saw; None before the first."""
+        return self._topics.get(key)
+
+    def complete_sights(self, namespace: str) -> dict[Key, TopicSight] | None:
+        """What was seen of all topics in a Kubernetes namespace; None while there is one that no pass has reached."""
+        keys = self.topics_in(namespace)
+        sights = {key: self._topics[key] for key in keys if key in self._topics}
+        return sights if self.are_topics_listed and len(sights) == len(keys) else None
+
+    def _drop(self, key: Key) -> TopicSight | None:
+        sight = self._topics.pop(key, None)
+        for shared in _shared(sight) if sight else ():
+            self._of_topic[shared].discard(key)
+            if not self._of_topic[shared]:
+                del self._of_topic[shared]
+        return sight
+
+
+def _shared(sight: TopicSight) -> tuple[tuple[str, str], ...]:
+    topic = ("topic", sight.topic)
+    return (topic, ("history", sight.history)) if sight.history else (topic,)

@@ -1,0 +1,209 @@
+"""Which NamespaceSchemaPolicy governs a topic: the one in the topic's own Kubernetes namespace that holds the claim.
+
+Everything is read from the API server at each call, so an answer is never older than its question. Making and
+releasing claims is `policy`'s matter.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, Kind
+from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
+from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
+from topicschema.api.wire import decode
+from topicschema.cluster.errors import NotFoundError
+from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
+from topicschema.core.history import Owner
+from topicschema.core.policy import BrokerProfile, Constraints, Policy
+from topicschema.core.strategies import Strategy
+from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
+from topicschema.reconcile.shared_reads import SharedReads
+from topicschema.storage.claims import StoredClaim
+
+_Names = tuple[str, str]  # of the Kubernetes namespace and of the Pulsar namespace
+_REMEMBERED = 10_000
+_BLOCKING_REASONS = ("ClaimNotAllowed", "TopicClaimed")
+
+
+class Reader(Protocol):
+    """What is asked of the API server."""
+
+    async def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any]:
+        """The object; NotFoundError."""
+
+    async def list(self, kind: Kind, namespace: str = "") -> Sequence[dict[str, Any]]:
+        """All objects of the kind in the namespace."""
+
+
+class ClaimReader(Protocol):
+    """Where claims are kept."""
+
+    async def get_claim(self, key: PulsarNamespaceKey) -> StoredClaim:
+        """The claim as it stands now; its owner is None when nobody holds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPolicy:
+    """A policy that is in force: the resource, and what it says of judging."""
+
+    resource: NamespaceSchemaPolicy
+    policy: Policy
+
+    def key(self, topic: Topic) -> TopicKey:
+        """The key of one of its topics."""
+        return TopicKey(self.resource.spec.pulsar_cluster, topic)
+
+
+class Policies:
+    """Finds the policy that is in force.
+
+    The name of each policy found is remembered, so that the next question is two GETs at once and no LIST. What the
+    policy says and who holds the claim is read after each question; questions asked at the same time share a read.
+    """
+
+    def __init__(self, client: Reader, claims: ClaimReader) -> None:
+        self._client = client
+        self._claims = claims
+        self._remembered: dict[_Names, tuple[str, str]] = {}
+        self._reads = SharedReads(self._find)
+
+    async def find(self, namespace: str, pulsar_namespace: str) -> FoundPolicy | None:
+        """The policy in force for `tenant/namespace` in that Kubernetes namespace; None when no policy names it.
+
+        StalledError(ClaimNotAllowed, TopicClaimed) or WaitingError(PolicyMissing) when one does and holds no claim.
+        """
+        return await self._reads.get((namespace, pulsar_namespace))
+
+    def expected_key(self, namespace: str, topic: Topic) -> TopicKey | None:
+        """The key the topic had at the last find, or None: good enough to begin reading, never to answer with."""
+        known = self._remembered.get((namespace, topic.pulsar_namespace))
+        return TopicKey(known[1], topic) if known else None
+
+    async def _find(self, names: _Names) -> FoundPolicy | None:
+        known = self._remembered.get(names)
+        if known is not None:
+            found = await self._find_known(*names, *known)
+            if found is not None:
+                return found
+            self._remembered.pop(names, None)
+        return await self._search(*names)
+
+    async def _find_known(
+        self, namespace: str, pulsar_namespace: str, name: str, pulsar_cluster: str
+    ) -> FoundPolicy | None:
+        key = PulsarNamespaceKey.parse(pulsar_cluster, pulsar_namespace)
+        wire, claim = await asyncio.gather(
+            self._client.get(NAMESPACE_SCHEMA_POLICY, namespace, name),
+            self._claims.get_claim(key),
+            return_exceptions=True,
+        )
+        if isinstance(wire, NotFoundError):
+            return None
+        if isinstance(wire, BaseException):
+            raise wire
+        if isinstance(claim, BaseException):
+            raise claim
+        resource = _readable(wire)
+        if resource is None or not _names(resource, pulsar_namespace, pulsar_cluster) or not _holds(claim, resource):
+            return None
+        return FoundPolicy(resource, policy_of(resource.spec))
+
+    async def find_holder(self, namespace: str, pulsar_namespace: str) -> NamespaceSchemaPolicy | None:
+        """A policy in that Kubernetes namespace with a claim on `tenant/namespace`, for whatever Pulsar cluster."""
+        naming, claims = await self._naming(namespace, pulsar_namespace)
+        return next((r for r, claim in zip(naming, claims, strict=True) if _holds(claim, r)), None)
+
+    async def _naming(
+        self, namespace: str, pulsar_namespace: str
+    ) -> tuple[list[NamespaceSchemaPolicy], list[StoredClaim]]:
+        """The policies that name it, and the claim that each asks for."""
+        listed = await self._client.list(NAMESPACE_SCHEMA_POLICY, namespace)
+        here = [r for r in map(_readable, listed) if r is not None and r.metadata.deletion_timestamp is None]
+        naming = [r for r in here if r.spec.pulsar_namespace == pulsar_namespace]
+        return naming, await asyncio.gather(*(self._claims.get_claim(_claim_key(r)) for r in naming))
+
+    async def _search(self, namespace: str, pulsar_namespace: str) -> FoundPolicy | None:
+        naming, claims = await self._naming(namespace, pulsar_namespace)
+        holding = [r for r, claim in zip(naming, claims, strict=True) if _holds(claim, r)]
+        if not holding:
+            if naming:
+                raise _not_in_force(naming[0], claims[0])
+            return None
+        if len(holding) > 1:
+            names = ", ".join(r.metadata.name for r in holding)
+            raise WaitingError("PolicyMissing", f"a topic can have one policy, but {names} govern {pulsar_namespace}")
+        resource = holding[0]
+        if len(self._remembered) >= _REMEMBERED:
+            self._remembered.clear()
+        self._remembered[namespace, pulsar_namespace] = (resource.metadata.name, resource.spec.pulsar_cluster)
+        return FoundPolicy(resource, policy_of(resource.spec))
+
+
+def policy_of(spec: NamespaceSchemaPolicySpec) -> Policy:
+    """What the resource says of judging, in core's words."""
+    profile, limits = spec.broker_profile, spec.constraints
+    return Policy(
+        strategy=spec.schema_compatibility_strategy,
+        strictness=spec.strictness,
+        profile=BrokerProfile(profile.line, profile.schema_compatibility_strategy or Strategy.FULL),
+        constraints=Constraints(
+            allowed_types=limits.allowed_types,
+            allowed_strategies=limits.allowed_strategies,
+            required_properties=limits.required_properties,
+            max_schema_bytes=limits.max_schema_bytes,
+        ),
+    )
+
+
+def owner_of(resource: NamespaceSchemaPolicy) -> Owner:
+    """The policy as the holder of a claim."""
+    return Owner(resource.metadata.namespace, resource.metadata.name, resource.metadata.uid)
+
+
+def _claim_key(resource: NamespaceSchemaPolicy) -> PulsarNamespaceKey:
+    return PulsarNamespaceKey.parse(resource.spec.pulsar_cluster, resource.spec.pulsar_namespace)
+
+
+def _readable(wire: Mapping[str, Any]) -> NamespaceSchemaPolicy | None:
+    # A policy that bypassed its CRD governs nothing; its own status tells why.
+    try:
+        resource = decode(NamespaceSchemaPolicy, wire)
+        _claim_key(resource)
+    except StalledError:
+        return None
+    return resource
+
+
+def _names(resource: NamespaceSchemaPolicy, pulsar_namespace: str, pulsar_cluster: str) -> bool:
+    return (resource.spec.pulsar_namespace, resource.spec.pulsar_cluster) == (pulsar_namespace, pulsar_cluster)
+
+
+def _holds(claim: StoredClaim, resource: NamespaceSchemaPolicy) -> bool:
+    return claim.owner == owner_of(resource) and resource.metadata.deletion_timestamp is None
+
+
+def _not_in_force(resource: NamespaceSchemaPolicy, claim: StoredClaim) -> TopicSchemaError:
+    """Why a policy that names the Pulsar namespace does not govern it. Never names what is in another namespace."""
+    name = f"policy {resource.metadata.name}"
+    told = _own_reason(resource)
+    if told is not None:
+        return StalledError(told.reason, f"{name} is not in force: {told.message or told.reason}")
+    here, owner = resource.metadata, claim.owner
+    if owner is None or (owner.namespace, owner.name) == (here.namespace, here.name):
+        return WaitingError("PolicyMissing", f"{name} has not claimed {resource.spec.pulsar_namespace} yet", after=2.0)
+    holder = f"policy {owner.name}" if owner.namespace == here.namespace else "another policy"
+    return StalledError(
+        "TopicClaimed", f"{name} is not in force: {holder} already governs {resource.spec.pulsar_namespace}"
+    )
+
+
+def _own_reason(resource: NamespaceSchemaPolicy) -> Condition | None:
+    generation = resource.metadata.generation
+    for condition in resource.status.conditions:
+        is_current = condition.observed_generation == generation
+        is_no = condition.type is ConditionType.READY and condition.status is ConditionStatus.FALSE
+        if is_current and is_no and condition.reason in _BLOCKING_REASONS:
+            return condition
+    return None

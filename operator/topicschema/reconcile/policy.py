@@ -1,0 +1,179 @@
+"""One pass over a NamespaceSchemaPolicy: hold its claim, count its topics, replay their histories.
+
+What a policy means for a topic is `policies`' and `core.policy`'s matter.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
+from topicschema.api.metadata import ConditionStatus, ConditionType, Metadata
+from topicschema.api.policies import (
+    HistoryConflict,
+    NamespaceSchemaPolicy,
+    NamespaceSchemaPolicySpec,
+    NamespaceSchemaPolicyStatus,
+    TopicCounts,
+)
+from topicschema.api.wire import decode, decode_status
+from topicschema.cluster.errors import NotFoundError
+from topicschema.core.errors import StalledError
+from topicschema.core.history import History
+from topicschema.core.strategies import Strategy
+from topicschema.core.topics import PulsarNamespaceKey
+from topicschema.reconcile import telling
+from topicschema.reconcile.claiming import hold_claim
+from topicschema.reconcile.conditions import FINDING_BYTES, Moment, capped, not_ready, ready
+from topicschema.reconcile.neighbours import TopicSight
+from topicschema.reconcile.policies import owner_of, policy_of
+from topicschema.reconcile.queue import Key, Rest
+from topicschema.reconcile.status_write import SILENT
+from topicschema.reconcile.surroundings import Surroundings
+
+_LISTED_CONFLICTS = 20
+_UNTIL_TOPICS_ARE_SEEN = 1.0
+
+_Sights = Mapping[Key, TopicSight]
+_Overrides = Mapping[str, tuple[str, Strategy | None]]
+
+
+class NamespaceSchemaPolicies:
+    """Passes over NamespaceSchemaPolicies."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+        # What the conflicts in status were last found with: the generation, and the topics' own strategies by history.
+        self._replayed: dict[Key, tuple[int, _Overrides]] = {}
+
+    async def reconcile(self, key: Key) -> Rest:
+        """Bring what the key names one step nearer to its spec, and report; raises what stands in the way."""
+        try:
+            wire = await self._around.client.get(NAMESPACE_SCHEMA_POLICY, key.namespace, key.name)
+        except NotFoundError:
+            self._lost(key)
+            return Rest.GONE
+        metadata = decode(Metadata, wire.get("metadata"), "metadata")
+        if metadata.deletion_timestamp is not None:
+            self._remember_claim(key, wire)
+            return Rest.SETTLED
+        before = decode_status(NamespaceSchemaPolicyStatus, wire.get("status"))
+        moment = Moment(before.conditions, metadata.generation, self._around.now())
+        try:
+            return await self._settle(key, wire, moment)
+        except SILENT:
+            raise
+        except Exception as error:
+            status = NamespaceSchemaPolicyStatus(
+                observed_generation=metadata.generation,
+                conditions=moment.conditions(not_ready(error)),
+                topics=before.topics,
+                history_conflict_count=before.history_conflict_count,
+                history_conflicts=before.history_conflicts,
+            )
+            await telling.report(self._around, NAMESPACE_SCHEMA_POLICY, wire, status)
+            raise
+
+    async def _settle(self, key: Key, wire: Mapping[str, Any], moment: Moment) -> Rest:
+        resource = decode(NamespaceSchemaPolicy, wire)
+        claims = PulsarNamespaceKey.parse(resource.spec.pulsar_cluster, resource.spec.pulsar_namespace)
+        self._around.neighbours.saw_policy(key, claims)
+        await hold_claim(self._around, owner_of(resource), claims)
+        sights = self._around.neighbours.complete_sights(key.namespace)
+        if sights is None:
+            # Counting half of the topics would be wrong, and at a restart a write for nothing.
+            self._around.ring(key, _UNTIL_TOPICS_ARE_SEEN)
+            return Rest.SETTLED
+        ours = {topic: s for topic, s in sights.items() if s.pulsar_namespace == claims.pulsar_namespace}
+        conflicts = await self._conflicts(key, resource, claims, ours)
+        status = NamespaceSchemaPolicyStatus(
+            observed_generation=moment.generation,
+            conditions=moment.conditions(ready("InForce", f"governs {claims.pulsar_namespace}")),
+            topics=TopicCounts(
+                total=len(ours),
+                ready=sum(sight.is_ready for sight in ours.values()),
+                incompatible=sum(sight.is_incompatible for sight in ours.values()),
+            ),
+            history_conflict_count=conflicts[0],
+            history_conflicts=conflicts[1],
+        )
+        await telling.report(self._around, NAMESPACE_SCHEMA_POLICY, wire, status)
+        return Rest.SETTLED
+
+    async def _conflicts(
+        self, key: Key, resource: NamespaceSchemaPolicy, claims: PulsarNamespaceKey, ours: _Sights
+    ) -> tuple[int, tuple[HistoryConflict, ...]]:
+        """How many versions on record would not pass now, and the first of them; from status where nothing changed."""
+        overrides = {s.history: (topic.name, s.strategy) for topic, s in ours.items() if s.history is not None}
+        now = (resource.metadata.generation, overrides)
+        if not self._is_replay_due(self._replayed.get(key), now, resource):
+            self._replayed[key] = now
+            return resource.status.history_conflict_count, resource.status.history_conflicts
+        found = [conflict async for conflict in self._replay(resource, claims, overrides)]
+        self._replayed[key] = now
+        return len(found), tuple(found[:_LISTED_CONFLICTS])
+
+    @staticmethod
+    def _is_replay_due(
+        last: tuple[int, _Overrides] | None, now: tuple[int, _Overrides], resource: NamespaceSchemaPolicy
+    ) -> bool:
+        if last is None:
+            return not _was_in_force(resource)
+        # A version that came since was judged by the strategy in force; only changes and departures can matter.
+        return last[0] != now[0] or any(now[1].get(history) != own for history, own in last[1].items())
+
+    async def _replay(
+        self, resource: NamespaceSchemaPolicy, claims: PulsarNamespaceKey, overrides: _Overrides
+    ) -> AsyncIterator[HistoryConflict]:
+        policy = policy_of(resource.spec)
+        for stored in await self._around.storage.list_histories(claims):
+            history = stored.history
+            name, strategy = overrides.get(history.key.history_name, (history.key.topic.local_name, None))
+            try:
+                for until in _growing(history):
+                    found = await self._around.judge.replay(until, strategy, policy)
+                    if found:
+                        number = until.entries[-1].schema_version
+                        yield _conflict(name, number, found[0].rule, found[0].path)
+                    # A long history must not hold up everybody else.
+                    await asyncio.sleep(0)
+            except StalledError as error:
+                yield _conflict(name, history.next_version, error.reason, "$")
+
+    def _remember_claim(self, key: Key, wire: Mapping[str, Any]) -> None:
+        """Who waits for the claim is found by it once the policy is gone."""
+        with suppress(StalledError):
+            spec = decode(NamespaceSchemaPolicySpec, wire.get("spec"))
+            claims = PulsarNamespaceKey.parse(spec.pulsar_cluster, spec.pulsar_namespace)
+            self._around.neighbours.saw_policy(key, claims)
+
+    def _lost(self, key: Key) -> None:
+        self._replayed.pop(key, None)
+        self._around.echoes.forget(key)
+        claimed = self._around.neighbours.lost_policy(key)
+        rivals = self._around.neighbours.policies_naming(claimed.pulsar_namespace) if claimed else set()
+        for touched in rivals | self._around.neighbours.topics_in(key.namespace):
+            self._around.ring(touched, 0.0)
+
+
+def _conflict(name: str, schema_version: int, rule: str, path: str) -> HistoryConflict:
+    # A path is as long as the schema's author likes; the CRD would refuse the whole status for it.
+    return HistoryConflict(name=name, schema_version=schema_version, rule=rule, path=capped(path, FINDING_BYTES))
+
+
+def _growing(history: History) -> Iterator[History]:
+    """The history as it was when each version came that had others before it."""
+    first = len(history.entries) - len(history.trimmed)
+    for end in range(first + 2, len(history.entries) + 1):
+        yield replace(history, entries=history.entries[:end])
+
+
+def _was_in_force(resource: NamespaceSchemaPolicy) -> bool:
+    return any(
+        condition.type is ConditionType.READY
+        and condition.status is ConditionStatus.TRUE
+        and condition.observed_generation == resource.metadata.generation
+        for condition in resource.status.conditions
+    )

@@ -1,0 +1,216 @@
+"""The bell: who is looked at next, and when again. What a look comes to is the matter of `topicschema` and `policy`.
+
+`Schedule` and `Patience` are the pure parts, told the time and the chance by their caller; `Bell` puts workers on them.
+A key is never worked on twice at once: what rings while a key is being worked on rings again afterwards.
+"""
+
+import asyncio
+import contextlib
+import heapq
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from topicschema import telemetry
+from topicschema.cluster.errors import ConflictError
+from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
+
+_LOG = logging.getLogger(__name__)
+_CONFLICT_DELAY = 0.02
+_BUG_DELAY = 1.0
+_LONGEST_DELAY = 300.0
+_MOST_DOUBLINGS = 16
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Key:
+    """An object to look at: the plural of its kind, its namespace and name."""
+
+    plural: str
+    namespace: str
+    name: str
+
+
+class Rest(StrEnum):
+    """What a pass that met no error asks for: the slow resync, another pass at once, or nothing ever again."""
+
+    SETTLED = "Settled"
+    AGAIN = "Again"
+    GONE = "Gone"
+
+
+class Schedule:
+    """Keys with the time that each is due, earliest first; a later time never replaces an earlier one."""
+
+    def __init__(self) -> None:
+        self._due: dict[Key, float] = {}
+        self._heap: list[tuple[float, Key]] = []
+        self._rung_while_busy: dict[Key, float | None] = {}
+
+    def ring(self, key: Key, due: float) -> None:
+        """Have `key` looked at by `due`."""
+        if key in self._rung_while_busy:
+            known = self._rung_while_busy[key]
+            self._rung_while_busy[key] = due if known is None else min(due, known)
+        elif due < self._due.get(key, float("inf")):
+            self._due[key] = due
+            heapq.heappush(self._heap, (due, key))
+
+    def take(self, now: float) -> Key | None:
+        """The key that has been due longest, or None; it is busy until `done`."""
+        due = self.next_due
+        if due is None or due > now:
+            return None
+        key = heapq.heappop(self._heap)[1]
+        del self._due[key]
+        self._rung_while_busy[key] = None
+        return key
+
+    def done(self, key: Key) -> None:
+        """The look at `key` has ended; it is due again if it was rung meanwhile."""
+        due = self._rung_while_busy.pop(key)
+        if due is not None:
+            self.ring(key, due)
+
+    @property
+    def next_due(self) -> float | None:
+        """When the next key is due that nobody works on."""
+        while self._heap and self._due.get(self._heap[0][1]) != self._heap[0][0]:
+            heapq.heappop(self._heap)
+        return self._heap[0][0] if self._heap else None
+
+    def waiting(self, now: float) -> int:
+        """How many keys are due and not yet looked at."""
+        return sum(due <= now for due in self._due.values())
+
+
+class Patience:
+    """How long to wait after an error: exponential per key, spread by chance, forgotten after a pass without error."""
+
+    def __init__(self, chance: Callable[[], float]) -> None:
+        self._failures: dict[Key, int] = {}
+        self._chance = chance
+
+    def delay(self, key: Key, error: Exception) -> float | None:
+        """Seconds to the next try, at most five minutes; None where only a change of the object can help."""
+        if isinstance(error, StalledError):
+            return None
+        failures = self._failures.get(key, 0)
+        self._failures[key] = failures + 1
+        first = _BUG_DELAY
+        if isinstance(error, ConflictError):
+            first = _CONFLICT_DELAY
+        elif isinstance(error, WaitingError):
+            first = error.after
+        longest: float = min(first * 2 ** min(failures, _MOST_DOUBLINGS), _LONGEST_DELAY)
+        return longest * (0.5 + self._chance() / 2)
+
+    def forget(self, key: Key) -> None:
+        """A pass over `key` met no error."""
+        self._failures.pop(key, None)
+
+
+class Bell:
+    """Rings and workers.
+
+    `work` looks at one key; `resync` is when a settled key is looked at again by itself, in seconds.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[Key], Awaitable[Rest]],
+        resync: float,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._work = work
+        self._resync = resync
+        self._clock = clock
+        self._chance = chance
+        self._schedule = Schedule()
+        self._patience = Patience(chance)
+        self._rung = asyncio.Event()
+
+    def ring(self, key: Key, after: float = 0.0) -> None:
+        """Have `key` looked at within `after` seconds; many rings before that are one look."""
+        self._schedule.ring(key, self._clock() + after)
+        self._rung.set()
+
+    @property
+    def waiting(self) -> int:
+        """How many keys are due and not yet looked at."""
+        return self._schedule.waiting(self._clock())
+
+    @property
+    def next_due(self) -> float | None:
+        """When the next key is due, by the clock; None when nobody was rung."""
+        return self._schedule.next_due
+
+    async def run(self, workers: int) -> None:
+        """Look at what rings, `workers` keys at a time, until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for _ in range(workers):
+                group.create_task(self._run_worker())
+
+    async def run_due(self) -> int:
+        """Look at all that is due now, one after the other; how many looks that were."""
+        looks = 0
+        while (key := self._schedule.take(self._clock())) is not None:
+            await self._look_at(key)
+            looks += 1
+        return looks
+
+    async def _run_worker(self) -> None:
+        while True:
+            key = self._schedule.take(self._clock())
+            if key is None:
+                await self._wait()
+            else:
+                await self._look_at(key)
+
+    async def _wait(self) -> None:
+        self._rung.clear()
+        due = self._schedule.next_due
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None if due is None else max(0.0, due - self._clock())):
+                await self._rung.wait()
+
+    async def _look_at(self, key: Key) -> None:
+        started = self._clock()
+        try:
+            after = self._after(key, await self._work(key))
+        except Exception as error:  # noqa: BLE001 - one object's bug must not stop the others; it is logged and counted
+            after = self._after_error(key, error)
+        finally:
+            self._schedule.done(key)
+        telemetry.RECONCILE_SECONDS.observe(self._clock() - started, key.plural)
+        if after is not None:
+            self.ring(key, after)
+
+    def _after(self, key: Key, rest: Rest) -> float | None:
+        self._patience.forget(key)
+        telemetry.RECONCILES.add(key.plural, rest)
+        if rest is Rest.GONE:
+            return None
+        return 0.0 if rest is Rest.AGAIN else self._resync_delay()
+
+    def _after_error(self, key: Key, error: Exception) -> float:
+        is_ours = isinstance(error, TopicSchemaError)
+        reason = error.reason if isinstance(error, TopicSchemaError) else "InternalError"
+        telemetry.RECONCILES.add(key.plural, reason)
+        fields = {"kind": key.plural, "namespace": key.namespace, "name": key.name, "reason": reason}
+        if is_ours:
+            _LOG.info("not settled", extra={"fields": fields})
+        else:
+            telemetry.BUGS.add(key.plural)
+            _LOG.error("a bug", exc_info=error, extra={"fields": fields})
+        delay = self._patience.delay(key, error)
+        return self._resync_delay() if delay is None else delay
+
+    def _resync_delay(self) -> float:
+        # Spread, so that what settled together is not looked at together for ever.
+        return self._resync * (0.75 + self._chance() / 2)

@@ -1,0 +1,40 @@
+"""What a pass over an object reaches outside of itself: API server, record, judge, clock, and its neighbours."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from topicschema.cluster.client import ApiClient
+from topicschema.cluster.events import EventRecorder
+from topicschema.reconcile.echoes import Echoes
+from topicschema.reconcile.judging import Judge
+from topicschema.reconcile.neighbours import Neighbours
+from topicschema.reconcile.policies import Policies
+from topicschema.reconcile.queue import Key
+from topicschema.storage.claims import Claims
+from topicschema.storage.protocol import SchemaStorage
+
+
+def utc_now() -> str:
+    """The time as the product writes it: RFC 3339, UTC, seconds."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """Everything that passes share.
+
+    `ring` has a key looked at within some seconds; `claims_are_open` lets every namespace claim any Pulsar namespace.
+    """
+
+    client: ApiClient
+    storage: SchemaStorage
+    claims: Claims
+    policies: Policies
+    judge: Judge
+    events: EventRecorder
+    neighbours: Neighbours
+    echoes: Echoes
+    ring: Callable[[Key, float], None]
+    claims_are_open: bool = False
+    now: Callable[[], str] = utc_now

@@ -1,0 +1,37 @@
+"""Telling people: the status where it differs from what was read, and an Event where a person must act.
+
+What a status says is the matter of each kind's report. What is well is not worth an Event: that would be one more write
+for each version.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from topicschema.api.kinds import Kind
+from topicschema.api.metadata import Condition, ConditionType
+from topicschema.reconcile.queue import Key
+from topicschema.reconcile.status_write import write_status
+from topicschema.reconcile.surroundings import Surroundings
+
+
+async def report(around: Surroundings, kind: Kind, wire: Mapping[str, Any], status: Any) -> None:
+    """Make `status` the status of the resource read as `wire`, and tell of it; ConflictError when it moved."""
+    metadata = wire["metadata"]
+    key = Key(kind.plural, metadata["namespace"], metadata["name"])
+    with around.echoes.writing(key, lambda: around.ring(key, 0.0)):
+        written = await write_status(around.client, kind, wire, status)
+        around.echoes.know(key, written or metadata["resourceVersion"])
+    if written is not None:
+        await _tell(around, kind, wire, status.conditions)
+
+
+async def _tell(around: Surroundings, kind: Kind, wire: Mapping[str, Any], conditions: Iterable[Condition]) -> None:
+    metadata = wire["metadata"]
+    regarding = {
+        "apiVersion": kind.api_version,
+        "kind": kind.name,
+        **{name: metadata[name] for name in ("namespace", "name", "uid", "resourceVersion")},
+    }
+    for condition in conditions:
+        if condition.type is ConditionType.STALLED:
+            await around.events.record(regarding, "Warning", condition.reason, condition.message, "Reconcile")

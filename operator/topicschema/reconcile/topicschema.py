@@ -1,0 +1,123 @@
+"""One pass over a TopicSchema: observe, judge, plan, act, report.
+
+Level-based: a pass takes a key and reads everything anew.
+When passes happen is `queue`'s matter; errors leave here as they are, for their kind says when to try again.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from topicschema.api import FINALIZER
+from topicschema.api.kinds import TOPIC_SCHEMA
+from topicschema.api.metadata import ConditionStatus, ConditionType, Metadata
+from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec, TopicSchemaStatus
+from topicschema.api.wire import decode, decode_status
+from topicschema.cluster.errors import NotFoundError
+from topicschema.core.errors import StalledError
+from topicschema.core.topics import Topic
+from topicschema.reconcile import report, telling
+from topicschema.reconcile.act import act, remove_finaliser
+from topicschema.reconcile.conditions import Moment
+from topicschema.reconcile.neighbours import TopicSight
+from topicschema.reconcile.observe import Observation, observe, observe_farewell
+from topicschema.reconcile.queue import Key, Rest
+from topicschema.reconcile.status_write import SILENT
+from topicschema.reconcile.surroundings import Surroundings
+
+# A policy's counts follow its topics within this time: many topics that settle are one write of its status. Seconds.
+_COUNT_DELAY = 3.0
+
+
+class TopicSchemas:
+    """Passes over TopicSchemas."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+
+    async def reconcile(self, key: Key) -> Rest:
+        """Bring what the key names one step nearer to its spec, and report; raises what stands in the way."""
+        try:
+            wire = await self._around.client.get(TOPIC_SCHEMA, key.namespace, key.name)
+        except NotFoundError:
+            self._lost(key)
+            return Rest.GONE
+        metadata = decode(Metadata, wire.get("metadata"), "metadata")
+        try:
+            if metadata.deletion_timestamp is not None:
+                return await self._say_farewell(key, wire, metadata)
+            resource = decode(TopicSchema, wire)
+            if resource.spec.suspend:
+                self._saw(key, wire, resource.status)
+                return Rest.SETTLED
+            return await self._settle(key, wire, resource)
+        except SILENT:
+            raise
+        except Exception as error:
+            before = decode_status(TopicSchemaStatus, wire.get("status"))
+            moment = Moment(before.conditions, metadata.generation, self._around.now())
+            await self._report(key, wire, report.failed(before, error, moment))
+            raise
+
+    async def _settle(self, key: Key, wire: Mapping[str, Any], resource: TopicSchema) -> Rest:
+        around = self._around
+        seen: Observation | None = await observe(around, resource)
+        while seen is not None and seen.planned:
+            seen = await act(around, seen, seen.planned[0])
+        if seen is None or seen.schema is None or seen.verdict is None or seen.stored is None:
+            return Rest.AGAIN
+        moment = Moment(resource.status.conditions, resource.metadata.generation, around.now())
+        judged = report.Seen(seen.schema.fingerprint, seen.verdict, seen.stored.history)
+        await self._report(key, wire, report.settled(judged, moment))
+        return Rest.SETTLED
+
+    async def _say_farewell(self, key: Key, wire: Mapping[str, Any], metadata: Metadata) -> Rest:
+        # Somebody else's finaliser may hold it for long, and its policy waits for every topic to have been seen.
+        self._saw(key, wire, decode_status(TopicSchemaStatus, wire.get("status")))
+        if FINALIZER not in metadata.finalizers:
+            return Rest.SETTLED
+        seen = await observe_farewell(self._around, wire)
+        if seen is None:
+            await remove_finaliser(self._around, metadata)
+        while seen is not None and seen.planned:
+            seen = await act(self._around, seen, seen.planned[0])
+        return Rest.AGAIN
+
+    async def _report(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> None:
+        self._saw(key, wire, status)
+        await telling.report(self._around, TOPIC_SCHEMA, wire, status)
+
+    def _saw(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> None:
+        neighbours = self._around.neighbours
+        sight = self._sight(key, wire, status)
+        if neighbours.saw_topic(key, sight):
+            for policy in neighbours.policies_naming(sight.pulsar_namespace, key.namespace):
+                self._around.ring(policy, _COUNT_DELAY)
+
+    def _sight(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> TopicSight:
+        try:
+            spec = decode(TopicSchemaSpec, wire.get("spec"))
+            topic = Topic.parse(spec.topic)
+        except StalledError:
+            return TopicSight()
+        before, record = self._around.neighbours.sight(key), self._around.policies.expected_key(key.namespace, topic)
+        known = before.history if before else None
+        ready = next((c for c in status.conditions if c.type is ConditionType.READY), None)
+        return TopicSight(
+            topic=str(topic),
+            pulsar_namespace=topic.pulsar_namespace,
+            history=record.history_name if record else known,
+            strategy=spec.schema_compatibility_strategy,
+            is_ready=ready is not None and ready.status is ConditionStatus.TRUE,
+            is_incompatible=ready is not None and ready.reason == "Incompatible",
+        )
+
+    def _lost(self, key: Key) -> None:
+        neighbours = self._around.neighbours
+        self._around.echoes.forget(key)
+        sight = neighbours.lost_topic(key)
+        if sight is None:
+            return
+        for rival in neighbours.sharing(sight):
+            self._around.ring(rival, 0.0)
+        for policy in neighbours.policies_naming(sight.pulsar_namespace, key.namespace):
+            self._around.ring(policy, _COUNT_DELAY)

@@ -1,0 +1,138 @@
+"""The environment, read once and frozen: what an installation may choose. Nothing else reads `os.environ`."""
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Self
+
+_MAX_PORT = 65_535
+
+
+class InvalidSettingError(Exception):
+    """An environment variable has a value that means nothing; the message names it."""
+
+
+class Claims(StrEnum):
+    """Who may claim a Pulsar namespace: namespaces that a cluster admin annotated, or any."""
+
+    ANNOTATED = "Annotated"
+    OPEN = "Open"
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseSettings:
+    """The leader's lease: how long it lasts unrenewed, when a leader gives up, how often it tries; seconds."""
+
+    duration: float = 15.0
+    renew_deadline: float = 10.0
+    retry_period: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The controller's settings.
+
+    `kubeconfig` None means: inside a pod. `resync_period` is when a settled object is looked at again by itself,
+    `silence_limit` how long nothing may be heard from the API server before liveness fails; seconds both.
+    """
+
+    kubeconfig: str | None = None
+    namespace: str = "topicschema-system"
+    claims: Claims = Claims.ANNOTATED
+    identity: str = "topicschema"
+    lease: LeaseSettings = LeaseSettings()
+    probe_port: int = 8080
+    log_level: str = "INFO"
+    workers: int = 8
+    resync_period: float = 1800.0
+    silence_limit: float = 600.0
+
+    @classmethod
+    def load(cls, environment: Mapping[str, str] = os.environ) -> Self:
+        """The settings that the environment names; InvalidSettingError for a value that means nothing."""
+        lease = LeaseSettings(
+            duration=_seconds(environment, "LEASE_DURATION", 15.0),
+            renew_deadline=_seconds(environment, "LEASE_RENEW_DEADLINE", 10.0),
+            retry_period=_seconds(environment, "LEASE_RETRY_PERIOD", 2.0),
+        )
+        if not lease.retry_period < lease.renew_deadline < lease.duration:
+            raise InvalidSettingError("TOPICSCHEMA_LEASE_RETRY_PERIOD < _RENEW_DEADLINE < _DURATION must hold")
+        return cls(
+            kubeconfig=environment.get("KUBECONFIG") or None,
+            namespace=_text(environment, "NAMESPACE", "topicschema-system"),
+            claims=_claims(environment),
+            identity=_text(environment, "IDENTITY", f"{socket.gethostname()}_{os.getpid()}"),
+            lease=lease,
+            probe_port=_port(environment, "PROBE_PORT", 8080),
+            log_level=_level(environment),
+            workers=max(1, int(_seconds(environment, "WORKERS", 8))),
+            resync_period=_seconds(environment, "RESYNC_PERIOD", 1800.0),
+            silence_limit=_seconds(environment, "SILENCE_LIMIT", 600.0),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookSettings:
+    """The webhook's settings; `certificate` and `key` are PEM files that may change while it runs."""
+
+    certificate: Path
+    key: Path
+    kubeconfig: str | None = None
+    namespace: str = "topicschema-system"
+    claims: Claims = Claims.ANNOTATED
+    port: int = 8443
+    probe_port: int = 8080
+    log_level: str = "INFO"
+
+    @classmethod
+    def load(cls, environment: Mapping[str, str] = os.environ) -> Self:
+        """The settings that the environment names; InvalidSettingError for a value that means nothing."""
+        return cls(
+            certificate=Path(_text(environment, "WEBHOOK_CERT", "/etc/topicschema/tls/tls.crt")),
+            key=Path(_text(environment, "WEBHOOK_KEY", "/etc/topicschema/tls/tls.key")),
+            kubeconfig=environment.get("KUBECONFIG") or None,
+            namespace=_text(environment, "NAMESPACE", "topicschema-system"),
+            claims=_claims(environment),
+            port=_port(environment, "WEBHOOK_PORT", 8443),
+            probe_port=_port(environment, "PROBE_PORT", 8080),
+            log_level=_level(environment),
+        )
+
+
+def _text(environment: Mapping[str, str], name: str, default: str) -> str:
+    return environment.get(f"TOPICSCHEMA_{name}") or default
+
+
+def _seconds(environment: Mapping[str, str], name: str, default: float) -> float:
+    text = _text(environment, name, str(default))
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise InvalidSettingError(f"TOPICSCHEMA_{name} must be a number above 0, not {text[:80]!r}")
+    return value
+
+
+def _port(environment: Mapping[str, str], name: str, default: int) -> int:
+    text = _text(environment, name, str(default))
+    if not text.isdecimal() or not 0 <= int(text) <= _MAX_PORT:
+        raise InvalidSettingError(f"TOPICSCHEMA_{name} must be a port, not {text[:80]!r}")
+    return int(text)
+
+
+def _claims(environment: Mapping[str, str]) -> Claims:
+    text = _text(environment, "CLAIMS", Claims.ANNOTATED)
+    if text not in set(Claims):
+        raise InvalidSettingError(f"TOPICSCHEMA_CLAIMS must be {' or '.join(Claims)}, not {text[:80]!r}")
+    return Claims(text)
+
+
+def _level(environment: Mapping[str, str]) -> str:
+    text = _text(environment, "LOG_LEVEL", "INFO").upper()
+    if text not in {"DEBUG", "INFO", "WARNING", "ERROR"}:
+        raise InvalidSettingError(f"TOPICSCHEMA_LOG_LEVEL must be DEBUG, INFO, WARNING or ERROR, not {text[:80]!r}")
+    return text

@@ -1,0 +1,238 @@
+"""DOOR: the admission webhook's process. AdmissionReview in and out, over TLS; probes and metrics beside it.
+
+What the answer is, `admission` knows. Here is what surrounds it: sizes, deadlines, certificates that change while we
+run, and what becomes of errors. A bug or an API server that is away answers HTTP 500: the API server then does what the
+configuration's failurePolicy says. Nothing but the API server is ever called.
+"""
+
+import asyncio
+import json
+import logging
+import re
+import signal
+import ssl
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from aiohttp import web
+
+from topicschema import telemetry
+from topicschema.admission import policies, review, topicschemas
+from topicschema.admission.review import Answer, MalformedReviewError, Review
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.cluster.client import ApiClient
+from topicschema.cluster.connection import Connection
+from topicschema.core.errors import StalledError, TopicSchemaError
+from topicschema.reconcile.judging import Judge
+from topicschema.reconcile.policies import Policies
+from topicschema.settings import Claims as ClaimMode
+from topicschema.settings import InvalidSettingError, WebhookSettings
+from topicschema.storage.claims import Claims
+from topicschema.storage.record import RecordStorage
+from topicschema.telemetry import BUGS, REVIEW_SECONDS, REVIEWS, log_to_stderr
+
+_LOG = logging.getLogger(__name__)
+
+# The new and the old object, escaped: six bytes for each `<` of 900,000, and as much again of what is stored.
+_MAX_BODY_BYTES = 16 * 1024 * 1024
+_LARGE_BODY_BYTES = 512 * 1024
+_PAYLOAD_CACHE_BYTES = 16 * 1024 * 1024
+_DEADLINE = 9.5
+_ANSWERING_TIME = 0.5
+_LOOK_AT_FILES_EVERY = 1.0
+# Endpoints take a moment to forget us; until then new reviews still come.
+_FAREWELL = 1.0
+_FINISH = 10.0
+# Longer than the API server keeps an idle connection, so that it is never we who close one it is about to use.
+_KEEP_ALIVE = 120.0
+_TIMEOUT = re.compile(r"(\d{1,3})s")
+
+Reviewer = Callable[[Review], Awaitable[Answer]]
+
+
+class Certificate:
+    """The serving certificate, which follows its files: handshakes after a change get the new one, without a restart.
+
+    A pair that cannot be used (half written, key and certificate of different ages) leaves the old one in place.
+    """
+
+    def __init__(self, certificate: Path, key: Path) -> None:
+        self._files = (certificate, key)
+        self._seen = self._signature()
+        self._current = self._load()
+        self.context = self._load()
+        self.context.sni_callback = self._choose
+        self._is_usable = True
+
+    async def follow(self) -> None:
+        """Look at the files for ever."""
+        while True:
+            await asyncio.sleep(_LOOK_AT_FILES_EVERY)
+            self.reload()
+
+    def reload(self) -> bool:
+        """Take what the files hold if they changed; whether a certificate was taken."""
+        signature = self._signature()
+        if signature == self._seen and self._is_usable:
+            return False
+        try:
+            self._current = self._load()
+        except (OSError, ssl.SSLError) as error:
+            if self._is_usable or signature != self._seen:
+                _LOG.warning("the certificate's files cannot be used, the old one stays: %s", type(error).__name__)
+            self._is_usable, self._seen = False, signature
+            return False
+        self._is_usable, self._seen = True, signature
+        _LOG.info("serving with a changed certificate")
+        return True
+
+    def _choose(self, connection: ssl.SSLSocket | ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
+        connection.context = self._current
+
+    def _load(self) -> ssl.SSLContext:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.num_tickets = 0  # a resumed session would go on with the old certificate
+        context.load_cert_chain(*self._files)
+        return context
+
+    def _signature(self) -> tuple[tuple[int, int, int], ...]:
+        try:
+            stats = [path.stat() for path in self._files]
+        except OSError:
+            return ()
+        return tuple((s.st_ino, s.st_mtime_ns, s.st_size) for s in stats)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """POST /review; `reviewers` by kind."""
+
+    reviewers: Mapping[str, Reviewer]
+
+    def application(self) -> web.Application:
+        """The application that serves it."""
+        application = web.Application(client_max_size=_MAX_BODY_BYTES)
+        application.router.add_post("/review", self.answer)
+        return application
+
+    async def answer(self, request: web.Request) -> web.Response:
+        """The AdmissionReview with the answer; 400 for what is none, 500 when there can be no answer now."""
+        started = time.perf_counter()
+        try:
+            asked = await _read(request)
+        except MalformedReviewError as error:
+            return web.Response(status=400, text=str(error))
+        judge = self.reviewers.get(asked.kind)
+        if judge is None:
+            return web.Response(status=400, text=f"nothing of kind {asked.kind[:80]!r} is reviewed here")
+        response = await _reviewed(judge, asked, _deadline(request))
+        REVIEW_SECONDS.observe(time.perf_counter() - started, asked.kind)
+        return response
+
+
+async def _reviewed(judge: Reviewer, asked: Review, deadline: float) -> web.Response:
+    try:
+        async with asyncio.timeout(deadline):
+            answer = await judge(asked)
+    except TimeoutError:
+        return _unanswered(asked, "Timeout", f"not judged within {deadline:g} s; try again")
+    except TopicSchemaError as error:
+        return _unanswered(asked, error.reason, f"cannot be judged now: {error.reason}: {error.message[:500]}")
+    except Exception:  # noqa: BLE001 - a bug is counted, logged and answered, here and nowhere else
+        BUGS.add("webhook")
+        _LOG.exception("a bug while reviewing", extra={"fields": {"kind": asked.kind, "uid": asked.uid}})
+        return _unanswered(asked, "InternalError", "a bug in topicschema; the webhook's log has its traceback")
+    REVIEWS.add(asked.kind, "allowed" if answer.is_allowed else "denied", answer.reason)
+    return web.json_response(review.to_wire(asked, answer))
+
+
+def _unanswered(asked: Review, reason: str, text: str) -> web.Response:
+    REVIEWS.add(asked.kind, "error", reason)
+    return web.Response(status=500, text=f"topicschema: {text}")
+
+
+async def _read(request: web.Request) -> Review:
+    body = await request.read()
+    try:
+        parsed = json.loads(body) if len(body) < _LARGE_BODY_BYTES else await asyncio.to_thread(json.loads, body)
+    except (ValueError, RecursionError):
+        raise MalformedReviewError("the body is not JSON") from None
+    return review.read(parsed, len(body))
+
+
+def _deadline(request: web.Request) -> float:
+    """Seconds until the API server stops waiting, less what the answer needs."""
+    match = _TIMEOUT.fullmatch(request.query.get("timeout", ""))
+    allowed = int(match[1]) - _ANSWERING_TIME if match else _DEADLINE
+    return min(max(allowed, _ANSWERING_TIME), _DEADLINE)
+
+
+@dataclass(slots=True)
+class Health:
+    """What the probes ask: ready from when reviews are served until we are told to stop."""
+
+    is_ready: bool = False
+    is_alive: bool = True
+
+    def measure(self) -> None:
+        """No gauge is set here."""
+
+
+def reviewers(
+    client: ApiClient, judge: Judge, storage: RecordStorage, settings: WebhookSettings
+) -> dict[str, Reviewer]:
+    """Who reviews which kind."""
+    claims = Claims(client, settings.namespace)
+    places = policies.Places(client, storage, claims)
+    is_open = settings.claims is ClaimMode.OPEN
+    return {
+        TOPIC_SCHEMA.name: topicschemas.TopicSchemas(client, storage, Policies(client, claims), judge).review,
+        NAMESPACE_SCHEMA_POLICY.name: policies.Policies(places, judge, anyone_may_claim=is_open).review,
+    }
+
+
+async def serve(settings: WebhookSettings, connection: Connection, stop: asyncio.Event) -> None:
+    """Serve until `stop` is set; what is under way then is finished first."""
+    certificate, health = Certificate(settings.certificate, settings.key), Health()
+    async with ApiClient(connection) as client, telemetry.serve(health, settings.probe_port):
+        storage = RecordStorage(client, settings.namespace, _PAYLOAD_CACHE_BYTES)
+        judge = Judge(storage)
+        endpoint = Endpoint(reviewers(client, judge, storage, settings))
+        runner = web.AppRunner(
+            endpoint.application(), access_log=None, shutdown_timeout=_FINISH, keepalive_timeout=_KEEP_ALIVE
+        )
+        following = asyncio.create_task(certificate.follow())
+        try:
+            await runner.setup()
+            await web.TCPSite(runner, None, settings.port, ssl_context=certificate.context).start()
+            health.is_ready = True
+            _LOG.info("serving reviews on port %d", settings.port)
+            await stop.wait()
+            health.is_ready = False
+            await asyncio.sleep(_FAREWELL)
+        finally:
+            following.cancel()
+            await runner.cleanup()
+            judge.close()
+
+
+async def _serve_until_told(settings: WebhookSettings, connection: Connection) -> None:
+    stop = asyncio.Event()
+    for told in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(told, stop.set)
+    await serve(settings, connection, stop)
+
+
+def main() -> int:
+    """Run the webhook with the environment's settings until SIGTERM; 2 when they or the certificate cannot be used."""
+    try:
+        settings = WebhookSettings.load()
+        log_to_stderr(settings.log_level)
+        asyncio.run(_serve_until_told(settings, Connection.load(settings.kubeconfig)))
+    except (InvalidSettingError, StalledError, OSError) as error:  # ssl.SSLError is an OSError
+        sys.stderr.write(f"topicschema webhook: {error}\n")
+        return 2
+    return 0

@@ -1,0 +1,13 @@
+"""The world in which admission is asked."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from admission_world import World, running
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with running() as world:
+        yield world

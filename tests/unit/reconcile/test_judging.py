@@ -1,0 +1,147 @@
+"""Judging with its reads: what is fetched, kept, and moved off the event loop."""
+
+import asyncio
+import json
+
+import pytest
+
+from topicschema.core import formats
+from topicschema.core.errors import InvalidSchemaError, StalledError
+from topicschema.core.history import History, Origin
+from topicschema.core.policy import Policy
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+from topicschema.core.topics import Topic, TopicKey
+from topicschema.core.verdict import Candidate, Outcome
+from topicschema.reconcile import judging
+from topicschema.reconcile.judging import Judge
+from topicschema.storage.memory import MemoryStorage
+from topicschema.storage.protocol import Stored
+
+KEY = TopicKey("pulsar", Topic("shop", "orders", "created"))
+ID = {"name": "id", "type": "string"}
+NOTE = {"name": "note", "type": "string"}
+DOC = "d" * 50_000
+
+
+def schema(*fields: object, doc: str = "") -> Schema:
+    text = json.dumps({"type": "record", "name": "R", "doc": doc, "fields": list(fields)})
+    return formats.parse(SchemaInfo(SchemaType.AVRO, text.encode()))
+
+
+async def on_record(*schemas: Schema) -> tuple[MemoryStorage, History]:
+    storage, stored = MemoryStorage(), Stored(History(KEY))
+    for each in schemas:
+        history = stored.history.with_version(each, Origin.SPEC, "2026-11-21T05:30:00Z")
+        stored = await storage.put(stored, history, each.info)
+    return storage, stored.history
+
+
+@pytest.mark.parametrize("doc", ["", DOC], ids=["small", "large"])
+async def test_the_verdict_is_that_of_core_over_what_is_stored(doc: str) -> None:
+    storage, history = await on_record(schema(ID, doc=doc))
+    judge = Judge(storage)
+    verdict = await judge.judge(Candidate(schema(ID, NOTE)), history, Policy(Strategy.BACKWARD))
+    assert [found.rule for found in verdict.incompatibilities] == ["FIELD_WITHOUT_DEFAULT"]
+    verdict = await judge.judge(Candidate(schema(ID, NOTE)), history, Policy(Strategy.FORWARD))
+    assert verdict.outcome is Outcome.NEXT_VERSION
+    judge.close()
+
+
+async def test_a_version_once_parsed_is_kept() -> None:
+    storage, history = await on_record(schema(ID), schema(ID, NOTE))
+    judge = Judge(storage)
+    first = await judge.version(history, history.entries[0], PulsarLine.V4_0)
+    await storage.delete(await storage.get_history(KEY))
+    assert await judge.version(history, history.entries[0], PulsarLine.V4_0) is first
+    judge.close()
+
+
+async def test_a_candidate_that_was_parsed_need_not_be_fetched_as_a_version() -> None:
+    judge = Judge(MemoryStorage())
+    candidate = await judge.parse(schema(ID).info, PulsarLine.V4_0)
+    history = History(KEY).with_version(candidate, Origin.SPEC, "2026-11-21T05:30:00Z")
+    assert await judge.version(history, history.entries[0], PulsarLine.V4_0) is candidate
+    judge.close()
+
+
+async def test_what_is_kept_is_bounded_and_the_least_used_goes_first() -> None:
+    texts = [schema(ID, doc=f"{number}" * 1_000) for number in range(3)]
+    weight = judging._BYTES_PER_BYTE * len(texts[0].info.schema) + judging._BYTES_PER_SCHEMA
+    judge = Judge(MemoryStorage(), cache_bytes=2 * weight + 100)
+    kept = [await judge.parse(text.info, PulsarLine.V4_0) for text in texts[:2]]
+    assert await judge.parse(texts[0].info, PulsarLine.V4_0) is kept[0]
+    await judge.parse(texts[2].info, PulsarLine.V4_0)
+    assert await judge.parse(texts[0].info, PulsarLine.V4_0) is kept[0]
+    assert await judge.parse(texts[1].info, PulsarLine.V4_0) is not kept[1]
+    judge.close()
+
+
+async def test_a_schema_larger_than_all_that_may_be_kept_is_parsed_and_not_kept() -> None:
+    judge = Judge(MemoryStorage(), cache_bytes=1_000)
+    info = schema(ID).info
+    assert await judge.parse(info, PulsarLine.V4_0) is not await judge.parse(info, PulsarLine.V4_0)
+    judge.close()
+
+
+async def test_other_properties_are_another_candidate() -> None:
+    judge = Judge(MemoryStorage())
+    text = schema(ID).info.schema
+    for owner in ("a", "b"):
+        parsed = await judge.parse(SchemaInfo(SchemaType.AVRO, text, {"owner": owner}), PulsarLine.V4_0)
+        assert parsed.info.properties == {"owner": owner}
+    judge.close()
+
+
+async def test_a_large_text_leaves_the_event_loop_free() -> None:
+    judge = Judge(MemoryStorage())
+    large = schema(*({"name": f"f{number}", "type": "string"} for number in range(20_000)))
+    parsing = asyncio.create_task(judge.parse(large.info, PulsarLine.V4_0))
+    turns = 0
+    while not parsing.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert turns > 10
+    judge.close()
+
+
+async def test_an_invalid_candidate_is_an_invalid_schema() -> None:
+    judge = Judge(MemoryStorage())
+    with pytest.raises(InvalidSchemaError):
+        await judge.parse(SchemaInfo(SchemaType.AVRO, b"{"), PulsarLine.V4_0)
+    judge.close()
+
+
+async def test_a_version_on_record_that_does_not_parse_is_a_damaged_record_not_the_candidate_s_fault() -> None:
+    good = schema(ID)
+    history = History(KEY).with_version(good, Origin.SPEC, "2026-11-21T05:30:00Z")
+    entry = history.entries[0]
+
+    class Damaged(MemoryStorage):
+        async def get(self, *_: object) -> SchemaInfo:  # type: ignore[override]
+            return SchemaInfo(SchemaType.AVRO, b"{")
+
+    judge = Judge(Damaged())
+    with pytest.raises(StalledError) as raised:
+        await judge.version(history, entry, PulsarLine.V4_0)
+    assert raised.value.reason == "RecordDamaged"
+    assert "version 0" in raised.value.message
+    judge.close()
+
+
+async def test_replay_tells_why_the_latest_would_be_refused_after_those_before_it() -> None:
+    storage, history = await on_record(schema(ID), schema(ID, NOTE))
+    judge = Judge(storage)
+    found = await judge.replay(history, None, Policy(Strategy.BACKWARD))
+    assert [(each.rule, each.schema_version) for each in found] == [("FIELD_WITHOUT_DEFAULT", 0)]
+    assert await judge.replay(history, None, Policy(Strategy.FORWARD)) == ()
+    assert await judge.replay(history, Strategy.FORWARD, Policy(Strategy.BACKWARD)) == ()
+    judge.close()
+
+
+async def test_replay_of_one_version_or_none_finds_nothing() -> None:
+    storage, history = await on_record(schema(ID))
+    judge = Judge(storage)
+    for each in (history, History(KEY)):
+        assert await judge.replay(each, None, Policy(Strategy.ALWAYS_INCOMPATIBLE)) == ()
+    judge.close()

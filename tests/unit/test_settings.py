@@ -1,0 +1,59 @@
+from pathlib import Path
+
+import pytest
+
+from topicschema.settings import Claims, InvalidSettingError, LeaseSettings, Settings, WebhookSettings
+
+
+def test_an_empty_environment_gives_the_documented_defaults() -> None:
+    settings = Settings.load({})
+    assert settings.kubeconfig is None
+    assert settings.namespace == "topicschema-system"
+    assert settings.claims is Claims.ANNOTATED
+    assert settings.lease == LeaseSettings(15.0, 10.0, 2.0)
+    assert settings.identity
+
+
+def test_what_the_environment_names_is_taken() -> None:
+    settings = Settings.load(
+        {
+            "KUBECONFIG": "/kubeconfig",
+            "TOPICSCHEMA_NAMESPACE": "schemas",
+            "TOPICSCHEMA_CLAIMS": "Open",
+            "TOPICSCHEMA_LEASE_DURATION": "3",
+            "TOPICSCHEMA_LEASE_RENEW_DEADLINE": "2",
+            "TOPICSCHEMA_LEASE_RETRY_PERIOD": "0.5",
+            "TOPICSCHEMA_PROBE_PORT": "9000",
+            "TOPICSCHEMA_LOG_LEVEL": "debug",
+        }
+    )
+    assert (settings.kubeconfig, settings.namespace, settings.claims) == ("/kubeconfig", "schemas", Claims.OPEN)
+    assert settings.lease == LeaseSettings(3.0, 2.0, 0.5)
+    assert (settings.probe_port, settings.log_level) == (9000, "DEBUG")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TOPICSCHEMA_CLAIMS", "open"),
+        ("TOPICSCHEMA_LEASE_DURATION", "15s"),
+        ("TOPICSCHEMA_LEASE_DURATION", "0"),
+        ("TOPICSCHEMA_LEASE_DURATION", "nan"),
+        ("TOPICSCHEMA_LEASE_DURATION", "inf"),
+        ("TOPICSCHEMA_LEASE_RENEW_DEADLINE", "15"),
+        ("TOPICSCHEMA_LEASE_RETRY_PERIOD", "11"),
+        ("TOPICSCHEMA_PROBE_PORT", "65536"),
+        ("TOPICSCHEMA_PROBE_PORT", "-1"),
+        ("TOPICSCHEMA_LOG_LEVEL", "LOUD"),
+    ],
+)
+def test_a_value_that_means_nothing_is_refused_by_its_name(name: str, value: str) -> None:
+    with pytest.raises(InvalidSettingError, match=name.removeprefix("TOPICSCHEMA_LEASE")):
+        Settings.load({name: value})
+
+
+def test_the_webhook_has_its_own_settings() -> None:
+    settings = WebhookSettings.load({"TOPICSCHEMA_WEBHOOK_CERT": "/c", "TOPICSCHEMA_WEBHOOK_KEY": "/k"})
+    assert (settings.certificate, settings.key, settings.port) == (Path("/c"), Path("/k"), 8443)
+    with pytest.raises(InvalidSettingError, match="TOPICSCHEMA_WEBHOOK_PORT"):
+        WebhookSettings.load({"TOPICSCHEMA_WEBHOOK_PORT": "https"})
