@@ -1,0 +1,197 @@
+"""The commands and their options. Imports nothing that a command needs for its work."""
+
+import argparse
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+from topicschema.core.policy import Strictness
+from topicschema.core.schemas import PulsarLine, SchemaType
+from topicschema.core.strategies import Strategy
+
+_PROCESSES: Final = {
+    "controller": "registers accepted schemas and reports what it sees; one of its replicas leads",
+    "webhook": "judges TopicSchemas and NamespaceSchemaPolicies as they are applied",
+}
+_DESCRIPTION: Final = (
+    "Apache Pulsar topic schemas as Kubernetes resources. The processes take their settings from the environment "
+    "(TOPICSCHEMA_...; docs/operations.md); the other commands need no cluster (docs/cli.md)."
+)
+_AS_WRITTEN: Final = argparse.RawDescriptionHelpFormatter
+AUTO_PRODUCE: Final = "AUTO_PRODUCE"
+"""What clients call AUTO_PUBLISH (Java's AUTO_PRODUCE_BYTES)."""
+NOT_WITH_BATCH: Final[Mapping[str, object]] = {
+    "type": SchemaType.AVRO.value,
+    "line": PulsarLine.V4_0.value,
+    "strategy": Strategy.UNDEFINED.value,
+    "strictness": Strictness.BROKER.value,
+    "history": [],
+    "property": [],
+    "output": "text",
+    "candidate": None,
+}
+"""What the lines of a batch say themselves, with what the options are when nobody gives them."""
+_CHECK: Final = """exit codes:
+  0  compatible, or equal to an earlier version
+  1  incompatible, or no schema that a broker takes
+  2  wrong input: a file that cannot be read, a wrong option
+  with --batch: 0, or 2 when a line was no valid request
+
+examples:
+  topicschema check --strategy BACKWARD --history v1.avsc v2.avsc
+  git show main:order.avsc | topicschema check --history - order.avsc
+  topicschema check --batch < requests.jsonl > answers.jsonl"""
+
+_CAN_CONNECT: Final = """Without SCHEMA the client has none, or a primitive TYPE, which needs no text.
+BYTES, too, means none; NONE is a NONE that is really sent;
+AUTO_PRODUCE and AUTO_CONSUME are the clients' settings.
+
+exit codes:
+  0  may connect
+  1  may not
+  2  wrong input: a file that cannot be read, a wrong option
+
+examples:
+  topicschema can-connect producer --strategy FULL --no-auto-update --history v1.avsc v2.avsc
+  topicschema can-connect consumer --type STRING --active"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line. What is parsed has `module`, which is imported for its `run(options)`."""
+    top = argparse.ArgumentParser(prog="topicschema", description=_DESCRIPTION)
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _check(_command(commands, "check", "would a broker let a schema follow others?", epilog=_CHECK))
+    text = "would a broker let a client connect, and with which version?"
+    _can_connect(_command(commands, "can-connect", text, epilog=_CAN_CONNECT))
+    _fingerprint(_command(commands, "fingerprint", "what a broker tells schemas apart by"))
+    _explain(_command(commands, "explain", "what a rule means, and what to do"))
+    _manifest(_command(commands, "manifest", "a schema's file as a TopicSchema manifest"))
+    _completion(_command(commands, "completion", "a script that completes this command in a shell"))
+    for name, text in _PROCESSES.items():
+        process = commands.add_parser(name, help=text, description=text)
+        process.set_defaults(module=f"topicschema.{name}", is_process=True)
+    return top
+
+
+def _command(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, text: str, epilog: str | None = None
+) -> argparse.ArgumentParser:
+    command = commands.add_parser(name, help=text, description=text, epilog=epilog, formatter_class=_AS_WRITTEN)
+    command.set_defaults(module=f"topicschema.cli.{name.replace('-', '_')}", is_process=False)
+    return command
+
+
+def _check(command: argparse.ArgumentParser) -> None:
+    _schema_options(command)
+    _topic_options(command)
+    command.add_argument(
+        "--strictness",
+        default=Strictness.BROKER.value,
+        choices=_names(Strictness),
+        help="Broker: exactly the broker's verdict (the default)",
+    )
+    command.add_argument("--batch", action="store_true", help="answer JSON lines from standard input (docs/cli.md)")
+    command.add_argument("candidate", nargs="?", metavar="CANDIDATE", help="the schema's file; - is standard input")
+
+
+def _can_connect(command: argparse.ArgumentParser) -> None:
+    # One parser for each: argparse takes no SCHEMA after options that come after another positional.
+    clients = command.add_subparsers(dest="client", required=True, metavar="CLIENT")
+    for name in ("producer", "consumer", "reader"):
+        text = f"would a broker let this {name} connect?"
+        _client(clients.add_parser(name, help=text, description=text, epilog=_CAN_CONNECT, formatter_class=_AS_WRITTEN))
+
+
+def _client(command: argparse.ArgumentParser) -> None:
+    _schema_options(command, AUTO_PRODUCE)
+    _topic_options(command)
+    command.add_argument(
+        "--history-type",
+        metavar="TYPE",
+        choices=_names(SchemaType),
+        help="the type of the earlier versions; without it the client's, or AVRO where the client has none",
+    )
+    command.add_argument("--no-auto-update", action="store_true", help="isAllowAutoUpdateSchema is false")
+    command.add_argument("--enforced", action="store_true", help="schemaValidationEnforced is true")
+    use = command.add_mutually_exclusive_group()
+    use.add_argument(
+        "--active",
+        action="store_const",
+        const=True,
+        dest="is_in_use",
+        help="the topic has producers, other consumers or messages (what has a schema is active anyhow)",
+    )
+    use.add_argument(
+        "--inactive",
+        action="store_const",
+        const=False,
+        dest="is_in_use",
+        help="it has none of these; so it is taken when nothing is said",
+    )
+    command.add_argument("schema", nargs="?", metavar="SCHEMA", help="the client's schema; - is standard input")
+
+
+def _fingerprint(command: argparse.ArgumentParser) -> None:
+    _schema_options(command)
+    command.add_argument("file", metavar="FILE", help="the schema's file; - is standard input")
+
+
+def _explain(command: argparse.ArgumentParser) -> None:
+    command.add_argument("rule", nargs="?", metavar="RULE", help="for instance TYPE_MISMATCH; else all, in short")
+
+
+def _manifest(command: argparse.ArgumentParser) -> None:
+    _schema_options(command)
+    command.add_argument("--topic", required=True, metavar="TOPIC", help="persistent://TENANT/NAMESPACE/TOPIC")
+    command.add_argument("--namespace", metavar="NAMESPACE", help="the resource's Kubernetes namespace")
+    command.add_argument("--name", metavar="NAME", help="the resource's name; else made from the topic's")
+    command.add_argument("file", nargs="?", metavar="FILE", help="the schema's file; a primitive type needs none")
+
+
+def _completion(command: argparse.ArgumentParser) -> None:
+    command.add_argument("shell", choices=("bash", "zsh"), help="source <(topicschema completion bash)")
+
+
+def _topic_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--strategy",
+        default=Strategy.UNDEFINED.value,
+        metavar="STRATEGY",
+        choices=_names(Strategy),
+        help="schema compatibility strategy, by Pulsar's name; without one the broker's own, FULL",
+    )
+    command.add_argument(
+        "--history",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="an earlier version; once for each, oldest first; - is standard input",
+    )
+    command.add_argument(
+        "--property",
+        action="append",
+        default=[],
+        metavar="NAME=TEXT",
+        help="a property of all schemas given, for instance key.schema.type=STRING of a KEY_VALUE; once for each",
+    )
+    command.add_argument("-o", "--output", choices=("text", "json"), default="text", help="text (the default) or json")
+
+
+def _schema_options(command: argparse.ArgumentParser, *more: str) -> None:
+    command.add_argument(
+        "--type",
+        default=SchemaType.AVRO.value,
+        metavar="TYPE",
+        choices=(*_names(SchemaType), *more),
+        help="schema type, by Pulsar's name (default: AVRO)",
+    )
+    command.add_argument(
+        "--line",
+        default=PulsarLine.V4_0.value,
+        choices=_names(PulsarLine),
+        help="release line of Pulsar whose verdict is wanted (default: 4.0)",
+    )
+
+
+def _names(names: type[StrEnum]) -> tuple[str, ...]:
+    return tuple(each.value for each in names)  # the complaint about a wrong one lists them as they are written

@@ -1,0 +1,134 @@
+"""`topicschema check --batch`: JSON lines in, JSON lines out, in the same order, in constant memory.
+
+One bad line never stops the rest. What the lines mean is `wire`'s matter, what the answers are `asking`'s.
+"""
+
+import json
+import time
+import traceback
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any, BinaryIO, Final, TextIO
+
+from topicschema.cli import asking, wire
+from topicschema.cli.asking import Answer, Refusal, UnusableVersionError
+from topicschema.cli.exits import BUG, COMPATIBLE, WRONG_INPUT
+from topicschema.core import formats
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+
+MAX_LINE_BYTES: Final = 64 * 1024 * 1024
+_REMEMBERED_BYTES: Final = 64 * 1024 * 1024
+_SECONDS_BETWEEN_TELLING: Final = 0.2
+
+_Key = tuple[SchemaType, bytes, frozenset[tuple[str, str]], PulsarLine, bool]
+
+
+def answer_all(lines: BinaryIO, answers: TextIO, trouble: TextIO) -> int:
+    """Answer every line; the exit code: 0, or 2 if a line was no valid request, or 70 if one met a bug.
+
+    `trouble` gets the traceback of a bug and, where it is a terminal, the progress.
+    """
+    remembered = Remembered(_REMEMBERED_BYTES)
+    progress = _Progress(trouble)
+    code = COMPATIBLE
+    for line in _lines(lines):
+        answer, met = _answer(line, remembered, trouble)
+        code = max(code, met)
+        answers.write(json.dumps(answer, separators=(",", ":")) + "\n")
+        answers.flush()  # whoever asks line by line waits for it
+        progress.tell(answer["compatible"])
+    progress.end()
+    return code
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes | None]:
+    """The lines, None for one that is too long to be held."""
+    while line := stream.readline(MAX_LINE_BYTES):
+        if len(line) < MAX_LINE_BYTES or line.endswith(b"\n"):
+            yield line
+            continue
+        while (rest := stream.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
+            pass
+        yield None
+
+
+def _answer(line: bytes | None, parse: asking.Parse, trouble: TextIO) -> tuple[dict[str, Any], int]:
+    """The answer to a line and what it means for the exit code."""
+    identity = None
+    try:
+        if line is None:
+            raise wire.InvalidRequestError(f"the line has more than {MAX_LINE_BYTES:,} bytes")  # noqa: TRY301  # told as all others
+        request = wire.read(line)
+        identity = wire.id_of(request)
+        return wire.line_of(identity, asking.answer(wire.question_of(request), parse)), COMPATIBLE
+    except wire.InvalidRequestError as error:
+        return wire.no_answer(identity, error), WRONG_INPUT
+    except InvalidSchemaError as error:
+        return wire.line_of(identity, Answer(refusal=Refusal.of(error))), COMPATIBLE
+    except UnusableVersionError as error:
+        return wire.line_of(identity, Answer(refusal=error.refusal)), COMPATIBLE
+    except Exception as error:  # noqa: BLE001  # a bug of ours in one line is a no, told as such; the rest goes on
+        _tell_bug(error, trouble)
+        refusal = Refusal("INTERNAL_ERROR", f"a bug in topicschema ({type(error).__name__}): please report it")
+        return wire.line_of(identity, Answer(refusal=refusal)), BUG
+
+
+def _tell_bug(error: Exception, trouble: TextIO) -> None:
+    """Where it happened; not the error's own text, which may hold the schema's."""
+    where = "".join(traceback.format_tb(error.__traceback__))
+    trouble.write(f"topicschema: a bug, please report it: {type(error).__name__}\n{where}")
+
+
+class Remembered:
+    """`formats.parse` with a memory of the schemas parsed last, within a bound of bytes (estimated)."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._weight = 0
+        self._kept: OrderedDict[_Key, Schema] = OrderedDict()
+
+    def __call__(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool) -> Schema:
+        """The parsed schema; InvalidSchemaError, which is never remembered."""
+        key = (info.type, info.schema, frozenset(info.properties.items()), line, validate_defaults)
+        kept = self._kept.get(key)
+        if kept is not None:
+            self._kept.move_to_end(key)
+            return kept
+        schema = self._kept[key] = formats.parse(info, line, validate_defaults=validate_defaults)
+        self._weight += _weight(info.schema)
+        while self._weight > self._limit:
+            (_, text, *_), _ = self._kept.popitem(last=False)
+            self._weight -= _weight(text)
+        return schema
+
+
+def _weight(text: bytes) -> int:
+    """About the bytes that a parsed schema takes in memory."""
+    return 4_000 + 10 * len(text)
+
+
+class _Progress:
+    """One line on a terminal that tells how far it is; nothing elsewhere."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._is_shown = stream.isatty()
+        self._answered = self._refused = 0
+        self._told = 0.0
+
+    def tell(self, compatible: bool | None) -> None:  # noqa: FBT001  # the answer itself
+        self._answered += 1
+        self._refused += compatible is not True
+        if self._is_shown and time.monotonic() - self._told > _SECONDS_BETWEEN_TELLING:
+            self._told = time.monotonic()
+            self._write("\r")
+
+    def end(self) -> None:
+        if self._is_shown:
+            self._write("\r")
+            self._stream.write("\n")
+
+    def _write(self, start: str) -> None:
+        self._stream.write(f"{start}{self._answered:,} answered, {self._refused:,} of them not compatible")
+        self._stream.flush()

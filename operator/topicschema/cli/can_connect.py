@@ -1,0 +1,130 @@
+"""`topicschema can-connect`: would a broker let a client connect to a topic, and what changes if it does?
+
+The answer is `core.clients`'; here it is asked with files, and told.
+"""
+
+import json
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import Any, Final
+
+from topicschema.cli import asking, check, files, telling, wire
+from topicschema.cli.arguments import AUTO_PRODUCE
+from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
+from topicschema.cli.files import WrongInputError
+from topicschema.cli.telling import Files
+from topicschema.core import clients
+from topicschema.core.clients import Client, Connection, Outcome, TopicState
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.policy import Policy, effective_strategy
+from topicschema.core.refusals import BrokerError
+from topicschema.core.schemas import PRIMITIVES, PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+
+_WITHOUT_TEXT: Final = PRIMITIVES | {SchemaType.NONE, SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLISH}
+_NEVER_STORED: Final = (SchemaType.BYTES, SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLISH)
+_CHOKES: Final = "The broker fails with an exception where it compares; to try again does not help."
+_NEVER_ANSWERS: Final = "The broker never answers; the client runs into its own timeout."
+
+
+def run(options: Namespace) -> int:
+    """Answer on standard output; the exit code says whether the client may connect."""
+    kind = SchemaType.AUTO_PUBLISH if options.type == AUTO_PRODUCE else SchemaType(options.type)
+    names = [*options.history, *([] if options.schema is None else [options.schema])]
+    texts = files.read_all(names)
+    topic = _topic(options, kind, texts[: len(options.history)])
+    sent = _sent(options, kind, texts[len(options.history) :])
+    answer = clients.connect(Client(options.client), sent, topic)
+    if options.output == "json":
+        print(json.dumps(_as_json(options.client, answer), indent=2))
+    else:
+        print("\n".join(_lines(options, sent, topic, answer)))
+    return COMPATIBLE if answer.may_connect else INCOMPATIBLE
+
+
+def _topic(options: Namespace, kind: SchemaType, texts: list[bytes]) -> TopicState:
+    stored: SchemaType = SchemaType.AVRO if kind in _NEVER_STORED else kind
+    if options.history_type is not None:
+        stored = SchemaType(options.history_type)
+    return TopicState(
+        history=tuple(_stored(stored, *each, options) for each in zip(options.history, texts, strict=True)),
+        strategy=effective_strategy(Policy(Strategy(options.strategy)), None).value,
+        allows_auto_update=not options.no_auto_update,
+        enforces_validation=options.enforced,
+        is_in_use=bool(options.is_in_use),
+        line=PulsarLine(options.line),
+    )
+
+
+def _sent(options: Namespace, kind: SchemaType, texts: list[bytes]) -> SchemaInfo | None:
+    """The client's schema; None where it has none: no text is given, and the type needs one."""
+    if texts:
+        return _stored(kind, options.schema, texts[0], options)
+    return SchemaInfo(kind) if kind in _WITHOUT_TEXT else None
+
+
+def _stored(kind: SchemaType, name: str, text: bytes, options: Namespace) -> SchemaInfo:
+    try:
+        return asking.as_stored(SchemaInfo(kind, text, check.properties(options.property, kind)))
+    except InvalidSchemaError as error:
+        raise WrongInputError(f"{files.shown(name)}: {error.sentence}") from None
+
+
+def _as_json(client: str, answer: Connection) -> dict[str, Any]:
+    return {
+        "client": client,
+        "mayConnect": answer.may_connect,
+        "outcome": answer.outcome,
+        "schemaVersion": answer.schema_version,
+        "error": None if answer.error is None else {"name": answer.error, "message": answer.message},
+        "upgradeFirst": answer.upgrade_first,
+        "incompatibilities": wire.findings(answer.incompatibilities),
+        "warnings": wire.findings(answer.warnings),
+    }
+
+
+def _lines(options: Namespace, sent: SchemaInfo | None, topic: TopicState, answer: Connection) -> Iterator[str]:
+    subject = f"A {options.client} {_schema(options, sent)}"
+    if answer.may_connect:
+        yield from telling.wrapped(f"{subject} may connect: {_what_happens(options, topic, answer)}")
+        if topic.versions and answer.upgrade_first in telling.UPGRADE:
+            yield from telling.wrapped(f"Under {topic.strategy}: {telling.UPGRADE[answer.upgrade_first]}")
+    else:
+        yield from telling.wrapped(f"{subject} may not connect: {answer.error}")
+        yield from telling.wrapped(_brokers_words(answer), "  ")
+        if answer.incompatibilities:
+            called = Files(_schema(options, sent), tuple(map(files.shown, options.history)))
+            text = "" if sent is None else sent.schema.decode(errors="replace")
+            yield from telling.findings(answer.incompatibilities, called, text)
+    for warning in answer.warnings:
+        yield from telling.wrapped(f"warning: {warning.rule}: {warning.message}")
+    if options.client != Client.PRODUCER and not topic.versions and options.is_in_use is None:
+        yield from telling.wrapped("The topic was taken for idle; --active asks of one with clients or messages.")
+
+
+def _schema(options: Namespace, sent: SchemaInfo | None) -> str:
+    if sent is None or sent.type is SchemaType.BYTES:
+        return "without a schema"
+    if options.schema is None:
+        return f"with {options.type}"
+    return f"with {files.shown(options.schema)}"
+
+
+def _what_happens(options: Namespace, topic: TopicState, answer: Connection) -> str:
+    version = answer.schema_version
+    if answer.outcome is Outcome.REGISTERS_VERSION:
+        return f"its schema becomes version {version}."
+    if version is not None:
+        stays = "" if version == len(topic.history) - 1 else f" Version {len(topic.history) - 1} stays the latest."
+        return f"it uses version {version} ({files.shown(options.history[version])}).{stays}"
+    if options.client == Client.PRODUCER:
+        return "its messages carry no schema version."
+    return "nothing is registered."
+
+
+def _brokers_words(answer: Connection) -> str:
+    if answer.error is BrokerError.NO_ANSWER:
+        return _NEVER_ANSWERS
+    if answer.error is BrokerError.UNKNOWN_ERROR:
+        return _CHOKES
+    return f"The broker says: {answer.message.strip()} ..." if answer.message else ""

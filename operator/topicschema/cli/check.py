@@ -1,0 +1,57 @@
+"""`topicschema check`: may a schema follow others? One candidate, or a batch."""
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+
+from topicschema.cli import arguments, asking, batch, files, telling, wire
+from topicschema.cli.asking import Question
+from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
+from topicschema.cli.files import WrongInputError
+from topicschema.cli.telling import Files
+from topicschema.core.policy import BrokerProfile, Policy, Strictness
+from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+
+
+def run(options: Namespace) -> int:
+    """Answer on standard output; the exit code is the verdict."""
+    if options.batch:
+        return _batch(options)
+    if options.candidate is None:
+        raise WrongInputError("name the CANDIDATE's file, or ask with --batch")
+    names = [*options.history, options.candidate]
+    kind = SchemaType(options.type)
+    given = properties(options.property, kind)
+    *history, candidate = (SchemaInfo(kind, text, given) for text in files.read_all(names))
+    policy = Policy(Strategy(options.strategy), Strictness(options.strictness), BrokerProfile(PulsarLine(options.line)))
+    question = Question(candidate, tuple(history), policy)
+    answer = asking.answer(question)
+    if options.output == "json":
+        print(json.dumps(wire.line_of(options.candidate, answer), indent=2))
+    else:
+        *earlier, asked = map(files.shown, names)
+        print(telling.told(question, answer, Files(asked, tuple(earlier))))
+    return COMPATIBLE if answer.is_compatible else INCOMPATIBLE
+
+
+def _batch(options: Namespace) -> int:
+    given = [name for name, default in arguments.NOT_WITH_BATCH.items() if getattr(options, name) != default]
+    if given:
+        raise WrongInputError(f"--batch takes {given[0]} from the lines of standard input")
+    return batch.answer_all(sys.stdin.buffer, sys.stdout, sys.stderr)
+
+
+def properties(given: Sequence[str], kind: SchemaType) -> Mapping[str, str]:
+    """The properties; WrongInputError where one does not read NAME=TEXT, or a pair's types are not told."""
+    parts = [each.partition("=") for each in given]
+    wrong = [name for name, sign, _ in parts if not (name and sign)]
+    if wrong:
+        raise WrongInputError(f"--property {wrong[0]!r}: write NAME=TEXT")
+    read = {name: text for name, _, text in parts}
+    needed = ("key.schema.type", "value.schema.type") if kind is SchemaType.KEY_VALUE else ()
+    for name in needed:
+        if name not in read:  # the broker would take it for BYTES, and compare nothing
+            raise WrongInputError(f"what is the pair made of? add --property {name}=TYPE")
+    return read

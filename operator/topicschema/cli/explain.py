@@ -1,0 +1,53 @@
+"""`topicschema explain`: what a rule means, what to do, and an example each of what it refuses and takes."""
+
+import textwrap
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import Final
+
+from topicschema.cli import rules
+from topicschema.cli.excerpt import WIDTH
+from topicschema.cli.exits import COMPATIBLE
+from topicschema.cli.files import WrongInputError
+from topicschema.cli.rules import Rule
+from topicschema.cli.rules_page import example
+
+_NAME_WIDTH: Final = 26
+
+
+def run(options: Namespace) -> int:
+    """Print the rule, or all rules in a line each."""
+    if options.rule is None:
+        print("\n".join(_list()))
+        return COMPATIBLE
+    rule = rules.find(options.rule)
+    if rule is None:
+        raise WrongInputError(f"there is no rule {options.rule!r}; topicschema explain lists them all")
+    print("\n".join(_explained(rule)))
+    return COMPATIBLE
+
+
+def _list() -> Iterator[str]:
+    for chapter in rules.CHAPTERS:
+        yield f"{chapter.title}"
+        for rule in chapter.rules:
+            room = WIDTH - _NAME_WIDTH
+            yield f"  {rule.id:{_NAME_WIDTH - 2}}{textwrap.shorten(_plain(rule.meaning), room, placeholder=' ...')}"
+        yield ""
+    yield "topicschema explain RULE tells all of one."
+
+
+def _explained(rule: Rule) -> Iterator[str]:
+    yield rule.id
+    yield textwrap.fill(_plain(rule.meaning), WIDTH)
+    yield ""
+    yield textwrap.fill(f"To do: {_plain(rule.advice)}", WIDTH)
+    for title, shown in (("Refused", rule.refused), ("Passes", rule.accepted)):
+        if shown is not None:
+            yield f"\n{title}:"
+            yield textwrap.indent(example(shown), "  ")
+
+
+def _plain(text: str) -> str:
+    """The sentences without the marks of Markdown."""
+    return text.replace("`", "").replace("*", "")

@@ -1,0 +1,33 @@
+"""The files that a command line names."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+STANDARD_INPUT = "-"
+
+
+class WrongInputError(Exception):
+    """What was asked for cannot be read, or makes no sense; the text is for the person who asked."""
+
+
+def read(name: str) -> bytes:
+    """The bytes of the file, of standard input for `-`; WrongInputError when they cannot be read."""
+    try:
+        return sys.stdin.buffer.read() if name == STANDARD_INPUT else Path(name).read_bytes()
+    except OSError as error:
+        raise WrongInputError(f"{name}: {error.strerror or error}") from None
+    except ValueError:
+        raise WrongInputError(f"{name!r} is no name of a file") from None
+
+
+def read_all(names: Sequence[str]) -> list[bytes]:
+    """The bytes of each; WrongInputError when one cannot be read, or standard input is named twice."""
+    if names.count(STANDARD_INPUT) > 1:
+        raise WrongInputError("standard input (-) can be one of the files only")
+    return [read(name) for name in names]
+
+
+def shown(name: str) -> str:
+    """What messages call the file."""
+    return "standard input" if name == STANDARD_INPUT else name

@@ -1,0 +1,26 @@
+"""`topicschema fingerprint`: what a broker tells schemas apart by (docs/spec/fingerprint.md)."""
+
+import sys
+from argparse import Namespace
+
+from topicschema.cli import asking, files, telling
+from topicschema.cli.asking import Refusal
+from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
+from topicschema.core import formats
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+
+
+def run(options: Namespace) -> int:
+    """Print the fingerprint; 1, with the reason on standard error, when the text is no schema."""
+    text = files.read(options.file)
+    info = SchemaInfo(SchemaType(options.type), text)
+    try:
+        print(formats.parse(asking.as_stored(info), PulsarLine(options.line)).fingerprint)
+    except InvalidSchemaError as error:
+        print(
+            telling.refused(text.decode(errors="replace"), Refusal.of(error), files.shown(options.file)),
+            file=sys.stderr,
+        )
+        return INCOMPATIBLE
+    return COMPATIBLE

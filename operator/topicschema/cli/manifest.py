@@ -1,0 +1,87 @@
+"""`topicschema manifest`: a schema's file as a TopicSchema manifest, the text byte for byte as it is in the file."""
+
+import re
+import sys
+from argparse import Namespace
+from typing import Any, Final
+
+import yaml
+
+from topicschema.api.topicschemas import AVAILABLE_TYPES
+from topicschema.cli import files, telling
+from topicschema.cli.asking import Refusal
+from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
+from topicschema.cli.files import WrongInputError
+from topicschema.core import formats
+from topicschema.core.errors import InvalidSchemaError, StalledError
+from topicschema.core.schemas import PRIMITIVES, PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.topics import Topic
+
+_MAX_NAME: Final = 253
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_NOT_IN_NAME: Final = re.compile(r"[^a-z0-9.]+")
+
+
+def run(options: Namespace) -> int:
+    """Print the manifest; 1, with the reason on standard error, when the text is no schema."""
+    info = _info(options)
+    try:
+        topic = Topic.parse(options.topic)
+    except StalledError as error:
+        raise WrongInputError(error.message) from None
+    name = options.name or name_of(topic)
+    if not _NAME.fullmatch(name) or len(name) > _MAX_NAME:
+        raise WrongInputError(f"{name!r} cannot be a resource's name; give one with --name")
+    try:
+        formats.parse(info, PulsarLine(options.line))
+    except InvalidSchemaError as error:
+        text = info.schema.decode(errors="replace")
+        print(telling.refused(text, Refusal.of(error), files.shown(options.file or "no file")), file=sys.stderr)
+        return INCOMPATIBLE
+    print(rendered(manifest(options.topic, info, name, options.namespace)), end="")
+    return COMPATIBLE
+
+
+def manifest(topic: str, info: SchemaInfo, name: str, namespace: str | None) -> dict[str, Any]:
+    """The resource for a schema that parses."""
+    metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
+    spec = {"topic": topic, "type": info.type.value} | ({"schema": info.schema.decode()} if info.schema else {})
+    return {
+        "apiVersion": "topicschema.io/v1alpha1",
+        "kind": "TopicSchema",
+        "metadata": metadata,
+        "spec": spec,
+    }
+
+
+def name_of(topic: Topic) -> str:
+    """A name for the topic's resource: of its Pulsar namespace and its own name, in what Kubernetes takes."""
+    wanted = f"{topic.namespace}-{topic.local_name}".lower()
+    return _NOT_IN_NAME.sub("-", wanted).strip("-.")[:_MAX_NAME].strip("-.")
+
+
+def rendered(resource: dict[str, Any]) -> str:
+    """The resource as YAML, with texts of several lines as they are, wherever YAML can hold them so."""
+    text: str = yaml.dump(resource, Dumper=_Blocks, sort_keys=False, allow_unicode=True, width=sys.maxsize)
+    return text
+
+
+class _Blocks(yaml.SafeDumper):
+    """Writes texts of several lines as literal blocks."""
+
+
+def _written(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Blocks.add_representer(str, _written)
+
+
+def _info(options: Namespace) -> SchemaInfo:
+    kind = SchemaType(options.type)
+    if kind not in AVAILABLE_TYPES:
+        raise WrongInputError(f"a TopicSchema cannot have the type {kind}")
+    if options.file is None and kind not in PRIMITIVES:
+        raise WrongInputError(f"a schema of type {kind} needs its FILE")
+    return SchemaInfo(kind, files.read(options.file) if options.file is not None else b"")

@@ -1,0 +1,32 @@
+"""The rules by which schemas are refused: what each means, what to do, and an example that it refuses and one it takes.
+
+This is the one source: `topicschema explain` prints it, docs/rules.md is made of it (`make generate`), and the examples
+are tests. What the rules are is decided in `core`; their ids are stable.
+"""
+
+from topicschema.cli.rules import avro, key_value, others, protobuf_native, texts
+from topicschema.cli.rules.rule import Chapter, Example, Rule
+
+__all__ = ["CHAPTERS", "Chapter", "Example", "Rule", "every", "find"]
+
+CHAPTERS = (
+    others.STRATEGY,
+    avro.READING,
+    texts.AVRO,
+    key_value.PAIRS,
+    protobuf_native.NATIVE,
+    others.TYPES,
+    others.POLICY,
+    others.COMMAND_LINE,
+)
+"""All rules, in the order of the document."""
+
+
+def every() -> tuple[Rule, ...]:
+    """All rules."""
+    return tuple(rule for chapter in CHAPTERS for rule in chapter.rules)
+
+
+def find(name: str) -> Rule | None:
+    """The rule of that id, in capital letters or not."""
+    return next((rule for rule in every() if rule.id == name.upper()), None)

@@ -1,0 +1,160 @@
+"""The rules of reading: what a reader cannot read of a writer. In the examples the candidate is the reader."""
+
+from topicschema.cli.rules.avro_oddities import ODDITIES
+from topicschema.cli.rules.rule import Chapter, Example, Rule
+
+READING = Chapter(
+    "AVRO and JSON: what a reader cannot read of a writer",
+    introduction="*Reader* and *writer* are Avro's words: under BACKWARD the candidate is the reader of what earlier "
+    'versions wrote, under FORWARD an earlier version is the reader of what the candidate writes. "Give it a default" '
+    "therefore speaks of the schema that reads. The examples are asked under BACKWARD.",
+    conclusion="*Not* compared are the symbols of enums, the names of records (outside unions), the order of fields, "
+    "fields that only the writer has, logical types, docs, and the defaults of fields that both have. The broker lets "
+    "all that through, also where consumers then choke.",
+    rules=(
+        Rule(
+            "FIELD_WITHOUT_DEFAULT",
+            "The reader has a field that the writer does not write, and no default to put in. Names are case "
+            "sensitive; an enum's own default does not count as the field's.",
+            "give the reader's field a default, or an alias that names the writer's field.",
+            Example(
+                """
+{"type": "record", "name": "Order", "fields": [
+  {"name": "id", "type": "long"},
+  {"name": "note", "type": "string"}]}
+""",
+                """
+{"type": "record", "name": "Order", "fields": [
+  {"name": "id", "type": "long"}]}
+""",
+            ),
+            Example(
+                """
+{"type": "record", "name": "Order", "fields": [
+  {"name": "id", "type": "long"},
+  {"name": "note", "type": "string", "default": ""}]}
+""",
+                """
+{"type": "record", "name": "Order", "fields": [
+  {"name": "id", "type": "long"}]}
+""",
+            ),
+        ),
+        Rule(
+            "TYPE_MISMATCH",
+            "The two have different types in the same place, and the writer's is not promoted to the reader's. "
+            "Promotions are int to long, float, double; long to float, double; float to double; string to bytes and "
+            "back.",
+            "keep the type, widen it on the reading side first, or add a field under another name.",
+            Example('"int"', '"long"'),
+            Example('"long"', '"int"'),
+        ),
+        Rule(
+            "NAME_MISMATCH",
+            "An enum or a fixed has another simple name. Namespaces do not count here, and records may be renamed "
+            "freely.",
+            "keep the name, or give the reader's type the old name as an alias.",
+            Example(
+                '{"type": "enum", "name": "Color", "symbols": ["RED"]}',
+                '{"type": "enum", "name": "Colour", "symbols": ["RED"]}',
+            ),
+            Example(
+                """
+{"type": "enum", "name": "Color", "aliases": ["Colour"],
+ "symbols": ["RED"]}
+""",
+                '{"type": "enum", "name": "Colour", "symbols": ["RED"]}',
+            ),
+        ),
+        Rule(
+            "FIXED_SIZE",
+            "A fixed has another size.",
+            "keep the size; for another one add a field of a new type, with a default.",
+            Example('{"type": "fixed", "name": "Hash", "size": 32}', '{"type": "fixed", "name": "Hash", "size": 16}'),
+            Example(
+                """
+{"type": "record", "name": "File", "fields": [
+  {"name": "hash", "type": {"type": "fixed", "name": "Hash", "size": 2}},
+  {"name": "wide", "default": "0000",
+   "type": {"type": "fixed", "name": "Wide", "size": 4}}]}
+""",
+                """
+{"type": "record", "name": "File", "fields": [
+  {"name": "hash", "type": {"type": "fixed", "name": "Hash", "size": 2}}]}
+""",
+            ),
+        ),
+        Rule(
+            "NO_UNION_BRANCH",
+            "The reader has a union here, and none of its branches takes what the writer writes. An enum or a fixed "
+            "needs a branch of its full name; a record takes the branch of its full name, else one whose fields fit.",
+            "add the branch to the reader, or do not remove it.",
+            Example(
+                """
+{"type": "record", "name": "Order", "fields": [
+  {"name": "note", "type": ["null", "string"]}]}
+""",
+                """
+{"type": "record", "name": "Order", "fields": [
+  {"name": "note", "type": ["null", "string", "int"]}]}
+""",
+            ),
+            Example(
+                """
+{"type": "record", "name": "Order", "fields": [
+  {"name": "note", "type": ["null", "string", "int"]}]}
+""",
+                """
+{"type": "record", "name": "Order", "fields": [
+  {"name": "note", "type": ["null", "string"]}]}
+""",
+            ),
+        ),
+        Rule(
+            "UNION_BRANCH_UNREADABLE",
+            "The writer has a union here, and the reader, which has none, cannot read one of its branches.",
+            "keep the union in the reader.",
+            Example(
+                """
+{"type": "record", "name": "Order", "fields": [
+  {"name": "note", "type": "string"}]}
+""",
+                """
+{"type": "record", "name": "Order", "fields": [
+  {"name": "note", "type": ["null", "string"]}]}
+""",
+            ),
+            Example(
+                """
+{"type": "record", "name": "Order", "fields": [
+  {"name": "note", "type": ["null", "string"]}]}
+""",
+                """
+{"type": "record", "name": "Order", "fields": [
+  {"name": "note", "type": "string"}]}
+""",
+            ),
+        ),
+        Rule(
+            "INVALID_DEFAULT",
+            "A default does not fit its type. A schema whose own defaults do not fit is refused before anything is "
+            "compared: the broker would store it as a first version, and then fail on every upload that follows. "
+            "Between versions it is the default of a field that only the reader has. A union's default belongs to its "
+            "first branch.",
+            "make the default fit.",
+            Example(
+                """
+{"type": "record", "name": "Order", "fields": [
+  {"name": "note", "type": ["string", "null"], "default": null}]}
+"""
+            ),
+            Example(
+                """
+{"type": "record", "name": "Order", "fields": [
+  {"name": "note", "type": ["null", "string"], "default": null}]}
+"""
+            ),
+        ),
+        *ODDITIES,
+    ),
+)

@@ -1,0 +1,158 @@
+"""The rules of reading that speak of records within themselves, of aliases, and of where Avro itself breaks down."""
+
+from topicschema.cli.asking import Step
+from topicschema.cli.rules.rule import Example, Rule
+
+_EMPTY_NODE = '{"type": "record", "name": "Node", "fields": []}'
+
+ODDITIES = (
+    Rule(
+        "ENDLESS_DEFAULT",
+        "The default of a field that only the reader has is a record whose own fields, put in by default, lead back "
+        "to it. Only the check alone (`/compatibility`) comes so far: to an upload such a default is INVALID_DEFAULT.",
+        "start the union with null.",
+        Example(
+            """
+{"type": "record", "name": "Node", "fields": [
+  {"name": "next", "type": ["Node", "null"], "default": null}]}
+""",
+            _EMPTY_NODE,
+            step=Step.COMPATIBILITY,
+        ),
+        Example(
+            """
+{"type": "record", "name": "Node", "fields": [
+  {"name": "next", "type": ["null", "Node"], "default": null}]}
+""",
+            _EMPTY_NODE,
+            step=Step.COMPATIBILITY,
+        ),
+    ),
+    Rule(
+        "ENDLESS_RECORD",
+        "A record directly contains itself, with no union, array or map in between, so no message can have it; the "
+        "broker's check overflows its stack.",
+        "put a union with null, an array or a map in between.",
+        Example(
+            """
+{"type": "record", "name": "Node", "fields": [
+  {"name": "next", "type": "Node"}]}
+""",
+            """
+{"type": "record", "name": "Node", "fields": [
+  {"name": "next", "type": "Node"}, {"name": "id", "type": "long"}]}
+""",
+        ),
+        Example(
+            """
+{"type": "record", "name": "Node", "fields": [
+  {"name": "next", "type": ["null", "Node"], "default": null}]}
+""",
+            _EMPTY_NODE,
+        ),
+    ),
+    Rule(
+        "TANGLED_RECORDS",
+        "A record stands in an array or a map below itself, and is at the same time part of another record that it "
+        "directly has as a field. Such messages can exist, but Avro 1.11.4 breaks down on the comparison "
+        "(NullPointerException), so the broker refuses every further schema.",
+        "make the field a union with null.",
+        Example(
+            """
+{"type": "record", "name": "Tree", "fields": [
+  {"name": "all", "type": {"type": "array", "items":
+    {"type": "record", "name": "Branch", "fields": [
+      {"name": "tree", "type": "Tree"},
+      {"name": "branches", "type": {"type": "array", "items": "Branch"}}
+    ]}}}]}
+""",
+            """
+{"type": "record", "name": "Tree", "doc": "older", "fields": [
+  {"name": "all", "type": {"type": "array", "items":
+    {"type": "record", "name": "Branch", "fields": [
+      {"name": "tree", "type": "Tree"},
+      {"name": "more", "type": "int"},
+      {"name": "branches", "type": {"type": "array", "items": "Branch"}}
+    ]}}}]}
+""",
+        ),
+        Example(
+            """
+{"type": "record", "name": "Tree", "fields": [
+  {"name": "all", "type": {"type": "array", "items":
+    {"type": "record", "name": "Branch", "fields": [
+      {"name": "tree", "type": ["null", "Tree"], "default": null},
+      {"name": "branches", "type": {"type": "array", "items": "Branch"}}
+    ]}}}]}
+""",
+            """
+{"type": "record", "name": "Tree", "fields": [
+  {"name": "all", "type": {"type": "array", "items":
+    {"type": "record", "name": "Branch", "fields": [
+      {"name": "branches", "type": {"type": "array", "items": "Branch"}}
+    ]}}}]}
+""",
+        ),
+    ),
+    Rule(
+        "ALIAS_CONFLICT",
+        "The reader's aliases give a field, or a union's branch, of the writer a name that another one beside it has "
+        "already.",
+        "remove the alias.",
+        Example(
+            """
+{"type": "record", "name": "Order", "fields": [
+  {"name": "a", "aliases": ["b"], "type": "int"}]}
+""",
+            """
+{"type": "record", "name": "Order", "fields": [
+  {"name": "a", "type": "int"}, {"name": "b", "type": "int"}]}
+""",
+        ),
+        Example(
+            """
+{"type": "record", "name": "Order", "fields": [
+  {"name": "a", "aliases": ["b"], "type": "int"}]}
+""",
+            """
+{"type": "record", "name": "Order", "fields": [
+  {"name": "b", "type": "int"}]}
+""",
+        ),
+    ),
+    Rule(
+        "INVALID_WRITER_DEFAULT",
+        "The reader has aliases, and then Avro checks every default of the writer, under the names that the aliases "
+        "give; one does not fit. Mostly it is an old version with a bad default (which only `/compatibility` gets to "
+        "see: an upload fails before), or a record's default that uses a field's old name.",
+        "remove the aliases from the reader.",
+        Example(
+            """
+{"type": "record", "name": "Order", "fields": [
+  {"name": "at", "default": {"latitude": 0}, "type":
+    {"type": "record", "name": "Point", "fields": [
+      {"name": "latitude", "aliases": ["x"], "type": "int"}]}}]}
+""",
+            """
+{"type": "record", "name": "Order", "fields": [
+  {"name": "at", "default": {"x": 0}, "type":
+    {"type": "record", "name": "Point", "fields": [
+      {"name": "x", "type": "int"}]}}]}
+""",
+        ),
+        Example(
+            """
+{"type": "record", "name": "Order", "fields": [
+  {"name": "at", "type":
+    {"type": "record", "name": "Point", "fields": [
+      {"name": "latitude", "aliases": ["x"], "type": "int"}]}}]}
+""",
+            """
+{"type": "record", "name": "Order", "fields": [
+  {"name": "at", "type":
+    {"type": "record", "name": "Point", "fields": [
+      {"name": "x", "type": "int"}]}}]}
+""",
+        ),
+    ),
+)

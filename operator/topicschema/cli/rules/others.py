@@ -1,0 +1,135 @@
+"""The rules of strategies, of types without a text, of the policy, and of questions to the command line."""
+
+from topicschema.cli.rules.rule import Chapter, Example, Rule
+from topicschema.core.policy import Constraints
+from topicschema.core.schemas import SchemaType
+from topicschema.core.strategies import Strategy
+
+_ID = """
+{"type": "record", "name": "Order", "fields": [
+  {"name": "id", "type": "long"}]}
+"""
+_DOCUMENTED = """
+{"type": "record", "name": "Order", "doc": "an order", "fields": [
+  {"name": "id", "type": "long"}]}
+"""
+_WITH_BAD_DEFAULT = """
+{"type": "record", "name": "Order", "fields": [
+  {"name": "id", "type": "long", "default": null}]}
+"""
+
+STRATEGY = Chapter(
+    "The strategy",
+    rules=(
+        Rule(
+            "TYPE_CHANGED",
+            "The topic's history has another schema type.",
+            "keep the type, or use another topic. Only ALWAYS_COMPATIBLE admits a change of type.",
+            Example('"long"', '"long"', type=SchemaType.JSON, earlier_type=SchemaType.AVRO),
+            Example(
+                '"long"',
+                '"long"',
+                type=SchemaType.JSON,
+                earlier_type=SchemaType.AVRO,
+                strategy=Strategy.ALWAYS_COMPATIBLE,
+            ),
+        ),
+        Rule(
+            "ALWAYS_INCOMPATIBLE",
+            "The strategy admits no schema after the first; one that equals an earlier version is that version.",
+            "keep the schema, or ask the owner of the policy for another strategy.",
+            Example('"long"', '"int"', strategy=Strategy.ALWAYS_INCOMPATIBLE),
+            Example(_DOCUMENTED, _ID, strategy=Strategy.ALWAYS_INCOMPATIBLE),
+        ),
+        Rule(
+            "UNDEFINED",
+            "No strategy is known, and Pulsar's checkers then admit nothing new. It does not happen while a broker's "
+            "own default (FULL) stands behind every other setting.",
+            "set a strategy in the policy.",
+        ),
+    ),
+)
+
+TYPES = Chapter(
+    "Other types",
+    rules=(
+        Rule(
+            "UNSUPPORTED_TYPE",
+            "Schemas of this type are refused; the message says why.",
+            "use another type, or no schema at all.",
+            Example("", type=SchemaType.BYTES),
+            Example("", type=SchemaType.STRING),
+        ),
+        Rule(
+            "PRIMITIVE_HAS_SCHEMA",
+            "A primitive type carries no schema text; STRING at most `null`, which Pulsar's Python client sends.",
+            "leave the text out.",
+            Example('"long"', type=SchemaType.INT64),
+            Example("", type=SchemaType.INT64),
+        ),
+    ),
+)
+
+POLICY = Chapter(
+    "The policy's constraints",
+    introduction="The path is a field of the resource here. The command line has no policy and does not ask these.",
+    rules=(
+        Rule(
+            "TYPE_NOT_ALLOWED",
+            "The policy's `allowedTypes` does not list the type.",
+            "use a type that is listed, or ask the owner of the policy.",
+            Example(_ID, constraints=Constraints(allowed_types=(SchemaType.JSON,))),
+            Example(_ID, constraints=Constraints(allowed_types=(SchemaType.AVRO, SchemaType.JSON))),
+        ),
+        Rule(
+            "STRATEGY_NOT_ALLOWED",
+            "The policy's `allowedStrategies` does not list the topic's own strategy.",
+            "remove the topic's own strategy, or ask the owner of the policy.",
+            Example(
+                _ID,
+                constraints=Constraints(allowed_strategies=(Strategy.FULL,)),
+                own_strategy=Strategy.ALWAYS_COMPATIBLE,
+            ),
+            Example(_ID, constraints=Constraints(allowed_strategies=(Strategy.FULL,)), own_strategy=Strategy.FULL),
+        ),
+        Rule(
+            "PROPERTY_MISSING",
+            "A property that the policy requires is missing, or empty.",
+            "add it under `spec.properties`.",
+            Example(_ID, constraints=Constraints(required_properties=("owner",))),
+            Example(_ID),
+        ),
+        Rule(
+            "SCHEMA_TOO_LARGE",
+            "The schema has more bytes than the policy allows.",
+            "make it smaller, or ask the owner of the policy.",
+            Example(_DOCUMENTED, constraints=Constraints(max_schema_bytes=90)),
+            Example(_ID, constraints=Constraints(max_schema_bytes=90)),
+        ),
+    ),
+)
+
+COMMAND_LINE = Chapter(
+    "The command line",
+    introduction="What `topicschema check` tells besides.",
+    rules=(
+        Rule(
+            "INVALID_HISTORY",
+            "An earlier version cannot be read, so the broker answers every upload of an AVRO or JSON schema with an "
+            "error (HTTP 500), the same text again included. Mostly it is a default that does not fit: a broker "
+            "stores such a schema as a first version.",
+            "give the right history; where the broker really has it, its schemas must be deleted before another one "
+            "can be registered.",
+            Example(_ID, _WITH_BAD_DEFAULT),
+            Example(_ID, _DOCUMENTED),
+        ),
+        Rule(
+            "STORED_TEXT_KEPT",
+            "A warning: the schema equals an earlier version but for what Pulsar does not compare (docs, aliases, an "
+            "enum's default, properties, spacing). Registering it changes nothing: the old text stays.",
+            "nothing; or change something that is compared.",
+            Example(_DOCUMENTED, _ID),
+            Example(_ID, _ID),
+        ),
+    ),
+)

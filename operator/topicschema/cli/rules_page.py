@@ -1,0 +1,78 @@
+"""docs/rules.md, made of `rules`: `python -m topicschema.cli.rules_page docs/rules.md` (`make generate`)."""
+
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from topicschema.cli import rules
+from topicschema.cli.excerpt import printable
+from topicschema.cli.rules import Chapter, Example, Rule
+
+_WIDTH: Final = 120
+_LONGEST: Final = 400
+_HEAD: Final = """<!-- made by `make generate` from operator/topicschema/cli/rules; edit there -->
+# Rules
+
+Every refusal carries one of these ids, the place in the schema's text (a JSON path from `$`), and a sentence. Ids are
+stable: scripts may rely on them. A refusal that compares two versions also says in which direction, and with which
+version. `topicschema explain RULE` prints what stands here.
+
+The verdicts are those of a Pulsar 4.0 broker (Avro 1.11.4), down to its oddities. Where the broker would answer with an
+error (HTTP 500), the answer here is no, with the reason. Each rule has an example that it refuses and one that passes;
+they are run as tests."""
+
+
+def page() -> str:
+    """The whole document."""
+    return "\n\n".join((_HEAD, *(part for each in rules.CHAPTERS for part in _chapter(each)))) + "\n"
+
+
+def example(shown: Example) -> str:
+    """The example's texts, each under its name, with what else belongs to the question."""
+    return "\n".join(_example(shown))
+
+
+def _chapter(chapter: Chapter) -> Iterator[str]:
+    yield f"## {chapter.title}"
+    if chapter.introduction:
+        yield _filled(chapter.introduction)
+    for rule in chapter.rules:
+        yield from _rule(rule)
+    if chapter.conclusion:
+        yield "### What is not compared"
+        yield _filled(chapter.conclusion)
+
+
+def _rule(rule: Rule) -> Iterator[str]:
+    yield f"### {rule.id}"
+    yield _filled(rule.meaning)
+    yield _filled(f"*To do:* {rule.advice}")
+    for title, shown in (("Refused:", rule.refused), ("Passes:", rule.accepted)):
+        if shown is not None:
+            yield f"{title}\n\n```text\n{example(shown)}\n```"
+
+
+def _example(shown: Example) -> Iterator[str]:
+    yield from shown.terms
+    if shown.earlier is not None:
+        yield "version 0:"
+        yield from _text(shown.earlier)
+    yield "candidate:"
+    yield from _text(shown.candidate)
+
+
+def _text(text: str) -> Iterator[str]:
+    if len(text) > _LONGEST:
+        text = f"{text[:54]}... ({len(text):,} characters)"
+    for line in text.strip("\n").splitlines() or ["(empty)"]:
+        yield f"  {printable(line)}"
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(page(), encoding="utf-8")

@@ -1,0 +1,188 @@
+"""Questions and answers as JSON: what `check --batch` reads and writes, a line each, and `check -o json` prints.
+
+The members are described in docs/cli.md. Pure: values in, values out.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from topicschema.cli.asking import Answer, Question, Step, UnusableVersionError
+from topicschema.core.compatibility import Incompatibility
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.policy import BrokerProfile, Policy, Strictness
+from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+
+E = TypeVar("E", bound=StrEnum)
+
+
+class InvalidRequestError(Exception):
+    """The line is no valid request; `path` names the member, empty for the line as a whole."""
+
+    def __init__(self, message: str, path: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.path = path
+
+
+def read(line: bytes) -> Any:
+    """The JSON value of a line; InvalidRequestError when it holds none."""
+    try:
+        return json.loads(line.decode(), parse_constant=_no_constant)
+    except UnicodeDecodeError as error:
+        raise InvalidRequestError(f"byte {error.start} of the line is not UTF-8") from None
+    except RecursionError:
+        raise InvalidRequestError("the line is nested too deep") from None
+    except json.JSONDecodeError as error:
+        raise InvalidRequestError(f"the line is not JSON: {error.msg} at character {error.colno}") from None
+    except ValueError:
+        raise InvalidRequestError("the line has a number that JSON readers do not take") from None
+
+
+def id_of(request: Any) -> str | int | float | None:
+    """The request's own id, None where it has none or one that is neither text nor number."""
+    found = request.get("id") if isinstance(request, dict) else None
+    if isinstance(found, float) and not math.isfinite(found):
+        return None
+    return found if isinstance(found, str | int | float) else None
+
+
+def question_of(request: Any) -> Question:
+    """The question that a request asks.
+
+    InvalidRequestError when it is no request. InvalidSchemaError or UnusableVersionError when all is wrong with it is a
+    type that Pulsar has no name for, which the broker answers with an error.
+    """
+    members = _Members(request, "")
+    default = members.text("type", "")
+    candidate = _Members(members.value("candidate"), "candidate")
+    history = [_Members(each, f"history[{index}]") for index, each in enumerate(members.list("history"))]
+    policy = Policy(
+        strategy=members.named("strategy", Strategy, Strategy.UNDEFINED),
+        strictness=members.named("strictness", Strictness, Strictness.BROKER),
+        profile=BrokerProfile(members.named("line", PulsarLine, PulsarLine.V4_0)),
+    )
+    step = members.named("step", Step, Step.REGISTER)
+    parts = [each.schema(default) for each in (*history, candidate)]
+    versions = tuple(_version(number, part) for number, part in enumerate(parts[:-1]))
+    return Question(_info(*parts[-1]), versions, policy, step)
+
+
+def line_of(identity: str | float | None, answer: Answer) -> dict[str, Any]:
+    """The answer as JSON."""
+    refusal = answer.refusal
+    error = None if refusal is None else _error(refusal.reason, refusal.message, refusal.path)
+    return _line(identity, error, answer, compatible=answer.is_compatible)
+
+
+def no_answer(identity: str | float | None, error: InvalidRequestError) -> dict[str, Any]:
+    """What is written for a line that is no valid request: `compatible` is null."""
+    return _line(identity, _error("INVALID_REQUEST", error.message, error.path), Answer(), compatible=None)
+
+
+def _line(
+    identity: str | float | None, error: dict[str, str] | None, answer: Answer, *, compatible: bool | None
+) -> dict[str, Any]:
+    return {
+        "id": identity,
+        "compatible": compatible,
+        "equalTo": answer.equal_to,
+        "incompatibilities": findings(answer.incompatibilities),
+        "warnings": findings(answer.warnings),
+        "error": error,
+    }
+
+
+def _error(reason: str, message: str, path: str) -> dict[str, str]:
+    return {"reason": reason, "message": message, "path": path}
+
+
+def findings(found: Iterable[Incompatibility]) -> list[dict[str, Any]]:
+    """Incompatibilities or warnings as JSON."""
+    return [
+        {
+            "rule": each.rule,
+            "path": each.path,
+            "message": each.message,
+            "direction": each.direction,
+            "schemaVersion": each.schema_version,
+        }
+        for each in found
+    ]
+
+
+def _no_constant(word: str) -> None:
+    raise ValueError(word)
+
+
+def _info(kind: str, schema: bytes, properties: Mapping[str, str]) -> SchemaInfo:
+    if kind not in SchemaType.__members__:
+        raise InvalidSchemaError("UNSUPPORTED_TYPE", f"{kind[:100]!r} is no type that Pulsar has a name for")
+    return SchemaInfo(SchemaType(kind), schema, properties)
+
+
+def _version(number: int, part: tuple[str, bytes, Mapping[str, str]]) -> SchemaInfo:
+    try:
+        return _info(*part)
+    except InvalidSchemaError as error:
+        raise UnusableVersionError(number, error) from None
+
+
+class _Members:
+    """The members of a JSON object; InvalidRequestError, with the path, where one is not as it must be."""
+
+    def __init__(self, value: Any, path: str) -> None:
+        if not isinstance(value, dict):
+            raise InvalidRequestError(f"{path or 'the line'} must be a JSON object", path)
+        self._members = value
+        self._path = path
+
+    def value(self, name: str) -> Any:
+        return self._members.get(name)
+
+    def text(self, name: str, default: str) -> str:
+        """A text; absent or null is the default."""
+        found = self._members.get(name)
+        if found is None:
+            return default
+        if not isinstance(found, str):
+            raise self._invalid(name, "must be a text")
+        return found
+
+    def list(self, name: str) -> list[Any]:
+        """An array; absent or null is an empty one."""
+        found = self._members.get(name)
+        if found is None:
+            return []
+        if not isinstance(found, list):
+            raise self._invalid(name, "must be an array, oldest first")
+        return found
+
+    def named(self, name: str, names: type[E], default: E) -> E:
+        """One of the names."""
+        found = self.text(name, default)
+        try:
+            return names(found)
+        except ValueError:
+            raise self._invalid(name, f"must be one of {', '.join(names)}") from None
+
+    def schema(self, default_type: str) -> tuple[str, bytes, Mapping[str, str]]:
+        """Type, bytes and properties of a schema."""
+        kind = self.text("type", default_type)
+        if not kind:
+            raise self._invalid("type", "is missing, here and at the top")
+        # A lone surrogate has no UTF-8; as three bytes it is refused where the schema is parsed.
+        return kind, self.text("schema", "").encode(errors="surrogatepass"), self._properties()
+
+    def _properties(self) -> Mapping[str, str]:
+        found = self._members.get("properties") or {}
+        if not isinstance(found, dict) or not all(isinstance(each, str | int | float) for each in found.values()):
+            raise self._invalid("properties", "must be an object of texts")
+        return {name: each if isinstance(each, str) else json.dumps(each) for name, each in found.items()}
+
+    def _invalid(self, name: str, why: str) -> InvalidRequestError:
+        path = f"{self._path}.{name}" if self._path else name
+        return InvalidRequestError(f"{path} {why}", path)

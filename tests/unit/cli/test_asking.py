@@ -1,0 +1,195 @@
+"""What the broker would answer, step by step: dedupe, defaults, hashes, histories that cannot be read."""
+
+import json
+from typing import Any
+
+import pytest
+
+from topicschema.cli.asking import Answer, Question, Step, answer
+from topicschema.core.policy import Policy
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+
+ID = {"name": "id", "type": "long"}
+NOTE = {"name": "note", "type": "string"}
+BAD = {"name": "note", "type": "string", "default": None}
+
+
+def order(*fields: dict[str, Any], **rest: Any) -> str:
+    return json.dumps({"type": "record", "name": "Order", "fields": list(fields), **rest})
+
+
+def info(text: str, kind: SchemaType = SchemaType.AVRO) -> SchemaInfo:
+    return SchemaInfo(kind, text.encode())
+
+
+def asked(
+    candidate: str | SchemaInfo,
+    *history: str | SchemaInfo,
+    strategy: Strategy = Strategy.BACKWARD,
+    step: Step = Step.REGISTER,
+) -> Answer:
+    infos = [each if isinstance(each, SchemaInfo) else info(each) for each in (*history, candidate)]
+    return answer(Question(infos[-1], tuple(infos[:-1]), Policy(strategy), step))
+
+
+def rules(found: Answer) -> list[str]:
+    return [each.rule for each in found.incompatibilities] + ([found.refusal.reason] if found.refusal else [])
+
+
+def test_an_upload_that_equals_an_earlier_version_is_that_version_whatever_the_strategy() -> None:
+    found = asked(order(ID, doc="x"), order(ID), order(ID, NOTE), strategy=Strategy.ALWAYS_INCOMPATIBLE)
+    assert (found.is_compatible, found.equal_to) == (True, 0)
+    assert [each.rule for each in found.warnings] == ["STORED_TEXT_KEPT"]
+
+
+def test_the_same_text_again_is_told_without_a_warning() -> None:
+    assert asked(order(ID), order(ID)) == Answer(equal_to=0)
+
+
+def test_of_two_equal_versions_the_older_one_answers() -> None:
+    assert asked(order(ID), order(ID, doc="a"), order(ID, doc="b")).equal_to == 0
+
+
+def test_an_upload_is_compared_with_the_latest_version_alone_unless_the_strategy_is_transitive() -> None:
+    optional = {**NOTE, "default": ""}
+    history = (order(ID), order(ID, NOTE))
+    candidate = order(ID, {**NOTE, "type": ["string", "null"]})
+    assert asked(candidate, *history).is_compatible
+    found = asked(candidate, *history, strategy=Strategy.BACKWARD_TRANSITIVE)
+    assert [(each.rule, each.schema_version) for each in found.incompatibilities] == [("FIELD_WITHOUT_DEFAULT", 0)]
+    assert asked(order(ID, optional), *history, strategy=Strategy.BACKWARD_TRANSITIVE).is_compatible
+
+
+def test_without_a_strategy_the_brokers_own_is_in_force() -> None:
+    found = asked('"long"', '"int"', strategy=Strategy.UNDEFINED)
+    assert [each.direction for each in found.incompatibilities] == ["FORWARD"]
+
+
+def test_a_default_that_does_not_fit_is_refused_even_as_the_first_version() -> None:
+    assert rules(asked(order(ID, BAD))) == ["INVALID_DEFAULT"]
+
+
+def test_the_check_alone_reads_no_defaults() -> None:
+    assert asked(order(ID, BAD), step=Step.COMPATIBILITY).is_compatible
+    assert asked(order(ID), order(ID, BAD), step=Step.COMPATIBILITY).is_compatible
+    assert rules(asked(order(ID, BAD), order(ID), step=Step.COMPATIBILITY)) == ["INVALID_DEFAULT"]
+
+
+def test_the_check_alone_does_not_dedupe() -> None:
+    history = (order(ID, NOTE), order(ID))
+    assert asked(order(ID, NOTE), *history).equal_to == 0
+    found = asked(order(ID, NOTE), *history, step=Step.COMPATIBILITY)
+    assert rules(found) == ["FIELD_WITHOUT_DEFAULT"]
+    assert found.equal_to is None
+
+
+@pytest.mark.parametrize("history", [(order(ID, BAD),), (order(ID, BAD), order(ID, NOTE)), ("{", order(ID, NOTE))])
+@pytest.mark.parametrize("strategy", [Strategy.BACKWARD, Strategy.ALWAYS_COMPATIBLE, Strategy.FULL_TRANSITIVE])
+def test_a_version_that_cannot_be_read_fails_every_later_upload(history: tuple[str, ...], strategy: Strategy) -> None:
+    found = asked(order(ID), *history, strategy=strategy)
+    assert rules(found) == ["INVALID_HISTORY"]
+    assert found.refusal is not None
+    assert found.refusal.path == "history[0].schema"
+
+
+def test_an_equal_version_before_the_broken_one_still_answers() -> None:
+    assert asked(order(ID), order(ID), "{").equal_to == 0
+
+
+def test_a_broken_version_of_avro_does_not_hinder_what_is_compared_by_its_bytes() -> None:
+    found = asked(info("", SchemaType.STRING), "{")
+    assert rules(found) == ["TYPE_CHANGED"]
+    assert asked(info("", SchemaType.STRING), "{", strategy=Strategy.ALWAYS_COMPATIBLE).is_compatible
+
+
+def test_the_check_alone_reads_only_what_the_strategy_looks_at() -> None:
+    history = ("{", order(ID))
+    assert asked(order(ID, doc="x"), *history, step=Step.COMPATIBILITY).is_compatible
+    transitive = asked(order(ID, doc="x"), *history, strategy=Strategy.BACKWARD_TRANSITIVE, step=Step.COMPATIBILITY)
+    assert rules(transitive) == ["INVALID_HISTORY"]
+
+
+def test_equal_bytes_of_the_latest_version_ask_no_checker() -> None:
+    same = {"strategy": Strategy.ALWAYS_INCOMPATIBLE, "step": Step.COMPATIBILITY}
+    assert asked(order(ID), order(ID), **same).is_compatible
+    assert rules(asked(order(ID, doc="x"), order(ID), **same)) == ["ALWAYS_INCOMPATIBLE"]
+
+
+ENDLESS = order({"name": "self", "type": "Order"})
+
+
+def test_equal_bytes_do_not_save_a_record_on_which_avro_overflows_where_all_versions_are_read() -> None:
+    assert asked(ENDLESS, ENDLESS, step=Step.COMPATIBILITY).is_compatible
+    found = asked(ENDLESS, ENDLESS, strategy=Strategy.BACKWARD_TRANSITIVE, step=Step.COMPATIBILITY)
+    assert rules(found) == ["ENDLESS_RECORD"]
+
+
+def test_a_type_without_a_checker_changes_freely_within_itself() -> None:
+    python, java = info("null", SchemaType.STRING), info("", SchemaType.STRING)
+    assert asked(python, java) == Answer()
+    assert asked(java, java).equal_to == 0
+    assert rules(asked(python, java, strategy=Strategy.ALWAYS_INCOMPATIBLE)) == ["ALWAYS_INCOMPATIBLE"]
+
+
+def test_a_stored_entry_of_plain_bytes_refuses_every_other_type() -> None:
+    found = asked(order(ID), info("anything", SchemaType.NONE))
+    assert rules(found) == ["TYPE_CHANGED"]
+
+
+def test_equal_structure_under_another_type_is_another_schema() -> None:
+    assert rules(asked(info('"long"', SchemaType.JSON), '"long"')) == ["TYPE_CHANGED"]
+
+
+def test_all_findings_are_told_newest_version_first() -> None:
+    found = asked(order(ID, NOTE), order(ID), order(), strategy=Strategy.BACKWARD_TRANSITIVE)
+    assert [(each.path, each.schema_version) for each in found.incompatibilities] == [
+        ("$.fields[0]", 1),
+        ("$.fields[1]", 1),
+        ("$.fields[1]", 0),
+    ]
+
+
+@pytest.mark.parametrize("kind", [SchemaType.BYTES, SchemaType.AUTO_CONSUME])
+def test_a_type_that_no_topic_may_have_is_refused_with_the_reason(kind: SchemaType) -> None:
+    assert rules(asked(info("", kind))) == ["UNSUPPORTED_TYPE"]
+
+
+def pair(value: str, kind: str = "AVRO") -> SchemaInfo:
+    properties = {"key.schema.type": "STRING", "value.schema.type": kind}
+    return SchemaInfo(SchemaType.KEY_VALUE, f'{{"key": "", "value": {value}}}'.encode(), properties)
+
+
+def test_a_pair_is_asked_about_in_its_rest_form_and_told_with_places_in_it() -> None:
+    found = asked(pair(order(ID, NOTE)), pair(order(ID)))
+    assert [(each.rule, each.path) for each in found.incompatibilities] == [
+        ("FIELD_WITHOUT_DEFAULT", "$.value.fields[1]")
+    ]
+    assert asked(pair(order(ID, {**NOTE, "default": ""})), pair(order(ID))).is_compatible
+
+
+def test_pairs_are_equal_by_their_bytes_once_space_is_taken_away() -> None:
+    assert asked(pair(order(ID).replace(" ", "\n")), pair(order(ID))).equal_to == 0
+    assert asked(pair(order(ID, doc="x")), pair(order(ID))).equal_to is None
+    assert asked(pair(order(ID), "JSON"), pair(order(ID))).equal_to == 0
+
+
+def test_a_part_of_another_type_is_refused_where_the_broker_looks() -> None:
+    assert rules(asked(pair(order(ID, doc="x"), "JSON"), pair(order(ID)))) == ["PART_TYPE_CHANGED"]
+    same = asked(pair(order(ID), "JSON"), pair(order(ID)), step=Step.COMPATIBILITY)
+    assert same.is_compatible  # equal hashes, as in the broker
+
+
+@pytest.mark.parametrize(
+    "text", [b"{", b"[]", b'{"key": ""}', b"\xff", b"", "é\udcff".encode(errors="surrogateescape")]
+)
+def test_a_text_that_is_no_pair_is_a_no_as_candidate_and_as_version(text: bytes) -> None:
+    broken = SchemaInfo(SchemaType.KEY_VALUE, text)
+    assert asked(broken).refusal is not None
+    assert rules(asked(pair(order(ID)), broken)) == ["INVALID_HISTORY"]
+
+
+def test_protobuf_from_avro_is_deduped_by_structure_and_never_compared() -> None:
+    texts = [info(text, SchemaType.PROTOBUF) for text in (order(ID, doc="x"), order(ID), order(NOTE))]
+    assert asked(*texts[:2]).equal_to == 0
+    assert asked(texts[2], texts[0]) == Answer()

@@ -1,0 +1,233 @@
+"""Lines in, lines out: order, bad lines, bounds, progress."""
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+from topicschema.cli import batch
+from topicschema.cli.batch import Remembered
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+
+GOOD = {"id": 1, "type": "AVRO", "strategy": "BACKWARD", "candidate": {"schema": '"long"'}}
+MEMBERS = ["id", "compatible", "equalTo", "incompatibilities", "warnings", "error"]
+
+
+def answered(*lines: bytes | dict[str, Any] | list[Any] | str) -> tuple[list[dict[str, Any]], int, str]:
+    """The answers, the exit code and what stood on standard error."""
+    text = b"".join((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n" for line in lines)
+    answers, trouble = io.StringIO(), io.StringIO()
+    code = batch.answer_all(io.BytesIO(text), answers, trouble)
+    return [json.loads(line) for line in answers.getvalue().splitlines()], code, trouble.getvalue()
+
+
+def one(**changes: Any) -> dict[str, Any]:
+    (answer,), _, _ = answered({**GOOD, **changes})
+    assert list(answer) == MEMBERS
+    return answer
+
+
+def test_an_answer_has_the_members_of_the_protocol() -> None:
+    assert one(history=[{"schema": '"long"', "properties": {"a": "b"}}]) == {
+        "id": 1,
+        "compatible": True,
+        "equalTo": 0,
+        "incompatibilities": [],
+        "warnings": [
+            {
+                "rule": "STORED_TEXT_KEPT",
+                "path": "$",
+                "message": "the schema equals version 0 but for what Pulsar does not compare (docs, aliases, "
+                "properties, spacing): what is stored stays as it was",
+                "direction": None,
+                "schemaVersion": 0,
+            }
+        ],
+        "error": None,
+    }
+
+
+def test_an_incompatibility_has_rule_path_message_direction_and_version() -> None:
+    assert one(history=[{"schema": '"string"'}])["incompatibilities"] == [
+        {
+            "rule": "TYPE_MISMATCH",
+            "path": "$",
+            "message": "version 0 has string where the candidate has long, which cannot read it",
+            "direction": "BACKWARD",
+            "schemaVersion": 0,
+        }
+    ]
+
+
+def test_an_entrys_own_type_goes_before_the_one_at_the_top() -> None:
+    found = one(history=[{"type": "JSON", "schema": '"long"'}])
+    assert [each["rule"] for each in found["incompatibilities"]] == ["TYPE_CHANGED"]
+
+
+def test_the_check_alone_is_asked_for_by_its_step() -> None:
+    history = [{"schema": '"int"'}, {"schema": '"string"'}]
+    assert one(history=history, candidate={"schema": '"int"'})["equalTo"] == 0
+    found = one(history=history, candidate={"schema": '"int"'}, step="compatibility")
+    assert (found["compatible"], found["equalTo"]) == (False, None)
+
+
+def test_a_text_that_is_no_schema_is_a_no_with_rule_and_place() -> None:
+    found = one(candidate={"schema": '{"type": "array", "items": "Order"}'})
+    assert found["compatible"] is False
+    assert found["incompatibilities"] == []
+    assert (found["error"]["reason"], found["error"]["path"]) == ("UNDEFINED_NAME", "$.items")
+
+
+@pytest.mark.parametrize("text", ['"\ud800"', "\x00", "", '"long" x', "[" * 5000, "1" * 5000])
+def test_a_hostile_text_is_a_no(text: str) -> None:
+    found = one(candidate={"schema": text})
+    assert found["compatible"] is False
+    assert found["error"]["message"]
+
+
+def test_what_the_broker_answers_with_an_error_is_a_no_not_an_invalid_line() -> None:
+    answers, code, _ = answered(
+        {**GOOD, "candidate": {"type": "FOO", "schema": ""}},
+        {**GOOD, "candidate": {"type": "AUTO_CONSUME"}},
+        {**GOOD, "history": [{"type": "FOO", "schema": ""}]},
+        {**GOOD, "history": [{"schema": '{"type": "record"}'}]},
+    )
+    assert [each["compatible"] for each in answers] == [False] * 4
+    reasons = [each["error"]["reason"] for each in answers]
+    assert reasons == ["UNSUPPORTED_TYPE", "UNSUPPORTED_TYPE", "INVALID_HISTORY", "INVALID_HISTORY"]
+    assert code == 0
+
+
+INVALID: list[tuple[bytes | dict[str, Any] | list[Any], str]] = [
+    (b"no json", ""),
+    (b"", ""),
+    (b"\xff", ""),
+    (b"[" * 100_000, ""),
+    (b'{"id": ' + b"1" * 5000 + b"}", ""),
+    (b'{"id": NaN}', ""),
+    ([], ""),
+    ({"id": 1}, "candidate"),
+    ({**GOOD, "candidate": "text"}, "candidate"),
+    ({**GOOD, "candidate": {"schema": {"type": "long"}}}, "candidate.schema"),
+    ({**GOOD, "candidate": {"schema": '"long"', "type": 4}}, "candidate.type"),
+    ({"id": 1, "candidate": {"schema": '"long"'}}, "candidate.type"),
+    ({**GOOD, "type": 4}, "type"),
+    ({**GOOD, "strategy": "backward"}, "strategy"),
+    ({**GOOD, "strictness": "strict"}, "strictness"),
+    ({**GOOD, "step": "upload"}, "step"),
+    ({**GOOD, "line": "3.0"}, "line"),
+    ({**GOOD, "line": 4.0}, "line"),
+    ({**GOOD, "history": {}}, "history"),
+    ({**GOOD, "history": [{"schema": '"long"'}, 1]}, "history[1]"),
+    ({**GOOD, "candidate": {"schema": '"long"', "properties": {"a": None}}}, "candidate.properties"),
+    ({**GOOD, "candidate": {"schema": '"long"', "properties": ["a"]}}, "candidate.properties"),
+]
+
+
+@pytest.mark.parametrize(("line", "path"), INVALID, ids=[str(line)[:50] for line, _ in INVALID])
+def test_a_line_that_is_no_request_is_answered_with_null_and_stops_nothing(
+    line: bytes | dict[str, Any] | list[Any], path: str
+) -> None:
+    answers, code, trouble = answered(GOOD, line, {**GOOD, "id": 2})
+    assert [each["compatible"] for each in answers] == [True, None, True]
+    assert [list(each) for each in answers] == [MEMBERS] * 3
+    assert (answers[1]["error"]["reason"], answers[1]["error"]["path"]) == ("INVALID_REQUEST", path)
+    assert code == 2
+    assert trouble == ""
+
+
+@pytest.mark.parametrize("given", ["x", 7, -1.5, "", None])
+def test_an_id_comes_back_as_it_was(given: Any) -> None:
+    assert one(id=given)["id"] == given
+
+
+@pytest.mark.parametrize("given", [{"a": 1}, [1]])
+def test_an_id_that_is_neither_text_nor_number_is_left_out(given: Any) -> None:
+    assert one(id=given)["id"] is None
+
+
+def test_an_endless_number_as_id_never_spoils_the_output() -> None:
+    (answer,), _, _ = answered(b'{"id": 1e999, "candidate": {"type": "STRING"}}')
+    assert answer["id"] is None
+    assert answer["compatible"] is True
+
+
+def test_numbers_and_truth_values_in_properties_become_texts_as_in_the_broker() -> None:
+    assert one(candidate={"schema": '"long"', "properties": {"a": 1, "b": True}})["compatible"] is True
+
+
+def test_answers_come_in_the_order_of_the_lines() -> None:
+    answers, _, _ = answered(*({**GOOD, "id": number} for number in range(500)))
+    assert [each["id"] for each in answers] == list(range(500))
+
+
+def test_the_last_line_needs_no_line_end() -> None:
+    answers = io.StringIO()
+    assert batch.answer_all(io.BytesIO(json.dumps(GOOD).encode()), answers, io.StringIO()) == 0
+    assert answers.getvalue().count("\n") == 1
+
+
+def test_no_lines_have_no_answers() -> None:
+    assert answered() == ([], 0, "")
+
+
+class Endless(io.RawIOBase):
+    """A stream of one line that is longer than anyone should hold, then a good one."""
+
+    def __init__(self) -> None:
+        self._left = iter([b"x" * batch.MAX_LINE_BYTES, b"x" * 10 + b"\n", json.dumps(GOOD).encode()])
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        assert size == batch.MAX_LINE_BYTES
+        return next(self._left, b"")
+
+
+def test_a_line_that_is_too_long_to_be_held_is_passed_over() -> None:
+    answers = io.StringIO()
+    assert batch.answer_all(Endless(), answers, io.StringIO()) == 2
+    assert [json.loads(line)["compatible"] for line in answers.getvalue().splitlines()] == [None, True]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_sees_how_far_it_is() -> None:
+    lines = io.BytesIO(b"\n".join(json.dumps(each).encode() for each in (GOOD, {**GOOD, "strategy": 1})))
+    terminal = Terminal()
+    batch.answer_all(lines, io.StringIO(), terminal)
+    assert terminal.getvalue().endswith("\r2 answered, 1 of them not compatible\n")
+
+
+def remembered(text: str, memory: Remembered) -> object:
+    return memory(SchemaInfo(SchemaType.AVRO, text.encode()), PulsarLine.V4_0, validate_defaults=True)
+
+
+def test_a_text_is_parsed_once_while_it_is_remembered() -> None:
+    memory = Remembered(10_000)
+    assert remembered('"long"', memory) is remembered('"long"', memory)
+
+
+def test_what_is_remembered_stays_within_its_bound_and_the_oldest_goes_first() -> None:
+    memory = Remembered(10_000)  # room for two
+    first, second = remembered('"long"', memory), remembered('"int"', memory)
+    remembered('"string"', memory)
+    assert remembered('"int"', memory) is second
+    assert remembered('"long"', memory) is not first
+
+
+def test_a_text_that_is_no_schema_is_never_remembered() -> None:
+    memory = Remembered(10_000)
+    for _ in range(2):
+        with pytest.raises(InvalidSchemaError):
+            remembered("{", memory)
+
+
+def test_with_other_properties_it_is_another_schema() -> None:
+    memory = Remembered(100_000)
+    infos = [SchemaInfo(SchemaType.AVRO, b'"long"', {"owner": owner}) for owner in "ab"]
+    found = [memory(each, PulsarLine.V4_0, validate_defaults=True) for each in infos]
+    assert [each.info.properties for each in found] == [{"owner": "a"}, {"owner": "b"}]

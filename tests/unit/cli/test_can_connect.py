@@ -1,0 +1,140 @@
+"""The contract of `can-connect`: exit codes, what is told, the JSON form. The answers themselves are core's."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+V1 = '{"type": "record", "name": "Order", "fields": []}'
+V2 = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
+CHOKES = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long", "default": "x"}]}'
+PAIR = "--type KEY_VALUE --property key.schema.type=STRING --property value.schema.type=INT32"
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    texts = {"v1": V1, "v2": V2, "chokes": CHOKES, "broken": "{", "empty": "", "pair": '{"key": "", "value": ""}'}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def run(where: Path, line: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "topicschema", "can-connect", *line.split()]
+    return subprocess.run(command, cwd=where, input=stdin, capture_output=True, text=True, check=False)
+
+
+def answer(where: Path, line: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run(where, f"{line} -o json").stdout)
+    return found
+
+
+CODES = {
+    "producer v1": 0,
+    "producer": 0,
+    "producer --history v1": 0,
+    "producer --history v1 --enforced": 1,
+    "producer --type BYTES --history v1 --enforced": 1,
+    "producer --type AUTO_PRODUCE --history v1 --enforced": 0,
+    "producer --type AUTO_PUBLISH --history v1 --enforced": 0,
+    "producer --history v1 --no-auto-update v1": 0,
+    "producer --history v1 --no-auto-update v2": 1,
+    "producer --strategy FORWARD --history v1 v2": 0,
+    "producer --strategy BACKWARD --history v1 v2": 1,
+    "producer --type STRING --history-type AVRO --history v1": 1,
+    "producer --type STRING --history empty": 0,
+    "producer --type NONE --history empty": 0,
+    "producer --type NONE --history-type AVRO --history v1": 1,
+    f"producer {PAIR} --history pair pair": 0,
+    "producer broken": 1,
+    "producer chokes": 0,
+    "producer --history chokes v1": 1,
+    "consumer v1": 0,
+    "consumer --active v1": 1,
+    "consumer --inactive v1": 0,
+    "consumer --inactive --no-auto-update v1": 1,
+    "consumer --type AUTO_CONSUME --active": 0,
+    "consumer --strategy ALWAYS_INCOMPATIBLE --history v1 v1": 1,
+    "consumer --strategy FORWARD --history v1 v2": 1,
+    "reader --strategy FORWARD --history v2 v1": 0,
+    "--help": 0,
+    "reader --help": 0,
+}
+WRONG = [
+    "",
+    "admin v1",
+    "producer nowhere",
+    "producer --history nowhere v1",
+    "producer --history - -",
+    "producer --type Avro v1",
+    "producer --history-type AUTO_PRODUCE v1",
+    "producer --strategy backward v1",
+    "producer --type KEY_VALUE pair",
+    f"producer {PAIR} v1",
+    "consumer --active --inactive v1",
+    "consumer v1 v2",
+]
+
+
+@pytest.mark.parametrize(("line", "code"), CODES.items())
+def test_the_exit_code_says_whether_the_client_may_connect(here: Path, line: str, code: int) -> None:
+    done = run(here, line)
+    assert (done.returncode, done.stderr, bool(done.stdout)) == (code, "", True)
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_what_makes_no_sense_is_told_on_standard_error_alone(here: Path, line: str) -> None:
+    done = run(here, line)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "topicschema" in done.stderr
+
+
+def test_the_version_that_is_used_is_told_with_its_file(here: Path) -> None:
+    done = run(here, "producer --history v1 --history v2 v1")
+    assert done.stdout.splitlines()[:2] == [
+        "A producer with v1 may connect: it uses version 0 (v1). Version 1 stays the",
+        "latest.",
+    ]
+
+
+def test_a_consumer_of_a_topic_without_schema_is_told_what_was_taken_for_granted(here: Path) -> None:
+    assert "--active" in run(here, "consumer v1").stdout
+    assert "--active" not in run(here, "consumer --inactive v1").stdout
+    assert "--active" not in run(here, "consumer --history v1 v1").stdout
+
+
+def test_a_version_that_chokes_the_broker_is_a_warning_first_and_then_an_unknown_error(here: Path) -> None:
+    assert "warning: INVALID_DEFAULT" in run(here, "producer chokes").stdout
+    told = run(here, "producer --history chokes v1").stdout
+    assert told.startswith("A producer with v1 may not connect: UnknownError\n")
+    assert "INVALID_HISTORY" in told
+    assert "Compared with version 0 (chokes)." in told
+
+
+def test_the_json_form_has_all_members_always(here: Path) -> None:
+    assert answer(here, "consumer --history v1 v1") == {
+        "client": "consumer",
+        "mayConnect": True,
+        "outcome": "NoVersion",
+        "schemaVersion": None,
+        "error": None,
+        "upgradeFirst": "Any",
+        "incompatibilities": [],
+        "warnings": [],
+    }
+    refused = answer(here, "producer --strategy BACKWARD --history v1 v2")
+    assert (refused["mayConnect"], refused["outcome"], refused["upgradeFirst"]) == (False, "Refused", "Consumers")
+    assert refused["error"] == {
+        "name": "IncompatibleSchema",
+        "message": "Error during schema compatibility check with strategy BACKWARD: ",
+    }
+    (finding,) = refused["incompatibilities"]
+    assert (finding["rule"], finding["path"], finding["schemaVersion"]) == ("FIELD_WITHOUT_DEFAULT", "$.fields[0]", 0)
+
+
+def test_one_of_the_files_may_be_standard_input(here: Path) -> None:
+    done = run(here, "producer --strategy FORWARD --history - v2", stdin=V1)
+    assert done.stdout.startswith("A producer with v2 may connect: its schema becomes version 1.")

@@ -1,0 +1,163 @@
+"""The contract of the command: exit codes, what goes to standard output and what to standard error."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+V1 = '{"type": "record", "name": "Order", "fields": []}'
+V2 = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
+FINGERPRINT = "sha256:"
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    (tmp_path / "v1.avsc").write_text(V1)
+    (tmp_path / "v2.avsc").write_text(V2)
+    (tmp_path / "bad.avsc").write_text('{"type": "Int"}')
+    return tmp_path
+
+
+def run(where: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "topicschema", *arguments]
+    return subprocess.run(command, cwd=where, input=stdin, capture_output=True, text=True, check=False)
+
+
+CODES = {
+    "check v1.avsc": 0,
+    "check --strategy FORWARD --history v1.avsc v2.avsc": 0,
+    "check --strategy BACKWARD --history v1.avsc v2.avsc": 1,
+    "check --strategy BACKWARD_TRANSITIVE --history v1.avsc --history v2.avsc v2.avsc": 0,
+    "check bad.avsc": 1,
+    "check --history bad.avsc v1.avsc": 1,
+    "check --type STRING /dev/null": 0,
+    "check --type BYTES /dev/null": 1,
+    "explain": 0,
+    "explain TYPE_MISMATCH": 0,
+    "fingerprint v1.avsc": 0,
+    "manifest --topic persistent://shop/orders/created v1.avsc": 0,
+    "manifest --topic persistent://shop/orders/created --type STRING": 0,
+    "completion bash": 0,
+    "--help": 0,
+    "check --help": 0,
+}
+WRONG = [
+    "",
+    "check",
+    "check nowhere.avsc",
+    "check .",
+    "check --history nowhere.avsc v1.avsc",
+    "check --history - -",
+    "check --type Avro v1.avsc",
+    "check --strategy backward v1.avsc",
+    "check --strictness Lax v1.avsc",
+    "check --line 1.0 v1.avsc",
+    "check --batch v1.avsc",
+    "check --batch --strategy BACKWARD",
+    "check --batch --type JSON",
+    "check --type KEY_VALUE v1.avsc",
+    "check --type KEY_VALUE --property key.schema.type=STRING v1.avsc",
+    "check --property owner v1.avsc",
+    "manifest --topic persistent://shop/orders/created --type KEY_VALUE v1.avsc",
+    "check --nonsense v1.avsc",
+    "explain NONSENSE",
+    "fingerprint nowhere.avsc",
+    "manifest --topic shop/orders/created v1.avsc",
+    "manifest --topic persistent://shop/orders/created",
+    "manifest --topic persistent://shop/orders/created --name Order v1.avsc",
+    "completion fish",
+    "nonsense",
+]
+
+
+@pytest.mark.parametrize(("line", "code"), CODES.items(), ids=CODES)
+def test_an_answer_is_on_standard_output_and_its_exit_code_tells_it(here: Path, line: str, code: int) -> None:
+    done = run(here, *line.split())
+    assert (done.returncode, done.stderr) == (code, "")
+    assert done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80 or line == "completion bash"
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_wrong_input_is_told_on_standard_error_alone(here: Path, line: str) -> None:
+    done = run(here, *line.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "topicschema" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("line", ["fingerprint bad.avsc", "manifest --topic persistent://a/b/c bad.avsc"])
+def test_a_text_that_is_no_schema_gives_no_output_to_go_on_with(here: Path, line: str) -> None:
+    done = run(here, *line.split())
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "UNKNOWN_TYPE at $.type" in done.stderr
+
+
+def test_json_output_is_what_a_batch_answers(here: Path) -> None:
+    done = run(here, "check", "-o", "json", "--strategy", "BACKWARD", "--history", "v1.avsc", "v2.avsc")
+    request = {"id": "v2.avsc", "type": "AVRO", "strategy": "BACKWARD"}
+    line = json.dumps({**request, "history": [{"schema": V1}], "candidate": {"schema": V2}})
+    batch = run(here, "check", "--batch", stdin=line)
+    assert (done.returncode, batch.returncode) == (1, 0)
+    assert json.loads(done.stdout) == json.loads(batch.stdout)
+
+
+def test_standard_input_can_be_the_candidate_or_a_version(here: Path) -> None:
+    assert run(here, "check", "--strategy", "BACKWARD", "--history", "v1.avsc", "-", stdin=V2).returncode == 1
+    assert run(here, "check", "--strategy", "BACKWARD", "--history", "-", "v1.avsc", stdin=V2).returncode == 0
+
+
+def test_a_batch_with_a_line_that_is_no_request_exits_with_2_and_answers_the_rest(here: Path) -> None:
+    good = json.dumps({"id": 1, "type": "AVRO", "candidate": {"schema": '"long"'}})
+    done = run(here, "check", "--batch", stdin=f"{good}\nno\n{good}\n")
+    assert [json.loads(line)["compatible"] for line in done.stdout.splitlines()] == [True, None, True]
+    assert (done.returncode, done.stderr) == (2, "")
+
+
+def test_a_batch_answers_each_line_before_it_reads_the_next(here: Path) -> None:
+    command = [sys.executable, "-m", "topicschema", "check", "--batch"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as asked:
+        assert asked.stdin is not None
+        assert asked.stdout is not None
+        for number in range(3):
+            asked.stdin.write(json.dumps({"id": number, "type": "AVRO", "candidate": {"schema": '"long"'}}) + "\n")
+            asked.stdin.flush()
+            assert json.loads(asked.stdout.readline())["id"] == number
+        asked.stdin.close()
+        assert asked.wait() == 0
+
+
+def test_a_fingerprint_ignores_what_the_broker_ignores(here: Path) -> None:
+    (here / "spaced.avsc").write_text(V1.replace(",", " ,\n"))
+    first, second = (run(here, "fingerprint", name).stdout for name in ("v1.avsc", "spaced.avsc"))
+    assert first == second
+    assert first.startswith(FINGERPRINT)
+    assert first != run(here, "fingerprint", "v2.avsc").stdout
+
+
+def test_a_manifest_can_be_applied_as_it_is(here: Path) -> None:
+    done = run(here, "manifest", "--topic", "persistent://shop/orders/created", "--namespace", "shop", "v1.avsc")
+    resource = yaml.safe_load(done.stdout)
+    assert resource["metadata"] == {"name": "orders-created", "namespace": "shop"}
+    assert resource["spec"] == {"topic": "persistent://shop/orders/created", "type": "AVRO", "schema": V1}
+
+
+def test_a_check_starts_without_what_only_the_processes_need() -> None:
+    program = (
+        "import sys; from topicschema.cli.program import main; main(['check', '--type', 'STRING', '/dev/null']); "
+        "print({name.partition('.')[0] for name in sys.modules} & "
+        "{'kopf', 'aiohttp', 'asyncio', 'kubernetes', 'yaml', 'google'})"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "set()"
+
+
+def test_output_that_nobody_reads_any_more_is_no_trouble(here: Path) -> None:
+    good = json.dumps({"id": 1, "type": "AVRO", "candidate": {"schema": '"long"'}}) + "\n"
+    command = f"{sys.executable} -m topicschema check --batch | head -n 1"
+    done = subprocess.run(["/bin/sh", "-c", command], input=good * 5000, capture_output=True, text=True, check=True)
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""

@@ -1,0 +1,32 @@
+"""docs/cli.md shows what really happens: its commands are run."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+PAGE = (Path(__file__).parents[3] / "docs" / "cli.md").read_text(encoding="utf-8")
+FIRST = '{"type": "record", "name": "Order", "fields": [\n  {"name": "id", "type": "long"}]}\n'
+FILES = {
+    "v1.avsc": FIRST,
+    "order.avsc": FIRST,
+    "v2.avsc": FIRST.replace("}]", '},\n  {"name": "note", "type": "string"}]'),
+}
+
+
+def consoles() -> list[tuple[str, str]]:
+    """The commands of the page and what it says they print."""
+    blocks = re.findall(r"```console\n\$ (.*?)\n```", PAGE, re.DOTALL)
+    return [tuple(re.split(r"(?<!\|)\n", block, maxsplit=1)) for block in blocks]
+
+
+def test_what_the_page_shows_is_what_is_printed(tmp_path: Path) -> None:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    program = f"{shlex.quote(sys.executable)} -m topicschema "
+    assert len(consoles()) == 5
+    for command, printed in consoles():
+        line = command.replace("topicschema ", program)
+        done = subprocess.run(["/bin/sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.stdout.rstrip("\n"), done.stderr) == (printed, ""), command

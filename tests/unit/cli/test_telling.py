@@ -1,0 +1,114 @@
+"""What a person reads of an answer."""
+
+import pytest
+
+from topicschema.cli import telling
+from topicschema.cli.asking import Question, answer
+from topicschema.cli.telling import Files
+from topicschema.core.policy import Policy
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+
+V1 = '{"type": "record", "name": "Order", "fields": [\n  {"name": "id", "type": "long"}]}'
+V2 = V1.replace("}]}", '},\n  {"name": "note", "type": "string"}]}')
+
+
+def told(candidate: str, *history: str, strategy: Strategy = Strategy.BACKWARD) -> str:
+    infos = [SchemaInfo(SchemaType.AVRO, text.encode()) for text in (*history, candidate)]
+    question = Question(infos[-1], tuple(infos[:-1]), Policy(strategy))
+    files = Files("new.avsc", tuple(f"v{number}.avsc" for number in range(len(history))))
+    return telling.told(question, answer(question), files)
+
+
+def test_an_incompatibility_is_told_with_rule_place_version_and_excerpt() -> None:
+    assert told(V2, V1).splitlines() == [
+        "new.avsc is incompatible under BACKWARD: 1 reason",
+        "",
+        "FIELD_WITHOUT_DEFAULT at $.fields[1]",
+        "  field 'note' of the candidate is not in version 0 (record 'Order') and has no",
+        "  default; give it a default",
+        '  2 |   {"name": "id", "type": "long"},',
+        '  3 |   {"name": "note", "type": "string"}]}',
+        "    |   ^",
+        "  BACKWARD: consumers with the candidate must read messages of version 0",
+        "  (v0.avsc).",
+        "",
+        "What a rule means and what to do: topicschema explain FIELD_WITHOUT_DEFAULT",
+    ]
+
+
+def test_a_text_that_is_no_schema_is_told_with_its_place() -> None:
+    assert told('{"type": "fixed",}').splitlines() == [
+        "new.avsc is no schema that a broker takes",
+        "",
+        "SYNTAX at line 1, column 18",
+        "  a member name in double quotes is expected, found '}'",
+        '  1 | {"type": "fixed",}',
+        "    |                  ^",
+        "",
+        "What a rule means and what to do: topicschema explain SYNTAX",
+    ]
+
+
+def test_a_version_that_cannot_be_read_is_told_by_its_file() -> None:
+    lines = told(V1, "{").splitlines()
+    assert lines[0] == "new.avsc cannot be compared: the broker would answer with an error"
+    assert lines[2] == "INVALID_HISTORY at v0.avsc"
+
+
+@pytest.mark.parametrize(
+    ("history", "strategy", "lines"),
+    [
+        ((), Strategy.FULL, ["new.avsc is compatible: it would be version 0, the first"]),
+        (
+            (V2,),
+            Strategy.BACKWARD,
+            [
+                "new.avsc is compatible: it may follow version 0 (v0.avsc) under BACKWARD",
+                "Upgrade the consumers first.",
+            ],
+        ),
+        (
+            (V2, V2.replace("note", "hint")),
+            Strategy.BACKWARD_TRANSITIVE,
+            [
+                "new.avsc is compatible: it may follow versions 0 to 1 under BACKWARD_TRANSITIVE",
+                "Upgrade the consumers first.",
+            ],
+        ),
+        (
+            (V2,),
+            Strategy.ALWAYS_COMPATIBLE,
+            [
+                "new.avsc is compatible: it may follow version 0 (v0.avsc) under",
+                "ALWAYS_COMPATIBLE",
+                "Nothing was compared: that strategy admits every schema.",
+            ],
+        ),
+        ((V1,), Strategy.FULL, ["new.avsc equals version 0 (v0.avsc): nothing would be registered"]),
+        (
+            (V1, V2),
+            Strategy.FULL,
+            ["new.avsc equals version 0 (v0.avsc): nothing would be registered", "Version 1 stays the latest."],
+        ),
+    ],
+)
+def test_a_yes_says_what_it_is_a_yes_to(history: tuple[str, ...], strategy: Strategy, lines: list[str]) -> None:
+    assert told(V1, *history, strategy=strategy).splitlines() == lines
+
+
+def test_a_warning_is_told_too() -> None:
+    assert "warning: STORED_TEXT_KEPT: the schema equals version 0" in told(V1 + "\n", V1)
+
+
+def test_of_very_many_findings_the_first_are_told() -> None:
+    many = ", ".join(f'{{"name": "f{number}", "type": "string"}}' for number in range(50))
+    text = told(V1.replace("]}", f", {many}]}}"), V1)
+    assert text.count("FIELD_WITHOUT_DEFAULT at") == 20
+    assert "and 30 more; -o json has them all" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_what_a_schema_says_cannot_move_the_cursor() -> None:
+    text = told('{"type": "record", "name": "A", "fields": [{"name": "\\u001b[2J", "type": "int"}]}')
+    assert "\x1b" not in text
