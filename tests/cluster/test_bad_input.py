@@ -1,0 +1,142 @@
+"""Bad input on a real API server: refused by CRD or webhook with its place.
+
+Stored past the webhook, the controller survives it and tells the place in the status.
+"""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from admission_world import ID, NOTE, V0, record_schema
+from reviewed_shop import Shop, opened
+from testbed.cluster import Cluster
+from testbed.product import Product
+from topicschema.api.kinds import TOPIC_SCHEMA
+
+FIELD = {"name": "a", "type": "string"}
+
+
+def record(**members: Any) -> str:
+    return json.dumps({"type": "record", "name": "R", "fields": [FIELD], **members}, ensure_ascii=False)
+
+
+def field(**members: Any) -> str:
+    return record(fields=[{**FIELD, **members}])
+
+
+DEEP = '{"type":"array","items":' * 10_000 + '"string"' + "}" * 10_000
+TEXTS = {
+    "no JSON": ('{\n "type": oops', "SYNTAX at line 2, column 10"),
+    "empty": ("", "spec.schema"),
+    "JSON but not Avro": ('{"some": "thing"}', "MISSING_ATTRIBUTE at $"),
+    "an unknown type": (field(type="strin"), "$.fields[0].type"),
+    "an undefined name": (field(type="com.shop.Nowhere"), "$.fields[0].type"),
+    "a union in a union": (field(type=["null", ["int", "string"]]), "$.fields[0].type[1]"),
+    "duplicate fields": (record(fields=[FIELD, FIELD]), "$.fields[1]"),
+    "a bad default": (field(default=7), "INVALID_DEFAULT at $.fields[0].default"),
+    "10,000 levels": (DEEP, "TOO_DEEP at line 1, column"),
+    "a number as a name": (record(name=7), "$.name"),
+    "a NUL": ('"str\0ing"', "SYNTAX at line 1, column 5"),
+    "1.4 MB": (record(doc="d" * 1_400_000), "spec.schema"),
+    "1.4 MB of emoji": (record(doc="🙂" * 349_000), "ObjectTooLarge"),
+}
+"""Name → text, and what the refusal must say."""
+
+
+@pytest.fixture
+async def shop(product: Product, cluster: Cluster, namespace: str) -> AsyncIterator[Shop]:
+    """A governed namespace, all of the product at work."""
+    async with opened(cluster, namespace) as shop:
+        shop.allow_claims()
+        assert shop.apply(shop.policy(schemaCompatibilityStrategy="BACKWARD")).returncode == 0
+        wait_for(shop, "nsp/orders", "condition=Ready")
+        yield shop
+
+
+def wait_for(shop: Shop, what: str, condition: str) -> None:
+    told = shop.run("wait", f"--for={condition}", "--timeout=30s", what)
+    assert told.returncode == 0, told.stderr
+
+
+def test_each_bad_text_is_refused_with_its_place_and_nothing_is_stored(shop: Shop) -> None:
+    for name, (text, place) in TEXTS.items():
+        told = shop.apply(shop.topic_schema(text))
+        assert told.returncode == 1, name
+        assert place in told.stderr, f"{name}: {told.stderr[:500]}"
+        assert len(told.stderr) < 6_000, name
+    assert shop.cluster.get("tsc", "-n", shop.namespace)["items"] == []
+
+
+async def test_a_lone_surrogate_arrives_as_u_fffd_and_is_refused_with_words_that_say_so(shop: Shop) -> None:
+    # The API server takes an escape that is half of a pair for U+FFFD, without an error.
+    told = shop.cluster.try_kubectl(
+        "create", "-f", "-", stdin=json.dumps(shop.topic_schema(record(name="R\ufffd"))).replace("\\ufffd", "\\ud800")
+    )
+    assert told.returncode == 1
+    assert "INVALID_NAME at $.name" in told.stderr
+    assert "U+FFFD" in told.stderr
+
+
+def test_a_topic_in_another_spelling_is_refused_at_its_field(shop: Shop) -> None:
+    for topic in (
+        f"persistent://{shop.pulsar_namespace}/created-partition-3",
+        f"persistent://shop/cluster/{shop.namespace}/created",
+        f"persistent://{shop.pulsar_namespace}/a%2Fb",
+        "created",
+    ):
+        wanted = shop.topic_schema(V0)
+        wanted["spec"]["topic"] = topic
+        told = shop.apply(wanted)
+        assert told.returncode == 1, topic
+        assert "spec.topic" in told.stderr, topic
+
+
+async def test_the_controller_survives_each_of_them_stored_while_the_webhook_was_away(
+    shop: Shop, product: Product
+) -> None:
+    process = product.controller.pid
+    product.admit_all()
+    try:
+        stored = [name for name in TEXTS if await _is_stored(shop, name)]
+    finally:
+        product.admit()
+    assert len(stored) >= 10
+    # Only too large for the webhook, which leaves room for managed fields and status: it is a schema.
+    stored.remove("1.4 MB of emoji")
+    wait_for(shop, f"tsc/{_called('1.4 MB of emoji')}", "condition=Ready")
+    for name in stored:
+        wait_for(shop, f"tsc/{_called(name)}", "condition=Stalled")
+        conditions = shop.cluster.get("tsc", _called(name), "-n", shop.namespace)["status"]["conditions"]
+        ready = next(condition for condition in conditions if condition["type"] == "Ready")
+        assert (ready["status"], ready["reason"]) == ("False", "InvalidSchema"), name
+        assert TEXTS[name][1] in ready["message"], name
+    assert product.controller.pid == process
+    assert shop.apply(shop.topic_schema(V0, "good")).returncode == 0
+    wait_for(shop, "tsc/good", "condition=Ready")
+
+
+async def _is_stored(shop: Shop, name: str) -> bool:
+    """Whether the CRD let the text through."""
+    return shop.run("create", objects=(shop.topic_schema(TEXTS[name][0], _called(name)),)).returncode == 0
+
+
+def _called(name: str) -> str:
+    return name.lower().replace(" ", "-").replace(",", "").replace(".", "-")
+
+
+async def test_a_spec_that_was_stored_past_the_webhook_can_be_put_right(shop: Shop, product: Product) -> None:
+    assert shop.apply(shop.topic_schema(V0)).returncode == 0
+    wait_for(shop, "tsc/created", "condition=Ready")
+    product.admit_all()
+    try:
+        assert shop.apply(shop.topic_schema(record_schema(ID, NOTE))).returncode == 0
+        wait_for(shop, "tsc/created", "condition=Stalled")
+    finally:
+        product.admit()
+    told = shop.apply(shop.topic_schema(V0))
+    assert told.returncode == 0, told.stderr
+    wait_for(shop, "tsc/created", "condition=Ready")
+    there = await shop.client.get(TOPIC_SCHEMA, shop.namespace, "created")
+    assert there["status"]["schemaVersion"] == 0

@@ -1,0 +1,228 @@
+"""The controller alone on a real API server: policies and claims that come, change and go, deletions, restarts."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from testbed.product import NAMESPACE as SYSTEM
+from testbed.product import Product
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from watched_shop import WatchedShop, conditions, has_record, says, text, until
+
+pytestmark = pytest.mark.timeout(180)
+
+ONE, TWO, CLASHING = text("id"), text("id", "note?"), text("id", "total")
+
+
+async def test_a_changed_strategy_reaches_the_topics_and_names_versions_that_would_not_pass(shop: WatchedShop) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    for schema in (ONE, TWO, text("note?")):
+        shop.put(schema)
+        await shop.ready("Registered")
+    shop.put(ONE, "calm")
+    await shop.ready("Registered", "calm")
+    shop.apply(shop.shop.policy(schemaCompatibilityStrategy="FULL_TRANSITIVE"))
+    status = await shop.policy_ready("InForce")
+    assert status["historyConflictCount"] == 1
+    (conflict,) = status["historyConflicts"]
+    assert (conflict["name"], conflict["schemaVersion"], conflict["rule"]) == ("created", 2, "FIELD_WITHOUT_DEFAULT")
+
+    async def strategy() -> str:
+        value: str = (await shop.get())["status"]["effectiveStrategy"]["value"]
+        return value
+
+    await until(strategy, lambda value: value == "FULL_TRANSITIVE")
+    assert says(await shop.ready("Registered"))["Ready"] == "True"
+    assert await shop.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
+    shop.apply(shop.shop.policy(schemaCompatibilityStrategy="BACKWARD"))
+    assert (await shop.policy_ready("InForce"))["historyConflicts"] == []
+
+
+def nested(*fields: str) -> str:
+    """A record 80 levels down: its path has more than a thousand characters."""
+    schema = json.loads(text(*fields))
+    for level in range(80):
+        schema = {"type": "record", "name": f"Level{level}", "fields": [{"name": "inner", "type": schema}]}
+    return json.dumps(schema)
+
+
+async def test_a_version_that_clashes_very_deep_down_is_named_with_a_shortened_path(shop: WatchedShop) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    for schema in (nested("id", "old"), nested("id")):
+        shop.put(schema)
+        await shop.ready("Registered")
+    shop.apply(shop.shop.policy(schemaCompatibilityStrategy="FULL"))
+    (conflict,) = (await shop.policy_ready("InForce"))["historyConflicts"]
+    assert conflict["path"].startswith("$.fields[0].type.fields[0].type")
+    assert len(conflict["path"]) == 512
+
+
+async def test_a_policy_counts_its_topics(shop: WatchedShop) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    for name in ("a", "b", "c"):
+        shop.put(ONE, name)
+        await shop.ready("Registered", name)
+    shop.put(CLASHING, "b")
+    await shop.ready("Incompatible", "b")
+    shop.put(ONE, "elsewhere", topic="persistent://shop/elsewhere/created")
+
+    async def counts() -> dict[str, int]:
+        found: dict[str, int] = (await shop.get("orders", NAMESPACE_SCHEMA_POLICY))["status"]["topics"]
+        return found
+
+    await until(counts, lambda found: found == {"total": 3, "ready": 2, "incompatible": 1})
+    shop.delete("tsc/b")
+    await until(counts, lambda found: found == {"total": 2, "ready": 2, "incompatible": 0})
+    assert await shop.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
+
+
+async def test_topics_outlive_their_policy_and_go_on_when_it_is_back(shop: WatchedShop) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    shop.put(ONE)
+    before = await shop.ready("Registered")
+    shop.delete("nsp/orders")
+    status = await shop.ready("PolicyMissing")
+    assert (status["versions"], status["schemaVersion"]) == (before["versions"], 0)
+    shop.apply(shop.shop.policy(schemaCompatibilityStrategy="BACKWARD"))
+    assert (await shop.ready("Registered"))["versions"] == before["versions"]
+
+
+async def test_a_namespace_that_loses_its_leave_loses_its_claim(shop: WatchedShop, neighbour: WatchedShop) -> None:
+    shop.govern()
+    shop.put(ONE)
+    await shop.ready("Registered")
+    rival = neighbour.shop.policy(pulsarNamespace=shop.shop.pulsar_namespace)
+    neighbour.shop.allow_claims()
+    neighbour.apply(rival)
+    status = await neighbour.policy_ready("TopicClaimed")
+    assert says(status) == {"Ready": "False", "Stalled": "True"}
+    assert shop.namespace not in conditions(status)["Ready"]["message"].replace(shop.shop.pulsar_namespace, "")
+    assert await neighbour.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
+    shop.shop.cluster.kubectl("annotate", "namespace", shop.namespace, "topicschema.io/pulsar-namespaces-")
+    await neighbour.policy_ready("InForce")
+    await shop.policy_ready("ClaimNotAllowed")
+    await shop.ready("ClaimNotAllowed")
+
+
+async def test_the_claim_of_a_policy_that_is_gone_is_free(shop: WatchedShop, neighbour: WatchedShop) -> None:
+    shop.govern()
+    await shop.policy_ready("InForce")
+    neighbour.shop.allow_claims()
+    neighbour.apply(neighbour.shop.policy(pulsarNamespace=shop.shop.pulsar_namespace))
+    await neighbour.policy_ready("TopicClaimed")
+    shop.delete("nsp/orders")
+    await neighbour.policy_ready("InForce")
+
+
+async def test_a_resource_that_is_created_anew_goes_on_with_the_history(shop: WatchedShop) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    shop.put(ONE)
+    await shop.ready("Registered")
+    shop.delete("tsc/created")
+    await shop.gone()
+    shop.put(TWO)
+    status = await shop.ready("Registered")
+    assert (status["schemaVersion"], status["versionCount"]) == (1, 2)
+    assert await shop.looked_again() == []
+
+
+async def test_deletion_policy_delete_takes_the_record_along(shop: WatchedShop) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    shop.put(ONE, deletionPolicy="Delete")
+    await shop.ready("Registered")
+    assert (await shop.get())["metadata"]["finalizers"] == ["topicschema.io/broker-delete"]
+    assert await shop.looked_again() == []
+    shop.delete("tsc/created", "--wait=false")
+    await shop.gone()
+    assert not await has_record(shop)
+
+
+async def test_deletion_policy_delete_works_without_a_policy(shop: WatchedShop) -> None:
+    shop.govern()
+    shop.put(ONE, deletionPolicy="Delete")
+    await shop.ready("Registered")
+    shop.delete("nsp/orders")
+    await shop.ready("PolicyMissing")
+    shop.delete("tsc/created", "--wait=false")
+    await shop.gone()
+    assert not await has_record(shop)
+
+
+async def test_who_changes_back_to_retain_keeps_the_record(shop: WatchedShop) -> None:
+    shop.govern()
+    shop.put(ONE, deletionPolicy="Delete")
+    await shop.ready("Registered")
+    shop.put(ONE)
+
+    async def finalizers() -> list[str]:
+        found: list[str] = (await shop.get())["metadata"].get("finalizers", [])
+        return found
+
+    await until(finalizers, lambda found: not found)
+    await shop.ready("Registered")
+    shop.delete("tsc/created")
+    await shop.gone()
+    assert await has_record(shop)
+
+
+async def test_nobody_deletes_a_record_that_another_resource_holds(shop: WatchedShop) -> None:
+    shop.govern()
+    topic = f"persistent://{shop.shop.pulsar_namespace}/created"
+    shop.put(ONE, "holder", topic=topic)
+    await shop.ready("Registered", "holder")
+    loser = shop.topic(ONE, "loser", topic=topic, deletionPolicy="Delete")
+    loser["metadata"]["finalizers"] = ["topicschema.io/broker-delete"]
+    shop.apply(loser)
+    await shop.ready("TopicClaimed", "loser")
+    shop.delete("tsc/loser", "--wait=false")
+    await shop.gone("loser")
+    assert await has_record(shop)
+    assert says(await shop.ready("Registered", "holder"))["Ready"] == "True"
+
+
+async def test_a_restarted_controller_writes_nothing_about_what_is_settled(
+    shop: WatchedShop, controller: Product
+) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    shop.put(ONE)
+    shop.put(CLASHING, "clashing", topic="persistent://shop/elsewhere/created")
+    await shop.ready("Registered")
+    await shop.ready("PolicyMissing", "clashing")
+    await shop.policy_ready("InForce")
+
+    async def total() -> int:
+        found: int = (await shop.get("orders", NAMESPACE_SCHEMA_POLICY))["status"]["topics"]["ready"]
+        return found
+
+    await until(total, lambda found: found == 1)
+    since = shop.mark()
+    controller.controller.terminate()
+    controller.start_controller()
+    assert await shop.looked_again() == []
+    assert await shop.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
+    assert [shop.writes(since, kind) for kind in (TOPIC_SCHEMA, NAMESPACE_SCHEMA_POLICY)] == [[], []]
+
+
+async def test_a_controller_that_is_told_to_stop_gives_its_lease_back(shop: WatchedShop, controller: Product) -> None:
+    controller.controller.terminate()
+    lease = shop.shop.cluster.get("lease", "topicschema-controller", "-n", SYSTEM)
+    controller.start_controller()
+    assert not lease["spec"].get("holderIdentity")
+
+
+def lines(log: str) -> Iterator[dict[str, object]]:
+    for line in log.splitlines():
+        yield json.loads(line)
+
+
+async def test_a_log_is_lines_of_json_without_any_schema(shop: WatchedShop, controller: Product) -> None:
+    shop.govern()
+    shop.put(text("unmistakable"))
+    await shop.ready("Registered")
+    shop.put(text("unmistakable", "clashing"))
+    await shop.ready("Incompatible")
+    log = await asyncio.to_thread(controller.controller.log.read_text)
+    assert {"time", "level", "logger", "message"} <= set(list(lines(log))[-1])
+    assert "unmistakable" not in log

@@ -1,0 +1,166 @@
+"""The controller where something was lost, withdrawn or is held up: it makes nothing up and takes nothing away."""
+
+import json
+
+import pytest
+
+from testbed.product import NAMESPACE as SYSTEM
+from testbed.product import Product
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
+from topicschema.core.topics import PulsarNamespaceKey
+from watched_shop import WatchedShop, conditions, has_record, record_key, says, text
+
+pytestmark = pytest.mark.timeout(180)
+
+ONE, TWO, CLASHING = text("id"), text("id", "note?"), text("id", "total")
+LOST = {"Ready": "False", "Stalled": "True", "Compatible": "Unknown", "Registered": "False", "InSync": "False"}
+
+
+def take_history(shop: WatchedShop) -> str:
+    """Delete the topic's SchemaHistory by hand; what it was, to be created again."""
+    cluster, name = shop.shop.cluster, record_key(shop).history_name
+    wire = cluster.get("schemahistories", name, "-n", SYSTEM)
+    cluster.kubectl("delete", "schemahistories", name, "-n", SYSTEM)
+    wire["metadata"] = {key: wire["metadata"][key] for key in ("name", "namespace", "labels")}
+    return json.dumps(wire)
+
+
+async def test_a_lost_history_is_told_and_nothing_is_registered_in_its_place(shop: WatchedShop) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    for schema in (ONE, TWO):
+        shop.put(schema)
+        before = await shop.ready("Registered")
+    take_history(shop)
+    status = await shop.ready("HistoryLost")
+    assert says(status) == LOST
+    assert (status["versions"], status["versionCount"]) == (before["versions"], 2)
+    assert await shop.looked_again() == []
+    shop.put(CLASHING)
+    await shop.ready("HistoryLost")
+    assert not await has_record(shop)
+    shop.delete("tsc/created")
+    await shop.gone()
+    shop.put(CLASHING)
+    assert (await shop.ready("Registered"))["versionCount"] == 1
+
+
+async def test_a_lost_history_that_is_restored_goes_on_by_itself_also_after_a_restart(
+    shop: WatchedShop, controller: Product
+) -> None:
+    shop.govern()
+    shop.put(ONE)
+    await shop.ready("Registered")
+    wire = take_history(shop)
+    await shop.ready("HistoryLost")
+    controller.controller.terminate()
+    controller.start_controller()
+    assert await shop.looked_again() == []
+    told = shop.shop.cluster.try_kubectl("create", "-f", "-", stdin=wire)
+    assert told.returncode == 0, told.stderr
+    assert (await shop.ready("Registered"))["schemaVersion"] == 0
+
+
+async def test_a_topic_that_somebody_else_holds_back_from_deletion_holds_up_no_policy(
+    shop: WatchedShop, controller: Product
+) -> None:
+    shop.govern()
+    held = shop.topic(ONE)
+    held["metadata"]["finalizers"] = ["example.com/slow"]
+    shop.apply(held)
+    await shop.ready("Registered")
+    shop.delete("tsc/created", "--wait=false")
+    controller.controller.terminate()
+    controller.start_controller()
+    shop.apply(shop.shop.policy(schemaCompatibilityStrategy="FORWARD"))
+    assert (await shop.policy_ready("InForce"))["topics"]["total"] == 1
+    shop.shop.run("patch", "tsc/created", "--type=merge", '-p={"metadata":{"finalizers":null}}')
+    await shop.gone()
+
+
+async def test_a_refused_edit_that_asks_for_deletion_policy_delete_takes_the_record_along(shop: WatchedShop) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    shop.put(ONE)
+    await shop.ready("Registered")
+    shop.put(CLASHING, deletionPolicy="Delete")
+    await shop.ready("Incompatible")
+    assert await shop.looked_again() == []
+    shop.delete("tsc/created", "--wait=false")
+    await shop.gone()
+    assert not await has_record(shop)
+
+
+async def test_who_lost_the_pulsar_namespace_to_another_takes_no_record_along(
+    shop: WatchedShop, neighbour: WatchedShop
+) -> None:
+    shop.govern()
+    shop.put(ONE, deletionPolicy="Delete")
+    await shop.ready("Registered")
+    neighbour.shop.allow_claims()
+    neighbour.apply(neighbour.shop.policy(pulsarNamespace=shop.shop.pulsar_namespace))
+    await neighbour.policy_ready("TopicClaimed")
+    shop.shop.cluster.kubectl("annotate", "namespace", shop.namespace, "topicschema.io/pulsar-namespaces-")
+    await neighbour.policy_ready("InForce")
+    await shop.ready("ClaimNotAllowed")
+    shop.delete("tsc/created", "--wait=false")
+    await shop.gone()
+    assert await has_record(shop)
+
+
+async def test_a_deletion_that_a_damaged_record_holds_up_is_told(shop: WatchedShop) -> None:
+    shop.govern()
+    shop.put(ONE, deletionPolicy="Delete")
+    await shop.ready("Registered")
+    cluster, name = shop.shop.cluster, record_key(shop).history_name
+    line = cluster.get("schemahistories", name, "-n", SYSTEM)["spec"]["versions"][0]
+    damaged = json.dumps({"spec": {"versions": [line, line]}})
+    cluster.kubectl("patch", "schemahistories", name, "-n", SYSTEM, "--type=merge", f"-p={damaged}")
+    shop.delete("tsc/created", "--wait=false")
+    status = await shop.ready("RecordDamaged")
+    assert conditions(status)["Stalled"]["status"] == "True"
+    cluster.kubectl("delete", "schemahistories", name, "-n", SYSTEM)
+    await shop.gone()
+
+
+async def test_a_claim_that_was_deleted_by_hand_is_made_again_at_the_next_edit_of_a_topic(shop: WatchedShop) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    shop.put(ONE)
+    await shop.ready("Registered")
+    claim = PulsarNamespaceKey("pulsar", "shop", shop.namespace).claim_name
+    shop.shop.cluster.kubectl("delete", "pulsarnamespaceclaims", claim, "-n", SYSTEM)
+    shop.put(TWO)
+    assert (await shop.ready("Registered"))["schemaVersion"] == 1
+
+
+async def test_a_policy_that_took_long_to_go_leaves_its_claim_to_who_waits_for_it_also_after_a_restart(
+    shop: WatchedShop, neighbour: WatchedShop, controller: Product
+) -> None:
+    shop.shop.allow_claims()
+    held = shop.shop.policy()
+    held["metadata"]["finalizers"] = ["example.com/slow"]
+    shop.apply(held)
+    await shop.policy_ready("InForce")
+    neighbour.shop.allow_claims()
+    neighbour.apply(neighbour.shop.policy(pulsarNamespace=shop.shop.pulsar_namespace))
+    await neighbour.policy_ready("TopicClaimed")
+    shop.delete("nsp/orders", "--wait=false")
+    controller.controller.terminate()
+    controller.start_controller()
+    assert await neighbour.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
+    shop.shop.run("patch", "nsp/orders", "--type=merge", '-p={"metadata":{"finalizers":null}}')
+    await neighbour.policy_ready("InForce")
+
+
+async def test_a_second_policy_for_another_pulsar_cluster_takes_no_topics_from_the_first(
+    shop: WatchedShop, controller: Product
+) -> None:
+    shop.govern()
+    shop.put(ONE)
+    await shop.ready("Registered")
+    shop.apply(shop.shop.policy("second", pulsarCluster="elsewhere"))
+    status = await shop.policy_ready("TopicClaimed", "second")
+    assert "policy orders already governs" in conditions(status)["Ready"]["message"]
+    controller.controller.terminate()
+    controller.start_controller()
+    assert await shop.looked_again() == []
+    shop.delete("nsp/orders")
+    await shop.policy_ready("InForce", "second")

@@ -1,0 +1,99 @@
+"""Events on a real API server: said once and counted, cut to what it takes, and never in the way."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from testbed.cluster import Cluster
+from topicschema import telemetry
+from topicschema.api.kinds import EVENT
+from topicschema.cluster.client import ApiClient, Objects
+from topicschema.cluster.connection import Connection
+from topicschema.cluster.events import EventRecorder
+
+
+@pytest.fixture
+async def client(cluster: Cluster) -> AsyncIterator[ApiClient]:
+    async with ApiClient(Connection.load(str(cluster.kubeconfig))) as client:
+        yield client
+
+
+@pytest.fixture
+def regarding(namespace: str) -> dict[str, str]:
+    return {
+        "apiVersion": "topicschema.io/v1alpha1",
+        "kind": "TopicSchema",
+        "namespace": namespace,
+        "name": "orders-created",
+        "uid": "7d1f6bd4-0d0f-4dd0-9d0e-6b1b3a9d5c11",
+    }
+
+
+async def events(client: ApiClient, namespace: str) -> Objects:
+    listed = await client.list(EVENT, namespace)
+    return [event for event in listed if event["regarding"]["kind"] == "TopicSchema"]
+
+
+async def test_the_same_thing_said_again_is_the_same_event_counted(
+    client: ApiClient, cluster: Cluster, regarding: dict[str, str], namespace: str
+) -> None:
+    for instance in ("controller-1", "controller-1", "controller-2"):
+        recorder = EventRecorder(client, instance)
+        await recorder.record(regarding, "Warning", "Incompatible", "READER_FIELD_MISSING at $.fields[2]", "Judge")
+    (event,) = await events(client, namespace)
+    assert event["series"]["count"] == 3
+    assert event["type"] == "Warning"
+    assert event["regarding"] == regarding
+    shown = cluster.kubectl("get", "events", "-n", namespace)
+    assert "READER_FIELD_MISSING at $.fields[2]" in shown
+
+
+async def test_another_reason_note_or_object_is_another_event(
+    client: ApiClient, regarding: dict[str, str], namespace: str
+) -> None:
+    recorder = EventRecorder(client, "controller")
+    another = {**regarding, "uid": "0" * 8}
+    await recorder.record(regarding, "Normal", "Registered", "version 0", "Register")
+    await recorder.record(regarding, "Normal", "Registered", "version 1", "Register")
+    await recorder.record(regarding, "Normal", "RolledBack", "version 0", "Register")
+    await recorder.record(another, "Normal", "Registered", "version 0", "Register")
+    assert len(await events(client, namespace)) == 4
+
+
+@pytest.mark.parametrize(
+    ("note", "shown"),
+    [
+        ("x" * 1024, "x" * 1024),
+        ("x" * 1025, "x" * 1021 + "…"),
+        ("é" * 1024, "é" * 510 + "…"),
+        ("🦀" * 256, "🦀" * 256),
+        ("🦀" * 257, "🦀" * 255 + "…"),
+        ("a\nb\x00c", "a\nb\x00c"),
+        ("a lone \ud800", "a lone \ufffd"),
+    ],
+    ids=[
+        "1024 bytes",
+        "1025",
+        "two bytes each",
+        "four bytes each",
+        "four bytes each, too long",
+        "control",
+        "surrogate",
+    ],
+)
+async def test_a_note_is_cut_to_the_bytes_that_the_api_server_takes(
+    client: ApiClient, regarding: dict[str, str], namespace: str, note: str, shown: str
+) -> None:
+    await EventRecorder(client, "controller").record(regarding, "Normal", "Registered", note, "Register")
+    (event,) = await events(client, namespace)
+    assert event["note"] == shown
+
+
+async def test_an_event_that_cannot_be_written_is_counted_and_nobody_else_is_troubled(
+    client: ApiClient, regarding: dict[str, str]
+) -> None:
+    lost = telemetry.EVENTS_LOST.value()
+    nowhere = {**regarding, "namespace": "not-there"}
+    await EventRecorder(client, "controller").record(nowhere, "Normal", "Registered", "version 0", "Register")
+    await EventRecorder(client, "controller").record(regarding, "Neither", "Registered", "version 0", "Register")
+    assert telemetry.EVENTS_LOST.value() == lost + 2

@@ -1,0 +1,121 @@
+"""The elector when the API server, or the way to it, falls silent: one's work has ended before another's begins."""
+
+import asyncio
+import math
+import random
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+
+import pytest
+
+from lease_office import TIMES, candidates, office_of
+from testbed.cluster import Cluster
+from testbed.controlplane import ControlPlane, owned
+from topicschema.cluster.connection import Connection
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture(scope="module")
+def plane() -> Iterator[ControlPlane]:
+    with owned() as plane:
+        yield plane
+
+
+async def test_when_the_api_server_falls_silent_the_leaders_work_ends_before_another_starts(
+    plane: ControlPlane,
+) -> None:
+    connection = Connection.load(str(plane.cluster.kubeconfig))
+    async with candidates("default", TIMES, a=connection, b=connection, c=connection) as made:
+        plane.apiserver.pause()
+        try:
+            await office_of(made).until(lambda log: log == ["a begins", "a ends"])
+            for candidate in made.values():
+                assert not candidate.elector.is_leading
+        finally:
+            plane.apiserver.resume()
+        await office_of(made).until(lambda log: len(log) == 3)
+        assert sum(candidate.elector.is_leading for candidate in made.values()) == 1
+
+
+async def test_when_the_api_server_restarts_somebody_leads_again(plane: ControlPlane) -> None:
+    connection = Connection.load(str(plane.cluster.kubeconfig))
+    async with candidates("kube-system", TIMES, a=connection, b=connection) as made:
+        await asyncio.to_thread(plane.stop_apiserver)
+        await office_of(made).until(lambda log: log == ["a begins", "a ends"])
+        await asyncio.to_thread(plane.start_apiserver)
+        await office_of(made).until(lambda log: len(log) == 3)
+
+
+class Road:
+    """The way from one candidate to the API server: what is sent either way arrives `delay` seconds late, or never."""
+
+    def __init__(self, server: str) -> None:
+        self._host, _, port = server.removeprefix("https://").rpartition(":")
+        self._port = int(port)
+        self._lanes: set[asyncio.Task[None]] = set()
+        self._ends: set[asyncio.StreamWriter] = set()
+        self.delay = 0.0
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[str]:
+        server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        try:
+            yield f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        finally:
+            server.close()
+            for lane in self._lanes:
+                lane.cancel()
+            await asyncio.gather(*self._lanes, return_exceptions=True)
+            for end in self._ends:
+                end.close()
+            await asyncio.gather(*(end.wait_closed() for end in self._ends), return_exceptions=True)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there_reader, there_writer = await asyncio.open_connection(self._host, self._port)
+        self._ends |= {writer, there_writer}
+        for source, target in ((reader, there_writer), (there_reader, writer)):
+            self._lanes.add(asyncio.create_task(self._carry(source, target)))
+
+    async def _carry(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while load := await source.read(65_536):
+                await asyncio.sleep(self.delay)
+                target.write(load)
+                await target.drain()
+        target.close()
+
+
+@pytest.mark.parametrize("delay", [math.inf, 1.5], ids=["silent", "slower than a renewal may be"])
+async def test_a_leader_whose_way_to_the_api_server_is_cut_has_ended_its_work_before_the_next_one_begins(
+    cluster: Cluster, namespace: str, delay: float
+) -> None:
+    direct = Connection.load(str(cluster.kubeconfig))
+    road = Road(direct.server)
+    async with (
+        road.open() as address,
+        candidates(namespace, TIMES, a=replace(direct, server=address), b=direct) as made,
+    ):
+        road.delay = delay
+        await office_of(made).until(lambda log: log == ["a begins", "a ends", "b begins"])
+        assert not made["a"].elector.is_leading
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+async def test_with_replies_that_are_now_and_then_slow_only_one_works(
+    cluster: Cluster, namespace: str, seed: int
+) -> None:
+    direct = Connection.load(str(cluster.kubeconfig))
+    first, second = Road(direct.server), Road(direct.server)
+    chance = random.Random(seed)  # noqa: S311 - only to vary
+    async with (
+        first.open() as one,
+        second.open() as two,
+        candidates(namespace, TIMES, a=replace(direct, server=one), b=replace(direct, server=two)) as made,
+    ):
+        for _ in range(24):
+            first.delay, second.delay = chance.choices([0.0, 0.1, 0.3, 1.5], k=2)
+            await asyncio.sleep(TIMES.duration / 8)
+        first.delay = second.delay = 0.0
+        await office_of(made).until(lambda log: log[-1].endswith("begins"))

@@ -1,0 +1,174 @@
+"""The manifests on a real API server: each account may do what its process does, and nothing beside it."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import yaml
+
+from cluster.wrong_objects import POLICY, STRING, TOPIC
+from testbed import install
+from testbed.cluster import Cluster
+from testbed.controlplane import owned
+
+BASE = Path(__file__).parents[2] / "manifests" / "base"
+OWN = "topicschema-system"
+OTHER = "default"
+
+CONTROLLER_MAY = [
+    ("get list watch patch", "topicschemas", OTHER),
+    ("get list watch", "namespaceschemapolicies", OTHER),
+    ("patch update", "topicschemas/status", OTHER),
+    ("patch update", "namespaceschemapolicies/status", OTHER),
+    ("get list watch", "namespaces", ""),
+    ("get create patch", "events.events.k8s.io", OTHER),
+    ("get list watch create patch delete", "schemahistories", OWN),
+    ("get list watch create patch delete", "schemaversions", OWN),
+    ("get list watch create patch delete", "pulsarnamespaceclaims", OWN),
+    ("create", "leases", OWN),
+    ("get update", "leases/topicschema-controller", OWN),
+]
+CONTROLLER_MAY_NOT = [
+    ("create update delete deletecollection", "topicschemas", OTHER),
+    ("create update patch delete", "namespaceschemapolicies", OTHER),
+    ("get list create", "schemahistories", OTHER),
+    ("update deletecollection", "schemaversions", OWN),
+    ("delete deletecollection", "events.events.k8s.io", OTHER),
+    ("get update", "leases/another", OWN),
+    ("create", "leases", OTHER),
+    ("update patch delete", "namespaces", ""),
+    ("get list create", "secrets", OWN),
+    ("get list create", "pods", OWN),
+    ("get update", "validatingwebhookconfigurations", ""),
+]
+WEBHOOK_MAY = [
+    ("get list", "topicschemas", OTHER),
+    ("get list", "namespaceschemapolicies", OTHER),
+    ("get", "namespaces", ""),
+    ("get list", "schemahistories", OWN),
+    ("get list", "schemaversions", OWN),
+    ("get list", "pulsarnamespaceclaims", OWN),
+]
+WEBHOOK_MAY_NOT = [
+    ("create update patch delete", "topicschemas", OTHER),
+    ("patch update", "topicschemas/status", OTHER),
+    ("create update patch delete", "schemahistories", OWN),
+    ("get list", "schemahistories", OTHER),
+    ("create", "events.events.k8s.io", OTHER),
+    ("get list", "secrets", OWN),
+]
+
+
+class Grant(NamedTuple):
+    """What is asked of the server's authorizer, and the answer."""
+
+    account: str
+    expected: str
+    verbs: str
+    resource: str
+    namespace: str
+
+
+TABLE = [
+    Grant(account, expected, *row)
+    for account, rows, expected in (
+        ("topicschema-controller", CONTROLLER_MAY, "yes"),
+        ("topicschema-controller", CONTROLLER_MAY_NOT, "no"),
+        ("topicschema-webhook", WEBHOOK_MAY, "yes"),
+        ("topicschema-webhook", WEBHOOK_MAY_NOT, "no"),
+    )
+    for row in rows
+]
+
+
+@pytest.fixture(scope="module")
+def installed(cluster: Cluster) -> Cluster:
+    install.install_crds(cluster)
+    install.install_manifests(cluster)
+    return cluster
+
+
+@pytest.mark.parametrize("grant", TABLE, ids=" ".join)
+def test_an_account_may_do_what_its_process_does_and_no_more(installed: Cluster, grant: Grant) -> None:
+    impersonated = f"--as=system:serviceaccount:{OWN}:{grant.account}"
+    where = ["-n", grant.namespace] if grant.namespace else []
+    kind, _, rest = grant.resource.partition("/")
+    target = [kind, f"--subresource={rest}"] if rest == "status" else [grant.resource]
+    for verb in grant.verbs.split():
+        told = installed.try_kubectl("auth", "can-i", verb, *target, *where, impersonated)
+        assert told.stdout.strip() == grant.expected, f"{verb}: {told.stderr}"
+
+
+def test_everything_is_taken_by_the_server_and_the_pods_are_restricted(installed: Cluster) -> None:
+    documents = install.render(installed, BASE)
+    told = installed.try_kubectl(
+        "apply", "--server-side", "--dry-run=server", "--force-conflicts", "-f", "-", stdin=install.as_list(documents)
+    )
+    assert told.returncode == 0, told.stderr
+    assert "PodSecurity" not in told.stderr
+    assert {document["kind"] for document in documents} >= {"Deployment", "PodDisruptionBudget", "Service"}
+
+
+def test_the_webhook_is_asked_of_creations_and_updates_and_fails_closed() -> None:
+    configuration, *_ = yaml.safe_load_all((BASE / "webhook.yaml").read_text())
+    assert [rule["resources"] for each in configuration["webhooks"] for rule in each["rules"]] == [
+        ["topicschemas"],
+        ["namespaceschemapolicies"],
+    ]
+    for webhook in configuration["webhooks"]:
+        assert (webhook["failurePolicy"], webhook["sideEffects"]) == ("Fail", "None")
+        assert [rule["operations"] for rule in webhook["rules"]] == [["CREATE", "UPDATE"]]
+
+
+@pytest.fixture(scope="module")
+def webhook_away(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster of its own whose webhook does not answer; what is stored was stored before."""
+    nobody = tmp_path_factory.mktemp("ca") / "ca.pem"
+    nobody.write_text("no certificate is ever asked for")
+    with owned() as plane:
+        cluster = plane.cluster
+        install.install_crds(cluster)
+        cluster.kubectl("create", "-f", "-", stdin=install.as_list([TOPIC, POLICY]))
+        install.install_manifests(cluster, "https://127.0.0.1:1", nobody)
+        deadline = time.monotonic() + 30
+        while cluster.try_kubectl("create", "--dry-run=server", "-f", "-", stdin=json.dumps(STRING)).returncode == 0:
+            assert time.monotonic() < deadline, "the webhook configuration never took effect"
+        yield cluster
+
+
+UNASKED = {
+    "a label": ["label", "--overwrite", "tsc/created", "a=b"],
+    "a label on a policy": ["label", "--overwrite", "nsp/orders", "a=b"],
+    "a finaliser": ["patch", "tsc/created", "--type=merge", "-p", '{"metadata": {"finalizers": ["example.com/a"]}}'],
+    "a finaliser's removal": ["patch", "tsc/created", "--type=merge", "-p", '{"metadata": {"finalizers": null}}'],
+    "a status": [
+        "patch",
+        "tsc/created",
+        "--subresource=status",
+        "--type=merge",
+        "-p",
+        '{"status": {"versionCount": 1}}',
+    ],
+    "a spec as it was": ["patch", "tsc/created", "--type=merge", "-p", '{"spec": {"type": "AVRO"}}'],
+    "a deletion": ["delete", "--dry-run=server", "tsc/created"],
+}
+ASKED = {
+    "another schema": ["patch", "tsc/created", "--type=merge", "-p", '{"spec": {"schema": "another"}}'],
+    "suspension": ["patch", "tsc/created", "--type=merge", "-p", '{"spec": {"suspend": true}}'],
+    "another strategy": ["patch", "nsp/orders", "--type=merge", "-p", '{"spec": {"strictness": null}}'],
+}
+
+
+@pytest.mark.cluster  # its own, which no fixture's name tells
+@pytest.mark.parametrize("name", UNASKED)
+def test_a_write_that_the_webhook_need_not_see_goes_through_without_it(webhook_away: Cluster, name: str) -> None:
+    webhook_away.kubectl(*UNASKED[name])
+
+
+@pytest.mark.cluster  # its own, which no fixture's name tells
+@pytest.mark.parametrize("name", ASKED)
+def test_an_edit_waits_for_the_webhook(webhook_away: Cluster, name: str) -> None:
+    assert "failed calling webhook" in webhook_away.try_kubectl(*ASKED[name]).stderr

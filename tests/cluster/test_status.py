@@ -1,0 +1,168 @@
+"""The controller alone on a real API server: what the status says in each situation; a second pass writes nothing."""
+
+import pytest
+
+from watched_shop import WatchedShop, conditions, says, text
+
+pytestmark = pytest.mark.timeout(180)
+
+ONE, TWO, CLASHING = text("id"), text("id", "note?"), text("id", "total")
+WELL = {"Ready": "True", "Compatible": "True", "Registered": "True", "InSync": "True"}
+REFUSED = {"Ready": "False", "Stalled": "True", "Compatible": "False", "Registered": "False", "InSync": "False"}
+STALLED = {"Ready": "False", "Stalled": "True", "Compatible": "Unknown", "Registered": "Unknown", "InSync": "Unknown"}
+WAITING = {k: v for k, v in STALLED.items() if k != "Stalled"} | {"Reconciling": "True"}
+
+
+async def test_a_first_schema_becomes_version_0_with_one_write_of_each_kind(shop: WatchedShop) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    await shop.policy_ready("InForce")
+    since = shop.mark()
+    shop.put(ONE)
+    status = await shop.ready("Registered")
+    assert says(status) == WELL
+    assert (status["schemaVersion"], status["latestSchemaVersion"], status["versionCount"]) == (0, 0, 1)
+    assert status["effectiveStrategy"] == {"value": "BACKWARD", "source": "Namespace"}
+    assert status["upgradeFirst"] == "Consumers"
+    assert shop.writes(since) == ["create schemaversions", "create schemahistories", "patch topicschemas/status"]
+    assert await shop.looked_again() == []
+
+
+async def test_an_edit_becomes_the_next_version_with_one_write_of_each_kind(shop: WatchedShop) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    shop.put(ONE)
+    await shop.ready("Registered")
+    since = shop.mark()
+    shop.put(TWO)
+    status = await shop.ready("Registered")
+    assert [version["schemaVersion"] for version in status["versions"]] == [0, 1]
+    assert status["schemaVersion"] == 1
+    assert shop.writes(since) == ["create schemaversions", "patch schemahistories", "patch topicschemas/status"]
+    assert await shop.looked_again() == []
+
+
+async def test_an_older_text_is_its_old_version_and_the_latest_stays(shop: WatchedShop) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    for schema in (ONE, TWO):
+        shop.put(schema)
+        await shop.ready("Registered")
+    since = shop.mark()
+    shop.put(ONE)
+    status = await shop.ready("RolledBack")
+    assert says(status) == WELL
+    assert (status["schemaVersion"], status["latestSchemaVersion"], status["versionCount"]) == (0, 1, 2)
+    assert shop.writes(since) == ["patch topicschemas/status"]
+    assert await shop.looked_again() == []
+
+
+async def test_a_text_equal_but_for_docs_stays_the_version_that_is_on_record(shop: WatchedShop) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    shop.put(ONE)
+    await shop.ready("Registered")
+    shop.put(text("id", doc="what happened"))
+    status = await shop.ready("Registered")
+    assert status["versionCount"] == 1
+    assert "what is stored stays as it was" in conditions(status)["Ready"]["message"]
+    assert await shop.looked_again() == []
+
+
+async def test_an_incompatible_edit_is_told_with_an_event_until_it_is_put_right(shop: WatchedShop) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    shop.put(ONE)
+    before = await shop.ready("Registered")
+    shop.put(CLASHING)
+    status = await shop.ready("Incompatible")
+    assert says(status) == REFUSED
+    assert status["versions"] == before["versions"]
+    assert "schemaVersion" not in status
+    (found,) = status["incompatibilities"]
+    assert (found["rule"], found["path"], found["schemaVersion"]) == ("FIELD_WITHOUT_DEFAULT", "$.fields[1]", 0)
+    events = shop.shop.run("get", "events", "-o", "jsonpath={.items[*].reason}").stdout.split()
+    assert events == ["Incompatible"]
+    assert await shop.looked_again() == []
+    shop.put(ONE)
+    status = await shop.ready("Registered")
+    assert says(status) == WELL
+    assert (status["incompatibilityCount"], status["incompatibilities"]) == (0, [])
+
+
+async def test_a_text_that_does_not_parse_is_told_with_its_place(shop: WatchedShop) -> None:
+    shop.govern()
+    shop.put('{"type":"record","name":"Created","fields":[{"name":"id","type":"Nowhere"}]}')
+    status = await shop.ready("InvalidSchema")
+    assert says(status) == REFUSED
+    assert status["incompatibilities"][0]["path"] == "$.fields[0].type"
+    assert await shop.looked_again() == []
+
+
+async def test_a_topic_waits_for_its_policy_and_goes_on_by_itself_when_it_comes(shop: WatchedShop) -> None:
+    shop.put(ONE)
+    status = await shop.ready("PolicyMissing")
+    assert says(status) == WAITING
+    assert await shop.looked_again() == []
+    shop.govern(schemaCompatibilityStrategy="FORWARD")
+    status = await shop.ready("Registered")
+    assert status["effectiveStrategy"]["value"] == "FORWARD"
+
+
+async def test_a_policy_whose_namespace_may_not_claim_is_stalled_and_so_are_its_topics(shop: WatchedShop) -> None:
+    shop.apply(shop.shop.policy())
+    assert says(await shop.policy_ready("ClaimNotAllowed")) == {"Ready": "False", "Stalled": "True"}
+    shop.put(ONE)
+    assert says(await shop.ready("ClaimNotAllowed")) == STALLED
+    assert await shop.looked_again() == []
+    shop.shop.allow_claims()
+    await shop.policy_ready("InForce")
+    assert says(await shop.ready("Registered")) == WELL
+
+
+async def test_of_two_resources_with_one_topic_the_first_holds_it_until_it_is_gone(shop: WatchedShop) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    shop.put(ONE, "first", topic=f"persistent://{shop.shop.pulsar_namespace}/shared")
+    await shop.ready("Registered", "first")
+    shop.put(TWO, "second", topic=f"non-persistent://{shop.shop.pulsar_namespace}/shared")
+    status = await shop.ready("TopicClaimed", "second")
+    assert says(status) == STALLED
+    assert "TopicSchema first already holds" in conditions(status)["Ready"]["message"]
+    assert await shop.looked_again("second") == []
+    shop.delete("tsc/first")
+    status = await shop.ready("Registered", "second")
+    assert (status["schemaVersion"], status["versionCount"]) == (1, 2)
+
+
+async def test_a_suspended_resource_is_left_alone_until_it_goes_on(shop: WatchedShop) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    shop.put(ONE)
+    before = await shop.ready("Registered")
+    shop.put(TWO, suspend=True)
+    assert await shop.looked_again() == []
+    assert (await shop.get())["status"] == before
+    shop.put(TWO)
+    assert (await shop.ready("Registered"))["schemaVersion"] == 1
+
+
+async def test_what_somebody_else_wrote_into_the_status_is_taken_out(shop: WatchedShop) -> None:
+    shop.govern()
+    shop.put(ONE)
+    before = await shop.ready("Registered")
+    invented = (
+        '{"status":{"versionCount":7,"incarnation":3,"incompatibilities":[{"rule":"X","path":"$","message":"m"}]}}'
+    )
+    told = shop.shop.run("patch", "tsc/created", "--subresource=status", "--type=merge", f"-p={invented}")
+    assert told.returncode == 0, told.stderr
+    await shop.looked_again()
+    assert (await shop.get())["status"] == before
+    assert await shop.looked_again() == []
+
+
+async def test_a_field_that_only_somebody_else_set_is_taken_out_too(shop: WatchedShop) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    shop.put(ONE)
+    await shop.ready("Registered")
+    shop.put(CLASHING)
+    before = await shop.ready("Incompatible")
+    invented = '{"status":{"schemaVersion":7}}'
+    told = shop.shop.run("patch", "tsc/created", "--subresource=status", "--type=merge", f"-p={invented}")
+    assert told.returncode == 0, told.stderr
+    await shop.looked_again()
+    assert (await shop.get())["status"] == before
+    assert await shop.looked_again() == []

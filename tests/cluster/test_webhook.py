@@ -1,0 +1,234 @@
+"""The webhook on a real API server, as its own process and service account, with real TLS; the controller is away."""
+
+import json
+import subprocess
+import urllib.request
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from admission_world import ID, NOTE, NOTE_WITH_DEFAULT, V0, record_schema
+from reviewed_shop import Shop, Told, opened, reviews
+from testbed.cluster import Cluster
+from testbed.instances import Instance
+from testbed.product import Product
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.cluster.errors import ApiRefusedError
+
+COMPATIBLE = record_schema(ID, NOTE_WITH_DEFAULT)
+INCOMPATIBLE = record_schema(ID, NOTE)
+TWICE = record_schema(ID, NOTE, {"name": "count", "type": "int"})
+FINDING = "FIELD_WITHOUT_DEFAULT at $.fields[1]: field 'note' of the candidate is not in version 0"
+
+
+@pytest.fixture(scope="module")
+def webhook(cluster: Cluster, instance: Instance) -> Iterator[Product]:
+    """The product with its webhook at work and no controller."""
+    product = Product.install(instance, cluster)
+    try:
+        product.start_webhook()
+        product.admit()
+        yield product
+    finally:
+        product.stop()
+
+
+@pytest.fixture
+async def shop(webhook: Product, cluster: Cluster, namespace: str) -> AsyncIterator[Shop]:
+    """A namespace under BACKWARD whose topic `created` has version 0 on record."""
+    async with opened(cluster, namespace) as shop:
+        await shop.govern(schemaCompatibilityStrategy="BACKWARD")
+        await shop.register(V0)
+        yield shop
+
+
+def asked(webhook: Product) -> int:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(f"{webhook.webhook_probe}/metrics", timeout=10) as response:
+        return reviews(response.read().decode())
+
+
+async def test_create_and_update_are_allowed_when_they_pass(shop: Shop) -> None:
+    for schema in (V0, COMPATIBLE):
+        told = shop.apply(shop.topic_schema(schema))
+        assert told.returncode == 0, told.stderr
+    assert shop.schema_of() == COMPATIBLE
+
+
+async def test_one_refused_object_shows_one_line_per_incompatibility_and_nothing_else(shop: Shop) -> None:
+    told = shop.apply(shop.topic_schema(TWICE))
+    assert told.returncode == 1
+    first, *lines = told.stderr.strip().splitlines()
+    assert first == 'The TopicSchema "created" is invalid: '
+    assert [line.split(":")[1].strip() for line in lines] == [
+        "FIELD_WITHOUT_DEFAULT at $.fields[1]",
+        "FIELD_WITHOUT_DEFAULT at $.fields[2]",
+    ]
+    assert all("BACKWARD (set by policy orders)" in line and "version 0" in line for line in lines)
+
+
+async def test_of_several_objects_each_refusal_is_a_message_that_says_all(shop: Shop) -> None:
+    await shop.register(V0, name="second")
+    told = shop.apply(shop.topic_schema(TWICE), shop.topic_schema(INCOMPATIBLE, "second"))
+    assert told.returncode == 1
+    assert told.stderr.count("denied the request") == 2
+    for words in (
+        "TopicSchema 'created' is refused",
+        "TopicSchema 'second' is refused",
+        "$.fields[2]",
+        "set by policy orders",
+        "give it a default",
+    ):
+        assert words in told.stderr
+
+
+async def test_every_way_of_editing_is_refused_alike_and_changes_nothing(shop: Shop) -> None:
+    assert shop.run("create", objects=(shop.topic_schema(V0),)).returncode == 0
+    wanted = shop.topic_schema(INCOMPATIBLE)
+    patch = json.dumps({"spec": {"schema": INCOMPATIBLE}})
+    for told in (
+        shop.run("apply", "--server-side", "--force-conflicts", objects=(wanted,)),
+        shop.run("apply", objects=(wanted,)),
+        shop.run("replace", objects=(wanted,)),
+        shop.run("patch", "tsc", "created", "--type=merge", "-p", patch),
+        shop.run("apply", "--server-side", "--dry-run=server", "--force-conflicts", objects=(wanted,)),
+        shop.run("diff", "--server-side", "--force-conflicts", objects=(wanted,)),
+    ):
+        assert told.returncode != 0
+        assert FINDING in told.stderr
+    assert shop.schema_of() == V0
+
+
+async def test_a_dry_run_that_passes_stores_nothing(shop: Shop) -> None:
+    assert shop.apply(shop.topic_schema(V0)).returncode == 0
+    told = shop.run("apply", "--server-side", "--dry-run=server", objects=(shop.topic_schema(COMPATIBLE),))
+    assert told.returncode == 0, told.stderr
+    assert shop.schema_of() == V0
+
+
+async def test_kubectl_edit_comes_back_with_the_reasons_as_comments(shop: Shop, tmp_path: Path) -> None:
+    assert shop.apply(shop.topic_schema('{"type":"record","name":"Order","fields":[]}', "fresh")).returncode == 0
+    await shop.register('{"type":"record","name":"Order","fields":[]}', name="fresh")
+    seen = tmp_path / "seen"
+    editor = tmp_path / "editor"
+    change = r"""s/"fields":\[\]/"fields":[{"name":"a","type":"int"}]/"""
+    editor.write_text(f'#!/bin/sh\ncat "$1" >> {seen}\nsed -i \'{change}\' "$1"\n')
+    editor.chmod(0o755)
+    told = _edit(shop, editor)
+    assert told.returncode != 0
+    assert "# * spec.schema: FIELD_WITHOUT_DEFAULT at $.fields[0]" in seen.read_text()
+
+
+def _edit(shop: Shop, editor: Path) -> Told:
+    return subprocess.run(
+        [shop.cluster.kubectl_program, "edit", "-n", shop.namespace, "tsc", "fresh"],
+        env={**shop.cluster.environment(), "KUBE_EDITOR": str(editor)},
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=60,
+    )
+
+
+async def test_what_leaves_spec_alone_does_not_ask_the_webhook(shop: Shop, webhook: Product) -> None:
+    assert shop.apply(shop.topic_schema(V0)).returncode == 0
+    before = asked(webhook)
+    status = {"status": {"observedGeneration": 1, "versionCount": 0, "versions": [], "incompatibilityCount": 0}}
+    await shop.client.patch(TOPIC_SCHEMA, shop.namespace, "created/status", status)
+    for told in (
+        shop.apply(shop.topic_schema(V0)),
+        shop.run("label", "tsc", "created", "team=a"),
+        shop.run("annotate", "tsc", "created", "note=b"),
+    ):
+        assert told.returncode == 0, told.stderr
+    assert asked(webhook) == before
+    assert shop.apply(shop.topic_schema(COMPATIBLE)).returncode == 0
+    assert asked(webhook) == before + 1
+
+
+async def test_warnings_are_shown_and_do_not_stop_an_edit(shop: Shop) -> None:
+    await shop.register(COMPATIBLE)
+    told = shop.apply(shop.topic_schema(V0))
+    assert told.returncode == 0
+    assert "Warning: this is version 0 again: no version is added, and version 1 stays" in told.stderr
+
+
+async def test_an_accepted_edit_that_is_not_on_record_counts_as_history(shop: Shop) -> None:
+    assert shop.apply(shop.topic_schema(V0)).returncode == 0
+    assert shop.apply(shop.topic_schema(COMPATIBLE)).returncode == 0
+    clashing = record_schema(ID, {"name": "note", "type": "int", "default": 0})
+    told = shop.apply(shop.topic_schema(clashing))
+    assert told.returncode == 1
+    assert "the accepted edit that is not registered yet" in told.stderr
+    following = record_schema(ID, NOTE_WITH_DEFAULT, {"name": "more", "type": "int", "default": 0})
+    told = shop.apply(shop.topic_schema(following))
+    assert told.returncode == 0, told.stderr
+    assert "Warning: this replaces an accepted edit that is not registered yet" in told.stderr
+
+
+async def test_a_policy_made_stricter_counts_for_an_edit_right_behind_it(shop: Shop) -> None:
+    assert shop.apply(shop.topic_schema(V0)).returncode == 0
+    for _ in range(10):
+        await _patch_policy(shop, "ALWAYS_COMPATIBLE")
+        await _patch_schema(shop, INCOMPATIBLE)
+        await _patch_schema(shop, V0)
+        await _patch_policy(shop, "BACKWARD")
+        with pytest.raises(ApiRefusedError) as raised:
+            await _patch_schema(shop, INCOMPATIBLE)
+        assert raised.value.status == 422
+
+
+async def _patch_policy(shop: Shop, strategy: str) -> None:
+    body = {"spec": {"schemaCompatibilityStrategy": strategy}}
+    await shop.client.patch(NAMESPACE_SCHEMA_POLICY, shop.namespace, "orders", body)
+
+
+async def _patch_schema(shop: Shop, schema: str) -> None:
+    await shop.client.patch(TOPIC_SCHEMA, shop.namespace, "created", {"spec": {"schema": schema}})
+
+
+async def test_a_policy_that_its_namespace_may_not_have_is_refused(
+    webhook: Product, cluster: Cluster, namespace: str
+) -> None:
+    async with opened(cluster, namespace) as shop:
+        told = shop.apply(shop.policy())
+        assert told.returncode == 1
+        assert "* spec.pulsarNamespace: ClaimNotAllowed: " in told.stderr.replace("invalid: spec", "invalid: * spec")
+        assert "ask a cluster admin" in told.stderr
+
+
+async def test_a_stricter_policy_names_the_topics_that_it_would_refuse(shop: Shop) -> None:
+    told = shop.apply(shop.topic_schema(V0))
+    assert told.returncode == 0
+    uid = shop.cluster.get("tsc", "created", "-n", shop.namespace)["metadata"]["uid"]
+    await shop.hold("created", uid)
+    told = shop.apply(
+        shop.policy(schemaCompatibilityStrategy="BACKWARD", constraints={"requiredProperties": ["owner"]})
+    )
+    assert told.returncode == 0, told.stderr
+    assert "Warning: 1 of 1 topics examined would not pass" in told.stderr
+    assert "Warning: TopicSchema created: PROPERTY_MISSING" in told.stderr
+
+
+async def test_policy_and_topic_may_come_in_one_file(webhook: Product, cluster: Cluster, namespace: str) -> None:
+    async with opened(cluster, namespace) as shop:
+        shop.allow_claims()
+        told = shop.apply(shop.policy(), shop.topic_schema(V0))
+        assert told.returncode == 0, told.stderr
+        assert "has not claimed" in told.stderr
+
+
+async def test_a_deletion_needs_no_webhook_and_an_edit_does(shop: Shop, webhook: Product) -> None:
+    assert shop.apply(shop.topic_schema(V0)).returncode == 0
+    webhook.webhook.kill()
+    try:
+        told = shop.apply(shop.topic_schema(COMPATIBLE))
+        assert told.returncode == 1
+        assert "failed calling webhook" in told.stderr
+        assert shop.schema_of() == V0
+        assert shop.run("delete", "tsc", "created").returncode == 0
+    finally:
+        webhook.start_webhook()
+    assert FINDING in shop.apply(shop.topic_schema(INCOMPATIBLE)).stderr
+    assert shop.apply(shop.topic_schema(COMPATIBLE)).returncode == 0

@@ -1,0 +1,199 @@
+"""Objects that the API server must refuse by itself, and their right neighbours.
+
+Each row takes a right object and changes one thing in it: where, to what; then the field that the refusal must name and
+some of its words. One thing only, because a wrong type or length switches the other rules off for that request.
+"""
+
+import copy
+from typing import Any, Final, NamedTuple
+
+from topicschema.api.record import claim_to_wire, history_to_wire, version_to_wire
+from topicschema.core.history import History, Origin, Owner, VersionEntry
+from topicschema.core.schemas import SchemaInfo, SchemaType, digest
+from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
+
+ABSENT: Final = object()
+Json = dict[str, Any]
+
+
+class Row(NamedTuple):
+    """One change to a right object; `field` and `words` are what the refusal must say, empty for a right neighbour."""
+
+    sentence: str
+    base: Json
+    path: str
+    value: Any
+    field: str = ""
+    words: str = ""
+
+
+def changed(base: Json, path: str, value: Any) -> Json:
+    """A copy of `base` with the member at the dotted `path` set, or removed."""
+    copied = copy.deepcopy(base)
+    *parents, last = path.split(".")
+    target = copied
+    for parent in parents:
+        target = target.setdefault(parent, {})
+    if value is ABSENT:
+        del target[last]
+    else:
+        target[last] = value
+    return copied
+
+
+def _resource(kind: str, name: str, spec: Json) -> Json:
+    return {"apiVersion": "topicschema.io/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+TOPIC = _resource(
+    "TopicSchema",
+    "created",
+    {
+        "topic": "persistent://shop/orders/created",
+        "type": "AVRO",
+        "schema": '{"type": "record", "name": "Created", "fields": []}',
+        "properties": {"owner": "team-a"},
+        "schemaCompatibilityStrategy": "FULL",
+        "deletionPolicy": "Retain",
+        "suspend": False,
+    },
+)
+STRING = _resource("TopicSchema", "note", {"topic": "persistent://shop/orders/note", "type": "STRING"})
+NUMBER = _resource("TopicSchema", "count", {"topic": "persistent://shop/orders/count", "type": "INT32"})
+POLICY = _resource(
+    "NamespaceSchemaPolicy",
+    "orders",
+    {
+        "pulsarCluster": "pulsar",
+        "pulsarNamespace": "shop/orders",
+        "schemaCompatibilityStrategy": "BACKWARD_TRANSITIVE",
+        "strictness": "Broker",
+        "brokerProfile": {"line": "4.0", "schemaCompatibilityStrategy": "FULL"},
+        "constraints": {
+            "allowedTypes": ["AVRO", "JSON"],
+            "allowedStrategies": ["FULL"],
+            "requiredProperties": ["owner"],
+            "maxSchemaBytes": 262144,
+        },
+    },
+)
+_KEY = TopicKey("pulsar", Topic("shop", "orders", "created"))
+_HASH = digest(b"1")
+_ENTRY = VersionEntry(0, SchemaType.AVRO, _HASH, _HASH, Origin.SPEC, "2026-11-21T05:30:00Z")
+_OWNER = Owner("shop", "created", "6f1c")
+_INFO = SchemaInfo(SchemaType.AVRO, b'"string"', {"owner": "team-a"})
+HISTORY = history_to_wire(History(_KEY, _OWNER, 1, (_ENTRY,)), namespace="", resource_version=None)
+VERSION = version_to_wire(_KEY, 0, 1, _INFO, namespace="")
+CLAIM = claim_to_wire(PulsarNamespaceKey("pulsar", "shop", "orders"), _OWNER, namespace="", resource_version=None)
+
+_SPELLING = "write persistent://TENANT/NAMESPACE/TOPIC"
+_UNSUPPORTED = "Unsupported value"
+_TYPE = "must be of type"
+_REQUIRED = "Required value"
+
+WRONG = [
+    Row("a TopicSchema without a spec", TOPIC, "spec", ABSENT, "spec", _REQUIRED),
+    Row("a spec that is null", TOPIC, "spec", None, "spec", _REQUIRED),
+    Row("a spec that is a list", TOPIC, "spec", [], "spec", _TYPE),
+    Row("no topic", TOPIC, "spec.topic", ABSENT, "spec.topic", _REQUIRED),
+    Row("a topic that is a number", TOPIC, "spec.topic", 1, "spec.topic", _TYPE),
+    Row("an empty topic", TOPIC, "spec.topic", "", "spec.topic", _SPELLING),
+    Row("a topic without its domain", TOPIC, "spec.topic", "shop/orders/created", "spec.topic", _SPELLING),
+    Row("a topic of another domain", TOPIC, "spec.topic", "http://shop/orders/created", "spec.topic", _SPELLING),
+    Row("a topic in two parts", TOPIC, "spec.topic", "persistent://shop/created", "spec.topic", _SPELLING),
+    Row("a topic with a cluster", TOPIC, "spec.topic", "persistent://shop/eu/orders/created", "spec.topic", _SPELLING),
+    Row("a topic without its own name", TOPIC, "spec.topic", "persistent://shop/orders/", "spec.topic", _SPELLING),
+    Row("a space in the tenant", TOPIC, "spec.topic", "persistent://s hop/orders/created", "spec.topic", _SPELLING),
+    Row("an umlaut in the tenant", TOPIC, "spec.topic", "persistent://shöp/orders/created", "spec.topic", _SPELLING),
+    Row("a comma in the namespace", TOPIC, "spec.topic", "persistent://shop/or,ders/created", "spec.topic", _SPELLING),
+    Row("a space in the topic", TOPIC, "spec.topic", "persistent://shop/orders/cre ated", "spec.topic", _SPELLING),
+    Row("a line end after it", TOPIC, "spec.topic", "persistent://shop/orders/created\n", "spec.topic", _SPELLING),
+    Row("a NUL in the topic", TOPIC, "spec.topic", "persistent://shop/orders/cre\0ated", "spec.topic", _SPELLING),
+    Row("an invisible character", TOPIC, "spec.topic", "persistent://shop/orders/a\u200bb", "spec.topic", _SPELLING),
+    Row("an escape in the topic", TOPIC, "spec.topic", "persistent://shop/orders/a%2Fb", "spec.topic", "decoded"),
+    Row("a partition", TOPIC, "spec.topic", "persistent://shop/orders/a-partition-3", "spec.topic", "-partition-N"),
+    Row("513 letters", TOPIC, "spec.topic", "persistent://shop/orders/" + "x" * 513, "spec.topic", "at most 512"),
+    Row("a topic of 1,025 letters", TOPIC, "spec.topic", f"persistent://{'x' * 1008}/o/c", "spec.topic", "Too long"),
+    Row("no type", TOPIC, "spec.type", ABSENT, "spec.type", _REQUIRED),
+    Row("a type in small letters", TOPIC, "spec.type", "avro", "spec.type", _UNSUPPORTED),
+    Row("type BYTES", TOPIC, "spec.type", "BYTES", "spec.type", _UNSUPPORTED),
+    Row("type NONE", TOPIC, "spec.type", "NONE", "spec.type", _UNSUPPORTED),
+    Row("type KEY_VALUE", TOPIC, "spec.type", "KEY_VALUE", "spec.type", _UNSUPPORTED),
+    Row("type PROTOBUF", TOPIC, "spec.type", "PROTOBUF", "spec.type", _UNSUPPORTED),
+    Row("type PROTOBUF_NATIVE", TOPIC, "spec.type", "PROTOBUF_NATIVE", "spec.type", _UNSUPPORTED),
+    Row("type AUTO_CONSUME", TOPIC, "spec.type", "AUTO_CONSUME", "spec.type", _UNSUPPORTED),
+    Row("a type that is a number", TOPIC, "spec.type", 4, "spec.type", _TYPE),
+    Row("AVRO without a text", TOPIC, "spec.schema", ABSENT, "spec.schema", "type AVRO needs the text"),
+    Row("AVRO with an empty text", TOPIC, "spec.schema", "", "spec.schema", "type AVRO needs the text"),
+    Row("JSON without a text", NUMBER, "spec.type", "JSON", "spec.schema", "type JSON needs the text"),
+    Row("a schema that is an object", TOPIC, "spec.schema", {"type": "string"}, "spec.schema", _TYPE),
+    Row("a schema of 900,001 letters", TOPIC, "spec.schema", "x" * 900_001, "spec.schema", "Too long"),
+    Row("INT32 with a text", TOPIC, "spec.type", "INT32", "spec.schema", "type INT32 carries no schema"),
+    Row("INT32 with null", NUMBER, "spec.schema", "null", "spec.schema", "type INT32 carries no schema"),
+    Row("STRING with a text", STRING, "spec.schema", '"string"', "spec.schema", "type STRING carries no schema"),
+    Row("properties in a list", TOPIC, "spec.properties", ["owner"], "spec.properties", _TYPE),
+    Row("a property that is a number", TOPIC, "spec.properties.owner", 1, "spec.properties.owner", _TYPE),
+    Row("a property of 4,097 letters", TOPIC, "spec.properties.owner", "x" * 4097, "spec.properties.owner", "Too long"),
+    Row("a property without a name", TOPIC, "spec.properties", {"": "a"}, "spec.properties", "1 to 256 characters"),
+    Row("a name of 257 letters", TOPIC, "spec.properties", {"x" * 257: "a"}, "spec.properties", "1 to 256 characters"),
+    Row("65 properties", TOPIC, "spec.properties", {f"p{n}": "" for n in range(65)}, "spec.properties", "Too many"),
+    Row("a strategy in small letters", TOPIC, "spec.schemaCompatibilityStrategy", "full",
+        "spec.schemaCompatibilityStrategy", _UNSUPPORTED),
+    Row("an empty strategy", TOPIC, "spec.schemaCompatibilityStrategy", "",
+        "spec.schemaCompatibilityStrategy", _UNSUPPORTED),
+    Row("an unknown deletion policy", TOPIC, "spec.deletionPolicy", "Orphan", "spec.deletionPolicy", _UNSUPPORTED),
+    Row("suspend as a text", TOPIC, "spec.suspend", "true", "spec.suspend", _TYPE),
+    Row("a policy without a spec", POLICY, "spec", ABSENT, "spec", _REQUIRED),
+    Row("no Pulsar cluster", POLICY, "spec.pulsarCluster", ABSENT, "spec.pulsarCluster", _REQUIRED),
+    Row("an empty cluster", POLICY, "spec.pulsarCluster", "", "spec.pulsarCluster", "letters, digits"),
+    Row("a space in the cluster", POLICY, "spec.pulsarCluster", "a b", "spec.pulsarCluster", "letters, digits"),
+    Row("a cluster of 129 letters", POLICY, "spec.pulsarCluster", "x" * 129, "spec.pulsarCluster", "Too long"),
+    Row("no Pulsar namespace", POLICY, "spec.pulsarNamespace", ABSENT, "spec.pulsarNamespace", _REQUIRED),
+    Row("a namespace without tenant", POLICY, "spec.pulsarNamespace", "orders", "spec.pulsarNamespace", "TENANT/"),
+    Row("a namespace in three parts", POLICY, "spec.pulsarNamespace", "a/b/c", "spec.pulsarNamespace", "TENANT/"),
+    Row("a namespace with a wildcard", POLICY, "spec.pulsarNamespace", "shop/*", "spec.pulsarNamespace", "TENANT/"),
+    Row("an empty namespace", POLICY, "spec.pulsarNamespace", "shop/", "spec.pulsarNamespace", "TENANT/"),
+    Row("513 letters", POLICY, "spec.pulsarNamespace", "a/" + "x" * 511, "spec.pulsarNamespace", "Too long"),
+    Row("an unknown strategy", POLICY, "spec.schemaCompatibilityStrategy", "NOPE",
+        "spec.schemaCompatibilityStrategy", _UNSUPPORTED),
+    Row("strictness Strict, not built yet", POLICY, "spec.strictness", "Strict", "spec.strictness", _UNSUPPORTED),
+    Row("a profile that is a text", POLICY, "spec.brokerProfile", "4.0", "spec.brokerProfile", _TYPE),
+    Row("another line of Pulsar", POLICY, "spec.brokerProfile.line", "3.0", "spec.brokerProfile.line", _UNSUPPORTED),
+    Row("a line that is a number", POLICY, "spec.brokerProfile.line", 4.0, "spec.brokerProfile.line", _TYPE),
+    Row("an unknown strategy of the broker", POLICY, "spec.brokerProfile.schemaCompatibilityStrategy", "FULLY",
+        "spec.brokerProfile.schemaCompatibilityStrategy", _UNSUPPORTED),
+    Row("constraints in a list", POLICY, "spec.constraints", [], "spec.constraints", _TYPE),
+    Row("allowed types as a text", POLICY, "spec.constraints.allowedTypes", "AVRO",
+        "spec.constraints.allowedTypes", _TYPE),
+    Row("an allowed type that does not work yet", POLICY, "spec.constraints.allowedTypes", ["AVRO", "KEY_VALUE"],
+        "spec.constraints.allowedTypes[1]", _UNSUPPORTED),
+    Row("an allowed type twice", POLICY, "spec.constraints.allowedTypes", ["AVRO", "AVRO"],
+        "spec.constraints.allowedTypes[1]", "Duplicate value"),
+    Row("an unknown allowed strategy", POLICY, "spec.constraints.allowedStrategies", ["ANY"],
+        "spec.constraints.allowedStrategies[0]", _UNSUPPORTED),
+    Row("an allowed strategy twice", POLICY, "spec.constraints.allowedStrategies", ["FULL", "FULL"],
+        "spec.constraints.allowedStrategies[1]", "Duplicate value"),
+    Row("a required property without a name", POLICY, "spec.constraints.requiredProperties", [""],
+        "spec.constraints.requiredProperties[0]", "at least 1 char"),
+    Row("a required property twice", POLICY, "spec.constraints.requiredProperties", ["a", "b", "a"],
+        "spec.constraints.requiredProperties[2]", "Duplicate value"),
+    Row("65 required properties", POLICY, "spec.constraints.requiredProperties", [f"p{n}" for n in range(65)],
+        "spec.constraints.requiredProperties", "Too many"),
+    Row("at most 0 bytes", POLICY, "spec.constraints.maxSchemaBytes", 0,
+        "spec.constraints.maxSchemaBytes", "greater than or equal to 1"),
+    Row("half a byte", POLICY, "spec.constraints.maxSchemaBytes", 1000.5, "spec.constraints.maxSchemaBytes", _TYPE),
+    Row("bytes as a text", POLICY, "spec.constraints.maxSchemaBytes", "1000", "spec.constraints.maxSchemaBytes", _TYPE),
+    Row("a history under another name", HISTORY, "metadata.name", "created", "metadata", "is named h-"),
+    Row("a history without format", HISTORY, "spec.format", ABSENT, "spec.format", _REQUIRED),
+    Row("incarnation -1", HISTORY, "spec.incarnation", -1, "spec.incarnation", "greater than or equal to 0"),
+    Row("a history without its versions", HISTORY, "spec.versions", ABSENT, "spec.versions", _REQUIRED),
+    Row("a line of 141 letters", HISTORY, "spec.versions", ["x" * 141], "spec.versions[0]", "Too long"),
+    Row("10,001 lines", HISTORY, "spec.versions", [""] * 10_001, "spec.versions", "Too many"),
+    Row("a claim without a uid", HISTORY, "spec.claim.uid", ABSENT, "spec.claim.uid", _REQUIRED),
+    Row("a version under another name", VERSION, "metadata.name", "created", "metadata", "is named HISTORY-"),
+    Row("a version of a misnamed history", VERSION, "spec.history", "created", "spec.history", "should match"),
+    Row("a version without a payload", VERSION, "spec.payload", ABSENT, "spec.payload", _REQUIRED),
+    Row("a hash that is none", VERSION, "spec.contentHash", "sha256:0", "spec.contentHash", "should match"),
+    Row("a claim under another name", CLAIM, "metadata.name", "orders", "metadata", "is named c-"),
+    Row("a claim of nothing", CLAIM, "spec.pulsarNamespace", "", "spec.pulsarNamespace", "at least 1 char"),
+]  # fmt: skip

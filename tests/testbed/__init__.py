@@ -1,0 +1,27 @@
+"""The testbed: real surroundings (a Kubernetes control plane; later a broker and a node) without containers.
+
+For people:   `python -m testbed up|down|env|status [--name NAME]`, see `testbed.__main__`.
+For programs (tests, the demo, benchmarks):
+
+    from testbed.controlplane import owned                  # a control plane that dies with this process
+    with owned() as plane:                                  # plane.cluster, plane.apiserver, plane.instance
+        plane.stop_apiserver(); plane.start_apiserver()     # kill -9 and back, same port, same objects
+        plane.apiserver.pause(); plane.apiserver.resume()   # SIGSTOP and SIGCONT: it falls silent
+        plane.cluster.kubectl("get", "ns")                  # -> stdout; raises with stderr
+        plane.cluster.service_account_kubeconfig("topicschema-system", "topicschema-controller", path)
+        program = plane.instance.run("controller", [...], environment={...})    # a child, its log in program.log
+        program.kill(); program.restart(); program.terminate()
+
+    from testbed import cluster_part, parts                 # the same that people do, for the demo
+    instance = parts.up("demo", ["cluster"], Progress())    # detached; instance.run(...) hangs programs on it, too
+    cluster_part.of(instance); cluster_part.running("demo") # its cluster
+    from testbed.certificates import Authority              # Authority.at(folder).issue("webhook", ["127.0.0.1"])
+    from testbed.install import install_crds, install_manifests
+    from testbed import audit                               # audit.requests(cluster.audit_log, user=...)
+
+What a test run started dies with it, also after kill -9 of the test run: every process is a child of one supervisor,
+which holds a pipe to its owner, and the kernel kills the children when the supervisor dies. What `up` started hangs on
+one detached supervisor, ended by `down`. State lives in the cache folder (`testbed.paths`), never in the checkout. No
+ambient Kubernetes context is ever read. Nothing here is shipped. This module imports nothing, so that the supervisor
+stays small.
+"""

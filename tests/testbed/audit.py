@@ -1,0 +1,92 @@
+"""Reading the API server's audit log: who asked for what."""
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+READS = frozenset({"get", "list", "watch"})
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request that the API server answered (of a watch: one that began); empty strings where nothing applies."""
+
+    user: str
+    verb: str
+    api_group: str
+    resource: str
+    subresource: str
+    namespace: str
+    name: str
+    code: int
+    user_agent: str
+    at: str
+
+    @property
+    def is_write(self) -> bool:
+        """Whether it could change something: anything but get, list and watch."""
+        return self.verb not in READS
+
+
+def position(log: Path) -> int:
+    """Where the log ends now: what is read from here on came later."""
+    return log.stat().st_size if log.exists() else 0
+
+
+def requests(log: Path, since: int = 0, user: str | None = None) -> list[Request]:
+    """The requests after the position `since`, oldest first, of one user (`system:serviceaccount:NS:NAME`) or of all.
+
+    A request stands in the log a moment after its answer; `settled` waits that moment.
+    """
+    return [request for request in _parsed(log, since) if user is None or request.user == user]
+
+
+def writes(log: Path, since: int = 0, user: str | None = None) -> list[Request]:
+    """As `requests`, without get, list and watch."""
+    return [request for request in requests(log, since, user) if request.is_write]
+
+
+def settled(log: Path, quiet: float = 0.3) -> int:
+    """The log's end, once nothing was added for that many seconds or ten times as long have passed."""
+    end = position(log)
+    for _ in range(10):
+        time.sleep(quiet)
+        before, end = end, position(log)
+        if before == end:
+            break
+    return end
+
+
+def _parsed(log: Path, since: int) -> Iterator[Request]:
+    if not log.exists():
+        return
+    with log.open("rb") as file:
+        file.seek(since)
+        for line in file:
+            if line.endswith(b"\n"):  # the last line may be on its way
+                event = json.loads(line)
+                if event["stage"] in {"ResponseComplete", "ResponseStarted", "Panic"} and not _is_watch_end(event):
+                    yield _request(event)
+
+
+def _is_watch_end(event: dict[str, Any]) -> bool:
+    return (event["verb"], event["stage"]) == ("watch", "ResponseComplete")
+
+
+def _request(event: dict[str, Any]) -> Request:
+    reference = event.get("objectRef", {})
+    return Request(
+        user=event["user"].get("username", ""),
+        verb=event["verb"],
+        api_group=reference.get("apiGroup", ""),
+        resource=reference.get("resource", ""),
+        subresource=reference.get("subresource", ""),
+        namespace=reference.get("namespace", ""),
+        name=reference.get("name", ""),
+        code=event.get("responseStatus", {}).get("code", 0),
+        user_agent=event.get("userAgent", ""),
+        at=event["stageTimestamp"],
+    )

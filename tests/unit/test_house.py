@@ -1,0 +1,41 @@
+"""The house rules that no other tool holds."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted((ROOT / "operator").rglob("*.py")) + sorted((ROOT / "tests").rglob("*.py"))
+MAX_FILE_LINES = 300
+MAX_FUNCTION_LINES = 40
+BANNED = ("util", "helper", "common", "manager", "processor")
+
+
+def functions(source: Path) -> Iterator[tuple[str, int]]:
+    """Name and length in lines of every function, its docstring not counted."""
+    for node in ast.walk(ast.parse(source.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[1] if ast.get_docstring(node) and len(node.body) > 1 else node.body[0]
+            yield node.name, (node.end_lineno or 0) - first.lineno + 1
+
+
+def test_the_source_root_named_operator_is_no_package_or_the_standard_library_would_break() -> None:
+    assert not (ROOT / "operator" / "__init__.py").exists()
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_and_functions_stay_short(source: Path) -> None:
+    assert len(source.read_text().splitlines()) <= MAX_FILE_LINES
+    assert [name for name, lines in functions(source) if lines > MAX_FUNCTION_LINES] == []
+
+
+def test_no_module_or_folder_has_a_name_that_says_nothing() -> None:
+    names = {part for path in SOURCES for part in path.relative_to(ROOT).with_suffix("").parts}
+    assert {name for name in names if any(word in name.split("_") for word in BANNED)} == set()
+
+
+def test_nobody_mocks() -> None:
+    offenders = [path for path in SOURCES if "unittest" + ".mock" in path.read_text()]
+    assert offenders == []

@@ -1,0 +1,103 @@
+"""Where a cluster comes from: the first that exists, and never an ambient context."""
+
+import io
+from pathlib import Path
+
+import pytest
+
+from testbed import sources
+from testbed.errors import TestbedError
+from testbed.progress import Progress
+
+
+@pytest.fixture
+def quiet() -> Progress:
+    return Progress(io.StringIO())
+
+
+@pytest.fixture(autouse=True)
+def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("TOPICSCHEMA_TEST_KUBECONFIG", raising=False)
+    monkeypatch.delenv("TOPICSCHEMA_TEST_WEBHOOK_HOST", raising=False)
+    monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+
+
+@pytest.fixture
+def assets(tmp_path: Path) -> Path:
+    folder = tmp_path / "assets"
+    folder.mkdir()
+    for name in ("etcd", "kube-apiserver", "kubectl"):
+        (folder / name).touch()
+    return folder
+
+
+def _program(folder: Path, name: str, script: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    program = folder / name
+    program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    program.chmod(0o755)
+    return program
+
+
+def test_an_explicit_kubeconfig_comes_before_everything(
+    assets: Path, tmp_path: Path, quiet: Progress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.touch()
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(assets))
+    monkeypatch.setenv("TOPICSCHEMA_TEST_KUBECONFIG", str(kubeconfig))
+
+    assert sources.find(quiet) == sources.External(kubeconfig)
+
+    monkeypatch.setenv("TOPICSCHEMA_TEST_WEBHOOK_HOST", "192.0.2.7")
+    assert sources.find(quiet) == sources.External(kubeconfig, webhook_host="192.0.2.7")
+
+
+def test_an_explicit_kubeconfig_that_is_not_there_is_an_error_and_nothing_else_is_taken(
+    assets: Path, tmp_path: Path, quiet: Progress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(assets))
+    monkeypatch.setenv("TOPICSCHEMA_TEST_KUBECONFIG", str(tmp_path / "nothing"))
+
+    with pytest.raises(TestbedError, match="TOPICSCHEMA_TEST_KUBECONFIG names"):
+        sources.find(quiet)
+
+
+def test_an_ambient_kubeconfig_is_not_looked_at(
+    assets: Path, tmp_path: Path, quiet: Progress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ambient").touch()
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "ambient"))
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(assets))
+
+    assert sources.find(quiet) == sources.Binaries(assets)
+
+
+def test_kind_is_taken_when_docker_answers_and_not_otherwise(
+    assets: Path, tmp_path: Path, quiet: Progress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(assets))
+    kind = _program(tmp_path / "bin", "kind", "exit 0")
+    assert sources.find(quiet) == sources.Binaries(assets)
+    _program(tmp_path / "bin", "docker", "exit 1")
+    assert sources.find(quiet) == sources.Binaries(assets)
+    _program(tmp_path / "bin", "docker", "exit 0")
+    assert sources.find(quiet) == sources.Kind(kind)
+
+
+def test_assets_that_lack_a_program_are_told_of(assets: Path, quiet: Progress, monkeypatch: pytest.MonkeyPatch) -> None:
+    (assets / "etcd").unlink()
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(assets))
+
+    with pytest.raises(TestbedError, match="lacks etcd"):
+        sources.find(quiet)
+
+
+def test_the_pinned_server_tells_its_version() -> None:
+    recipe = sources.recipe()
+    module = (recipe.module / "go.mod").read_text(encoding="utf-8")
+
+    assert f"k8s.io/kubernetes v{sources.KUBERNETES}" in module
+    assert f"k8s.io/component-base/version.gitVersion=v{sources.KUBERNETES}" in recipe.linker_flags
+    assert all(f"\t{package}\n" in module for package in recipe.programs.values())
