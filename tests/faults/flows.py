@@ -1,0 +1,135 @@
+"""The flows whose writes are enumerated: what is there before, what a person does, what must be true in the end.
+
+`before` runs undisturbed. `act` is the person's part: it runs while the fault is armed. `after` says what must have
+come true when the controller, killed once on the way, has run again.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from faults.world import World, avro, until
+
+FIRST, SECOND = avro(), avro("note")
+BROKEN = '{"type": "record", "name": "Order", "fields": [{"name": "n", "type": "int"}]}'
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """See the module's docstring."""
+
+    name: str
+    before: Callable[[World], None]
+    act: Callable[[World], None]
+    after: Callable[[World], None]
+
+
+def _ready(world: World, reason: str, schema_version: int, texts: list[str]) -> None:
+    until(lambda: world.condition("Ready") == ("True", reason), f"{world.name} Ready {reason}")
+    resource = world.read() or {}
+    assert resource["status"]["schemaVersion"] == schema_version
+    assert resource["status"]["latestSchemaVersion"] == len(texts) - 1
+    assert resource["status"]["versionCount"] == len(texts)
+    assert world.recorded_texts() == texts
+
+
+def _policy(world: World) -> None:
+    world.create_namespace()
+    world.create_policy()
+    until(lambda: _policy_is(world, "True"), f"policy of {world.name} Ready")
+
+
+def _policy_is(world: World, ready: str) -> bool:
+    path = "jsonpath={.status.conditions[?(@.type=='Ready')].status}"
+    return world.cluster.kubectl("get", "nsp", "policy", "-n", world.name, "-o", path) == ready
+
+
+def _one_version(world: World) -> None:
+    _policy(world)
+    world.apply(FIRST)
+    _ready(world, "Registered", 0, [FIRST])
+
+
+def _two_versions(world: World) -> None:
+    _one_version(world)
+    world.apply(SECOND)
+    _ready(world, "Registered", 1, [FIRST, SECOND])
+
+
+def _policy_after_topic(world: World) -> None:
+    world.create_namespace()
+    world.apply(FIRST)
+    until(lambda: world.condition("Ready") == ("False", "PolicyMissing"), f"{world.name} without a policy")
+
+
+def _refused(world: World) -> None:
+    until(lambda: world.condition("Ready") == ("False", "Incompatible"), f"{world.name} refused")
+    assert world.condition("Stalled") == ("True", "Incompatible")
+    assert world.recorded_texts() == [FIRST]
+
+
+def _deletable(world: World) -> None:
+    _policy(world)
+    world.apply(FIRST, deletionPolicy="Delete")
+    _ready(world, "Registered", 0, [FIRST])
+    until(lambda: bool((world.read() or {})["metadata"].get("finalizers")), "the finaliser")
+
+
+def _finaliser_and_version(world: World) -> None:
+    _ready(world, "Registered", 0, [FIRST])
+    assert (world.read() or {})["metadata"]["finalizers"] == ["topicschema.io/broker-delete"]
+
+
+def _gone(world: World) -> None:
+    until(lambda: world.read() is None, "the resource to go")
+    until(lambda: world.history() is None, "the record to go")
+    assert world.recorded_texts() == []
+
+
+def _recreate(world: World) -> None:
+    world.delete_topic_schema()
+    until(lambda: world.read() is None, "the resource to go")
+    world.apply(SECOND)
+
+
+def _create_both(world: World) -> None:
+    world.create_namespace()
+    world.create_policy()
+    world.apply(FIRST)
+
+
+FLOWS = (
+    Flow("a policy and its first topic", lambda _: None, _create_both, lambda w: _ready(w, "Registered", 0, [FIRST])),
+    Flow("a first version", _policy, lambda w: w.apply(FIRST), lambda w: _ready(w, "Registered", 0, [FIRST])),
+    Flow(
+        "a policy that comes after its topic",
+        _policy_after_topic,
+        lambda w: w.create_policy(),
+        lambda w: _ready(w, "Registered", 0, [FIRST]),
+    ),
+    Flow(
+        "a next version",
+        _one_version,
+        lambda w: w.apply(SECOND),
+        lambda w: _ready(w, "Registered", 1, [FIRST, SECOND]),
+    ),
+    Flow(
+        "a rollback",
+        _two_versions,
+        lambda w: w.apply(FIRST),
+        lambda w: _ready(w, "RolledBack", 0, [FIRST, SECOND]),
+    ),
+    Flow("an edit that the controller refuses", _one_version, lambda w: w.apply(BROKEN), _refused),
+    Flow(
+        "a resource made anew",
+        _one_version,
+        _recreate,
+        lambda w: _ready(w, "Registered", 1, [FIRST, SECOND]),
+    ),
+    Flow(
+        "a first version with a finaliser",
+        _policy,
+        lambda w: w.apply(FIRST, deletionPolicy="Delete"),
+        _finaliser_and_version,
+    ),
+    Flow("a deletion that takes the record along", _deletable, lambda w: w.delete_topic_schema(), _gone),
+)

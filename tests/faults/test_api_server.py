@@ -1,0 +1,153 @@
+"""What the controller does when the API server is away, silent, busy or of another opinion."""
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Iterator
+
+import pytest
+from aiohttp import web
+
+from faults.conftest import Rig
+from faults.proxy import Answer, Call, Fault
+from faults.world import World, avro, until
+
+pytestmark = [pytest.mark.cluster, pytest.mark.faults]
+
+
+@pytest.fixture
+def world(rig: Rig) -> Iterator[World]:
+    """A world with a policy and one registered version."""
+    made = World(rig.plane.cluster)
+    made.create_namespace()
+    made.create_policy()
+    made.apply(avro())
+    until(lambda: made.condition("Ready") == ("True", "Registered"), "the first version")
+    rig.proxy.forget(made.is_concerned)
+    yield made
+    rig.proxy.forget()
+    made.remove()
+
+
+def settles_with_two_versions(world: World, seconds: float = 90) -> None:
+    """The second version is registered, once."""
+    until(lambda: world.condition("Ready") == ("True", "Registered"), "Ready", seconds)
+    assert world.recorded_texts() == [avro(), avro("note")]
+
+
+def refusing(status: int, times: int, hit: Callable[[Call], bool], headers: dict[str, str] | None = None) -> Fault:
+    """The fault that answers the first `times` calls for which `hit` holds with `status`, without passing them on."""
+    left = times
+
+    async def fault(call: Call, forward: Callable[[], Awaitable[Answer]]) -> Answer:
+        nonlocal left
+        if not left or not hit(call):
+            return await forward()
+        left -= 1
+        reason = {409: "Conflict", 410: "Expired", 429: "TooManyRequests"}.get(status, "InternalError")
+        body = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": status, "reason": reason}
+        text = json.dumps({**body, "message": "refused by the test"})
+        return web.Response(status=status, text=text, content_type="application/json", headers=headers)
+
+    return fault
+
+
+@pytest.mark.parametrize(
+    ("status", "what"),
+    [
+        (409, "schemahistories"),
+        (409, "topicschemas"),
+        (429, "schemaversions"),
+        (429, "topicschemas"),
+        (500, "schemahistories"),
+        (503, "schemaversions"),
+    ],
+)
+def test_a_write_that_is_refused_once_is_made_in_the_end_and_only_once(
+    rig: Rig, world: World, status: int, what: str
+) -> None:
+    headers = {"Retry-After": "1"} if status == 429 else None
+    rig.proxy.fault = refusing(status, 1, lambda call: call.number > 0 and what in call.path, headers)
+    world.apply(avro("note"))
+    settles_with_two_versions(world)
+    assert len([call for call in rig.proxy.writes if what in call.path]) >= 2, "the refused call was not in flight"
+
+
+def test_an_edit_during_a_cut_watch_is_seen_when_it_is_back(rig: Rig, world: World) -> None:
+    rig.proxy.fault = refusing(503, 4, lambda call: call.is_watch)
+    assert rig.proxy.cut_watches() > 0
+    world.apply(avro("note"))
+    settles_with_two_versions(world)
+
+
+def expiring(times: int) -> Fault:
+    """The fault that answers the first watches of TopicSchemas as the API server does when it forgot their start."""
+    left = times
+
+    async def fault(call: Call, forward: Callable[[], Awaitable[Answer]]) -> Answer:
+        nonlocal left
+        if not left or not call.is_watch or "topicschemas" not in call.path:
+            return await forward()
+        left -= 1
+        status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired", "code": 410}
+        event = {"type": "ERROR", "object": {**status, "message": "too old resource version"}}
+        return web.Response(text=json.dumps(event) + "\n", content_type="application/json")
+
+    return fault
+
+
+def test_an_expired_watch_is_listed_anew_and_what_was_deleted_meanwhile_is_noticed(rig: Rig, world: World) -> None:
+    rival = World(rig.plane.cluster, world.name)
+    rig.proxy.fault = refusing(503, 3, lambda call: call.is_watch)
+    assert rig.proxy.cut_watches() > 0
+    world.delete_topic_schema()
+    until(lambda: rival.read() is None, "the resource to go")
+    rig.proxy.fault = expiring(2)
+    world.apply(avro("note"))
+    settles_with_two_versions(world)
+
+
+@pytest.mark.parametrize("status", [403, 404, 410])
+def test_a_watch_that_is_refused_begins_anew(rig: Rig, world: World, status: int) -> None:
+    rig.proxy.fault = refusing(status, 1, lambda call: call.is_watch and "topicschemas" in call.path)
+    assert rig.proxy.cut_watches() > 0
+    world.apply(avro("note"))
+    settles_with_two_versions(world)
+    assert rig.product.controller.exit_status is None
+
+
+@pytest.mark.timeout(400)
+def test_a_silent_watch_is_given_up_and_the_edit_is_seen(rig: Rig, world: World) -> None:
+    silence = asyncio.Event()
+
+    async def silent(call: Call, forward: Callable[[], Awaitable[Answer]]) -> Answer:
+        if call.is_watch and not silence.is_set():
+            try:
+                await asyncio.wait_for(silence.wait(), 60)
+            except TimeoutError:
+                silence.set()
+        return await forward()
+
+    rig.proxy.fault = silent
+    assert rig.proxy.cut_watches() > 0
+    until(lambda: any(call.is_watch for call in rig.proxy.calls), "a watch that falls silent")
+    world.apply(avro("note"))
+    settles_with_two_versions(world, 200)
+
+
+def test_after_the_api_server_was_killed_and_started_again_work_goes_on(rig: Rig, world: World) -> None:
+    rig.plane.stop_apiserver()
+    time.sleep(5)
+    rig.plane.start_apiserver()
+    world.apply(avro("note"))
+    settles_with_two_versions(world, 120)
+
+
+def test_a_silent_api_server_ends_leadership_and_work_goes_on_when_it_speaks_again(rig: Rig, world: World) -> None:
+    rig.plane.apiserver.pause()
+    time.sleep(6)  # longer than the lease
+    rig.plane.apiserver.resume()
+    if rig.product.controller.exit_status is not None:
+        rig.product.start_controller()
+    world.apply(avro("note"))
+    settles_with_two_versions(world, 120)
