@@ -1,0 +1,36 @@
+"""`python -m benchmarks [NAME...]`: measure, print the table, write benchmarks.json."""
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from benchmarks import edits, reviews, settling
+from benchmarks.rows import Row, table, write
+
+MEASURES: Mapping[str, Callable[[], Iterator[Row]]] = {
+    "edits": edits.measure,
+    "reviews": reviews.measure,
+    "settling": settling.measure,
+}
+RESULTS = Path(__file__).parents[2] / "benchmarks.json"
+
+
+def main() -> None:
+    """Run the named measures, or all."""
+    parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", choices=[[], *MEASURES], help="which measures; all when none is named")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where the rows are kept")
+    chosen = parser.parse_args()
+    rows: list[Row] = []
+    for name in chosen.names or MEASURES:
+        print(f"measuring: {name}", flush=True)
+        for one in MEASURES[name]():
+            told = "" if one.ratio is None else f"(ratio {one.ratio:.2f})"
+            print(f"  {one.name}: {one.value:g} {one.unit} {told}", flush=True)
+            rows.append(one)
+    write(rows, chosen.results)
+    print(table(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""How long an edit takes: server-side apply with our webhook, with a Go webhook that does nothing, and with none.
+
+The controller is stopped, so that the figures are those of admission. Every edit adds an optional field to the
+registered version and replaces the edit before, which is not registered: the dearest case, judged in both possible
+worlds.
+"""
+
+import itertools
+import statistics
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from benchmarks.rows import Goal, Row, beside, row
+from benchmarks.schemas import schema
+from benchmarks.stage import Stage, applying, create, stage
+from benchmarks.traffic import Outcome, built, send
+from testbed import ports
+from testbed.install import install_manifests
+from testbed.product import wait_until_listening
+
+_ROUNDS = 3
+_GOAL = Goal(1.4, at_most=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Edits of a kind: how large, how many at a time, how many each."""
+
+    label: str
+    size: int
+    lanes: int
+    edits: int
+
+
+_LOADS = (
+    Load("20 kB, 1 in flight", 20_000, 1, 120),
+    Load("20 kB, 32 in flight", 20_000, 32, 12),
+    Load("377 kB, 1 in flight", 377_000, 1, 30),
+    Load("377 kB, 32 in flight", 377_000, 32, 3),
+)
+
+
+def measure() -> Iterator[Row]:
+    """Rows of p50 and p99 per load."""
+    with stage() as on:
+        names = _registered(on)
+        modes = _modes(on)
+        revisions = itertools.count(1)
+        for load in _LOADS:
+            outcomes: dict[str, list[Outcome]] = {mode: [] for mode in modes}
+            for _ in range(_ROUNDS):
+                for mode, enter in modes.items():
+                    enter()
+                    _edit(on, names[load.size], Load(load.label, load.size, load.lanes, 1), revisions)
+                    outcomes[mode].append(_edit(on, names[load.size], load, revisions))
+            yield from _rows(load, outcomes)
+
+
+def _registered(on: Stage) -> dict[int, list[str]]:
+    on.product.start_controller()
+    names = {size: create(on, f"edit-{size}", 32, size) for size in {load.size for load in _LOADS}}
+    on.wait_until_ready(64)
+    on.product.controller.terminate()
+    return names
+
+
+def _modes(on: Stage) -> dict[str, Callable[[], None]]:
+    product, port = on.product, ports.free()
+    product.start_webhook()
+    arguments = [built("noop"), "-address", f"127.0.0.1:{port}"]
+    arguments += ["-cert", product.certificate.certificate, "-key", product.certificate.key]
+    on.plane.instance.run("noop", [str(argument) for argument in arguments])
+    wait_until_listening(port)
+
+    def noop() -> None:
+        install_manifests(on.plane.cluster, f"https://127.0.0.1:{port}", product.certificate.ca)
+
+    return {"none": product.admit_all, "noop": noop, "ours": product.admit}
+
+
+def _edit(on: Stage, names: list[str], load: Load, revisions: Iterator[int]) -> Outcome:
+    requests = []
+    for _ in range(load.edits):
+        text = schema(load.size, next(revisions))
+        requests += [applying(lane, names[lane], text) for lane in range(load.lanes)]
+    return send(on.target, requests)
+
+
+def _rows(load: Load, outcomes: dict[str, list[Outcome]]) -> Iterator[Row]:
+    p50 = {mode: statistics.median(one.p50 for one in told) for mode, told in outcomes.items()}
+    p99 = {mode: statistics.median(one.p99 for one in told) for mode, told in outcomes.items()}
+    yield beside(f"edit p50, {load.label}", p50["ours"], "ms", ("Go no-op webhook", p50["noop"]), _GOAL)
+    yield beside(f"edit p99, {load.label}", p99["ours"], "ms", ("Go no-op webhook", p99["noop"]))
+    yield row(f"edit p50 without a webhook, {load.label}", p50["none"], "ms")

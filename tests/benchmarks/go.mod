@@ -1,0 +1,3 @@
+module topicschema.io/benchmarks
+
+go 1.24.0

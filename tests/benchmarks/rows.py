@@ -1,0 +1,80 @@
+"""The result: rows of figures beside their anchors."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a ratio should be: at most (or at least) `bound`."""
+
+    bound: float
+    at_most: bool
+
+    def is_met(self, ratio: float) -> bool:
+        """Whether the ratio is within the bound."""
+        return ratio <= self.bound if self.at_most else ratio >= self.bound
+
+    def __str__(self) -> str:
+        """As people write it."""
+        return f"{'≤' if self.at_most else '≥'} {self.bound:g}x"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One figure; `anchor`, `ratio` and `goal` are None where there is nothing to compare with."""
+
+    name: str
+    value: float
+    unit: str
+    anchor: str | None = None
+    anchor_value: float | None = None
+    ratio: float | None = None
+    goal: str | None = None
+    met: bool | None = None
+
+
+def row(name: str, value: float, unit: str) -> Row:
+    """A figure alone."""
+    return Row(name, _short(value), unit)
+
+
+def beside(name: str, value: float, unit: str, anchor: tuple[str, float], goal: Goal | None = None) -> Row:
+    """A figure, its anchor's from the same run, and their ratio."""
+    ratio = value / anchor[1] if anchor[1] else float("nan")
+    met = None if goal is None else goal.is_met(ratio)
+    return Row(
+        name,
+        _short(value),
+        unit,
+        anchor[0],
+        _short(anchor[1]),
+        round(ratio, 3),
+        None if goal is None else str(goal),
+        met,
+    )
+
+
+def _short(value: float) -> float:
+    return round(value, 1 if value >= 100 else 3)
+
+
+def write(rows: Iterable[Row], path: Path) -> None:
+    """Write the rows into `path`; rows of other names that are there already stay."""
+    fresh = {one.name: asdict(one) for one in rows}
+    kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    merged = {one["name"]: one for one in kept} | fresh
+    path.write_text(json.dumps(list(merged.values()), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def table(rows: Iterable[Row]) -> str:
+    """The rows for people, in Markdown."""
+    lines = ["| what | value | anchor | ratio | goal |", "|---|---|---|---|---|"]
+    for one in rows:
+        anchor = "" if one.anchor is None else f"{one.anchor}: {one.anchor_value:g}"
+        ratio = "" if one.ratio is None else f"{one.ratio:.2f}"
+        goal = "" if one.goal is None else f"{one.goal} {'met' if one.met else 'NOT met'}"
+        lines.append(f"| {one.name} | {one.value:g} {one.unit} | {anchor} | {ratio} | {goal} |")
+    return "\n".join(lines)

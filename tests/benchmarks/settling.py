@@ -1,0 +1,72 @@
+"""How fast 2,000 new TopicSchemas settle, beside a bare client that issues the same writes; and what that costs."""
+
+import asyncio
+import datetime as dt
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.bare_writes import write_all
+from benchmarks.rows import Goal, Row, beside, row
+from benchmarks.stage import Stage, create, stage
+from testbed import audit
+from testbed.product import NAMESPACE as SYSTEM
+from testbed.programs import Program
+
+_COUNT, _SIZE, _AT_REST_SECONDS = 2_000, 2_000, 30
+_GOAL = Goal(0.6, at_most=False)
+_USER = f"system:serviceaccount:{SYSTEM}:topicschema-controller"
+_RECORD = {"schemahistories": "history", "schemaversions": "payload", "topicschemas": "status"}
+
+
+def measure() -> Iterator[Row]:
+    """Rows of topics per second, writes per version, writes at rest, and memory."""
+    with stage() as on:
+        on.product.start_webhook()
+        create(on, "settle", _COUNT, _SIZE)
+        log = on.plane.cluster.audit_log
+        if log is None:
+            raise RuntimeError("the stage's API server keeps no audit log")
+        since = audit.settled(log)
+        on.product.start_controller()
+        on.wait_until_ready(_COUNT, 900)
+        writes = audit.writes(log, since, _USER)
+        yield from _per_version(writes)
+        yield from _at_rest(log)
+        yield from _memory(on)
+        bare = _COUNT / asyncio.run(write_all(on, _COUNT))
+        yield beside("settled TopicSchemas", _rate(writes), "1/s", ("the same writes by bare aiohttp", bare), _GOAL)
+
+
+def _rate(writes: list[audit.Request]) -> float:
+    """Topics per second between the first payload and the last status."""
+    first = min(one.at for one in writes if one.resource == "schemaversions")
+    last = max(one.at for one in writes if one.resource == "topicschemas" and one.subresource == "status")
+    return _COUNT / (dt.datetime.fromisoformat(last) - dt.datetime.fromisoformat(first)).total_seconds()
+
+
+def _per_version(writes: list[audit.Request]) -> Iterator[Row]:
+    counted = Counter(one.resource for one in writes)
+    for resource, what in _RECORD.items():
+        yield row(f"{what} writes per new version", counted[resource] / _COUNT, "")
+    others = sum(count for resource, count in counted.items() if resource not in {*_RECORD, "leases"})
+    yield row("other writes per new version (policy status, events)", others / _COUNT, "")
+
+
+def _at_rest(log: Path) -> Iterator[Row]:
+    since = audit.settled(log, 2)
+    time.sleep(_AT_REST_SECONDS)
+    written = [one for one in audit.writes(log, since, _USER) if one.resource != "leases"]
+    yield row(f"writes at rest in {_AT_REST_SECONDS} s, besides the Lease", len(written), "")
+
+
+def _memory(on: Stage) -> Iterator[Row]:
+    for program in (on.product.controller, on.product.webhook):
+        yield row(f"resident memory of the {program.name}, {_COUNT} topics", _resident(program), "MB")
+
+
+def _resident(program: Program) -> float:
+    status = Path(f"/proc/{program.pid}/status").read_text(encoding="ascii")
+    kilobytes = next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))
+    return int(kilobytes) / 1024

@@ -1,0 +1,93 @@
+"""What the benchmarks run on: an owned control plane, the product on it, and topics with a registered schema."""
+
+import contextlib
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.schemas import schema
+from benchmarks.traffic import Request, Target, send
+from testbed.controlplane import ControlPlane, owned
+from testbed.product import Product
+
+NAMESPACE = "bench"
+_PATH = f"/apis/topicschema.io/v1alpha1/namespaces/{NAMESPACE}/topicschemas"
+_APPLY = "application/apply-patch+yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A control plane, the product on it, and the address of the API server for the load."""
+
+    plane: ControlPlane
+    product: Product
+    target: Target
+
+    def wait_until_ready(self, count: int, seconds: float = 300) -> None:
+        """Return once that many TopicSchemas are Ready."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if self.ready_count() >= count:
+                return
+            time.sleep(0.5)
+        raise TimeoutError(f"not {count} Ready after {seconds:.0f} s:\n{self.product.controller.log_tail()}")
+
+    def ready_count(self) -> int:
+        """How many TopicSchemas are Ready."""
+        template = '{range .items[*]}{.status.conditions[?(@.type=="Ready")].status}{"\\n"}{end}'
+        told = self.plane.cluster.kubectl("get", "tsc", "-n", NAMESPACE, "-o", f"jsonpath={template}")
+        return told.split().count("True")
+
+
+@contextlib.contextmanager
+def stage() -> Iterator[Stage]:
+    """A fresh stage; gone afterwards."""
+    with owned() as plane:
+        product = Product.install(plane.instance, plane.cluster)
+        pki = Path(plane.cluster.kubeconfig).parent / "pki"
+        target = Target(plane.cluster.server(), pki / "ca.crt", pki / "admin.crt", pki / "admin.key", is_http2=True)
+        plane.cluster.kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(_surroundings()))
+        yield Stage(plane, product, target)
+
+
+def _surroundings() -> dict[str, Any]:
+    annotations = {"topicschema.io/pulsar-namespaces": "shop/*"}
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "annotations": annotations}}
+    policy = {
+        "apiVersion": "topicschema.io/v1alpha1",
+        "kind": "NamespaceSchemaPolicy",
+        "metadata": {"name": "orders", "namespace": NAMESPACE},
+        "spec": {
+            "pulsarCluster": "pulsar",
+            "pulsarNamespace": "shop/orders",
+            "schemaCompatibilityStrategy": "BACKWARD",
+        },
+    }
+    return {"apiVersion": "v1", "kind": "List", "items": [namespace, policy]}
+
+
+def topic_schema(name: str, text: str) -> dict[str, Any]:
+    """A TopicSchema of the benchmark's policy."""
+    return {
+        "apiVersion": "topicschema.io/v1alpha1",
+        "kind": "TopicSchema",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {"topic": f"persistent://shop/orders/{name}", "type": "AVRO", "schema": text},
+    }
+
+
+def applying(lane: int, name: str, text: str, expect: int = 200) -> Request:
+    """The request of a server-side apply of that schema."""
+    body = json.dumps(topic_schema(name, text))
+    return Request(lane, "PATCH", f"{_PATH}/{name}?fieldManager=bench&force=true", _APPLY, body, expect)
+
+
+def create(on: Stage, prefix: str, count: int, size: int) -> list[str]:
+    """Create that many TopicSchemas with a schema of about `size` bytes; their names."""
+    names = [f"{prefix}-{number}" for number in range(count)]
+    text = schema(size)
+    send(on.target, [applying(number % 16, name, text, 201) for number, name in enumerate(names)])
+    return names

@@ -1,0 +1,129 @@
+"""`python -m demo`: perform it. `python -m demo down`: end what it left running.
+
+With CI=true the demo ends what it started itself. Exit status: 0 when everything turned out as told, 1 when something
+did not, 130 when it was interrupted.
+"""
+
+import argparse
+import contextlib
+import fcntl
+import os
+import shlex
+import signal
+import sys
+import time
+from collections.abc import Iterator
+
+from demo import backstage, releases, steps
+from demo.errors import DemoError
+from demo.narrator import Narrator
+from demo.stage import OPERATOR_NAMESPACE, Stage
+from testbed import cluster_part, instances, parts, paths
+from testbed.errors import TestbedError
+from testbed.instances import Instance
+from testbed.progress import Progress
+
+_NAME = "demo"
+_LOG_TAIL = 3000
+
+
+def perform() -> None:
+    """Bring everything up, play all steps, and say how to go on from there."""
+    narrator = Narrator()
+    narrator.step("Setting the stage", "A Kubernetes API server of the demo's own, and the operator on it.")
+    stays = os.environ.get("CI") != "true" or Instance.find(_NAME) is not None
+    try:
+        began = time.monotonic()
+        instance = parts.up(_NAME, ["cluster"], Progress())
+        cluster = cluster_part.of(instance)
+        narrator.timed(f"the cluster, at {cluster.server()}", began)
+        stage = backstage.set_up(instance, cluster, narrator)
+        steps.perform(stage)
+        releases.perform(stage)
+        narrator.step("All of it turned out as told", "Every command did what was said, every claim was checked.")
+        if stays:
+            say_how_to_go_on(stage, instance)
+    except DemoError:
+        show_logs(narrator)
+        raise
+    finally:
+        if not stays:
+            down()
+
+
+def say_how_to_go_on(stage: Stage, instance: Instance) -> None:
+    """Say what still runs, how to look around, and how to stop it."""
+    environment = stage.cluster.environment()
+    program = stage.cluster.kubectl_program.parent
+    stage.narrator.note(
+        "Cluster, controller and webhook go on running (for a day: so long last their service accounts' tokens). "
+        "To look around, in your shell:"
+    )
+    for line in (
+        "",
+        f"export KUBECONFIG={shlex.quote(environment['KUBECONFIG'])}",
+        f"export PATH={shlex.quote(str(program))}:$PATH",
+        f"cd {shlex.quote(str(stage.folder))}",
+        "",
+        "kubectl get topicschemas,namespaceschemapolicies -A",
+        f"kubectl describe tsc {steps.NAME} -n {steps.NAMESPACE}",
+        f"kubectl get schemahistories,schemaversions,pulsarnamespaceclaims -n {OPERATOR_NAMESPACE}",
+        f"kubectl edit tsc {steps.NAME} -n {steps.NAMESPACE}      # break something",
+        f"tail -f {shlex.quote(str(instance.folder / 'logs'))}/{{controller,webhook}}.log",
+        "",
+        "make demo-down      # stop everything",
+    ):
+        stage.narrator.line(line)
+
+
+def show_logs(narrator: Narrator) -> None:
+    """Show how the logs of controller and webhook end."""
+    for log in (paths.instance(_NAME) / "logs" / f"{role}.log" for role in ("controller", "webhook")):
+        if log.exists():
+            narrator.line(f"\nthe end of {log}:")
+            narrator.line(log.read_bytes()[-_LOG_TAIL:].decode("utf-8", errors="replace"))
+
+
+def down() -> None:
+    """End everything that hangs on the demo's supervisor."""
+    with instances.locked(_NAME):
+        gone = instances.remove(_NAME)
+    print("the demo is ended" if gone else "no demo is running")
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Only one performance at a time; the kernel lets go of the lock when a demo is killed."""
+    folder = paths.instances()
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (folder / f".{_NAME}.performing").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise DemoError("another demo is playing; wait for its end, or end it first") from error
+        yield
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; the exit status."""
+    parser = argparse.ArgumentParser("demo", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", nargs="?", choices=["up", "down"], default="up")
+    chosen = parser.parse_args(arguments)
+    try:
+        if chosen.command == "down":
+            down()
+        else:
+            with alone():
+                perform()
+    except (DemoError, TestbedError) as error:
+        print(f"\ndemo: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\ndemo: interrupted; what was started still runs (make demo-down ends it)", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # told to end, it still ends what it started
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""Behind the stage: the product on a cluster, and the clearing away of what an earlier run left.
+
+Controller and webhook are separate processes that hang on the instance's supervisor, each under its own service account
+with the shipped roles, TLS by a CA made here (`testbed.product`).
+"""
+
+import json
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+from demo import releases, steps
+from demo.errors import DemoError
+from demo.narrator import Narrator
+from demo.stage import OPERATOR_NAMESPACE, PULSAR_CLUSTER, WEBHOOK_FILE, Stage
+from testbed import install
+from testbed.cluster import Cluster
+from testbed.instances import Instance
+from testbed.product import Product
+
+_MANIFESTS = Path(__file__).parent / "manifests"
+_NAMESPACES = (steps.NAMESPACE, releases.NAMESPACE)
+_APPLIED = "topicschemas,namespaceschemapolicies"
+_RECORD = ("-n", OPERATOR_NAMESPACE)
+
+
+def set_up(instance: Instance, cluster: Cluster, narrator: Narrator) -> Stage:
+    """Put the product on the cluster, its processes on the instance; the stage on which the steps can play."""
+    if cluster.webhook_host is None:
+        raise DemoError(
+            "TOPICSCHEMA_TEST_WEBHOOK_HOST must name the address at which the cluster's API server reaches this machine"
+        )
+    began = time.monotonic()
+    product = Product.install(instance, cluster)
+    narrator.timed("custom resources, service accounts, roles, certificates", began)
+    began = time.monotonic()
+    product.stop()  # an earlier run's processes may run other code
+    clear(cluster)
+    narrator.timed("what an earlier run left is cleared away", began)
+    began = time.monotonic()
+    product.start_webhook()
+    product.start_controller()
+    product.admit()
+    narrator.timed("controller and webhook, each under its own service account", began)
+    stage = Stage(narrator, cluster, _folder(instance))
+    (stage.folder / WEBHOOK_FILE).write_text(json.dumps(_webhooks(product), indent=1), encoding="utf-8")
+    return stage
+
+
+def clear(cluster: Cluster) -> None:
+    """Delete what an earlier run made: resources, events, the record of its topics. No controller or webhook runs.
+
+    The namespaces stay: deleting one takes longer than all the rest, and never ends where no controller-manager runs.
+    """
+    for namespace in _NAMESPACES:
+        for item in cluster.get(_APPLIED, "-n", namespace)["items"]:
+            if item["metadata"].get("finalizers"):
+                address = (f"{item['kind']}.topicschema.io", item["metadata"]["name"], "-n", namespace)
+                cluster.kubectl("patch", *address, "--type=merge", '-p={"metadata":{"finalizers":null}}')
+        cluster.kubectl("delete", f"{_APPLIED},events.events.k8s.io", "--all", "-n", namespace)
+    for history in _names(cluster, "schemahistories"):
+        cluster.kubectl("delete", "schemaversions", *_RECORD, "-l", f"topicschema.io/history={history}")
+        cluster.kubectl("delete", "schemahistories", *_RECORD, history)
+    for claim in _names(cluster, "pulsarnamespaceclaims"):
+        cluster.kubectl("delete", "pulsarnamespaceclaims", *_RECORD, claim)
+
+
+def _names(cluster: Cluster, kind: str) -> list[str]:
+    """The objects of the record that are about the demo's Pulsar cluster."""
+    items = cluster.get(kind, *_RECORD)["items"]
+    return [item["metadata"]["name"] for item in items if item["spec"].get("pulsarCluster") == PULSAR_CLUSTER]
+
+
+def _folder(instance: Instance) -> Path:
+    """The folder in which the steps type their commands, with a fresh copy of the files they apply."""
+    folder = instance.folder / "stage"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(_MANIFESTS, folder)
+    return folder
+
+
+def _webhooks(product: Product) -> dict[str, Any]:
+    """The webhook configuration as `product.admit` applies it, for the step that deletes it."""
+    documents = install.render(product.cluster, install.REPOSITORY / "manifests" / "base")
+    wanted = [document for document in documents if document["kind"] == "ValidatingWebhookConfiguration"]
+    (configuration,) = install.installable(wanted, product.webhook_url, product.certificate.ca)
+    return configuration

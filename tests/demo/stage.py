@@ -1,0 +1,49 @@
+"""The stage: a cluster with the product on it, the folder of the files that are applied, and the narrator."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from demo.narrator import Narrator, Told
+from testbed.cluster import Cluster
+
+OPERATOR_NAMESPACE = "topicschema-system"
+PULSAR_CLUSTER = "demo"
+WEBHOOK_CONFIGURATION = "topicschema"
+WEBHOOK_FILE = "webhook-configuration.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What a step needs. Commands run in `folder`; what steps read for their checks is not shown."""
+
+    narrator: Narrator
+    cluster: Cluster
+    folder: Path
+
+    def run(self, line: str, *, fails: bool | None = False, most_lines: int = 200) -> Told:
+        """Show and run a line; see `Narrator.run`."""
+        return self.narrator.run(line, self.folder, self.cluster.environment(), fails=fails, most_lines=most_lines)
+
+    def claim(self, text: str, *, holds: bool, instead: object = "") -> None:
+        """Claim something that was checked; see `Narrator.claim`."""
+        self.narrator.claim(text, holds=holds, instead=instead)
+
+    def read(self, *arguments: str) -> Any:
+        """What `kubectl get ARGUMENTS` knows, parsed."""
+        return self.cluster.get(*arguments)
+
+    def status(self, namespace: str, name: str) -> dict[str, Any]:
+        """The status of the TopicSchema; empty while there is none."""
+        found: dict[str, Any] = self.read("topicschema", name, "-n", namespace).get("status", {})
+        return found
+
+    def histories(self) -> list[dict[str, Any]]:
+        """The SchemaHistory objects of all topics of the demo's Pulsar cluster."""
+        found = self.read("schemahistories", "-n", OPERATOR_NAMESPACE)["items"]
+        return [history for history in found if history["spec"].get("pulsarCluster") == PULSAR_CLUSTER]
+
+
+def condition(status: dict[str, Any], kind: str) -> dict[str, Any]:
+    """The condition of that type, empty when there is none."""
+    return next((entry for entry in status.get("conditions", ()) if entry["type"] == kind), {})

@@ -1,0 +1,190 @@
+"""Steps 1 to 6: the life of one topic's schema, from the first apply to a resource that is deleted and comes back."""
+
+import contextlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from demo.stage import OPERATOR_NAMESPACE, WEBHOOK_CONFIGURATION, WEBHOOK_FILE, Stage, condition
+
+NAMESPACE = "demo-shop"
+NAME = "orders-created"
+_APPLY = "kubectl apply --server-side -f"
+_READY = f"kubectl wait --for=condition=Ready tsc/{NAME} -n {NAMESPACE} --timeout=60s"
+_GET = f"kubectl get tsc -n {NAMESPACE}"
+
+
+def perform(stage: Stage) -> None:
+    """Play steps 1 to 6; DemoError at the first that does not turn out as told."""
+    first_version(stage)
+    compatible_edit(stage)
+    incompatible_edit(stage)
+    webhook_switched_off(stage)
+    back_to_the_first_text(stage)
+    deleted_and_created_anew(stage)
+
+
+def first_version(stage: Stage) -> None:
+    """Step 1."""
+    stage.narrator.step(
+        "1. A policy and a schema",
+        "The platform team says how schemas may change, a team says what is on its topic. "
+        "The newest accepted text becomes a numbered version.",
+    )
+    stage.run("cat policy.yaml")
+    stage.run(f"{_APPLY} policy.yaml")
+    stage.run(f"kubectl wait --for=condition=Ready nsp/orders -n {NAMESPACE} --timeout=60s")
+    stage.run("cat orders-created.yaml")
+    stage.run(f"{_APPLY} orders-created.yaml")
+    stage.run(_READY)
+    stage.run(_GET)
+    _claim_versions(_status(stage), current=0, count=1, stage=stage)
+
+
+def compatible_edit(stage: Stage) -> None:
+    """Step 2."""
+    stage.narrator.step(
+        "2. A compatible edit",
+        "A new field with a default: the new schema reads all that was ever written. It becomes version 1.",
+    )
+    stage.run("diff -U1 orders-created.yaml orders-created-with-currency.yaml", fails=True)
+    stage.run(f"{_APPLY} orders-created-with-currency.yaml")
+    stage.run(_READY)
+    stage.run(_GET)
+    stage.run(f"kubectl get tsc {NAME} -n {NAMESPACE} -o yaml --show-managed-fields=false | sed -n '/^status:/,$p'")
+    status = _status(stage)
+    _claim_versions(status, current=1, count=2, stage=stage)
+    fingerprints = {version["fingerprint"] for version in status["versions"]}
+    stage.claim("each version has its own fingerprint", holds=len(fingerprints) == 2, instead=fingerprints)
+    stage.claim(
+        "the status says who must upgrade first: under BACKWARD_TRANSITIVE the consumers",
+        holds=status.get("upgradeFirst") == "Consumers",
+        instead=status.get("upgradeFirst"),
+    )
+
+
+def incompatible_edit(stage: Stage) -> None:
+    """Step 3."""
+    stage.narrator.step(
+        "3. An incompatible edit is refused at apply",
+        "A field changes its type, and a new one has no default: consumers would choke on old messages. "
+        "The webhook says no, with every reason, and nothing changes.",
+    )
+    before = stage.read("topicschema", NAME, "-n", NAMESPACE)
+    histories = stage.histories()
+    stage.run("diff -U1 orders-created-with-currency.yaml orders-created-breaking.yaml", fails=True)
+    refused = stage.run(f"{_APPLY} orders-created-breaking.yaml", fails=True)
+    for what, word in (
+        ("rule", "TYPE_MISMATCH"),
+        ("path in the schema", "$.fields[3].type.items.fields[1].type"),
+        ("strategy", "BACKWARD_TRANSITIVE"),
+        ("version it clashes with", "version 1"),
+    ):
+        stage.claim(f"the refusal names the {what}: {word}", holds=word in refused.output, instead=refused.output)
+    stage.narrator.line("\nThe same answer as a program gets it, one cause for each incompatibility:")
+    answer = stage.run(
+        f'{_APPLY} orders-created-breaking.yaml -v=9 2>&1 | grep \'"kind":"Status"\' | python3 -m json.tool'
+    )
+    _claim_causes(stage, json.loads(answer.output))
+    after = stage.read("topicschema", NAME, "-n", NAMESPACE)
+    stage.claim("the resource is untouched", holds=before == after, instead=after.get("status"))
+    stage.claim("the record is untouched", holds=histories == stage.histories())
+
+
+def webhook_switched_off(stage: Stage) -> None:
+    """Step 4."""
+    stage.narrator.step(
+        "4. The same edit with the webhook switched off",
+        "Admission can be absent or bypassed; the controller judges too. The edit is stored, and goes no further.",
+    )
+    versions = _status(stage)["versions"]
+    with without_webhook(stage):
+        stage.run(f"{_APPLY} orders-created-breaking.yaml")
+        stage.run(f"kubectl wait --for=condition=Stalled tsc/{NAME} -n {NAMESPACE} --timeout=60s")
+        stage.run(_READY.replace("60s", "2s"), fails=True)
+        stage.run(_GET)
+        _claim_stalled(stage, versions)
+    stage.narrator.line("\nPut right, with the webhook back in place:")
+    stage.run(f"{_APPLY} orders-created-with-currency.yaml")
+    stage.run(_READY)
+    _claim_versions(_status(stage), current=1, count=2, stage=stage)
+
+
+def back_to_the_first_text(stage: Stage) -> None:
+    """Step 5."""
+    stage.narrator.step(
+        "5. Back to the text of version 0",
+        "Pulsar knows a schema again: the topic is at version 0, the latest stays 1, and no new version is made.",
+    )
+    stage.run(f"{_APPLY} orders-created.yaml")
+    stage.run(_READY)
+    stage.run(_GET)
+    status = _status(stage)
+    found = (status.get("schemaVersion"), status.get("latestSchemaVersion"), condition(status, "Ready").get("reason"))
+    wanted = (0, 1, "RolledBack")
+    stage.claim(
+        "schemaVersion is 0, latestSchemaVersion 1, the reason RolledBack", holds=found == wanted, instead=found
+    )
+    stage.claim("there are still two versions", holds=status["versionCount"] == 2, instead=status["versionCount"])
+
+
+def deleted_and_created_anew(stage: Stage) -> None:
+    """Step 6."""
+    stage.narrator.step(
+        "6. Deleted and created anew",
+        "Versions belong to the topic, not to the resource: the record outlives it, and numbering goes on.",
+    )
+    stage.run(f"kubectl delete tsc {NAME} -n {NAMESPACE}")
+    stage.run(f"kubectl get schemahistories,schemaversions -n {OPERATOR_NAMESPACE}")
+    stage.claim("the record is still there", holds=bool(stage.histories()))
+    stage.run("diff -U1 orders-created-with-currency.yaml orders-created-with-gift-note.yaml", fails=True)
+    stage.run(f"{_APPLY} orders-created-with-gift-note.yaml")
+    stage.run(_READY)
+    stage.run(_GET)
+    _claim_versions(_status(stage), current=2, count=3, stage=stage)
+
+
+@contextlib.contextmanager
+def without_webhook(stage: Stage) -> Iterator[None]:
+    """Delete the webhook's configuration, and put it back whatever happens meanwhile."""
+    stage.run(f"kubectl delete validatingwebhookconfiguration {WEBHOOK_CONFIGURATION}")
+    try:
+        yield
+    finally:
+        stage.run(f"{_APPLY} {WEBHOOK_FILE}")
+
+
+def _status(stage: Stage) -> dict[str, Any]:
+    return stage.status(NAMESPACE, NAME)
+
+
+def _claim_versions(status: dict[str, Any], current: int, count: int, stage: Stage) -> None:
+    stage.claim(
+        f"the schema is version {current}, of {count}",
+        holds=(status.get("schemaVersion"), status.get("versionCount")) == (current, count),
+        instead=status,
+    )
+    numbers = [version["schemaVersion"] for version in status["versions"]]
+    stage.claim(f"the status lists version{'s'[: count > 1]} {numbers}", holds=numbers == list(range(count)))
+
+
+def _claim_causes(stage: Stage, answer: dict[str, Any]) -> None:
+    causes = answer["details"]["causes"]
+    stage.claim("the answer is 422 Invalid", holds=(answer["code"], answer["reason"]) == (422, "Invalid"))
+    stage.claim(f"details.causes has an entry for each of the {len(causes)} incompatibilities", holds=len(causes) == 4)
+    clashes = [next((v for v in (1, 0) if f"version {v}" in cause["message"]), None) for cause in causes]
+    stage.claim("they stand in order: version 1 first, then version 0", holds=clashes == [1, 1, 0, 0], instead=clashes)
+    complete = all("$.fields[" in cause["message"] and "BACKWARD_TRANSITIVE" in cause["message"] for cause in causes)
+    stage.claim("each names the path in the schema and the strategy", holds=complete, instead=causes)
+
+
+def _claim_stalled(stage: Stage, versions: list[dict[str, Any]]) -> None:
+    status = _status(stage)
+    ready, stalled = condition(status, "Ready"), condition(status, "Stalled")
+    found = (ready.get("status"), ready.get("reason"), stalled.get("status"))
+    wanted = ("False", "Incompatible", "True")
+    stage.claim("Ready is False, the reason Incompatible, and Stalled is True", holds=found == wanted, instead=found)
+    stage.claim("the versions are untouched", holds=status["versions"] == versions, instead=status["versions"])
+    told = ("events", "-n", NAMESPACE, "--field-selector", "reason=Incompatible")
+    stage.narrator.claim_soon("an Event tells why", lambda: stage.read(*told)["items"])
+    stage.run(f"kubectl get events -n {NAMESPACE} --field-selector reason=Incompatible")

@@ -1,0 +1,37 @@
+"""The command: one performance at a time, and an end that may be asked for twice."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from demo.__main__ import alone, main
+from demo.errors import DemoError
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No demo runs in this test's own cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+def test_only_one_demo_plays_at_a_time() -> None:
+    with alone():
+        with pytest.raises(DemoError, match="another demo is playing"), alone():
+            pass
+        assert main([]) == 1
+    with alone():
+        pass  # the first has let go
+
+
+def test_a_killed_demo_leaves_no_lock_behind() -> None:
+    script = "import os, demo.__main__ as m\nwith m.alone(): os.kill(os.getpid(), 9)"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -9
+    with alone():
+        pass
+
+
+def test_ending_what_does_not_run_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["down"]) == 0
+    assert capsys.readouterr().out == "no demo is running\n"

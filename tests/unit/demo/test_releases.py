@@ -1,0 +1,75 @@
+"""What step 7 makes of kubectl's words, and what it claims of the outcomes."""
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from demo import releases
+from demo.errors import DemoError
+from demo.narrator import Narrator
+from demo.releases import EXPECTED, RELEASES, Outcome, first_reason
+from demo.stage import Stage
+from testbed.cluster import Cluster
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        'The TopicSchema "a" is invalid: spec.schema: FIELD_WITHOUT_DEFAULT at $.fields[2]: no. FULL demands it\n',
+        'The TopicSchema "a" is invalid: \n* spec.schema: FIELD_WITHOUT_DEFAULT at $.fields[2]: no. FULL\n* more\n',
+    ],
+    ids=["one cause", "several causes"],
+)
+def test_the_first_reason_of_a_refusal_is_the_first_sentence_of_its_first_cause(output: str) -> None:
+    assert first_reason(output) == "FIELD_WITHOUT_DEFAULT at $.fields[2]: no"
+
+
+def test_a_failure_that_is_no_refusal_ends_the_demo() -> None:
+    with pytest.raises(DemoError, match=r"(?s)neither accepted nor refused: .*timed out"):
+        first_reason("topicschema serverside-applied\nerror: timed out waiting for the condition\n")
+
+
+def test_each_topic_has_a_name_that_is_a_resource_name() -> None:
+    assert [topic.name for topic in EXPECTED] == [
+        "metadata-change-proposal-full",
+        "metadata-change-proposal-backward",
+        "metadata-change-event-full",
+        "metadata-change-event-backward",
+    ]
+
+
+def test_at_least_six_releases_take_part_each_once() -> None:
+    assert len({release.number for release in RELEASES}) == len(RELEASES) >= 6
+    assert len({release.sha256 for release in RELEASES}) == len(RELEASES)
+
+
+def test_each_topic_expects_an_answer_for_each_release() -> None:
+    assert {len(expected) for expected in EXPECTED.values()} == {len(RELEASES)}
+
+
+@pytest.fixture
+def outcomes() -> list[Outcome]:
+    """What is expected of every release, on every topic."""
+    return [
+        Outcome(release, topic, number, "")
+        for topic, expected in EXPECTED.items()
+        for release, number in zip(RELEASES, expected, strict=True)
+    ]
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    return Stage(Narrator(io.StringIO()), Cluster(tmp_path / "kubeconfig", Path("kubectl")), tmp_path)
+
+
+def test_outcomes_that_avro_itself_gives_are_claimed(stage: Stage, outcomes: list[Outcome]) -> None:
+    releases.claim_outcomes(stage, outcomes)
+
+
+def test_one_other_outcome_ends_the_demo(stage: Stage, outcomes: list[Outcome]) -> None:
+    for position, outcome in enumerate(outcomes):
+        other = replace(outcome, schema_version=None if outcome.schema_version is not None else 0)
+        with pytest.raises(DemoError, match=outcome.topic.name):
+            releases.claim_outcomes(stage, [*outcomes[:position], other, *outcomes[position + 1 :]])

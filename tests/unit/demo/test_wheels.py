@@ -1,0 +1,85 @@
+"""Fetching released wheels through pip, and taking files out of them: with wheels made here, and no package index."""
+
+import hashlib
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from demo import wheels
+from demo.errors import DemoError
+from demo.wheels import Release
+from testbed.progress import Progress
+
+_TEXT = '{"type": "string"}\n'
+
+
+def make_wheel(folder: Path, number: str, files: dict[str, str]) -> Path:
+    """A wheel of the project `tiny` that pip takes."""
+    information = f"tiny-{number}.dist-info"
+    metadata = {
+        f"{information}/METADATA": f"Metadata-Version: 2.1\nName: tiny\nVersion: {number}\n",
+        f"{information}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{information}/RECORD": "",
+    }
+    wheel = folder / f"tiny-{number}-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name, text in {**files, **metadata}.items():
+            archive.writestr(name, text)
+    return wheel
+
+
+def release_of(wheel: Path, number: str) -> Release:
+    return Release("tiny", number, hashlib.sha256(wheel.read_bytes()).hexdigest())
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that pip takes for everything there is to be had."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    return folder
+
+
+def test_the_one_file_of_that_name_is_taken_wherever_it_lies(tmp_path: Path) -> None:
+    wheel = make_wheel(tmp_path, "1.0", {"tiny/deep/Event.avsc": _TEXT, "tiny/OtherEvent.avsc": "no"})
+    assert wheels.extract(wheel, "Event.avsc") == _TEXT
+
+
+@pytest.mark.parametrize(
+    ("files", "times"), [({}, 0), ({"a/Event.avsc": _TEXT, "b/Event.avsc": _TEXT}, 2)], ids=["none", "two"]
+)
+def test_a_file_that_is_not_there_exactly_once_is_refused(tmp_path: Path, files: dict[str, str], times: int) -> None:
+    wheel = make_wheel(tmp_path, "1.0", files)
+    with pytest.raises(DemoError, match=f"holds Event.avsc {times} times"):
+        wheels.extract(wheel, "Event.avsc")
+
+
+def test_releases_are_fetched_through_pip_with_progress_and_fetched_once(shop: Path, tmp_path: Path) -> None:
+    releases = tuple(release_of(make_wheel(shop, number, {}), number) for number in ("1.0", "1.1"))
+    said = io.StringIO()
+    found = wheels.fetch(releases, Progress(said), tmp_path / "cache")
+    assert [wheel.read_bytes()[:2] for wheel in found.values()] == [b"PK", b"PK"]
+    assert said.getvalue().splitlines() == ["fetching tiny==1.0 (1 of 2)", "fetching tiny==1.1 (2 of 2)"]
+    for wheel in shop.iterdir():
+        wheel.unlink()  # nothing can be fetched any more
+    assert wheels.fetch(releases, Progress(said), tmp_path / "cache") == found
+
+
+def test_a_broken_wheel_in_the_cache_is_fetched_again(shop: Path, tmp_path: Path) -> None:
+    release = release_of(make_wheel(shop, "1.0", {"tiny/Event.avsc": _TEXT}), "1.0")
+    found = wheels.fetch((release,), Progress(io.StringIO()), tmp_path)[release]
+    found.write_bytes(found.read_bytes()[:50])
+    wheels.fetch((release,), Progress(io.StringIO()), tmp_path)
+    assert wheels.extract(found, "Event.avsc") == _TEXT
+
+
+def test_a_wheel_with_another_hash_is_refused_and_leaves_nothing_behind(shop: Path, tmp_path: Path) -> None:
+    make_wheel(shop, "1.0", {})
+    cache = tmp_path / "cache"
+    with pytest.raises(DemoError, match=r"pip could not fetch tiny==1\.0"):
+        wheels.fetch((Release("tiny", "1.0", "0" * 64),), Progress(io.StringIO()), cache)
+    assert list(cache.iterdir()) == []
