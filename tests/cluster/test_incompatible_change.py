@@ -1,0 +1,41 @@
+"""docs/incompatible-change.md, done: the same topic, all clients at once, and what comes after the break."""
+
+import pytest
+
+from watched_shop import WatchedShop, says, text
+
+pytestmark = pytest.mark.timeout(180)
+
+BEFORE, BROKEN, NEXT = text("id", "total"), text("number"), text("number", "note?")
+
+
+async def test_a_topic_breaks_with_its_past_under_an_override_that_is_then_taken_away(shop: WatchedShop) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    shop.put(BEFORE)
+    await shop.ready("Registered")
+    shop.put(BROKEN)
+    await shop.ready("Incompatible")
+    shop.put(BROKEN, schemaCompatibilityStrategy="ALWAYS_COMPATIBLE")
+    status = await shop.ready("Registered")
+    assert (status["schemaVersion"], status["effectiveStrategy"]["source"]) == (1, "Topic")
+    shop.put(BROKEN)
+    assert says(await shop.ready("Registered"))["Ready"] == "True"
+    shop.put(NEXT)
+    assert (await shop.ready("Registered"))["schemaVersion"] == 2
+
+
+async def test_after_the_break_a_transitive_strategy_refuses_the_next_edit_unless_the_topic_looks_at_the_latest_alone(
+    shop: WatchedShop,
+) -> None:
+    shop.govern(schemaCompatibilityStrategy="FULL_TRANSITIVE")
+    shop.put(BEFORE)
+    await shop.ready("Registered")
+    shop.put(BROKEN, schemaCompatibilityStrategy="ALWAYS_COMPATIBLE")
+    await shop.ready("Registered")
+    shop.put(BROKEN)
+    await shop.ready("Registered")
+    shop.put(NEXT)
+    status = await shop.ready("Incompatible")
+    assert {each["schemaVersion"] for each in status["incompatibilities"]} == {0}
+    shop.put(NEXT, schemaCompatibilityStrategy="FULL")
+    assert (await shop.ready("Registered"))["schemaVersion"] == 2
