@@ -29,6 +29,7 @@ RIGHT = [
     *(Row(f"type {each}", NUMBER, "spec.type", each.value) for each in AVAILABLE_TYPES[2:]),
     Row("type JSON", TOPIC, "spec.type", "JSON"),
     Row("a policy with every field", POLICY, "spec.strictness", "Broker"),
+    Row("a strict policy", POLICY, "spec.strictness", "Strict"),
     Row("a policy without strategy", POLICY, "spec.schemaCompatibilityStrategy", ABSENT),
     Row("a policy without profile", POLICY, "spec.brokerProfile", ABSENT),
     Row("an empty profile", POLICY, "spec.brokerProfile", {}),

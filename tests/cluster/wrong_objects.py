@@ -156,7 +156,7 @@ WRONG = [
     Row("513 letters", POLICY, "spec.pulsarNamespace", "a/" + "x" * 511, "spec.pulsarNamespace", "Too long"),
     Row("an unknown strategy", POLICY, "spec.schemaCompatibilityStrategy", "NOPE",
         "spec.schemaCompatibilityStrategy", _UNSUPPORTED),
-    Row("strictness Strict, not built yet", POLICY, "spec.strictness", "Strict", "spec.strictness", _UNSUPPORTED),
+    Row("an unknown strictness", POLICY, "spec.strictness", "Stern", "spec.strictness", _UNSUPPORTED),
     Row("a profile that is a text", POLICY, "spec.brokerProfile", "4.0", "spec.brokerProfile", _TYPE),
     Row("another line of Pulsar", POLICY, "spec.brokerProfile.line", "3.0", "spec.brokerProfile.line", _UNSUPPORTED),
     Row("a line that is a number", POLICY, "spec.brokerProfile.line", 4.0, "spec.brokerProfile.line", _TYPE),

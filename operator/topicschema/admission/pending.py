@@ -9,7 +9,7 @@ from typing import Any
 from topicschema.api.metadata import ConditionStatus, ConditionType
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
-from topicschema.core import compatibility
+from topicschema.core import verdict
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import StalledError
 from topicschema.core.history import History
@@ -49,15 +49,16 @@ async def pending(judge: Judge, old: TopicSchema | None, history: History, polic
     if history.equal_to(schema.fingerprint):
         return None
     candidate = Candidate(schema, old.spec.schema_compatibility_strategy)
-    verdict = await judge.judge(candidate, history, policy)
-    return schema if verdict.is_compatible else None
+    judged = await judge.judge(candidate, history, policy)
+    return schema if judged.is_compatible else None
 
 
-def clashes(candidate: Schema, earlier: Schema, strategy: Strategy) -> tuple[Incompatibility, ...]:
+def clashes(candidate: Schema, earlier: Schema, strategy: Strategy, policy: Policy) -> tuple[Incompatibility, ...]:
     """Every reason why `candidate` may not follow the pending edit."""
     if candidate.fingerprint == earlier.fingerprint:
         return ()
-    return compatibility.check(candidate, (Predecessor(None, earlier.info.type, earlier),), strategy)
+    before = (Predecessor(None, earlier.info.type, earlier),)
+    return verdict.compare(candidate, before, strategy, policy).incompatibilities
 
 
 def _was_refused(old: TopicSchema) -> bool:

@@ -140,7 +140,7 @@ class TopicSchemas:
         earlier = await pending.pending(self._judge, asked.predecessor, history, found.policy)
         findings = verdict.incompatibilities
         if earlier is not None and verdict.outcome is not Outcome.EQUAL_VERSION:
-            findings = pending.clashes(asked.schema, earlier, verdict.strategy.value) + findings
+            findings = pending.clashes(asked.schema, earlier, verdict.strategy.value, found.policy) + findings
         if findings:
             causes = tuple(wording.cause_of(finding, verdict.strategy, policy) for finding in findings)
             return _refused(asked, "Incompatible", causes)
@@ -232,5 +232,6 @@ def _warnings(verdict: Verdict, history: History, policy: str, *, replaced: bool
             f"this is version {verdict.schema_version} again: no version is added, "
             f"and version {latest.schema_version} stays the topic's latest"
         )
-    yield from verdict.warnings
+    yield from (f"{risk.rule} at {risk.path}: {risk.message}" for risk in verdict.risks)
+    yield from (note.message for note in verdict.notes)
     yield from wording.notice_of(verdict.strategy, policy)

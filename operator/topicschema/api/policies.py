@@ -80,7 +80,11 @@ class NamespaceSchemaPolicySpec:
         ),
     ] = None
     strictness: Annotated[
-        Strictness, Field("How strict to be: Broker (also when absent) gives exactly the broker's verdict.")
+        Strictness,
+        Field(
+            "How strict to be: Broker (also when absent) gives exactly the broker's verdict, and warns of what the "
+            "broker lets pass and consumers then lose or misread; Strict refuses that, too."
+        ),
     ] = Strictness.BROKER
     broker_profile: Annotated[BrokerProfileSpec, Field("What the broker does where nothing is set.")] = field(
         default_factory=BrokerProfileSpec

@@ -88,7 +88,7 @@ def _check(command: argparse.ArgumentParser) -> None:
         "--strictness",
         default=Strictness.BROKER.value,
         choices=_names(Strictness),
-        help="Broker: exactly the broker's verdict (the default)",
+        help="Broker: exactly the broker's verdict (the default); Strict: what consumers would lose fails, too",
     )
     command.add_argument("--batch", action="store_true", help="answer JSON lines from standard input (docs/cli.md)")
     command.add_argument("candidate", nargs="?", metavar="CANDIDATE", help="the schema's file; - is standard input")

@@ -5,7 +5,8 @@ what the broker reads on the way and what becomes of texts that cannot be read. 
 check ask here.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Protocol
@@ -15,7 +16,7 @@ from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import json_text, key_value
 from topicschema.core.history import History, Origin, VersionEntry
-from topicschema.core.policy import Policy, effective_strategy
+from topicschema.core.policy import Policy, Strictness, effective_strategy
 from topicschema.core.schemas import (
     AVRO_TEXTS,
     PulsarLine,
@@ -152,26 +153,34 @@ def _register(question: Question, parse: Parse) -> Answer:
     read = _Reading(question, parse, validate_defaults=True)
     candidate = Candidate(schema)
     history = History(_ANY_TOPIC, entries=_entries(schema, question.history, read))
-    payloads = {each.schema_version: read(each.schema_version) for each in verdict.needed(candidate, history, policy)}
-    judged = verdict.judge(candidate, history, policy, payloads)
+    must = {each.schema_version for each in verdict.required(candidate, history, policy)}
+    wanted = {each.schema_version for each in verdict.needed(candidate, history, policy)}
+    judged = verdict.judge(candidate, history, policy, read.all(must, wanted))
     equal_to = judged.schema_version if judged.outcome is Outcome.EQUAL_VERSION else None
-    warnings = tuple(Incompatibility("STORED_TEXT_KEPT", "$", text, None, equal_to) for text in judged.warnings)
-    return Answer(equal_to, judged.incompatibilities, warnings)
+    return Answer(equal_to, judged.incompatibilities, judged.risks + judged.notes)
 
 
 def _compatibility(question: Question, parse: Parse) -> Answer:
-    strategy = question.strategy
-    schema = parse(question.candidate, question.policy.profile.line, validate_defaults=False)
-    read = _Reading(question, parse, validate_defaults=False)
+    strategy, policy = question.strategy, question.policy
+    schema = parse(question.candidate, policy.profile.line, validate_defaults=False)
     numbered = tuple(enumerate(question.history))
     considered = numbered if strategy.is_transitive else numbered[-1:]
+    predecessors = _predecessors(question, schema, considered, _Reading(question, parse, validate_defaults=False))
     if not strategy.is_transitive and any(_same_hash(info, question.candidate) for _, info in considered):
-        return Answer()  # SchemaRegistryServiceImpl.checkCompatible: equal hashes ask no checker
-    predecessors = [
-        Predecessor(number, info.type, read(number) if _is_needed(strategy, question.candidate, info) else None)
-        for number, info in considered
-    ]
-    return Answer(incompatibilities=compatibility.check(schema, predecessors, strategy))
+        found = verdict.compare_equal(schema, predecessors[-1], policy)  # equal hashes ask no checker
+    else:
+        found = verdict.compare(schema, predecessors, strategy, policy)
+    return Answer(None, found.incompatibilities, found.risks)
+
+
+def _predecessors(
+    question: Question, candidate: Schema, considered: Sequence[tuple[int, SchemaInfo]], read: "_Reading"
+) -> list[Predecessor]:
+    strategy, kind = question.strategy, candidate.info.type
+    wanted = {n for n, info in considered if compatibility.is_payload_wanted(strategy, kind, info.type)}
+    needed = {n for n, info in considered if compatibility.is_payload_needed(strategy, kind, info.type)}
+    schemas = read.all(wanted if question.policy.strictness is Strictness.STRICT else needed, wanted)
+    return [Predecessor(number, info.type, schemas.get(number)) for number, info in considered]
 
 
 _STEPS: Mapping[Step, Callable[[Question, Parse], Answer]] = {
@@ -199,6 +208,14 @@ class _Reading:
             self._read[schema_version] = schema
         return self._read[schema_version]
 
+    def all(self, must: Collection[int], wanted: Collection[int]) -> dict[int, Schema]:
+        """The versions by number; of those that are wanted and no must, the ones that can be read."""
+        found = {number: self(number) for number in must}
+        for number in set(wanted) - set(must):
+            with suppress(UnusableVersionError):
+                found[number] = self(number)
+        return found
+
 
 def _entries(candidate: Schema, history: tuple[SchemaInfo, ...], read: _Reading) -> tuple[VersionEntry, ...]:
     """The history as a record, up to the first version that is equal to the candidate: the broker reads no further."""
@@ -214,7 +231,3 @@ def _entries(candidate: Schema, history: tuple[SchemaInfo, ...], read: _Reading)
 
 def _same_hash(one: SchemaInfo, other: SchemaInfo) -> bool:
     return one.type is other.type and one.schema == other.schema
-
-
-def _is_needed(strategy: Strategy, candidate: SchemaInfo, predecessor: SchemaInfo) -> bool:
-    return compatibility.is_payload_needed(strategy, candidate.type, predecessor.type)

@@ -1,22 +1,25 @@
 """When one schema may follow others: the check, without policy. What a policy makes of it is `verdict`'s matter.
 
 The order of questions is the broker's (SchemaRegistryServiceImpl.checkCompatible, line 4.0): the short circuit of
-ALWAYS_COMPATIBLE, the type, the equal bytes of the latest-only path, then the type's own checker.
+ALWAYS_COMPATIBLE, the type, the equal bytes of the latest-only path, then the type's own checker. Beside it stands what
+the broker does not ask and consumers suffer from: the risks.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from topicschema.core import formats
+from topicschema.core.formats import Mismatch
 from topicschema.core.schemas import Schema, SchemaType
 from topicschema.core.strategies import Direction, Strategy
 
 _EITHER = (Direction.BACKWARD,)
+_Question = Callable[[Schema, Schema], tuple[Mismatch, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Incompatibility:
-    """One reason why a schema is refused.
+    """One reason why a schema is refused, or why it will hurt consumers.
 
     `rule` is a stable UPPER_SNAKE id (docs/rules.md), `path` the place in the candidate's text (a JSON path from `$`).
     `direction` is None where both directions break alike, it and `schema_version` where no earlier version is involved.
@@ -54,6 +57,15 @@ def is_payload_needed(strategy: Strategy, candidate: SchemaType, predecessor: Sc
     return not decided and candidate == predecessor and formats.has_checker(candidate)
 
 
+def is_payload_wanted(strategy: Strategy, candidate: SchemaType, predecessor: SchemaType) -> bool:
+    """Whether the text of a predecessor of that type matters to the risks."""
+    if candidate != predecessor or not formats.has_risks(candidate):
+        return False
+    if strategy is Strategy.ALWAYS_COMPATIBLE:
+        return candidate is SchemaType.KEY_VALUE  # whose parts may change their types, as a schema may
+    return strategy is not Strategy.ALWAYS_INCOMPATIBLE
+
+
 def check(candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy) -> tuple[Incompatibility, ...]:
     """Every reason why `candidate` may not follow, in order; empty when it may.
 
@@ -70,19 +82,64 @@ def check(candidate: Schema, considered: Sequence[Predecessor], strategy: Strate
     )
 
 
+def risks(candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy) -> tuple[Incompatibility, ...]:
+    """What the broker lets pass, and consumers then lose or misread: nothing that `check` tells, in its order.
+
+    `considered` is what `check` is given; nothing is told of a predecessor without its schema but a change of type.
+    """
+    return tuple(
+        risk for predecessor in reversed(considered) for risk in _risks_against(candidate, predecessor, strategy)
+    )
+
+
+def risks_of_equal(candidate: Schema, predecessor: Predecessor) -> tuple[Incompatibility, ...]:
+    """What is wrong with taking `candidate` for an earlier version that the broker takes it for.
+
+    That is what differs in properties by which clients read: types and encoding of a pair, the charset of a text. What
+    the versions in between make of it is not asked: going back to an earlier version is always allowed.
+    """
+    if predecessor.schema is None or not formats.properties_matter(candidate.info.type):
+        return ()
+    return tuple(_in_directions(candidate, predecessor, predecessor.schema, _EITHER, _all_that_hurts))
+
+
+def _risks_against(candidate: Schema, predecessor: Predecessor, strategy: Strategy) -> Iterator[Incompatibility]:
+    kind, earlier = candidate.info.type, predecessor.schema
+    if kind != predecessor.type:
+        if strategy is Strategy.ALWAYS_COMPATIBLE:
+            yield _type_changed(kind, predecessor)
+    elif earlier is None:
+        return
+    elif strategy is Strategy.ALWAYS_COMPATIBLE:
+        found = _in_directions(candidate, predecessor, earlier, _EITHER, _all_that_hurts)
+        yield from (each for each in found if each.direction is None)
+    elif not strategy.is_transitive and earlier.info.schema == candidate.info.schema:
+        yield from risks_of_equal(candidate, predecessor)
+    else:
+        yield from _in_directions(candidate, predecessor, earlier, strategy.directions, formats.risks)
+
+
+def _all_that_hurts(reader: Schema, writer: Schema) -> tuple[Mismatch, ...]:
+    """Where the broker asks nothing: what its check would find, too."""
+    return (*formats.unreadable(reader, writer), *formats.risks(reader, writer))
+
+
 def _against(candidate: Schema, predecessor: Predecessor, strategy: Strategy) -> Iterator[Incompatibility]:
     kind = candidate.info.type
     if kind != predecessor.type:
-        yield _refusal(
-            "TYPE_CHANGED", f"{predecessor.name} has type {predecessor.type}, the candidate {kind}", predecessor
-        )
+        yield _type_changed(kind, predecessor)
     elif strategy is Strategy.ALWAYS_INCOMPATIBLE or (strategy is Strategy.UNDEFINED and formats.compares(candidate)):
         yield _refusal(strategy.value, f"{strategy} admits no schema after {predecessor.name}", predecessor)
     elif formats.has_checker(kind) and predecessor.schema is not None:
         if not strategy.is_transitive and predecessor.schema.info.schema == candidate.info.schema:
             return  # the registry compares hashes first, but only where it looks at the latest version alone
         # Under UNDEFINED only pairs come here whose parts have no checkers: all that can differ is the parts' types.
-        yield from _in_directions(candidate, predecessor.schema, predecessor, strategy.directions or _EITHER)
+        yield from _in_directions(candidate, predecessor, predecessor.schema, strategy.directions or _EITHER)
+
+
+def _type_changed(kind: SchemaType, predecessor: Predecessor) -> Incompatibility:
+    message = f"{predecessor.name} has type {predecessor.type}, the candidate {kind}"
+    return _refusal("TYPE_CHANGED", message, predecessor)
 
 
 def _refusal(rule: str, message: str, predecessor: Predecessor) -> Incompatibility:
@@ -90,12 +147,16 @@ def _refusal(rule: str, message: str, predecessor: Predecessor) -> Incompatibili
 
 
 def _in_directions(
-    candidate: Schema, earlier: Schema, predecessor: Predecessor, directions: Sequence[Direction]
+    candidate: Schema,
+    predecessor: Predecessor,
+    earlier: Schema,
+    directions: Sequence[Direction],
+    ask: _Question = formats.unreadable,
 ) -> Iterator[Incompatibility]:
     for direction in directions:
         backward = direction is Direction.BACKWARD
         reader, writer = (candidate, earlier) if backward else (earlier, candidate)
-        for mismatch in formats.unreadable(reader, writer):
+        for mismatch in ask(reader, writer):
             if mismatch.is_mutual and direction is not directions[0]:
                 continue
             message = mismatch.message.replace("{reader}", "the candidate" if backward else predecessor.name)

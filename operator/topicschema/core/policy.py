@@ -19,9 +19,10 @@ class StrategySource(StrEnum):
 
 
 class Strictness(StrEnum):
-    """Broker: exactly the broker's verdict."""
+    """Broker: exactly the broker's verdict, risks are told. Strict: what is a risk is refused, too."""
 
     BROKER = "Broker"
+    STRICT = "Strict"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,18 @@
 
 The order is the broker's (SchemaRegistryServiceImpl.putSchemaIfAbsent, line 4.0): dedupe first, whatever the strategy;
 an empty history takes anything that parses; then the check. Before all of it stand the platform team's constraints.
+Under Strict, what the broker lets pass and consumers then suffer from is refused, too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from topicschema.core import compatibility
+from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.history import History, VersionEntry
-from topicschema.core.policy import EffectiveStrategy, Policy, effective_strategy, violations
-from topicschema.core.schemas import Schema
+from topicschema.core.policy import EffectiveStrategy, Policy, Strictness, effective_strategy, violations
+from topicschema.core.schemas import Schema, SchemaType
 from topicschema.core.strategies import Strategy
 
 
@@ -26,13 +27,18 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer. `schema_version` is the number it has (EQUAL_VERSION) or would take (NEXT_VERSION), else None."""
+    """The answer. `schema_version` is the number it has (EQUAL_VERSION) or would take (NEXT_VERSION), else None.
+
+    `risks` are what the broker lets pass and consumers will lose or misread; under Strict they are incompatibilities.
+    `notes` are worth telling and hurt nobody.
+    """
 
     outcome: Outcome
     strategy: EffectiveStrategy
     schema_version: int | None
     incompatibilities: tuple[Incompatibility, ...] = ()
-    warnings: tuple[str, ...] = ()
+    risks: tuple[Incompatibility, ...] = ()
+    notes: tuple[Incompatibility, ...] = ()
 
     @property
     def is_compatible(self) -> bool:
@@ -50,19 +56,26 @@ class Candidate:
 
 def needed(candidate: Candidate, history: History, policy: Policy) -> tuple[VersionEntry, ...]:
     """The versions whose payloads `judge` will want; empty when types and fingerprints decide."""
-    strategy = effective_strategy(policy, candidate.strategy).value
+    equal = history.equal_to(candidate.schema.fingerprint)
+    if equal is not None:
+        return (equal,) if _differs_in_properties(candidate.schema, equal) else ()
+    return _looked_at(candidate, history, policy, compatibility.is_payload_wanted)
+
+
+def required(candidate: Candidate, history: History, policy: Policy) -> tuple[VersionEntry, ...]:
+    """Those of `needed` without which there is no verdict; the others are for risks that are told, not refused."""
+    if policy.strictness is Strictness.STRICT:
+        return needed(candidate, history, policy)
     if history.equal_to(candidate.schema.fingerprint):
         return ()
-    kind = candidate.schema.info.type
-    return tuple(
-        entry for entry in _considered(history, strategy) if compatibility.is_payload_needed(strategy, kind, entry.type)
-    )
+    return _looked_at(candidate, history, policy, compatibility.is_payload_needed)
 
 
 def judge(candidate: Candidate, history: History, policy: Policy, payloads: Mapping[int, Schema]) -> Verdict:
     """The verdict on `candidate` as the topic's next version.
 
-    `payloads` holds the parsed schema of every version that `needed` named, by number. KeyError when one is missing.
+    `payloads` holds the parsed schema of every version that `needed` named, by number. KeyError when one is missing
+    that is `required`. Going back to an earlier version is always allowed, under Strict too: it is on record already.
     """
     schema = candidate.schema
     strategy = effective_strategy(policy, candidate.strategy)
@@ -70,17 +83,67 @@ def judge(candidate: Candidate, history: History, policy: Policy, payloads: Mapp
     if broken:
         return Verdict(Outcome.INCOMPATIBLE, strategy, None, broken)
     equal = history.equal_to(schema.fingerprint)
+    considered = (equal,) if equal else _considered(history, strategy.value)
+    predecessors = _predecessors(considered, payloads, required(candidate, history, policy))
     if equal is not None:
-        return Verdict(Outcome.EQUAL_VERSION, strategy, equal.schema_version, (), _kept_text(schema, equal))
-    wanted = needed(candidate, history, policy)
-    considered = [
-        Predecessor(e.schema_version, e.type, payloads[e.schema_version] if e in wanted else None)
-        for e in _considered(history, strategy.value)
-    ]
-    found = compatibility.check(schema, considered, strategy.value)
+        comparison = compare_equal(schema, predecessors[0], policy)
+        outcome, number, notes = Outcome.EQUAL_VERSION, equal.schema_version, _kept_text(schema, equal)
+    else:
+        comparison = compare(schema, predecessors, strategy.value, policy)
+        outcome, number, notes = Outcome.NEXT_VERSION, history.next_version, ()
+    found = comparison.incompatibilities
     if found:
-        return Verdict(Outcome.INCOMPATIBLE, strategy, None, found)
-    return Verdict(Outcome.NEXT_VERSION, strategy, history.next_version)
+        return Verdict(Outcome.INCOMPATIBLE, strategy, None, found, comparison.risks)
+    return Verdict(outcome, strategy, number, (), comparison.risks, notes)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What comparing a schema with those before it comes to: reasons to refuse it, and what is only told."""
+
+    incompatibilities: tuple[Incompatibility, ...]
+    risks: tuple[Incompatibility, ...]
+
+
+def compare(candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy, policy: Policy) -> Comparison:
+    """The check and the risks as the policy's strictness takes them; `considered` is `compatibility.check`'s."""
+    refused = compatibility.check(candidate, considered, strategy)
+    return _strictly(policy, refused, compatibility.risks(candidate, considered, strategy))
+
+
+def compare_equal(candidate: Schema, equal: Predecessor, policy: Policy) -> Comparison:
+    """The same where the broker takes the two for one, and asks nothing."""
+    return _strictly(policy, (), compatibility.risks_of_equal(candidate, equal))
+
+
+_Findings = tuple[Incompatibility, ...]
+
+
+def _strictly(policy: Policy, refused: _Findings, risks: _Findings) -> Comparison:
+    is_strict = policy.strictness is Strictness.STRICT
+    return Comparison(refused + risks, ()) if is_strict else Comparison(refused, risks)
+
+
+def _looked_at(
+    candidate: Candidate, history: History, policy: Policy, is_read: Callable[[Strategy, SchemaType, SchemaType], bool]
+) -> tuple[VersionEntry, ...]:
+    strategy, kind = effective_strategy(policy, candidate.strategy).value, candidate.schema.info.type
+    return tuple(entry for entry in _considered(history, strategy) if is_read(strategy, kind, entry.type))
+
+
+def _differs_in_properties(schema: Schema, equal: VersionEntry) -> bool:
+    return formats.properties_matter(equal.type) and equal.content_hash != schema.info.content_hash
+
+
+def _predecessors(
+    considered: Sequence[VersionEntry], payloads: Mapping[int, Schema], must: Sequence[VersionEntry]
+) -> list[Predecessor]:
+    numbers = {entry.schema_version for entry in must}
+    return [
+        Predecessor(n, entry.type, payloads[n] if n in numbers else payloads.get(n))
+        for entry in considered
+        for n in (entry.schema_version,)
+    ]
 
 
 def _considered(history: History, strategy: Strategy) -> tuple[VersionEntry, ...]:
@@ -88,8 +151,9 @@ def _considered(history: History, strategy: Strategy) -> tuple[VersionEntry, ...
     return trimmed if strategy.is_transitive else trimmed[-1:]
 
 
-def _kept_text(schema: Schema, equal: VersionEntry) -> tuple[str, ...]:
+def _kept_text(schema: Schema, equal: VersionEntry) -> tuple[Incompatibility, ...]:
     if schema.info.content_hash == equal.content_hash:
         return ()
     ignored = "what Pulsar does not compare (docs, aliases, properties, spacing)"
-    return (f"the schema equals version {equal.schema_version} but for {ignored}: what is stored stays as it was",)
+    message = f"the schema equals version {equal.schema_version} but for {ignored}: what is stored stays as it was"
+    return (Incompatibility("STORED_TEXT_KEPT", "$", message, None, equal.schema_version),)

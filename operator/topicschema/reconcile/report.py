@@ -94,7 +94,7 @@ def _registered(seen: Seen) -> tuple[Said, ...]:
             f"the schema is version {number} again; the latest stays version {latest_number}, as Pulsar keeps the "
             "number of an equal schema and does not move its latest"
         )
-    message = "; ".join((message, *seen.verdict.warnings))
+    message = "; ".join((message, *(note.message for note in seen.verdict.notes)))
     agreed = (Said(kind, ConditionStatus.TRUE, reason, message) for kind in _JUDGED[1:])
     strategy = seen.verdict.strategy
     judged = f"it passes {strategy.value}, set by the {strategy.source.lower()}"

@@ -189,7 +189,8 @@ def test_a_text_that_is_no_pair_is_a_no_as_candidate_and_as_version(text: bytes)
     assert rules(asked(pair(order(ID)), broken)) == ["INVALID_HISTORY"]
 
 
-def test_protobuf_from_avro_is_deduped_by_structure_and_never_compared() -> None:
+def test_protobuf_from_avro_is_deduped_by_structure_and_what_avro_would_refuse_is_told() -> None:
     texts = [info(text, SchemaType.PROTOBUF) for text in (order(ID, doc="x"), order(ID), order(NOTE))]
     assert asked(*texts[:2]).equal_to == 0
-    assert asked(texts[2], texts[0]) == Answer()
+    found = asked(texts[2], texts[0])
+    assert (found.is_compatible, [each.rule for each in found.warnings]) == (True, ["FIELD_WITHOUT_DEFAULT"])

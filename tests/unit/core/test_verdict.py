@@ -31,9 +31,10 @@ def test_a_known_schema_is_its_old_version_whatever_the_strategy(strategy: Strat
 def test_a_schema_that_differs_in_docs_only_keeps_the_stored_text_and_says_so() -> None:
     found = verdict(record("id", doc="what happened"), (ONE,), Strategy.FULL)
     assert found.outcome is Outcome.EQUAL_VERSION
-    assert len(found.warnings) == 1
-    assert "what is stored stays as it was" in found.warnings[0]
-    assert verdict(ONE, (ONE,), Strategy.FULL).warnings == ()
+    (note,) = found.notes
+    assert note.rule == "STORED_TEXT_KEPT"
+    assert "what is stored stays as it was" in note.message
+    assert verdict(ONE, (ONE,), Strategy.FULL).notes == ()
 
 
 def test_an_edit_that_passes_takes_the_next_number() -> None:

@@ -28,8 +28,9 @@ def says(status: TopicSchemaStatus) -> dict[str, tuple[str, str]]:
     return {c.type.value: (c.status.value, c.reason) for c in status.conditions}
 
 
-def registered(number: int, *warnings: str) -> TopicSchemaStatus:
-    verdict = Verdict(Outcome.EQUAL_VERSION, BACKWARD, number, (), warnings)
+def registered(number: int, *told: str) -> TopicSchemaStatus:
+    notes = tuple(Incompatibility("STORED_TEXT_KEPT", "$", each) for each in told)
+    verdict = Verdict(Outcome.EQUAL_VERSION, BACKWARD, number, notes=notes)
     return settled(Seen((ONE, TWO)[number].fingerprint, verdict, BOTH), MOMENT)
 
 

@@ -13,7 +13,7 @@ from topicschema.core.formats.format import Format, Mismatch
 from topicschema.core.formats.key_value import KeyValueFormat
 from topicschema.core.schemas import PRIMITIVES, PulsarLine, Schema, SchemaInfo, SchemaType
 
-__all__ = ["FORMATS", "Format", "Mismatch", "compares", "has_checker", "parse", "unreadable"]
+__all__ = ["FORMATS", "Format", "Mismatch", "compares", "has_checker", "has_risks", "parse", "risks", "unreadable"]
 
 # google.protobuf takes a third of the time in which the command line starts.
 _PROTOBUF_NATIVE = DeferredFormat("topicschema.core.formats.protobuf_native", has_checker=True)
@@ -27,6 +27,8 @@ _SINGLE: Mapping[SchemaType, Format] = MappingProxyType(
     }
 )
 FORMATS: Mapping[SchemaType, Format] = MappingProxyType({**_SINGLE, SchemaType.KEY_VALUE: KeyValueFormat(_SINGLE)})
+
+_WITH_PROPERTIES = frozenset({SchemaType.KEY_VALUE, SchemaType.STRING})
 
 _REFUSED = {
     SchemaType.BYTES: "the broker stores BYTES as NONE and then refuses every other type on the topic; "
@@ -64,3 +66,18 @@ def compares(schema: Schema) -> bool:
 def unreadable(reader: Schema, writer: Schema) -> tuple[Mismatch, ...]:
     """Everything that a reader with `reader` cannot read of messages written with `writer`; both of one type."""
     return FORMATS[reader.info.type].unreadable(reader, writer)
+
+
+def has_risks(kind: SchemaType) -> bool:
+    """Whether schemas of this type, compared, may show risks: all but those that are nothing but their type."""
+    return kind in FORMATS and (kind not in PRIMITIVES or kind in _WITH_PROPERTIES)
+
+
+def properties_matter(kind: SchemaType) -> bool:
+    """Whether clients read messages by the properties, of which the broker's dedupe and its checks know nothing."""
+    return kind in _WITH_PROPERTIES
+
+
+def risks(reader: Schema, writer: Schema) -> tuple[Mismatch, ...]:
+    """What the broker lets pass, and `reader` loses or misreads of messages of `writer`; both of one type."""
+    return FORMATS[reader.info.type].risks(reader, writer)

@@ -29,6 +29,10 @@ class DeferredFormat:
         """What the reader cannot read."""
         return self._format.unreadable(reader, writer)
 
+    def risks(self, reader: Any, writer: Any) -> tuple[Mismatch, ...]:
+        """What the reader loses or misreads."""
+        return self._format.risks(reader, writer)
+
     @cached_property
     def _format(self) -> Format:
         found: Format = importlib.import_module(self._module).FORMAT

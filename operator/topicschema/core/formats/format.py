@@ -40,3 +40,9 @@ class Format(Protocol):
 
     def unreadable(self, reader: Any, writer: Any) -> tuple[Mismatch, ...]:
         """All that a reader with `reader` cannot read of messages written with `writer`, in the reader's order."""
+
+    def risks(self, reader: Any, writer: Any) -> tuple[Mismatch, ...]:
+        """What the broker's check lets pass, and a reader with `reader` loses or misreads of messages of `writer`.
+
+        Nothing that `unreadable` tells. Both schemas are of one type.
+        """

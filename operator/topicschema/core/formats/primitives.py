@@ -41,5 +41,10 @@ class _Primitives:
         del reader, writer
         return ()
 
+    def risks(self, reader: PrimitiveSchema, writer: PrimitiveSchema) -> tuple[Mismatch, ...]:
+        """Nothing."""
+        del reader, writer
+        return ()
+
 
 FORMAT = _Primitives()

@@ -30,5 +30,9 @@ class _Protobuf:
         del reader, writer
         return ()
 
+    def risks(self, reader: AvroSchema, writer: AvroSchema) -> tuple[Mismatch, ...]:
+        """All that AVRO's checker would refuse, and AVRO's own risks."""
+        return (*avro.FORMAT.unreadable(reader, writer), *avro.FORMAT.risks(reader, writer))
+
 
 FORMAT = _Protobuf()

@@ -38,5 +38,10 @@ class _Avro:
         """All that `reader` cannot read of messages written with `writer`."""
         return resolution.unreadable(reader.root, writer.root)
 
+    def risks(self, reader: AvroSchema, writer: AvroSchema) -> tuple[Mismatch, ...]:
+        """What `reader` loses or misreads of messages written with `writer`."""
+        del reader, writer
+        return ()
+
 
 FORMAT = _Avro()

@@ -71,6 +71,11 @@ class KeyValueFormat:
             *self._between(Side.VALUE, reader.value, writer.value),
         )
 
+    def risks(self, reader: KeyValueSchema, writer: KeyValueSchema) -> tuple[Mismatch, ...]:
+        """What the reader loses or misreads."""
+        del reader, writer
+        return ()
+
     def _parse(self, side: Side, info: SchemaInfo, line: PulsarLine) -> Schema:
         known = self._formats.get(info.type)
         if known is None:
@@ -122,6 +127,11 @@ class _Opaque:
 
     def unreadable(self, reader: _OpaqueSchema, writer: _OpaqueSchema) -> tuple[Mismatch, ...]:
         """Nothing: the broker does not compare them."""
+        del reader, writer
+        return ()
+
+    def risks(self, reader: _OpaqueSchema, writer: _OpaqueSchema) -> tuple[Mismatch, ...]:
+        """Nothing."""
         del reader, writer
         return ()
 

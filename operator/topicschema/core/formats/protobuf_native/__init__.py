@@ -82,6 +82,11 @@ class _ProtobufNative:
         message = f"{{reader}} has the root message {names[0]}, {{writer}} has {names[1]}"
         return (Mismatch("ROOT_MESSAGE_CHANGED", message, _ROOT, _ROOT, is_mutual=True),)
 
+    def risks(self, reader: ProtobufNativeSchema, writer: ProtobufNativeSchema) -> tuple[Mismatch, ...]:
+        """Nothing yet."""
+        del reader, writer
+        return ()
+
 
 FORMAT = _ProtobufNative()
 
