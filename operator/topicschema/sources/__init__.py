@@ -1,0 +1,19 @@
+"""`.proto` sources compiled to the envelope that the Java client would send, by protoc in a child process.
+
+Here is what may be compiled, the child that does it, and what is made of its complaints. What a broker then makes of
+the envelope is `core`'s matter. The compiler is never loaded into this process: the sources are a stranger's.
+"""
+
+from topicschema.sources.child import LIMITS, Limits, compile_envelope, compile_envelope_async, compile_first
+from topicschema.sources.sources import PATH, ProtobufSources, file_of
+
+__all__ = [
+    "LIMITS",
+    "PATH",
+    "Limits",
+    "ProtobufSources",
+    "compile_envelope",
+    "compile_envelope_async",
+    "compile_first",
+    "file_of",
+]

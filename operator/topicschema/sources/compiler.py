@@ -1,0 +1,192 @@
+"""The program of the child process: sources on standard input, what protoc says of them on standard output.
+
+It is run by its path, and knows nothing of the rest of the product. It limits itself before it reads a word, works in
+memory alone, and answers with one JSON object: `{"envelope", "message"}`, or `{"complaints"}` (what protoc prints), or
+`{"messages"}` (all that there are, when the wanted one is not among them), or `{"size"}` (of a result too large).
+"""
+
+import base64
+import importlib
+import json
+import os
+import re
+import resource
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+MAX_ENVELOPE: Final = 1024 * 1024
+OUT_OF_MEMORY: Final = 3
+"""The exit code when Python was the one that got no memory."""
+_MAX_WRITTEN: Final = 64 * 1024 * 1024
+_MAX_COMPLAINTS: Final = 16 * 1024
+_MAX_OPEN_FILES: Final = 256
+_NO_SOURCES: Final = "/proc/self/fdinfo"
+"""A working directory that holds no `.proto`: protoc looks there for what is to be compiled before it asks its maps."""
+_STANDARD_ERROR: Final = 2
+_OPENED: Final = re.compile(r"^/proc/self/fd/\d+(?=:)", re.MULTILINE)
+_JSON_NAME: Final = 10
+_FIELD, _NESTED, _EXTENSION = 2, 3, 6
+_MESSAGE, _FILE_EXTENSION = 4, 7
+
+
+def main() -> int:
+    """Answer the request on standard input; the exit code."""
+    memory, cpu_seconds = map(int, sys.argv[1:])
+    _limit(memory, cpu_seconds)
+    try:
+        request = json.load(sys.stdin.buffer)
+        sys.path[:] = request["path"]
+        json.dump(_answer(request), sys.stdout)
+    except MemoryError:
+        return OUT_OF_MEMORY
+    return 0
+
+
+def _limit(memory: int, cpu_seconds: int) -> None:
+    limits = {
+        resource.RLIMIT_AS: memory,
+        resource.RLIMIT_CPU: cpu_seconds,
+        resource.RLIMIT_FSIZE: _MAX_WRITTEN,
+        resource.RLIMIT_NOFILE: _MAX_OPEN_FILES,
+        resource.RLIMIT_CORE: 0,
+    }
+    for name, limit in limits.items():
+        hard = resource.getrlimit(name)[1]
+        least = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        resource.setrlimit(name, (least, hard if name == resource.RLIMIT_CPU else least))
+
+
+def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
+    compiled = _compiled(request["files"])
+    if isinstance(compiled, str):
+        return {"complaints": compiled}
+    descriptors = importlib.import_module("google.protobuf.descriptor_pb2")
+    files = {file.name: file for file in descriptors.FileDescriptorSet.FromString(compiled).file}
+    found = _messages(files[name] for name in request["files"])
+    wanted = request["message"]
+    if wanted is None:  # the only one at the top of the first file
+        first = files[next(iter(request["files"]))]
+        own = [_named(first.package, message) for message in first.message_type]
+        wanted = own[0] if len(own) == 1 else None
+    if wanted not in found:
+        return {"messages": sorted(found)}
+    needed = [files[name] for name in _as_java_keeps(_needed(files, found[wanted]))]
+    for file in needed:
+        _strip(file)
+    return _envelope(descriptors.FileDescriptorSet(file=needed), wanted, found[wanted])
+
+
+def _compiled(files: Mapping[str, str]) -> bytes | str:
+    """The serialised FileDescriptorSet, or what protoc complains of."""
+    compiler = importlib.import_module("grpc_tools._protoc_compiler")
+    result, complaints = os.memfd_create("result"), os.memfd_create("complaints")
+    opened = {_opened(_memory(text.encode())): name for name, text in files.items()}
+    maps = [f"-I{name}={place}" for place, name in opened.items()]
+    own = Path(compiler.__file__ or "").with_name("_proto")
+    options = ["--include_imports", "--include_source_info", f"--descriptor_set_out={_opened(result)}"]
+    os.chdir(_NO_SOURCES)
+    os.dup2(complaints, _STANDARD_ERROR)
+    code = compiler.run_main([each.encode() for each in ["protoc", *maps, f"-I{own}", *options, *files]])
+    if code:
+        printed = os.pread(complaints, _MAX_COMPLAINTS, 0).decode(errors="replace")
+        return _OPENED.sub(lambda match: opened.get(match[0], match[0]), printed)
+    return os.pread(result, os.fstat(result).st_size, 0)
+
+
+def _memory(content: bytes) -> int:
+    file = os.memfd_create("source")
+    with os.fdopen(os.dup(file), "wb") as stream:
+        stream.write(content)
+    return file
+
+
+def _opened(file: int) -> str:
+    return f"/proc/self/fd/{file}"
+
+
+def _messages(files: Iterable[Any]) -> dict[str, str]:
+    """The file of each message type, by its full name."""
+    found: dict[str, str] = {}
+    for file in files:
+        waiting = [(_named(file.package, each), each) for each in file.message_type]
+        while waiting:
+            name, message = waiting.pop()
+            if not message.options.map_entry:
+                found[name] = file.name
+                waiting += [(_named(name, each), each) for each in message.nested_type]
+    return found
+
+
+def _named(scope: str, message: Any) -> str:
+    return f"{scope}.{message.name}" if scope else message.name
+
+
+def _needed(files: Mapping[str, Any], root: str) -> list[str]:
+    """The root file and all that it imports, in the order in which the Java client comes to an end with each."""
+    path, done = {root: iter(files[root].dependency)}, dict[str, None]()
+    while path:
+        name = next(reversed(path))
+        wanted = next((each for each in path[name] if each not in done), None)
+        if wanted is None:
+            del path[name]
+            done[name] = None
+        else:
+            path[wanted] = iter(files[wanted].dependency)
+    return list(done)
+
+
+def _as_java_keeps(names: list[str]) -> list[str]:
+    """The names in the order of a Java HashMap's entries that were put in this order.
+
+    Where nine or more share a bucket of a map of 64, Java has yet another order, which is not followed.
+    """
+    capacity = 16
+    while len(names) > capacity * 3 // 4:
+        capacity *= 2
+    return sorted(names, key=lambda name: _java_hash(name) & (capacity - 1))
+
+
+def _java_hash(name: str) -> int:
+    code = 0
+    for char in name.encode("ascii"):
+        code = (31 * code + char) & 0xFFFFFFFF
+    return code ^ code >> 16
+
+
+def _strip(file: Any) -> None:
+    """Leaves what protoc embeds in generated classes: no places, and a JSON name only where the source gives one."""
+    places = file.source_code_info.location
+    given = {tuple(each.path[:-1]) for each in places if each.path and each.path[-1] == _JSON_NAME}
+    for path, field in _fields(file):
+        if path not in given:
+            field.ClearField("json_name")
+    file.ClearField("source_code_info")
+
+
+def _fields(file: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """All fields and extensions of a file, each with its path as source_code_info has it."""
+    yield from (((_FILE_EXTENSION, index), each) for index, each in enumerate(file.extension))
+    waiting: list[tuple[tuple[int, ...], Any]]
+    waiting = [((_MESSAGE, index), each) for index, each in enumerate(file.message_type)]
+    while waiting:
+        path, message = waiting.pop()
+        yield from (((*path, _FIELD, index), each) for index, each in enumerate(message.field))
+        yield from (((*path, _EXTENSION, index), each) for index, each in enumerate(message.extension))
+        waiting += [((*path, _NESTED, index), each) for index, each in enumerate(message.nested_type)]
+
+
+def _envelope(descriptors: Any, message: str, file: str) -> dict[str, Any]:
+    """The text as the Java client's Jackson writes it."""
+    content = {
+        "fileDescriptorSet": base64.b64encode(descriptors.SerializeToString()).decode(),
+        "rootMessageTypeName": message,
+        "rootFileDescriptorName": file,
+    }
+    text = json.dumps(content, separators=(",", ":"))
+    return {"envelope": text, "message": message} if len(text) <= MAX_ENVELOPE else {"size": len(text)}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""What a schema's sources are, and which are not even given to the compiler."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, NoReturn
+
+from topicschema.core.errors import InvalidSchemaError, Place
+from topicschema.core.formats import json_text
+from topicschema.core.schemas import digest
+
+PATH: Final = "$.files"
+MAX_FILES: Final = 200
+MAX_BYTES: Final = 1024 * 1024
+"""Of all files together; a TopicSchema cannot hold more."""
+MAX_NAME: Final = 255
+_PART: Final = "[A-Za-z0-9_][A-Za-z0-9_.+@-]*"
+_NAME: Final = re.compile(rf"({_PART}/)*{_PART}(?<=\.proto)")
+
+
+@dataclass(frozen=True, slots=True)
+class ProtobufSources:
+    """A root message by its full name (a leading dot is allowed), and all files, by the names that imports use.
+
+    What is under google/protobuf/ need not be given; a file that is given goes before protoc's own.
+    """
+
+    message: str
+    files: Mapping[str, str]
+
+    @property
+    def source_hash(self) -> str:
+        """`sha256:` and 64 hex digits over message and files: equal exactly when nothing at all differs."""
+        content = [self.message.removeprefix("."), sorted(self.files.items())]
+        return digest(json.dumps(content, separators=(",", ":")).encode("ascii"))
+
+
+def path_of(file: str) -> str:
+    """The JSON path of a file among the sources, as places have it."""
+    return json_text.member(PATH, file)
+
+
+def file_of(path: str, files: Mapping[str, str]) -> str | None:
+    """The file that a place's path speaks of; None where it is about the sources as a whole."""
+    return next((file for file in files if path == path_of(file)), None)
+
+
+def check(files: Mapping[str, str]) -> None:
+    """Nothing, where the files may be compiled; else InvalidSchemaError.
+
+    Rules: MISSING_FILE, SOURCES_TOO_LARGE, FILE_NAME, NOT_UTF8.
+    """
+    if not files:
+        raise InvalidSchemaError("MISSING_FILE", "there is no file; give at least one", Place(PATH))
+    if len(files) > MAX_FILES:
+        message = f"{len(files):,} files are more than {MAX_FILES}; give only those that the root message needs"
+        raise InvalidSchemaError("SOURCES_TOO_LARGE", message, Place(PATH))
+    for name in files:
+        _check_name(name)
+    size = sum(len(_encoded(name, text)) for name, text in files.items())
+    if size > MAX_BYTES:
+        message = f"{size:,} bytes are more than {MAX_BYTES:,}; give only what the root message needs"
+        raise InvalidSchemaError("SOURCES_TOO_LARGE", message, Place(PATH))
+
+
+def _check_name(name: str) -> None:
+    if len(name) <= MAX_NAME and _NAME.fullmatch(name):
+        return
+    shown = ascii(name[:MAX_NAME])
+    why = (
+        "write it as imports do, for instance shop/order.proto: relative, with / between folders, ending in .proto, "
+        f"at most {MAX_NAME} letters, digits and . _ - + @"
+    )
+    raise InvalidSchemaError("FILE_NAME", f"{shown} cannot be a file's name; {why}", Place(path_of(name[:MAX_NAME])))
+
+
+def _encoded(name: str, text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        _refuse_text(name, text, error.start)
+
+
+def _refuse_text(name: str, text: str, at: int) -> NoReturn:
+    found = json_text.place_of(text, at)
+    place = Place(path_of(name), found.line, found.column)
+    raise InvalidSchemaError("NOT_UTF8", f"{name} is not UTF-8; save it as UTF-8", place)
