@@ -11,6 +11,7 @@ from topicschema.cli.exits import COMPATIBLE
 from topicschema.cli.files import WrongInputError
 from topicschema.cli.rules import Rule
 from topicschema.cli.rules_page import example
+from topicschema.core.severity import severity_of
 
 _NAME_WIDTH: Final = 26
 
@@ -42,6 +43,9 @@ def _explained(rule: Rule) -> Iterator[str]:
     yield textwrap.fill(_plain(rule.meaning), WIDTH)
     yield ""
     yield textwrap.fill(f"To do: {_plain(rule.advice)}", WIDTH)
+    severity = severity_of(rule.id)
+    if severity is not None:
+        yield f"\nBreaks: {severity} ({severity.meaning})"
     for title, shown in (("Refused", rule.refused), ("Passes", rule.accepted)):
         if shown is not None:
             yield f"\n{title}:"

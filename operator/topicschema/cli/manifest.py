@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import yaml
 
-from topicschema.api.topicschemas import AVAILABLE_TYPES
+from topicschema.api.schemas import AVAILABLE_TYPES
 from topicschema.cli import files, telling
 from topicschema.cli.asking import Refusal
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE

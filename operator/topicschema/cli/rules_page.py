@@ -9,6 +9,7 @@ from typing import Final
 from topicschema.cli import rules
 from topicschema.cli.excerpt import printable
 from topicschema.cli.rules import Chapter, Example, Rule
+from topicschema.core.severity import severity_of
 
 _WIDTH: Final = 120
 _LONGEST: Final = 400
@@ -49,6 +50,9 @@ def _rule(rule: Rule) -> Iterator[str]:
     yield f"### {rule.id}"
     yield _filled(rule.meaning)
     yield _filled(f"*To do:* {rule.advice}")
+    severity = severity_of(rule.id)
+    if severity is not None:
+        yield f"*Breaks:* {severity} ({severity.meaning})"
     for title, shown in (("Refused:", rule.refused), ("Passes:", rule.accepted)):
         if shown is not None:
             yield f"{title}\n\n```text\n{example(shown)}\n```"

@@ -9,6 +9,7 @@ from topicschema.cli.asking import Answer, Question, Refusal
 from topicschema.cli.excerpt import WIDTH, Excerpts, printable
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import Place
+from topicschema.core.severity import severity_of
 from topicschema.core.strategies import Direction, Strategy, UpgradeFirst
 
 _SHOWN: Final = 20
@@ -49,8 +50,7 @@ def _lines(question: Question, answer: Answer, files: Files) -> Iterator[str]:
         yield from _incompatible(question, answer.incompatibilities, files, text)
     else:
         yield from _compatible(question, answer, files)
-    for warning in answer.warnings:
-        yield from wrapped(f"warning: {warning.rule}: {warning.message}")
+    yield from warnings(answer.warnings, files, text)
 
 
 def _compatible(question: Question, answer: Answer, files: Files) -> Iterator[str]:
@@ -80,18 +80,43 @@ def _incompatible(question: Question, found: Sequence[Incompatibility], files: F
 
 def findings(found: Sequence[Incompatibility], files: Files, text: str) -> Iterator[str]:
     """The lines that tell what was found wrong with the candidate, whose text is `text`."""
-    excerpts = Excerpts(text, (Place(each.path) for each in found[:_SHOWN]))
+    excerpts = _excerpts(found, text)
     for each in found[:_SHOWN]:
         yield ""
         yield f"{each.rule} at {printable(each.path)}"
-        yield from wrapped(each.message, _INDENT)
-        if each.path != "$" or each.direction:
-            yield from excerpts.at(Place(each.path))
-        yield from wrapped(_demand(each, files), _INDENT)
+        yield from _details(each, files, excerpts)
     if len(found) > _SHOWN:
         yield ""
         yield f"and {len(found) - _SHOWN} more; -o json has them all"
     yield from _explained(found[0].rule)
+
+
+def warnings(found: Sequence[Incompatibility], files: Files, text: str) -> Iterator[str]:
+    """The lines that tell what will hurt, and what breaks; what hurts nobody is a line or two."""
+    excerpts = _excerpts(found, text)
+    for each in found[:_SHOWN]:
+        severity = severity_of(each.rule)
+        if severity is None:
+            yield from wrapped(f"warning: {each.rule}: {each.message}")
+            continue
+        yield ""
+        yield from wrapped(f"warning: {each.rule} at {each.path} ({severity}: {severity.meaning})")
+        yield from _details(each, files, excerpts)
+    if len(found) > _SHOWN:
+        yield f"and {len(found) - _SHOWN} more warnings; -o json has them all"
+    if any(map(severity_of, (each.rule for each in found))):
+        yield from _explained(next(each.rule for each in found if severity_of(each.rule)))
+
+
+def _excerpts(found: Sequence[Incompatibility], text: str) -> Excerpts:
+    return Excerpts(text, (Place(each.path) for each in found[:_SHOWN]))
+
+
+def _details(finding: Incompatibility, files: Files, excerpts: Excerpts) -> Iterator[str]:
+    yield from wrapped(finding.message, _INDENT)
+    if finding.path != "$" or finding.direction:
+        yield from excerpts.at(Place(finding.path))
+    yield from wrapped(_demand(finding, files), _INDENT)
 
 
 def _refusal(text: str, refusal: Refusal, culprit: str = "") -> Iterator[str]:

@@ -85,10 +85,13 @@ def check(candidate: Schema, considered: Sequence[Predecessor], strategy: Strate
 def risks(candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy) -> tuple[Incompatibility, ...]:
     """What the broker lets pass, and consumers then lose or misread: nothing that `check` tells, in its order.
 
+    First stands what the candidate does by itself, on an empty history too.
+
     `considered` is what `check` is given; nothing is told of a predecessor without its schema but a change of type.
     """
-    return tuple(
-        risk for predecessor in reversed(considered) for risk in _risks_against(candidate, predecessor, strategy)
+    return (
+        *(Incompatibility(trap.rule, trap.reader_path, trap.message) for trap in formats.traps(candidate)),
+        *(risk for predecessor in reversed(considered) for risk in _risks_against(candidate, predecessor, strategy)),
     )
 
 

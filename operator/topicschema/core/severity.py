@@ -1,6 +1,6 @@
-"""What breaks where a rule of `risks` is not kept: the one table. Which rules there are is the formats' matter.
+"""What breaks where a risk is taken: one table, by rule. Which risks there are is the formats' matter.
 
-The broker's own refusals need no severity: nothing is registered that could break.
+A rule by which the broker refuses stands here too where it is a risk for types that the broker does not check.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,31 @@ _MEANINGS: Final[Mapping[Severity, str]] = MappingProxyType(
 )
 _SEVERITIES: Final[Mapping[str, Severity]] = MappingProxyType(
     {
-        "TYPE_CHANGED": Severity.WIRE,
+        **dict.fromkeys(
+            (
+                "TYPE_CHANGED",
+                "PART_TYPE_CHANGED",
+                "PART_TYPE_MISSING",
+                "ENCODING_CHANGED",
+                "UNKNOWN_ENCODING",
+                "UNCHECKED_CHANGE",
+                "CHARSET_CHANGED",
+                # What AVRO's checker refuses, and nobody asks of PROTOBUF.
+                "TYPE_MISMATCH",
+                "NAME_MISMATCH",
+                "FIXED_SIZE",
+                "FIELD_WITHOUT_DEFAULT",
+                "INVALID_DEFAULT",
+                "ENDLESS_DEFAULT",
+                "NO_UNION_BRANCH",
+                "UNION_BRANCH_UNREADABLE",
+                "ENDLESS_RECORD",
+                "TANGLED_RECORDS",
+                "ALIAS_CONFLICT",
+                "INVALID_WRITER_DEFAULT",
+            ),
+            Severity.WIRE,
+        ),
     }
 )
 

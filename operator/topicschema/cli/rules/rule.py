@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 
 from topicschema.cli.asking import Question, Step
-from topicschema.core.policy import Constraints, Policy
+from topicschema.core.policy import Constraints, Policy, Strictness
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
@@ -28,13 +28,14 @@ class Example:
     step: Step = Step.REGISTER
     properties: Mapping[str, str] = field(default_factory=dict)
     earlier_properties: Mapping[str, str] | None = None
+    strictness: Strictness = Strictness.BROKER
 
     @property
     def question(self) -> Question:
         """The example as what a broker is asked."""
         earlier = self.earlier_properties or self.properties
         history = () if self.earlier is None else (_info(self.earlier_type or self.type, self.earlier, earlier),)
-        policy = Policy(self.strategy, constraints=self.constraints)
+        policy = Policy(self.strategy, self.strictness, constraints=self.constraints)
         return Question(_info(self.type, self.candidate, self.properties), history, policy, self.step)
 
     @property
@@ -51,6 +52,8 @@ class Example:
             yield f"the topic's own strategy {self.own_strategy}"
         if self.step is not Step.REGISTER:
             yield f"step {self.step}"
+        if self.strictness is not Strictness.BROKER:
+            yield f"strictness {self.strictness}"
         for name, text in (self.earlier_properties or {}).items():
             yield f"{name}={text} in version 0"
         for name, text in self.properties.items():

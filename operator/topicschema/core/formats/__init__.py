@@ -7,13 +7,24 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.formats import avro, primitives, protobuf
+from topicschema.core.formats import avro, key_value, primitives, protobuf
 from topicschema.core.formats.deferred import DeferredFormat
 from topicschema.core.formats.format import Format, Mismatch
-from topicschema.core.formats.key_value import KeyValueFormat
+from topicschema.core.formats.key_value import KeyValueFormat, KeyValueSchema
 from topicschema.core.schemas import PRIMITIVES, PulsarLine, Schema, SchemaInfo, SchemaType
 
-__all__ = ["FORMATS", "Format", "Mismatch", "compares", "has_checker", "has_risks", "parse", "risks", "unreadable"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "Mismatch",
+    "compares",
+    "has_checker",
+    "has_risks",
+    "parse",
+    "risks",
+    "traps",
+    "unreadable",
+]
 
 # google.protobuf takes a third of the time in which the command line starts.
 _PROTOBUF_NATIVE = DeferredFormat("topicschema.core.formats.protobuf_native", has_checker=True)
@@ -76,6 +87,11 @@ def has_risks(kind: SchemaType) -> bool:
 def properties_matter(kind: SchemaType) -> bool:
     """Whether clients read messages by the properties, of which the broker's dedupe and its checks know nothing."""
     return kind in _WITH_PROPERTIES
+
+
+def traps(schema: Schema) -> tuple[Mismatch, ...]:
+    """What hurts consumers in the schema by itself, whatever came before it, and the broker does not look at."""
+    return key_value.traps(schema) if isinstance(schema, KeyValueSchema) else ()
 
 
 def risks(reader: Schema, writer: Schema) -> tuple[Mismatch, ...]:

@@ -1,12 +1,16 @@
 """Pulsar's primitive types: there is nothing to parse, the type is the schema."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats.format import Mismatch
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType, fingerprint_of_bytes
 
 __all__ = ["FORMAT", "PrimitiveSchema"]
+
+_CHARSET: Final = "__charset"
+_SHOWN: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +46,19 @@ class _Primitives:
         return ()
 
     def risks(self, reader: PrimitiveSchema, writer: PrimitiveSchema) -> tuple[Mismatch, ...]:
-        """Nothing."""
-        del reader, writer
-        return ()
+        """CHARSET_CHANGED where texts are written in another charset than they are read in."""
+        read, written = _charset(reader.info), _charset(writer.info)
+        if reader.info.type is not SchemaType.STRING or read == written:
+            return ()
+        message = (
+            f"{{writer}} has texts in {written[:_SHOWN]}, {{reader}} in {read[:_SHOWN]}; keep the property {_CHARSET}"
+        )
+        return (Mismatch("CHARSET_CHANGED", message, "$", "$", is_mutual=True),)
+
+
+def _charset(info: SchemaInfo) -> str:
+    """The charset's name in capitals; Java does not tell small letters from them."""
+    return info.properties.get(_CHARSET, "UTF-8").upper()
 
 
 FORMAT = _Primitives()

@@ -3,12 +3,13 @@
 Two pairs are the same to the broker when their bytes are: types, names and encoding are properties, which never count.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats.format import Format, Mismatch
+from topicschema.core.formats.key_value import risks
 from topicschema.core.formats.key_value.model import Encoding, KeyValue, Part, Side
 from topicschema.core.formats.key_value.properties import decode, encode
 from topicschema.core.formats.key_value.rest import compacted, payload_of, text_of
@@ -26,6 +27,7 @@ __all__ = [
     "encode",
     "payload_of",
     "text_of",
+    "traps",
 ]
 
 
@@ -38,6 +40,11 @@ class KeyValueSchema:
     key: Schema
     value: Schema
     fingerprint: str
+
+
+def traps(schema: KeyValueSchema) -> tuple[Mismatch, ...]:
+    """What hurts in the pair by itself, whatever came before it."""
+    return tuple(risks.traps(schema.pair, schema.info.properties))
 
 
 class KeyValueFormat:
@@ -72,9 +79,12 @@ class KeyValueFormat:
         )
 
     def risks(self, reader: KeyValueSchema, writer: KeyValueSchema) -> tuple[Mismatch, ...]:
-        """What the reader loses or misreads."""
-        del reader, writer
-        return ()
+        """What the reader loses or misreads, by the encoding and by its parts."""
+        return (
+            *risks.between(reader.pair, writer.pair),
+            *self._risks_between(Side.KEY, reader.key, writer.key),
+            *self._risks_between(Side.VALUE, reader.value, writer.value),
+        )
 
     def _parse(self, side: Side, info: SchemaInfo, line: PulsarLine) -> Schema:
         known = self._formats.get(info.type)
@@ -94,12 +104,11 @@ class KeyValueFormat:
             message = f"{{reader}} has a {side} of type {reader.info.type}, {{writer}} of type {writer.info.type}"
             yield Mismatch("PART_TYPE_CHANGED", message, f"$.{side}", f"$.{side}", is_mutual=True)
             return
-        for mismatch in self._formats[reader.info.type].unreadable(reader, writer):
-            yield replace(
-                mismatch,
-                reader_path=_path(side, mismatch.reader_path),
-                writer_path=_path(side, mismatch.writer_path),
-            )
+        yield from _of_part(side, self._formats[reader.info.type].unreadable(reader, writer))
+
+    def _risks_between(self, side: Side, reader: Schema, writer: Schema) -> Iterator[Mismatch]:
+        if reader.info.type is writer.info.type:
+            yield from _of_part(side, self._formats[reader.info.type].risks(reader, writer))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +140,20 @@ class _Opaque:
         return ()
 
     def risks(self, reader: _OpaqueSchema, writer: _OpaqueSchema) -> tuple[Mismatch, ...]:
-        """Nothing."""
-        del reader, writer
-        return ()
+        """A text that changed: whatever it is, nothing compares it."""
+        if reader.info.schema == writer.info.schema:
+            return ()
+        where = f"{{writer}} and {{reader}} have different texts in a part of type {reader.info.type}"
+        message = f"{where}, and nothing compares them; give the part the type of its schema"
+        return (Mismatch("UNCHECKED_CHANGE", message, "$", "$", is_mutual=True),)
 
 
 _OPAQUE = _Opaque()
+
+
+def _of_part(side: Side, found: Iterable[Mismatch]) -> Iterator[Mismatch]:
+    for each in found:
+        yield replace(each, reader_path=_path(side, each.reader_path), writer_path=_path(side, each.writer_path))
 
 
 def _path(side: Side, path: str) -> str:

@@ -1,0 +1,91 @@
+"""Risks: what the broker lets pass, and consumers then lose or misread."""
+
+from typing import Final
+
+from topicschema.cli.rules.rule import Chapter, Example, Rule
+from topicschema.core.policy import Strictness
+from topicschema.core.schemas import SchemaType
+
+_PAIR: Final = '{"key": "", "value": ""}'
+_TYPES: Final = {"key.schema.type": "STRING", "value.schema.type": "STRING"}
+_INLINE: Final = {**_TYPES, "kv.encoding.type": "INLINE"}
+
+
+def _pair(properties: dict[str, str], before: dict[str, str] | None = None, text: str = _PAIR) -> Example:
+    return Example(
+        text,
+        None if before is None else _PAIR,
+        SchemaType.KEY_VALUE,
+        properties=properties,
+        earlier_properties=before,
+        strictness=Strictness.STRICT,
+    )
+
+
+def _string(charset: str) -> Example:
+    return Example(
+        "",
+        "",
+        SchemaType.STRING,
+        properties={"__charset": charset},
+        earlier_properties={"__charset": "UTF-8"},
+        strictness=Strictness.STRICT,
+    )
+
+
+PROPERTIES = Chapter(
+    "Risks of properties",
+    introduction="The broker neither compares properties nor tells schemas apart by them, and clients read by them.",
+    rules=(
+        Rule(
+            "ENCODING_CHANGED",
+            "A pair has another encoding, INLINE or SEPARATED, than before: consumers look for the key in the payload "
+            "where it is the message's own key, or the other way round. Where nothing else changed, the broker answers "
+            "with the old version.",
+            "keep the encoding, or use another topic.",
+            _pair({**_TYPES, "kv.encoding.type": "SEPARATED"}, _INLINE),
+            _pair(_INLINE, _TYPES),
+        ),
+        Rule(
+            "UNKNOWN_ENCODING",
+            "A pair's encoding has a name that no client knows. The broker stores it, and clients fail on it.",
+            "write INLINE or SEPARATED, in capital letters, or leave the property out: then it is INLINE.",
+            _pair({**_TYPES, "kv.encoding.type": "inline"}),
+            _pair(_INLINE),
+        ),
+        Rule(
+            "PART_TYPE_MISSING",
+            "The property that tells a part's type is missing. The part is then BYTES: the broker keeps its schema, "
+            "compares nothing, and shows an empty text for it.",
+            "add `key.schema.type` and `value.schema.type`.",
+            _pair({"key.schema.type": "STRING"}),
+            _pair(_TYPES),
+        ),
+        Rule(
+            "UNCHECKED_CHANGE",
+            "A part of type BYTES has a schema's text, and another one than before; nothing compares the two.",
+            "give the part the type of its schema, on another topic.",
+            Example(
+                '{"key": "", "value": "long"}',
+                '{"key": "", "value": "int"}',
+                SchemaType.KEY_VALUE,
+                properties={"key.schema.type": "STRING", "value.schema.type": "BYTES"},
+                strictness=Strictness.STRICT,
+            ),
+            Example(
+                '{"key": "", "value": "long"}',
+                '{"key": "", "value": "int"}',
+                SchemaType.KEY_VALUE,
+                properties={"key.schema.type": "STRING", "value.schema.type": "AVRO"},
+                strictness=Strictness.STRICT,
+            ),
+        ),
+        Rule(
+            "CHARSET_CHANGED",
+            "Texts are written in another charset (the property `__charset`) than they are read in.",
+            "keep the charset, or use another topic.",
+            _string("ISO-8859-1"),
+            _string("utf-8"),
+        ),
+    ),
+)

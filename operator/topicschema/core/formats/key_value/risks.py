@@ -1,0 +1,36 @@
+"""What a pair's properties do to consumers: the broker neither compares them nor looks whether they are there."""
+
+from collections.abc import Iterator, Mapping
+
+from topicschema.core.formats.format import Mismatch
+from topicschema.core.formats.key_value.model import Encoding, KeyValue
+
+
+def between(reader: KeyValue, writer: KeyValue) -> Iterator[Mismatch]:
+    """What a reader of the pair loses or misreads; its parts are not looked at."""
+    if reader.encoding is not writer.encoding:
+        message = (
+            f"{{writer}} has {_named(writer.encoding)}, {{reader}} {_named(reader.encoding)}: consumers look for the "
+            "key where it is not; keep the encoding, or use another topic"
+        )
+        yield Mismatch("ENCODING_CHANGED", message, "$", "$", is_mutual=True)
+
+
+def traps(pair: KeyValue, properties: Mapping[str, str]) -> Iterator[Mismatch]:
+    """What hurts in the pair by itself, whatever came before it."""
+    for side, part in pair.parts:
+        if f"{side}.schema.type" not in properties:
+            kept = "its schema is kept and nobody reads by it" if part.info.schema else "consumers get plain bytes"
+            message = f"the {side} has no type, so it is BYTES: {kept}; add the property {side}.schema.type"
+            yield _trap("PART_TYPE_MISSING", message, f"$.{side}")
+    if pair.encoding is None:
+        message = "kv.encoding.type is no encoding that a client knows; write INLINE or SEPARATED"
+        yield _trap("UNKNOWN_ENCODING", message, "$")
+
+
+def _trap(rule: str, message: str, path: str) -> Mismatch:
+    return Mismatch(rule, message, path, path, is_mutual=True)
+
+
+def _named(encoding: Encoding | None) -> str:
+    return "an unknown encoding" if encoding is None else f"the encoding {encoding}"
