@@ -25,6 +25,7 @@ _MAX_OPEN_FILES: Final = 256
 _NO_SOURCES: Final = "/proc/self/fdinfo"
 """A working directory that holds no `.proto`: protoc looks there for what is to be compiled before it asks its maps."""
 _STANDARD_ERROR: Final = 2
+_WELL_KNOWN: Final = "google/protobuf/"
 _OPENED: Final = re.compile(r"^/proc/self/fd/\d+(?=:)", re.MULTILINE)
 _JSON_NAME: Final = 10
 _FIELD, _NESTED, _EXTENSION = 2, 3, 6
@@ -156,13 +157,18 @@ def _java_hash(name: str) -> int:
 
 
 def _strip(file: Any) -> None:
-    """Leaves what protoc embeds in generated classes: no places, and a JSON name only where the source gives one."""
+    """Leaves what generated classes hold: no places, and a JSON name only where the source gives one.
+
+    The classes of the well-known types come with protobuf's library, whose build (since 3.22) leaves all JSON names in.
+    """
     places = file.source_code_info.location
     given = {tuple(each.path[:-1]) for each in places if each.path and each.path[-1] == _JSON_NAME}
+    file.ClearField("source_code_info")
+    if file.name.startswith(_WELL_KNOWN):
+        return
     for path, field in _fields(file):
         if path not in given:
             field.ClearField("json_name")
-    file.ClearField("source_code_info")
 
 
 def _fields(file: Any) -> Iterator[tuple[tuple[int, ...], Any]]:

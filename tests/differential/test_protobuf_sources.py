@@ -1,0 +1,146 @@
+"""The envelopes of sources beside those that Pulsar's Java client makes of the classes generated from them."""
+
+import base64
+import json
+import re
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+
+import avro_schemas
+import proto_sources
+from differential import oracle
+from topicschema.sources import ProtobufSources, compile_envelope
+
+pytestmark = pytest.mark.differential
+
+ORACLE = Path(__file__).parent / "envelope" / "EnvelopeOracle.java"
+IMPORTED = re.compile(r'^import (?:public |weak )?"(.*)";', re.MULTILINE)
+ROOT = "shop.every_thing.Everything"
+
+
+@cache
+def jars() -> Path:
+    return oracle._jars(ORACLE.parent / "pom.xml")
+
+
+@cache
+def sources_in(jar: str) -> Mapping[str, str]:
+    """The `.proto` files that the jar carries beside its classes."""
+    with zipfile.ZipFile(next(jars().glob(jar))) as opened:
+        return {name: opened.read(name).decode() for name in opened.namelist() if name.endswith(".proto")}
+
+
+def the_clients() -> Mapping[str, str]:
+    """The well-known types' sources in the release of protobuf that the client has."""
+    return sources_in("protobuf-java-*.jar")
+
+
+def with_imports(root: str, there: Mapping[str, str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    waiting = [root]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = there[name]
+            waiting += IMPORTED.findall(there[name])
+    return found
+
+
+def generated_from(files: Mapping[str, str], folder: Path) -> Path:
+    """The classes that protoc and javac make of the files."""
+    for name, text in {**the_clients(), **files}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    protoc = shutil.copy(next(jars().glob("protoc-*.exe")), folder / "protoc")
+    Path(protoc).chmod(0o700)
+    java, classes = folder / "java", folder / "classes"
+    java.mkdir()
+    subprocess.run([protoc, f"-I{folder}", f"--java_out={java}", *files], check=True)
+    written = [str(each) for each in java.rglob("*.java")]
+    javac = shutil.which("javac") or "javac"
+    subprocess.run([javac, "-nowarn", "-cp", f"{jars()}/*", "-d", str(classes), *written], check=True)
+    return classes
+
+
+def test_the_classes_of_googles_protos_have_the_envelopes_that_their_sources_make() -> None:
+    there = {**the_clients(), **sources_in("proto-google-common-protos-*.jar")}
+    with zipfile.ZipFile(next(jars().glob("proto-google-common-protos-*.jar"))) as jar:
+        ends = "OrBuilder.class"
+        names = [name.removesuffix(ends).replace("/", ".") for name in jar.namelist() if name.endswith(ends)]
+    top = [{"op": "class", "name": name} for name in names if "$" not in name]
+    envelopes = [answer["envelope"] for answer in oracle.ask(top, ORACLE)]
+    by_file = {json.loads(each)["rootFileDescriptorName"]: each for each in envelopes}
+    assert len(by_file) > 40
+    for file, envelope in by_file.items():
+        message = json.loads(envelope)["rootMessageTypeName"]
+        sources = ProtobufSources(message, with_imports(file, there))
+        assert compile_envelope(sources).decode() == envelope, file
+
+
+def test_classes_generated_from_every_notation_have_the_envelope_that_the_sources_make(tmp_path: Path) -> None:
+    files = {
+        **proto_sources.EVERYTHING,
+        "google/protobuf/descriptor.proto": the_clients()["google/protobuf/descriptor.proto"],
+    }
+    classes = str(generated_from(proto_sources.EVERYTHING, tmp_path))
+    names = {
+        ROOT: "shop.every_thing.Everything",
+        f"{ROOT}.Nested.Deeper": "shop.every_thing.Everything$Nested$Deeper",
+        "shop.Money": "shop.Money",
+        "shop.About": "shop.About",
+    }
+    asked = [{"op": "class", "name": name, "classes": classes} for name in names.values()]
+    for message, answer in zip(names, oracle.ask(asked, ORACLE), strict=True):
+        assert compile_envelope(ProtobufSources(message, files)).decode() == answer["envelope"], message
+
+
+def test_the_files_stand_in_the_order_in_which_the_client_puts_them() -> None:
+    envelopes, asked = [], []
+    for seed in range(60):
+        files = proto_sources.random_files(avro_schemas.seeded(f"order {seed}"))
+        envelope = compile_envelope(ProtobufSources("Root", files)).decode()
+        envelopes.append(envelope)
+        asked.append(
+            {"op": "descriptors", "file": next(iter(files)), "message": "Root", "files": backwards(envelope, files)}
+        )
+    answers = oracle.ask(asked, ORACLE)
+    assert [answer.get("envelope", answer) for answer in answers] == envelopes
+    assert max(len(each["files"]) for each in asked) > 3000
+
+
+def backwards(envelope: str, files: Mapping[str, str]) -> str:
+    """The envelope's files, those that came last among the sources first: what is imported comes before who imports."""
+    found = FileDescriptorSet.FromString(base64.b64decode(json.loads(envelope)["fileDescriptorSet"]))
+    order = list(files)
+    ordered = sorted(found.file, key=lambda file: -order.index(file.name))
+    return base64.b64encode(FileDescriptorSet(file=ordered).SerializeToString()).decode()
+
+
+def test_the_well_known_types_of_this_protoc_are_those_of_the_client_but_for_two() -> None:
+    names = [name for name in the_clients() if name.count("/") == 2]
+    imports = {name: f'syntax = "proto3"; import "{name}"; message Root {{}}' for name in names}
+    differ = set()
+    for name, text in imports.items():
+        own = compile_envelope(ProtobufSources("Root", {"root.proto": text}))
+        theirs = compile_envelope(ProtobufSources("Root", {"root.proto": text, **with_imports(name, the_clients())}))
+        differ |= {name} if own != theirs else set()
+    assert differ == {"google/protobuf/api.proto", "google/protobuf/descriptor.proto"}
+
+
+def test_what_this_protoc_makes_is_linked_by_the_broker() -> None:
+    envelopes = [compile_envelope(ProtobufSources(ROOT, proto_sources.EVERYTHING))]
+    for syntax in ('edition = "2023"', 'syntax = "proto2"', 'syntax = "proto3"'):
+        uses = 'import "google/protobuf/type.proto"; message Root { map<int32, google.protobuf.Type> types = 1; }'
+        envelopes.append(compile_envelope(ProtobufSources("Root", {"root.proto": f"{syntax}; {uses}"})))
+    schemas = [
+        {"type": "PROTOBUF_NATIVE", "schema": base64.b64encode(each).decode(), "properties": {}} for each in envelopes
+    ]
+    answers = oracle.ask(({"op": "root", "schema": each} for each in schemas), oracle.BROKER)
+    assert [answer.get("result", answer) for answer in answers] == [ROOT, "Root", "Root", "Root"]
