@@ -1,0 +1,300 @@
+"""PROTOBUF_NATIVE payloads by hand: bytes of the specification, each way to be wrong, and the place that is told."""
+
+import base64
+import json
+import math
+from typing import Any
+
+import pytest
+from google.protobuf import text_format
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+
+import protobuf_schemas
+from topicschema import payload
+from topicschema.core import formats
+from topicschema.core.errors import InvalidPayloadError
+from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
+
+SCALARS = """
+  field { name: "id" number: 1 type: TYPE_INT64 label: LABEL_OPTIONAL }
+  field { name: "note" number: 2 type: TYPE_STRING label: LABEL_OPTIONAL }
+  field { name: "lines" number: 3 type: TYPE_MESSAGE type_name: ".p.Line" label: LABEL_REPEATED }
+  field { name: "by" number: 4 type: TYPE_MESSAGE type_name: ".p.Order.ByEntry" label: LABEL_REPEATED }
+  field { name: "n" number: 5 type: TYPE_SINT32 label: LABEL_REPEATED }
+  field { name: "color" number: 6 type: TYPE_ENUM type_name: ".p.Color" label: LABEL_OPTIONAL }
+  field { name: "a" number: 7 type: TYPE_BOOL label: LABEL_OPTIONAL oneof_index: 0 }
+  field { name: "b" number: 8 type: TYPE_MESSAGE type_name: ".p.Line" label: LABEL_OPTIONAL oneof_index: 0 }
+  field { name: "raw" number: 9 type: TYPE_BYTES label: LABEL_OPTIONAL }
+  field { name: "price" number: 10 type: TYPE_FLOAT label: LABEL_OPTIONAL }
+  field { name: "colors" number: 11 type: TYPE_ENUM type_name: ".p.Color" label: LABEL_REPEATED }
+  field { name: "fixed" number: 12 type: TYPE_FIXED32 label: LABEL_REPEATED }
+  oneof_decl { name: "choice" }
+"""
+ORDER = f"""
+package: "p" name: "o.proto" syntax: "SYNTAX"
+message_type {{ name: "Order" {SCALARS}
+  nested_type {{ name: "ByEntry" options {{ map_entry: true }}
+    field {{ name: "key" number: 1 type: TYPE_INT32 label: LABEL_OPTIONAL }}
+    field {{ name: "value" number: 2 type: TYPE_MESSAGE type_name: ".p.Line" label: LABEL_OPTIONAL }} }} }}
+message_type {{ name: "Line"
+  field {{ name: "sku" number: 1 type: TYPE_STRING label: LABEL_OPTIONAL }}
+  field {{ name: "next" number: 2 type: TYPE_MESSAGE type_name: ".p.Line" label: LABEL_OPTIONAL }} }}
+enum_type {{ name: "Color" value {{ name: "NONE" number: 0 }} value {{ name: "RED" number: 1 }} }}
+"""
+REQUIRED = """
+package: "p" name: "o.proto"
+message_type { name: "Order"
+  field { name: "id" number: 1 type: TYPE_INT64 label: LABEL_REQUIRED }
+  field { name: "part" number: 2 type: TYPE_GROUP type_name: ".p.Order" label: LABEL_OPTIONAL }
+  field { name: "one" number: 3 type: TYPE_MESSAGE type_name: ".p.Order" label: LABEL_OPTIONAL oneof_index: 0 }
+  field { name: "other" number: 4 type: TYPE_INT32 label: LABEL_OPTIONAL oneof_index: 0 }
+  field { name: "by" number: 5 type: TYPE_MESSAGE type_name: ".p.Order.ByEntry" label: LABEL_REPEATED }
+  oneof_decl { name: "choice" }
+  nested_type { name: "ByEntry" options { map_entry: true }
+    field { name: "key" number: 1 type: TYPE_STRING label: LABEL_OPTIONAL }
+    field { name: "value" number: 2 type: TYPE_MESSAGE type_name: ".p.Order" label: LABEL_OPTIONAL } } }
+"""
+
+
+def schema(file: str) -> Schema:
+    files = FileDescriptorSet(file=[text_format.Parse(file, FileDescriptorProto())])
+    envelope = json.dumps(protobuf_schemas.envelope(files, "p.Order", "o.proto")).encode()
+    return formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, envelope))
+
+
+PROTO_3 = schema(ORDER.replace("SYNTAX", "proto3"))
+PROTO_2 = schema(ORDER.replace("SYNTAX", "proto2"))
+NEEDY = schema(REQUIRED)
+
+
+def rules(parsed: Schema, content: str) -> list[tuple[str, str, int, bool]]:
+    found = payload.validate(parsed, bytes.fromhex(content))
+    return [(each.rule, each.path, each.offset, each.is_tolerated) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("content", "value"),
+    [
+        ("", {}),
+        ("08 96 01", {"id": 150}),
+        ("08 ff ff ff ff ff ff ff ff ff 01", {"id": -1}),
+        ("12 02 c3 a9", {"note": "é"}),
+        ("1a 03 0a 01 61 1a 00", {"lines": [{"sku": "a"}, {}]}),
+        ("22 04 08 05 12 00 22 07 08 07 12 03 0a 01 61", {"by": {5: {}, 7: {"sku": "a"}}}),
+        ("2a 03 02 01 03", {"n": [1, -1, -2]}),
+        ("30 01", {"color": "RED"}),
+        ("38 00", {"a": False}),
+        ("4a 01 ff", {"raw": b"\xff"}),
+        ("55 00 00 c0 3f", {"price": 1.5}),
+        ("5a 02 00 01", {"colors": ["NONE", "RED"]}),
+        ("62 08 01 00 00 00 ff ff ff ff", {"fixed": [1, 2**32 - 1]}),
+    ],
+)
+def test_a_value_has_these_bytes_and_comes_back(content: str, value: dict[str, Any]) -> None:
+    assert payload.encode(PROTO_3, value).payload == bytes.fromhex(content)
+    assert payload.decode(PROTO_3, bytes.fromhex(content)) == value
+    assert rules(PROTO_3, content) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "value"),
+    [
+        ("08 01 08 02", {"id": 2}),
+        ("08 01 08 00", {}),
+        ("28 02 2a 01 04 28 06", {"n": [1, 2, 3]}),
+        ("2a 00", {}),
+        ("42 03 0a 01 61 42 02 12 00", {"b": {"sku": "a", "next": {}}}),
+        ("38 01 42 00", {"b": {}}),
+        ("42 00 38 01", {"a": True}),
+        ("22 00", {"by": {0: {}}}),
+        ("22 02 08 05 22 07 08 05 12 03 0a 01 61", {"by": {5: {"sku": "a"}}}),
+        ("30 81 80 80 80 10", {"color": "RED"}),
+    ],
+)
+def test_what_comes_in_pieces_or_twice_is_read_as_java_reads_it(content: str, value: dict[str, Any]) -> None:
+    assert payload.decode(PROTO_3, bytes.fromhex(content)) == value
+    assert rules(PROTO_3, content) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ("08", ("TRUNCATED", "$.id", 1)),
+        ("08 80", ("TRUNCATED", "$.id", 1)),
+        ("88", ("TRUNCATED", "$", 0)),
+        ("08 ff ff ff ff ff ff ff ff ff ff 01", ("VARINT_TOO_LONG", "$.id", 1)),
+        ("00", ("INVALID_FIELD_NUMBER", "$", 0)),
+        ("07 00", ("INVALID_FIELD_NUMBER", "$", 0)),
+        ("0e", ("INVALID_WIRE_TYPE", "$", 0)),
+        ("0f", ("INVALID_WIRE_TYPE", "$", 0)),
+        ("12 05 61", ("TRUNCATED", "$.note", 1)),
+        ("12 ff ff ff ff 0f", ("NEGATIVE_LENGTH", "$.note", 1)),
+        ("12 02 61 ff", ("INVALID_UTF8", "$.note", 3)),
+        ("1a 00 1a 03 0a 05 61", ("TRUNCATED", "$.lines[1].sku", 5)),
+        ("1a 04 12 02 0a 05", ("TRUNCATED", "$.lines[0].next.sku", 5)),
+        ("22 02 08 01 22 03 12 01 0a", ("TRUNCATED", "$.by{1}.sku", 9)),
+        ("22 02 08 80", ("TRUNCATED", "$.by{0}", 3)),
+        ("2a 02 02 80", ("TRUNCATED", "$.n[1]", 3)),
+        ("62 05 01 00 00 00 02", ("TRUNCATED", "$.fixed[1]", 6)),
+        ("55 00", ("TRUNCATED", "$.price", 1)),
+        ("0c", ("UNMATCHED_GROUP", "$", 0)),
+        ("a3 06 0c", ("UNMATCHED_GROUP", "$", 2)),
+        ("a3 06 08 01", ("TRUNCATED", "$", 4)),
+    ],
+)
+def test_what_java_refuses_is_refused_at_its_byte_and_field(content: str, found: tuple[str, str, int]) -> None:
+    assert rules(PROTO_3, content) == [(*found, False)]
+    with pytest.raises(InvalidPayloadError) as caught:
+        payload.decode(PROTO_3, bytes.fromhex(content))
+    assert (caught.value.rule, caught.value.path, caught.value.offset) == found
+
+
+@pytest.mark.parametrize(
+    ("content", "value", "found"),
+    [
+        ("c0 3e 01 08 01", {"id": 1}, ("UNKNOWN_FIELD", "$", 0)),
+        ("1a 03 c0 3e 01", {"lines": [{}]}, ("UNKNOWN_FIELD", "$.lines[0]", 2)),
+        ("a3 06 a8 06 01 ab 06 ac 06 a4 06", {}, ("UNKNOWN_FIELD", "$", 0)),
+        ("09 00 00 00 00 00 00 00 00", {}, ("WRONG_WIRE_TYPE", "$.id", 0)),
+        ("30 07", {"color": 7}, ("UNKNOWN_SYMBOL", "$.color", 1)),
+        ("5a 02 01 07", {"colors": ["RED", 7]}, ("UNKNOWN_SYMBOL", "$.colors[1]", 2)),
+    ],
+)
+def test_what_java_passes_over_is_told_and_tolerated(
+    content: str, value: dict[str, Any], found: tuple[str, str, int]
+) -> None:
+    assert rules(PROTO_3, content) == [(*found, True)]
+    assert payload.decode(PROTO_3, bytes.fromhex(content)) == value
+
+
+def test_proto2_keeps_what_is_default_drops_numbers_it_does_not_know_and_takes_any_text() -> None:
+    assert payload.decode(PROTO_2, b"\x08\x00") == {"id": 0}
+    assert payload.encode(PROTO_2, {"id": 0, "n": [1]}).payload == b"\x08\x00\x28\x02"
+    assert payload.decode(PROTO_2, b"\x30\x07\x58\x01\x58\x07") == {"colors": ["RED"]}
+    assert rules(PROTO_2, "30 07") == [("UNKNOWN_SYMBOL", "$.color", 1, True)]
+    assert payload.decode(PROTO_2, b"\x12\x01\xff") == {"note": "\ufffd"}
+    assert rules(PROTO_2, "12 01 ff") == [("INVALID_UTF8", "$.note", 2, True)]
+
+
+def test_what_is_required_is_missed_where_its_message_begins() -> None:
+    assert rules(NEEDY, "") == [("MISSING_FIELD", "$.id", 0, False)]
+    assert rules(NEEDY, "08 01 13 14") == [("MISSING_FIELD", "$.part.id", 3, False)]
+    assert rules(NEEDY, "1a 00 08 01 1a 00") == [("MISSING_FIELD", "$.one.id", 2, False)]
+    assert rules(NEEDY, "08 01 2a 02 12 00") == [("MISSING_FIELD", "$.by{0}.id", 6, False)]
+
+
+def test_what_is_required_may_come_later_or_be_replaced() -> None:
+    assert payload.decode(NEEDY, bytes.fromhex("1a 00 1a 02 08 02 08 01")) == {"one": {"id": 2}, "id": 1}
+    assert payload.decode(NEEDY, bytes.fromhex("1a 00 20 01 08 01")) == {"other": 1, "id": 1}
+    assert rules(NEEDY, "08 01 2a 02 12 00 2a 04 12 02 08 01") == [("MISSING_FIELD", "$.by{0}.id", 6, False)]
+
+
+def test_a_group_has_a_beginning_and_an_end() -> None:
+    content = bytes.fromhex("08 01 13 08 02 14")
+    assert payload.encode(NEEDY, {"id": 1, "part": {"id": 2}}).payload == content
+    assert payload.decode(NEEDY, content) == {"id": 1, "part": {"id": 2}}
+    assert rules(NEEDY, "08 01 13 08 02") == [("TRUNCATED", "$.part", 5, False)]
+    assert rules(NEEDY, "08 01 13 08 02 1c") == [("UNMATCHED_GROUP", "$.part", 5, False)]
+
+
+def nested(levels: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(levels - 1):
+        value = {"next": value}
+    return {"lines": [value]} if levels else {}
+
+
+def test_a_hundred_levels_are_read_and_written_and_no_more() -> None:
+    content = payload.encode(PROTO_3, nested(100)).payload
+    assert payload.decode(PROTO_3, content) == nested(100)
+    with pytest.raises(InvalidPayloadError, match="more than 100 levels"):
+        payload.encode(PROTO_3, nested(101))
+    [(rule, _, offset, _)] = rules(PROTO_3, "a3 06" * 101)
+    assert (rule, offset) == ("TOO_DEEP", 200)
+    assert rules(PROTO_3, "a3 06" * 100 + "a4 06" * 100) == [("UNKNOWN_FIELD", "$", 0, True)]
+
+
+def test_more_values_than_anybody_sends_are_not_read() -> None:
+    found = payload.validate(PROTO_3, b"\x1a\x00" * 300_000)
+    assert [(each.rule, each.is_tolerated) for each in found] == [("TOO_MANY_VALUES", False)]
+
+
+def test_only_the_first_findings_are_told() -> None:
+    assert len(payload.validate(PROTO_3, b"\xc0\x3e\x01" * 1000)) == 20
+
+
+@pytest.mark.parametrize(
+    ("value", "rule", "path"),
+    [
+        (5, "WRONG_TYPE", "$"),
+        ({"id": "1"}, "WRONG_TYPE", "$.id"),
+        ({"id": False}, "WRONG_TYPE", "$.id"),
+        ({"id": 2**63}, "OUT_OF_RANGE", "$.id"),
+        ({"fixed": [0, -1]}, "OUT_OF_RANGE", "$.fixed[1]"),
+        ({"price": 1e300}, "OUT_OF_RANGE", "$.price"),
+        ({"price": "1"}, "WRONG_TYPE", "$.price"),
+        ({"note": b""}, "WRONG_TYPE", "$.note"),
+        ({"raw": ""}, "WRONG_TYPE", "$.raw"),
+        ({"a": 1}, "WRONG_TYPE", "$.a"),
+        ({"n": 1}, "WRONG_TYPE", "$.n"),
+        ({"by": []}, "WRONG_TYPE", "$.by"),
+        ({"by": {1: {}, "2": {}}}, "WRONG_TYPE", "$.by{1}"),
+        ({"lines": [{}, {"sku": 1}]}, "WRONG_TYPE", "$.lines[1].sku"),
+        ({"color": "BLUE"}, "UNKNOWN_SYMBOL", "$.color"),
+        ({"color": 1.5}, "WRONG_TYPE", "$.color"),
+        ({"colour": 1}, "UNKNOWN_FIELD", "$"),
+        ({"a": True, "b": {}}, "ONEOF_CONFLICT", "$.a"),
+    ],
+)
+def test_a_value_that_is_none_of_the_message_is_refused(value: Any, rule: str, path: str) -> None:
+    with pytest.raises(InvalidPayloadError) as caught:
+        payload.encode(PROTO_3, value)
+    assert (caught.value.rule, caught.value.path, caught.value.offset) == (rule, path, None)
+
+
+def test_what_is_required_must_be_there_to_be_written() -> None:
+    with pytest.raises(InvalidPayloadError) as caught:
+        payload.encode(NEEDY, {"id": 1, "by": {"k": {}}})
+    assert (caught.value.rule, caught.value.path) == ("MISSING_FIELD", "$.by{0}.id")
+    with pytest.raises(InvalidPayloadError, match="no value with this number"):
+        payload.encode(PROTO_2, {"color": 7})
+
+
+def test_null_is_what_is_not_there() -> None:
+    assert payload.encode(PROTO_3, {"id": None, "a": None, "b": {}}).payload == b"\x42\x00"
+
+
+def test_a_float_keeps_the_bits_of_its_nan() -> None:
+    content = bytes.fromhex("55 01 00 a0 7f")
+    value = payload.decode(PROTO_3, content)
+    assert math.isnan(value["price"])
+    assert payload.encode(PROTO_3, value).payload == content
+    assert payload.encode(PROTO_3, {"price": -0.0}).payload == bytes.fromhex("55 00 00 00 80")
+
+
+def test_extensions_are_unknown_fields_as_they_are_to_the_client() -> None:
+    extended = 'extension_range { start: 7 end: 9 } field { name: "id"'
+    parsed = schema(ORDER.replace("SYNTAX", "proto2").replace('field { name: "id"', extended))
+    assert rules(parsed, "38 01") == [("UNKNOWN_FIELD", "$", 0, True)]
+
+
+def test_defaults_in_descriptors_are_read_as_java_reads_them() -> None:
+    texts = {
+        "INT32": "-0x1F",
+        "INT64": "017",
+        "DOUBLE": "-inf",
+        "BOOL": "TRUE",
+        "BYTES": "\\\\001a\\\\n\\\\x7f\\\\u00e9",
+    }
+    fields = "".join(
+        f'field {{ name: "f{index}" number: {index} type: TYPE_{kind} label: LABEL_OPTIONAL default_value: "{text}" }}'
+        for index, (kind, text) in enumerate(texts.items(), 1)
+    )
+    parsed = schema(f'package: "p" name: "o.proto" message_type {{ name: "Order" {fields} }}')
+    root = payload.codec(parsed).root  # type: ignore[attr-defined]  # the codec of this type
+    assert [each.default for each in root.written] == [-31, 15, -math.inf, True, b"\x01a\n\x7f\xc3\xa9"]
+
+
+def test_the_envelope_of_the_tests_is_one() -> None:
+    assert json.loads(PROTO_3.info.schema)["rootMessageTypeName"] == "p.Order"
+    assert base64.b64decode(json.loads(PROTO_3.info.schema)["fileDescriptorSet"])
