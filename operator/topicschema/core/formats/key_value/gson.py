@@ -6,6 +6,8 @@ the rest is refused, deliberately.
 
 import json
 import re
+from collections.abc import Iterator
+from itertools import chain, repeat
 from typing import Any, Final, NoReturn
 
 from topicschema.core.errors import InvalidSchemaError
@@ -47,20 +49,22 @@ def read(text: str) -> Any:
 def compact(value: Any) -> str:
     """What Gson writes for a value that `read` gave: no space, everything in its order."""
     pieces: list[str] = []
-    stack: list[Any] = [(value,)]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, str):
-            pieces.append(part)
-            continue
-        (inner,) = part
-        if isinstance(inner, dict):
-            stack += _between("{", [(f"{quoted(name)}:", each) for name, each in inner.items()], "}")
-        elif isinstance(inner, list):
-            stack += _between("[", [("", each) for each in inner], "]")
+    around: list[tuple[Iterator[tuple[str, Any]], str]] = []
+    members, closing = iter([("", value)]), ""
+    while True:
+        for label, each in members:
+            pieces.append(label)
+            if each and isinstance(each, dict | list):
+                around.append((members, closing))
+                opening, members, closing = _opened(each)
+                pieces.append(opening)
+                break
+            pieces.append(_leaf(each))
         else:
-            pieces.append(_scalar(inner))
-    return "".join(pieces)
+            pieces.append(closing)
+            if not around:
+                return "".join(pieces)
+            members, closing = around.pop()
 
 
 def quoted(text: str, *, for_html: bool = False) -> str:
@@ -91,15 +95,21 @@ def _escape(match: re.Match[str]) -> str:
     return _ESCAPES.get(char) or f"\\u{ord(char):04x}"
 
 
-def _between(opening: str, members: list[tuple[str, Any]], close: str) -> list[Any]:
-    """A container's parts, last first, for a stack."""
-    parts: list[Any] = [close]
-    for index, (label, each) in enumerate(reversed(members)):
-        parts += [*([","] if index else []), (each,), label]
-    return [*parts, opening]
+def _opened(container: dict[str, Any] | list[Any]) -> tuple[str, Iterator[tuple[str, Any]], str]:
+    """The opening bracket, what the container holds with the text before each, and the closing bracket."""
+    commas = chain(("",), repeat(","))
+    if isinstance(container, list):
+        return "[", zip(commas, container), "]"  # noqa: B905 - one of them has no end
+    members = ((f"{comma}{quoted(name)}:", each) for comma, (name, each) in zip(commas, container.items()))  # noqa: B905 - as above
+    return "{", members, "}"
 
 
-def _scalar(value: Number | str | bool | None) -> str:  # noqa: FBT001 - a JSON value, not a switch
+def _leaf(value: Any) -> str:
+    """A value that holds no others; its containers are empty."""
     if isinstance(value, Number):
-        return str(value)
-    return quoted(value) if isinstance(value, str) else _WORDS[value]
+        return value
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, dict | list):
+        return "[]" if isinstance(value, list) else "{}"
+    return _WORDS[value]

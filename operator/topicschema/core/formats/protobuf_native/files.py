@@ -17,6 +17,9 @@ from topicschema.core.formats.protobuf_native.symbols import shown
 MAX_IMPORTS_IN_A_ROW: Final = 500
 """The broker's recursion overflows its stack somewhere above."""
 
+MAX_DEFINITIONS: Final = 50_000
+"""A bound of this reader: messages, fields, values and ranges of all files. That many are read in a second."""
+
 _UNREAD: Final = frozenset({"options", "source_code_info"})
 
 
@@ -30,26 +33,37 @@ def needed(envelope: Envelope) -> tuple[FileDescriptorProto, ...]:
     except DecodeError:
         descriptors = None
     if descriptors is None or not descriptors.IsInitialized():
-        message = "the bytes in fileDescriptorSet are no serialised FileDescriptorSet"
-        raise InvalidSchemaError("INVALID_DESCRIPTOR_SET", message, Place("$.fileDescriptorSet"))
+        raise _unreadable("the bytes in fileDescriptorSet are no serialised FileDescriptorSet")
     files = tuple(_ordered({file.name: file for file in descriptors.file}, envelope.root_file))
+    left = MAX_DEFINITIONS
     for file in files:
-        _check_texts(file)
+        left -= _check(file, left)
     return files
 
 
-def _check_texts(file: FileDescriptorProto) -> None:
-    """Refuses strings that are not UTF-8, which protobuf gives as bytes, wherever names may stand."""
+def _check(file: FileDescriptorProto, limit: int) -> int:
+    """How many definitions the file has.
+
+    Refuses more than `limit`, and strings that are not UTF-8, which protobuf gives as bytes, wherever names may stand.
+    """
     waiting: list[Message] = [file]
+    walked = 0
     while waiting:
         for field, value in waiting.pop().ListFields():
             if field.name in _UNREAD:
                 continue
             values = (value,) if isinstance(value, str | bytes | int | float | Message) else value
             if any(isinstance(each, bytes) for each in values):
-                message = f"a name in the file {str(file.name)!r} is not UTF-8"
-                raise InvalidSchemaError("INVALID_DESCRIPTOR_SET", message, Place("$.fileDescriptorSet"))
+                raise _unreadable(f"a name in the file {str(file.name)!r} is not UTF-8")
             waiting += [each for each in values if isinstance(each, Message)]
+        walked += 1
+        if walked + len(waiting) > limit:
+            raise _unreadable(f"the files define more than {MAX_DEFINITIONS:,} messages, fields, values and ranges")
+    return walked
+
+
+def _unreadable(message: str) -> InvalidSchemaError:
+    return InvalidSchemaError("INVALID_DESCRIPTOR_SET", message, Place("$.fileDescriptorSet"))
 
 
 def _ordered(files: Mapping[str, FileDescriptorProto], root: str) -> Iterator[FileDescriptorProto]:

@@ -1,0 +1,100 @@
+"""The watched child: answers for documents by their numbers, and is killed by the kernel where a call takes too long.
+
+It writes a line for every failure, and where it is into a file, so that its death says which call it was. Time is CPU
+time: other work on the machine must not fail a test.
+"""
+
+import json
+import os
+import resource
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TextIO, TypeVar
+
+from hostile import doors
+from hostile.documents import document
+
+T = TypeVar("T")
+
+HANGS_AFTER: Final = 15.0
+"""Seconds of one call after which the kernel ends the child, by a signal that no C code can put off."""
+
+_ADDRESSES: Final = 3 * 2**30
+
+
+class Guard:
+    """Makes the calls, measures them, and tells what went wrong."""
+
+    def __init__(self, place: int, seconds: float) -> None:
+        self._place = place
+        self._seconds = seconds
+        self.number = 0
+        self.slowest = 0.0
+
+    def __call__(self, door: str, call: Callable[[], T], texts: int = 1) -> T | None:
+        """What `call` returns; None where it raised an error of ours or another, which is told."""
+        os.pwrite(self._place, f"{self.number} {door}".ljust(100)[:100].encode(), 0)
+        signal.setitimer(signal.ITIMER_PROF, HANGS_AFTER)
+        began = time.process_time()
+        try:
+            return call()
+        except doors.OUR_OWN:
+            return None
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it is what we look for
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            self.tell(door, f"{type(error).__name__} in {Path(last.filename).name}:{last.lineno}: {str(error)[-600:]}")
+            return None
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            spent = time.process_time() - began
+            self.slowest = max(self.slowest, spent / texts)
+            if spent > self._seconds * texts:
+                self.tell(door, f"{spent:.2f} s")
+
+    def tell(self, door: str, what: str) -> None:
+        """One failure."""
+        _write(sys.stdout, {"number": self.number, "door": door, "what": what})
+
+
+def peak() -> int:
+    """The most bytes that this process ever had in memory."""
+    # ru_maxrss begins with the parent's peak, where the child was forked from it.
+    status = Path("/proc/self/status")
+    if status.exists():
+        return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _write(stream: TextIO, line: dict[str, object]) -> None:
+    stream.write(json.dumps(line) + "\n")
+    stream.flush()
+
+
+def main(seed: int, first: int, beyond: int, seconds: float, limit: int) -> None:
+    """Try the documents; stop at the first that took more than `limit` bytes, as the next ones could not be told."""
+    resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES, _ADDRESSES))
+    place = os.open(os.environ["HOSTILE_PLACE"], os.O_RDWR | os.O_CREAT)
+    guard = Guard(place, seconds)
+    for number in range(first, beyond):
+        guard.number = number
+        guard.slowest = 0.0
+        began = time.process_time()
+        made = document(seed, number)
+        doors.knock(made, guard)
+        if os.environ.get("HOSTILE_TALE"):
+            what = {"shape": made.shape, "type": made.info.type, "bytes": len(made.info.schema)}
+            spent = {"seconds": round(time.process_time() - began, 2), "slowest": round(guard.slowest, 2)}
+            _write(sys.stderr, {"number": number, **what, **spent, "megabytes": peak() // 10**6})
+        if peak() > limit:
+            guard.tell("memory", f"{peak() / 1e6:.0f} MB")
+            _write(sys.stdout, {"next": number + 1})
+            return
+    _write(sys.stdout, {"next": beyond})
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]), int(sys.argv[5]))

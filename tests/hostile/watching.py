@@ -1,0 +1,68 @@
+"""Starts the child for a range of documents, and tells what it failed at, its own death included."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from hostile.documents import document
+
+_AT_A_TIME: Final = 500  # documents for one child
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds of CPU time for one call on one schema, and bytes of memory for all of them."""
+
+    seconds: float
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What a document did at a door; `python -m hostile SEED NUMBER NUMBER+1 1 500000000` does it again."""
+
+    seed: int
+    number: int
+    door: str
+    what: str
+
+    def saved(self, folder: Path) -> str:
+        """The failure in words, and the file in which the document now is."""
+        made = document(self.seed, self.number)
+        file = folder / f"{self.seed}-{self.number}"
+        file.write_bytes(made.info.schema)
+        file.with_suffix(".about").write_text(ascii((made, made.payload[:1000], str(made.value)[:1000])))
+        return f"seed {self.seed}, document {self.number} ({made.shape}, saved in {file}): {self.door}: {self.what}"
+
+
+def failures(seed: int, numbers: range, limits: Limits, folder: Path) -> Iterator[Failure]:
+    """All failures of the documents with these numbers; a dead child's successor goes on behind its document."""
+    first = numbers.start
+    while first < numbers.stop:
+        beyond = min(first + _AT_A_TIME, numbers.stop)
+        place = folder / "place"
+        child = _run(seed, range(first, beyond), limits, place)
+        lines = [json.loads(line) for line in child.stdout.splitlines()]
+        yield from (Failure(seed, **line) for line in lines if "next" not in line)
+        following = [line["next"] for line in lines if "next" in line]
+        if following:
+            first = following[0]
+            continue
+        if child.returncode > 0:
+            raise RuntimeError(child.stderr)
+        number, _, door = place.read_text().strip().partition(" ")
+        yield Failure(seed, int(number), door, f"the process died of {signal.Signals(-child.returncode).name}")
+        first = int(number) + 1
+
+
+def _run(seed: int, numbers: range, limits: Limits, place: Path) -> subprocess.CompletedProcess[str]:
+    figures = (seed, numbers.start, numbers.stop, limits.seconds, limits.bytes)
+    command = [sys.executable, "-m", "hostile", *map(str, figures)]
+    environment = {**os.environ, "HOSTILE_PLACE": str(place)}
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)

@@ -1,0 +1,55 @@
+"""No document makes any door raise anything but our own errors, hang, or fill the memory.
+
+2,000 documents in every run; more by hand, of another seed each time, which is printed and can be given again:
+
+    TOPICSCHEMA_HOSTILE=100000 [TOPICSCHEMA_HOSTILE_SEED=...] [TOPICSCHEMA_HOSTILE_FROM=...] pytest -s THIS_FILE
+
+The issue's limits are 1 second and 500 MB, so here, and only here, a test looks at the clock. It counts CPU time in a
+child process, as the machine may be busy; and as a busy machine's cores are also slower, twice the second is allowed.
+"""
+
+import os
+import secrets
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from hostile import documents, watching
+from hostile.watching import Limits
+
+_IN_EVERY_RUN: Final = 2_000
+_COUNT: Final = int(os.environ.get("TOPICSCHEMA_HOSTILE", _IN_EVERY_RUN))
+_FIRST: Final = int(os.environ.get("TOPICSCHEMA_HOSTILE_FROM", "0"))
+_SEED: Final = int(
+    os.environ.get("TOPICSCHEMA_HOSTILE_SEED", secrets.randbelow(10**6) if _COUNT > _IN_EVERY_RUN else 1)
+)
+_SECONDS: Final = float(os.environ.get("TOPICSCHEMA_HOSTILE_SECONDS", "2"))
+_LIMITS: Final = Limits(_SECONDS, 500_000_000)
+_SLICE: Final = 1_000
+
+
+@pytest.mark.timeout(0 if _COUNT > _IN_EVERY_RUN else 300)
+def test_no_document_makes_any_door_raise_hang_or_fill_the_memory(tmp_path: Path) -> None:
+    told = []
+    for first in range(_FIRST, _COUNT, _SLICE):
+        numbers = range(first, min(first + _SLICE, _COUNT))
+        found = [each.saved(tmp_path) for each in watching.failures(_SEED, numbers, _LIMITS, tmp_path)]
+        told += found
+        lines = [*found, f"seed {_SEED}: {numbers.stop:,} of {_COUNT:,} documents, {len(told)} failures"]
+        sys.stdout.write("\n".join(lines) + "\n")
+    assert not told, "\n".join(told[:20])
+
+
+def test_a_document_is_the_same_every_time() -> None:
+    for number in range(60):
+        one, other = (documents.document(7, number) for _ in range(2))
+        assert (one.info, one.twin, one.payload) == (other.info, other.twin, other.payload)
+
+
+def test_what_takes_more_than_it_may_is_told_and_saved(tmp_path: Path) -> None:
+    found = list(watching.failures(1, range(2), Limits(-1.0, 10_000_000), tmp_path))
+    assert {each.number for each in found} == {0, 1}
+    assert {each.door for each in found} >= {"memory", "parse", "batch register"}
+    assert "saved in" in found[0].saved(tmp_path)
