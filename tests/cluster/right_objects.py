@@ -1,7 +1,20 @@
 """Objects and edits that the API server must take: the right neighbours of the wrong ones."""
 
-from cluster.wrong_objects import ABSENT, CLAIM, HISTORY, NUMBER, POLICY, STRING, TOPIC, VERSION, Row
-from topicschema.api.topicschemas import AVAILABLE_TYPES
+from cluster.wrong_objects import (
+    ABSENT,
+    CLAIM,
+    HISTORY,
+    NUMBER,
+    PAIR,
+    POLICY,
+    PROTOBUF,
+    STRING,
+    TOPIC,
+    VERSION,
+    Row,
+)
+from topicschema.api.schemas import AVAILABLE_TYPES, PART_TYPES
+from topicschema.core.schemas import PRIMITIVES
 from topicschema.core.strategies import Strategy
 
 RIGHT = [
@@ -26,8 +39,25 @@ RIGHT = [
     Row("STRING with null", STRING, "spec.schema", "null"),
     Row("INT32 with an empty text", NUMBER, "spec.schema", ""),
     *(Row(f"strategy {each}", TOPIC, "spec.schemaCompatibilityStrategy", each.value) for each in Strategy),
-    *(Row(f"type {each}", NUMBER, "spec.type", each.value) for each in AVAILABLE_TYPES[2:]),
-    Row("type JSON", TOPIC, "spec.type", "JSON"),
+    *(Row(f"type {each}", NUMBER, "spec.type", each.value) for each in AVAILABLE_TYPES if each in PRIMITIVES),
+    *(Row(f"type {each}", TOPIC, "spec.type", each) for each in ("JSON", "PROTOBUF", "PROTOBUF_NATIVE")),
+    Row("STRING with a charset", STRING, "spec.properties", {"__charset": "UTF-16"}),
+    Row("a pair with every field", PAIR, "spec.suspend", value=False),
+    Row("an empty text beside a pair", PAIR, "spec.schema", ""),
+    Row("a pair with its key in the payload", PAIR, "spec.keyValue.encoding", "INLINE"),
+    *(
+        Row(f"a key of type {each}", PAIR, "spec.keyValue.key", {"type": each.value, "schema": text})
+        for each in PART_TYPES
+        for text in (("",) if each in PRIMITIVES or each == "BYTES" else ("{}",))
+    ),
+    Row("a STRING key with null", PAIR, "spec.keyValue.key.schema", "null"),
+    Row("a pair of two large texts", PAIR, "spec.keyValue.value.schema", "x" * 900_000),
+    Row("protobuf's sources", PROTOBUF, "spec.suspend", value=False),
+    Row("a message with a leading dot", PROTOBUF, "spec.protobuf.message", ".shop.Order.Line"),
+    Row("64 files", PROTOBUF, "spec.protobuf.files", {f"a/b-{n}/c.d.proto": "" for n in range(64)}),
+    Row("64 large files", PROTOBUF, "spec.protobuf.files", {f"{n}.proto": "x" * 14_000 for n in range(64)}),
+    Row("a file of 900,000 letters", PROTOBUF, "spec.protobuf.files", {"a.proto": "x" * 900_000}),
+    Row("a name of 255 letters", PROTOBUF, "spec.protobuf.files", {"x" * 249 + ".proto": ""}),
     Row("a policy with every field", POLICY, "spec.strictness", "Broker"),
     Row("a strict policy", POLICY, "spec.strictness", "Strict"),
     Row("a policy without strategy", POLICY, "spec.schemaCompatibilityStrategy", ABSENT),
@@ -50,6 +80,8 @@ RIGHT = [
 RIGHT_EDITS = [
     Row("another schema", TOPIC, "spec.schema", '"string"'),
     Row("another type", TOPIC, "spec.type", "JSON"),
+    Row("another encoding", PAIR, "spec.keyValue.encoding", "INLINE"),
+    Row("another file", PROTOBUF, "spec.protobuf.files", {"b.proto": ""}),
     Row("another strategy of the policy", POLICY, "spec.schemaCompatibilityStrategy", "FULL"),
     Row("no strategy any more", POLICY, "spec.schemaCompatibilityStrategy", ABSENT),
     Row("a history that goes on", HISTORY, "spec.versions", HISTORY["spec"]["versions"] * 2),

@@ -14,17 +14,12 @@ from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import StalledError
 from topicschema.core.history import History
 from topicschema.core.policy import Policy
-from topicschema.core.schemas import Schema, SchemaInfo
+from topicschema.core.schemas import Schema
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate
 from topicschema.reconcile.judging import Judge
 
 _REFUSALS = frozenset({"Incompatible", "InvalidSchema"})
-
-
-def info_of(resource: TopicSchema) -> SchemaInfo:
-    """The schema that the resource's spec holds, as Pulsar takes it."""
-    return SchemaInfo(resource.spec.type, resource.spec.schema.encode(), resource.spec.properties)
 
 
 def readable(old: Mapping[str, Any] | None) -> TopicSchema | None:
@@ -43,7 +38,7 @@ async def pending(judge: Judge, old: TopicSchema | None, history: History, polic
     if old is None or old.spec.suspend or _was_refused(old) or _is_reported(old, history):
         return None
     try:
-        schema = await judge.parse(info_of(old), policy.profile.line)
+        schema = await judge.schema_of(old.spec, policy.profile.line)
     except StalledError:
         return None
     if history.equal_to(schema.fingerprint):

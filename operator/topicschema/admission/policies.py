@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
 from topicschema.admission import wording
-from topicschema.admission.pending import info_of
 from topicschema.admission.review import Answer, Cause, Review, allow, deny
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
@@ -141,7 +140,8 @@ class Policies:
         try:
             resource = decode(TopicSchema, await self._client.get(TOPIC_SCHEMA, claim.namespace, claim.name))
             override = resource.spec.schema_compatibility_strategy
-            findings = violations(info_of(resource), override, policy.constraints)
+            schema = await self._judge.schema_of(resource.spec, policy.profile.line)
+            findings = violations(schema.info, override, policy.constraints)
             findings += await self._judge.replay(stored.history, override, policy)
         except (NotFoundError, StalledError):
             return None

@@ -8,18 +8,18 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from topicschema.admission import pending, wording
 from topicschema.admission.review import Answer, Cause, Review, allow, deny
 from topicschema.api.kinds import TOPIC_SCHEMA
-from topicschema.api.topicschemas import TopicSchema
+from topicschema.api.topicschemas import DeletionPolicy, TopicSchema, TopicSchemaSpec
 from topicschema.api.wire import decode
 from topicschema.cluster.errors import ApiRefusedError, NotFoundError
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import History, Owner
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo
+from topicschema.core.schemas import PulsarLine, Schema
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.reconcile.judging import Judge
@@ -93,17 +93,23 @@ class TopicSchemas:
         return await self._review(resource, pending.readable(review.old), topic)
 
     async def _review(self, resource: TopicSchema, old: TopicSchema | None, topic: Topic) -> Answer:
-        read, schema = await asyncio.gather(
-            self._read(resource.metadata.namespace, topic),
-            self._parse_meanwhile(pending.info_of(resource)),
-            return_exceptions=True,
+        namespace, spec = resource.metadata.namespace, resource.spec
+        line = self._policies.expected_line(namespace, topic)
+        read, early = await asyncio.gather(
+            self._read(namespace, topic), self._parse_meanwhile(spec, line), return_exceptions=True
         )
         try:
-            asked = _Asked(resource, old, _unless_raised(schema))
-            found, stored = _unless_raised(read)
-            return await self._judged(asked, found, stored.history)
+            if isinstance(read, BaseException):
+                _unless_raised(early)  # what is no schema is refused, whoever governs the topic
+                raise read
+            found, stored = read
+            is_expected = found.policy.profile.line is line
+            schema = (
+                _unless_raised(early) if is_expected else await self._judge.schema_of(spec, found.policy.profile.line)
+            )
+            return await self._judged(_Asked(resource, old, schema), found, stored.history)
         except InvalidSchemaError as error:
-            return deny(error.reason, [wording.invalid_schema(error)])
+            return deny(error.reason, [wording.invalid_schema(error, spec)])
         except ApiRefusedError:
             raise  # what we asked was wrong, not what the user did
         except StalledError as error:
@@ -113,10 +119,10 @@ class TopicSchemas:
                 raise
             return _not_judged(error)
 
-    async def _parse_meanwhile(self, info: SchemaInfo) -> Schema:
+    async def _parse_meanwhile(self, spec: TopicSchemaSpec, line: PulsarLine) -> Schema:
         for _ in range(_TURNS_TO_SEND):
             await asyncio.sleep(0)
-        return await self._judge.parse(info, PulsarLine.V4_0)
+        return await self._judge.schema_of(spec, line)
 
     async def _read(self, namespace: str, topic: Topic) -> tuple[FoundPolicy, Stored]:
         """The policy in force and the history as they are now; both at once where the key can be foreseen."""
@@ -142,7 +148,8 @@ class TopicSchemas:
         if earlier is not None and verdict.outcome is not Outcome.EQUAL_VERSION:
             findings = pending.clashes(asked.schema, earlier, verdict.strategy.value, found.policy) + findings
         if findings:
-            causes = tuple(wording.cause_of(finding, verdict.strategy, policy) for finding in findings)
+            judged = wording.Judged(asked.resource.spec, verdict.strategy, policy)
+            causes = tuple(wording.cause_of(finding, judged) for finding in findings)
             return _refused(asked, "Incompatible", causes)
         replaced = earlier is not None and earlier.fingerprint != asked.schema.fingerprint
         lost = _lost(asked.predecessor, history)
@@ -179,9 +186,9 @@ def _governing(found: FoundPolicy | None, topic: Topic) -> FoundPolicy:
     return found
 
 
-def _judged(resource: TopicSchema) -> tuple[object, ...]:
-    spec = resource.spec
-    return spec.topic, spec.type, spec.schema, spec.properties, spec.schema_compatibility_strategy
+def _judged(resource: TopicSchema) -> TopicSchemaSpec:
+    """What an edit that is let through unjudged leaves alone: all of spec but how the operator goes about it."""
+    return replace(resource.spec, suspend=False, deletion_policy=DeletionPolicy.RETAIN)
 
 
 def _refused(asked: _Asked, reason: str, causes: tuple[Cause, ...]) -> Answer:

@@ -5,13 +5,16 @@ to do. What the rules are is `core`'s matter.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from topicschema.admission.review import Cause
+from topicschema.api.topicschemas import TopicSchemaSpec
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError
 from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.strategies import Direction, Strategy
+from topicschema.reconcile.candidates import field_of
 
 SCHEMA_FIELD = "spec.schema"
 TOPIC_FIELD = "spec.topic"
@@ -35,22 +38,33 @@ _ADVICE: Mapping[str, str] = MappingProxyType(
 )
 
 
-def cause_of(finding: Incompatibility, strategy: EffectiveStrategy, policy: str) -> Cause:
-    """The cause for one incompatibility; `policy` is the name of the policy in force."""
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """By what a spec was judged: the strategy in force, and the name of the policy."""
+
+    spec: TopicSchemaSpec
+    strategy: EffectiveStrategy
+    policy: str
+
+
+def cause_of(finding: Incompatibility, judged: Judged) -> Cause:
+    """The cause for one incompatibility."""
+    strategy, policy = judged.strategy, judged.policy
     if finding.path.startswith("spec."):
-        return Cause(finding.path, f"{finding.rule}: {finding.message} (policy {policy}){_advice(finding.rule)}")
+        field = field_of(judged.spec, "$") if finding.path == SCHEMA_FIELD else finding.path
+        return Cause(field, f"{finding.rule}: {finding.message} (policy {policy}){_advice(finding.rule)}")
     demand = f"{strategy.value} ({_set_by(strategy, policy)}) {_demand(finding)}"
     told = f"{finding.message}. {demand}{_advice(finding.rule)}"
     if finding.rule == "TYPE_CHANGED":
         return Cause(TYPE_FIELD, f"{finding.rule}: {told}")
-    return Cause(SCHEMA_FIELD, f"{finding.rule} at {finding.path}: {told}")
+    return Cause(field_of(judged.spec, finding.path), f"{finding.rule} at {finding.path}: {told}")
 
 
-def invalid_schema(error: InvalidSchemaError) -> Cause:
+def invalid_schema(error: InvalidSchemaError, spec: TopicSchemaSpec) -> Cause:
     """The cause for a text that is no schema of its type."""
     if error.rule == "UNSUPPORTED_TYPE":
         return Cause(TYPE_FIELD, f"{error.rule}: {error.message}")
-    return Cause(SCHEMA_FIELD, error.sentence)
+    return Cause(field_of(spec, error.place.path), error.sentence)
 
 
 def stalled(error: StalledError, field: str) -> Cause:

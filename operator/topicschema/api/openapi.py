@@ -71,6 +71,8 @@ def _typed(place: str, hint: Any, said: Field) -> Json:
     if arguments:  # Optional
         return _typed(place, arguments[0], said)
     if issubclass(hint, Enum):
+        if said.max_length is not None:
+            return _text(place, said)
         return {"type": "string", "enum": [member.value for member in said.values or hint]}
     scalar = _SCALARS.get(hint)
     return scalar(place, said) if scalar else _object(hint)

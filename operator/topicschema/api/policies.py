@@ -5,7 +5,7 @@ from typing import Annotated
 
 from topicschema.api.metadata import CONDITIONS, Condition, Metadata
 from topicschema.api.schema_fields import IMMUTABLE, LENIENT, Field, Rule
-from topicschema.api.topicschemas import AVAILABLE_TYPES
+from topicschema.api.schemas import AVAILABLE_TYPES
 from topicschema.core.policy import Strictness
 from topicschema.core.schemas import PulsarLine, SchemaType
 from topicschema.core.strategies import Strategy

@@ -37,7 +37,8 @@ class Field:
     """What a field is for, in words for `kubectl explain`, and its bounds; None where a bound does not apply.
 
     Lengths count characters (code points), as the API server does, not bytes. Numbers are whole and never negative.
-    `values` narrows an enum to the members that work. An item of a list has no name, so it needs no description.
+    `values` narrows an enum to the members that work. An enum with a `max_length` is a text to the API server: rules
+    say which members work, and why others do not. An item of a list has no name, so it needs no description.
     """
 
     description: str = ""

@@ -1,19 +1,26 @@
 """TopicSchema: the schema of one topic, as a team keeps it in Git."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
 from topicschema.api.metadata import CONDITIONS, Condition, Metadata
 from topicschema.api.schema_fields import FINGERPRINT, IMMUTABLE, LENIENT, TIME, Field, Rule
+from topicschema.api.schemas import (
+    AVAILABLE_TYPES,
+    HAS_TEXT,
+    MAX_TEXT,
+    TYPE_RULES,
+    KeyValueSpec,
+    Properties,
+    ProtobufSpec,
+    properties_field,
+    type_field,
+)
 from topicschema.core.history import Origin
 from topicschema.core.policy import StrategySource
-from topicschema.core.schemas import PRIMITIVES, SchemaType
+from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import Direction, Strategy, UpgradeFirst
-
-AVAILABLE_TYPES = (SchemaType.AVRO, SchemaType.JSON, *(kind for kind in SchemaType if kind in PRIMITIVES))
-"""The types that a TopicSchema may have so far: those that the product can judge."""
 
 
 class DeletionPolicy(StrEnum):
@@ -43,52 +50,85 @@ _TOPIC = Field(
 )
 
 
+_PAIR_PROPERTIES = [f"{part}.schema.{what}" for part in ("key", "value") for what in ("name", "type", "properties")]
+_KEY_VALUE_RULES = (
+    Rule(
+        cel="self.type != 'KEY_VALUE' || has(self.keyValue)",
+        message="type KEY_VALUE needs keyValue: the encoding, and the schemas of key and value",
+        path=".keyValue",
+        reason="FieldValueRequired",
+    ),
+    Rule(
+        cel=f"self.type != 'KEY_VALUE' || !{HAS_TEXT}",
+        message="type KEY_VALUE has its two schemas in keyValue: leave schema out",
+        path=".schema",
+        reason="FieldValueForbidden",
+    ),
+    Rule(
+        cel="self.type == 'KEY_VALUE' || !has(self.keyValue)",
+        message="keyValue is for type KEY_VALUE only: leave it out, or change the type",
+        path=".keyValue",
+        reason="FieldValueForbidden",
+    ),
+    Rule(
+        cel=f"self.type != 'KEY_VALUE' || !has(self.properties) || !{[*_PAIR_PROPERTIES, 'kv.encoding.type']}.exists("
+        "name, name in self.properties)",
+        message="key.schema.*, value.schema.* and kv.encoding.type are made from keyValue: leave them out",
+        path=".properties",
+        reason="FieldValueForbidden",
+    ),
+)
+_PROTOBUF_RULES = (
+    Rule(
+        cel=f"self.type != 'PROTOBUF_NATIVE' || has(self.protobuf) || {HAS_TEXT}",
+        message="type PROTOBUF_NATIVE needs protobuf (the sources) or schema (the envelope that Pulsar stores)",
+        path=".protobuf",
+        reason="FieldValueRequired",
+    ),
+    Rule(
+        cel=f"self.type != 'PROTOBUF_NATIVE' || !has(self.protobuf) || !{HAS_TEXT}",
+        message="the envelope is compiled from protobuf: leave schema out, or protobuf",
+        path=".schema",
+        reason="FieldValueForbidden",
+    ),
+    Rule(
+        cel="self.type == 'PROTOBUF_NATIVE' || !has(self.protobuf)",
+        message="protobuf is for type PROTOBUF_NATIVE only: leave it out, or change the type",
+        path=".protobuf",
+        reason="FieldValueForbidden",
+    ),
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSchemaSpec:
     """What the team wants."""
 
-    RULES: ClassVar = (
-        Rule(
-            cel="!(self.type in ['AVRO', 'JSON']) || (has(self.schema) && self.schema != '')",
-            message="a schema of this type needs its text",
-            message_expression="'type ' + self.type + ' needs the text of its schema'",
-            path=".schema",
-            reason="FieldValueRequired",
-        ),
-        Rule(
-            cel="self.type in ['AVRO', 'JSON', 'STRING'] || !has(self.schema) || self.schema == ''",
-            message="a primitive type carries no schema",
-            message_expression="'type ' + self.type + ' carries no schema: leave the field out'",
-            path=".schema",
-            reason="FieldValueForbidden",
-        ),
-        Rule(
-            cel="self.type != 'STRING' || !has(self.schema) || self.schema in ['', 'null']",
-            message="type STRING carries no schema, or the text null that Pulsar's Python client sends",
-            path=".schema",
-            reason="FieldValueForbidden",
-        ),
-    )
+    RULES: ClassVar = (*TYPE_RULES, *_KEY_VALUE_RULES, *_PROTOBUF_RULES)
 
     topic: Annotated[str, _TOPIC]
-    type: Annotated[SchemaType, Field("The schema's type, by Pulsar's name.", values=AVAILABLE_TYPES)]
+    type: Annotated[SchemaType, type_field(AVAILABLE_TYPES)]
     schema: Annotated[
         str,
         Field(
-            "The schema's text, exactly as Pulsar takes it for this type: an Avro schema in JSON for AVRO and JSON; "
-            "empty or absent for a primitive type (for STRING also the text null).",
-            max_length=900000,
+            "The schema's text, exactly as Pulsar takes it for this type: an Avro schema in JSON for AVRO, JSON and "
+            "PROTOBUF; for PROTOBUF_NATIVE the envelope, unless protobuf has the sources; empty or absent for the "
+            "others (for STRING also the text null).",
+            max_length=MAX_TEXT,
         ),
     ] = ""
+    key_value: Annotated[KeyValueSpec | None, Field("The two schemas of a KEY_VALUE, and how messages carry them.")] = (
+        None
+    )
+    protobuf: Annotated[
+        ProtobufSpec | None,
+        Field("The sources of a PROTOBUF_NATIVE; the operator compiles them to what Pulsar's Java client would send."),
+    ] = None
     properties: Annotated[
-        Mapping[str, Annotated[str, Field(max_length=4096)]],
-        Field(
+        Properties,
+        properties_field(
             "Properties to register with the schema. Pulsar does not compare them: a change here alone makes no new "
-            "version.",
-            max_properties=64,
-            rules=(
-                Rule(cel="self.all(name, name != '' && size(name) <= 256)", message="a name has 1 to 256 characters"),
-            ),
+            "version."
         ),
     ] = field(default_factory=dict)
     schema_compatibility_strategy: Annotated[

@@ -82,6 +82,8 @@ def _info(options: Namespace) -> SchemaInfo:
     kind = SchemaType(options.type)
     if kind not in AVAILABLE_TYPES:
         raise WrongInputError(f"a TopicSchema cannot have the type {kind}")
+    if kind is SchemaType.KEY_VALUE:
+        raise WrongInputError("a KEY_VALUE has two schemas, which no single file holds: write spec.keyValue by hand")
     if options.file is None and kind not in PRIMITIVES:
         raise WrongInputError(f"a schema of type {kind} needs its FILE")
     return SchemaInfo(kind, files.read(options.file) if options.file is not None else b"")

@@ -4,12 +4,12 @@ Webhook and controller both ask here, so there is one validation path.
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
+from topicschema.api.topicschemas import TopicSchemaSpec
 from topicschema.core import formats, verdict
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError
@@ -18,6 +18,8 @@ from topicschema.core.policy import Constraints, Policy
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Verdict
+from topicschema.reconcile.candidates import Envelopes, info_of, size_of, sources_of
+from topicschema.reconcile.kept import Kept
 from topicschema.storage.protocol import SchemaStorage
 
 T = TypeVar("T")
@@ -40,7 +42,8 @@ class Judge:
 
     def __init__(self, storage: SchemaStorage, cache_bytes: int = _CACHE_BYTES) -> None:
         self._storage = storage
-        self._cache = _ParsedSchemas(cache_bytes)
+        self._cache: Kept[_CacheKey, Schema] = Kept(cache_bytes)
+        self._envelopes = Envelopes()
         self._threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="judging")
         self._reads = asyncio.Semaphore(_READS_AT_ONCE)
 
@@ -55,8 +58,21 @@ class Judge:
         if kept is not None:
             return kept
         schema = await self._run(len(info.schema), lambda: formats.parse(info, line))
-        self._cache.put(key, schema)
+        self._keep(key, schema)
         return schema
+
+    async def schema_of(self, spec: TopicSchemaSpec, line: PulsarLine) -> Schema:
+        """The parsed schema that a resource stands for; InvalidSchemaError with rule and place.
+
+        WaitingError when sources could not be compiled for reasons that are not theirs.
+        """
+        sources = sources_of(spec)
+        if sources is not None:
+            envelope = await self._envelopes.get(sources)
+            info = SchemaInfo(spec.type, envelope, dict(spec.properties))
+        else:
+            info = await self._run(size_of(spec), lambda: info_of(spec))
+        return await self.parse(info, line)
 
     async def judge(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
         """The verdict on the candidate as the next version; StalledError(RecordDamaged) when the record is unusable."""
@@ -94,8 +110,11 @@ class Judge:
                 "RecordDamaged",
                 f"version {entry.schema_version} on record does not parse: {error.rule} at {error.place}",
             ) from None
-        self._cache.put(key, schema)
+        self._keep(key, schema)
         return schema
+
+    def _keep(self, key: _CacheKey, schema: Schema) -> None:
+        self._cache.put(key, schema, _BYTES_PER_SCHEMA + _BYTES_PER_BYTE * len(schema.info.schema))
 
     async def _payloads(
         self, history: History, wanted: Iterable[VersionEntry], line: PulsarLine
@@ -108,34 +127,3 @@ class Judge:
         if size < _LARGE:
             return work()
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    schema: Schema
-    weight: int
-
-
-class _ParsedSchemas:
-    """Parsed schemas within a bound of bytes, least recently used out first. One event loop uses it."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._weight = 0
-        self._kept: OrderedDict[_CacheKey, _Kept] = OrderedDict()
-
-    def get(self, key: _CacheKey) -> Schema | None:
-        kept = self._kept.get(key)
-        if kept is None:
-            return None
-        self._kept.move_to_end(key)
-        return kept.schema
-
-    def put(self, key: _CacheKey, schema: Schema) -> None:
-        weight = _BYTES_PER_SCHEMA + _BYTES_PER_BYTE * len(schema.info.schema)
-        replaced = self._kept.pop(key, None)
-        self._weight += weight - (replaced.weight if replaced else 0)
-        self._kept[key] = _Kept(schema, weight)
-        while self._weight > self._limit:
-            _, dropped = self._kept.popitem(last=False)
-            self._weight -= dropped.weight

@@ -17,7 +17,7 @@ from topicschema.core import plan
 from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.history import Owner
 from topicschema.core.policy import Policy
-from topicschema.core.schemas import Schema, SchemaInfo
+from topicschema.core.schemas import Schema
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.core.verdict import Candidate, Verdict
 from topicschema.reconcile.doorbell import history_key
@@ -80,7 +80,7 @@ async def observe(around: Surroundings, resource: TopicSchema) -> Observation:
     around.echoes.know(history_key(stored.history.key.history_name), stored.revision)
     await _refuse_if_held(around, stored, owner_of(resource.metadata))
     _refuse_if_lost(stored, resource)
-    schema = await around.judge.parse(_info(resource), found.policy.profile.line)
+    schema = await around.judge.schema_of(resource.spec, found.policy.profile.line)
     return await judged(around, Observation(resource, stored, found.policy, schema))
 
 
@@ -150,8 +150,3 @@ async def _exists(around: Surroundings, holder: Owner) -> bool:
         return False
     # Another one of the same name is not the one that claimed.
     return decode(Metadata, wire.get("metadata")).uid == holder.uid
-
-
-def _info(resource: TopicSchema) -> SchemaInfo:
-    spec = resource.spec
-    return SchemaInfo(spec.type, spec.schema.encode(), dict(spec.properties))

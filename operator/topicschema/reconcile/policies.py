@@ -7,7 +7,7 @@ releasing claims is `policy`'s matter.
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, Kind
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
@@ -17,6 +17,7 @@ from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import Owner
 from topicschema.core.policy import BrokerProfile, Constraints, Policy
+from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.reconcile.shared_reads import SharedReads
@@ -44,6 +45,14 @@ class ClaimReader(Protocol):
         """The claim as it stands now; its owner is None when nobody holds it."""
 
 
+class _Known(NamedTuple):
+    """What the last policy found said."""
+
+    name: str
+    pulsar_cluster: str
+    line: PulsarLine
+
+
 @dataclass(frozen=True, slots=True)
 class FoundPolicy:
     """A policy that is in force: the resource, and what it says of judging."""
@@ -66,7 +75,7 @@ class Policies:
     def __init__(self, client: Reader, claims: ClaimReader) -> None:
         self._client = client
         self._claims = claims
-        self._remembered: dict[_Names, tuple[str, str]] = {}
+        self._remembered: dict[_Names, _Known] = {}
         self._reads = SharedReads(self._find)
 
     async def find(self, namespace: str, pulsar_namespace: str) -> FoundPolicy | None:
@@ -79,23 +88,26 @@ class Policies:
     def expected_key(self, namespace: str, topic: Topic) -> TopicKey | None:
         """The key the topic had at the last find, or None: good enough to begin reading, never to answer with."""
         known = self._remembered.get((namespace, topic.pulsar_namespace))
-        return TopicKey(known[1], topic) if known else None
+        return TopicKey(known.pulsar_cluster, topic) if known else None
+
+    def expected_line(self, namespace: str, topic: Topic) -> PulsarLine:
+        """The line of the topic's broker at the last find, or Pulsar's default: to begin parsing, as above."""
+        known = self._remembered.get((namespace, topic.pulsar_namespace))
+        return known.line if known else BrokerProfile().line
 
     async def _find(self, names: _Names) -> FoundPolicy | None:
         known = self._remembered.get(names)
         if known is not None:
-            found = await self._find_known(*names, *known)
+            found = await self._find_known(*names, known)
             if found is not None:
                 return found
             self._remembered.pop(names, None)
         return await self._search(*names)
 
-    async def _find_known(
-        self, namespace: str, pulsar_namespace: str, name: str, pulsar_cluster: str
-    ) -> FoundPolicy | None:
-        key = PulsarNamespaceKey.parse(pulsar_cluster, pulsar_namespace)
+    async def _find_known(self, namespace: str, pulsar_namespace: str, known: _Known) -> FoundPolicy | None:
+        key = PulsarNamespaceKey.parse(known.pulsar_cluster, pulsar_namespace)
         wire, claim = await asyncio.gather(
-            self._client.get(NAMESPACE_SCHEMA_POLICY, namespace, name),
+            self._client.get(NAMESPACE_SCHEMA_POLICY, namespace, known.name),
             self._claims.get_claim(key),
             return_exceptions=True,
         )
@@ -106,9 +118,17 @@ class Policies:
         if isinstance(claim, BaseException):
             raise claim
         resource = _readable(wire)
-        if resource is None or not _names(resource, pulsar_namespace, pulsar_cluster) or not _holds(claim, resource):
+        if resource is None or not _names(resource, key) or not _holds(claim, resource):
             return None
-        return FoundPolicy(resource, policy_of(resource.spec))
+        return self._remember(namespace, resource)
+
+    def _remember(self, namespace: str, resource: NamespaceSchemaPolicy) -> FoundPolicy:
+        names = (namespace, resource.spec.pulsar_namespace)
+        if names not in self._remembered and len(self._remembered) >= _REMEMBERED:
+            self._remembered.clear()
+        policy = policy_of(resource.spec)
+        self._remembered[names] = _Known(resource.metadata.name, resource.spec.pulsar_cluster, policy.profile.line)
+        return FoundPolicy(resource, policy)
 
     async def find_holder(self, namespace: str, pulsar_namespace: str) -> NamespaceSchemaPolicy | None:
         """A policy in that Kubernetes namespace with a claim on `tenant/namespace`, for whatever Pulsar cluster."""
@@ -134,11 +154,7 @@ class Policies:
         if len(holding) > 1:
             names = ", ".join(r.metadata.name for r in holding)
             raise WaitingError("PolicyMissing", f"a topic can have one policy, but {names} govern {pulsar_namespace}")
-        resource = holding[0]
-        if len(self._remembered) >= _REMEMBERED:
-            self._remembered.clear()
-        self._remembered[namespace, pulsar_namespace] = (resource.metadata.name, resource.spec.pulsar_cluster)
-        return FoundPolicy(resource, policy_of(resource.spec))
+        return self._remember(namespace, holding[0])
 
 
 def policy_of(spec: NamespaceSchemaPolicySpec) -> Policy:
@@ -176,8 +192,8 @@ def _readable(wire: Mapping[str, Any]) -> NamespaceSchemaPolicy | None:
     return resource
 
 
-def _names(resource: NamespaceSchemaPolicy, pulsar_namespace: str, pulsar_cluster: str) -> bool:
-    return (resource.spec.pulsar_namespace, resource.spec.pulsar_cluster) == (pulsar_namespace, pulsar_cluster)
+def _names(resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> bool:
+    return (resource.spec.pulsar_namespace, resource.spec.pulsar_cluster) == (key.pulsar_namespace, key.pulsar_cluster)
 
 
 def _holds(claim: StoredClaim, resource: NamespaceSchemaPolicy) -> bool:

@@ -1,0 +1,210 @@
+"""What a TopicSchema's schema is made of: the types it may have, pairs of schemas, and protobuf's sources.
+
+The rules here are those that the API server can hold by itself; whether a text is a schema is asked elsewhere.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated, ClassVar
+
+from topicschema.api.schema_fields import Field, Rule
+from topicschema.core.schemas import AVRO_TEXTS, PRIMITIVES, SchemaType
+
+MAX_TEXT = 900_000
+"""Of one schema, in characters; the webhook limits the whole object in bytes."""
+
+_PRIMITIVES = tuple(kind for kind in SchemaType if kind in PRIMITIVES)
+_TEXTS = tuple(kind for kind in SchemaType if kind in AVRO_TEXTS)
+
+AVAILABLE_TYPES = (
+    SchemaType.AVRO,
+    SchemaType.JSON,
+    SchemaType.PROTOBUF,
+    SchemaType.PROTOBUF_NATIVE,
+    SchemaType.KEY_VALUE,
+    *_PRIMITIVES,
+)
+"""The types that a TopicSchema may have: all that can be stored with a topic, and judged."""
+PART_TYPES = (*(kind for kind in AVAILABLE_TYPES if kind is not SchemaType.KEY_VALUE), SchemaType.BYTES)
+"""The types that the key and the value of a pair may have."""
+
+_AUTO = "' is a setting of clients, never stored with a topic: give the type of the messages'"
+_UNKNOWN = "'Pulsar has no type ' + self.type + ' (a customised schema), so no broker can store it: take one of "
+
+
+HAS_TEXT = "(has(self.schema) && self.schema != '')"
+"""CEL: whether there is a text."""
+
+
+def _one_of(kinds: Iterable[SchemaType]) -> str:
+    """CEL: whether `self.type` is one of these."""
+    return f"self.type in [{', '.join(repr(kind.value) for kind in kinds)}]"
+
+
+def _type_rule(kinds: tuple[SchemaType, ...], reasons: Mapping[str, str]) -> Rule:
+    """The API server's own words for an enum say what is taken, never why something is not."""
+    known = "".join(f"{condition} ? {reason} : " for condition, reason in reasons.items())
+    return Rule(
+        cel=_one_of(kinds),
+        message=f"the types are {', '.join(kinds)}",
+        message_expression=f"{known}self.type.startsWith('AUTO') ? self.type + {_AUTO} : {_UNKNOWN}{', '.join(kinds)}'",
+        path=".type",
+        reason="FieldValueForbidden",
+    )
+
+
+def _text_rules(with_text: tuple[SchemaType, ...], without: tuple[SchemaType, ...]) -> tuple[Rule, ...]:
+    """What `schema` must be, next to a `type`."""
+    silent = tuple(kind for kind in without if kind is not SchemaType.STRING)
+    return (
+        Rule(
+            cel=f"!({_one_of(with_text)}) || {HAS_TEXT}",
+            message="a schema of this type needs its text",
+            message_expression="'type ' + self.type + ' needs the text of its schema'",
+            path=".schema",
+            reason="FieldValueRequired",
+        ),
+        Rule(
+            cel=f"!({_one_of(silent)}) || !{HAS_TEXT}",
+            message="this type carries no schema",
+            message_expression="'type ' + self.type + ' carries no schema: leave the field out'",
+            path=".schema",
+            reason="FieldValueForbidden",
+        ),
+        Rule(
+            cel="self.type != 'STRING' || !has(self.schema) || self.schema in ['', 'null']",
+            message="type STRING carries no schema, or the text null that Pulsar's Python client sends",
+            path=".schema",
+            reason="FieldValueForbidden",
+        ),
+    )
+
+
+TYPE_RULES = (
+    _type_rule(
+        AVAILABLE_TYPES,
+        {
+            "self.type in ['BYTES', 'NONE']": "'a topic of plain bytes needs no schema; a broker would store NONE, and "
+            "take no other type after it'"
+        },
+    ),
+    *_text_rules(_TEXTS, _PRIMITIVES),
+)
+"""Of a TopicSchema: which type it may have, and whether `schema` goes with it."""
+
+_PART_RULES = (
+    _type_rule(
+        PART_TYPES,
+        {
+            "self.type == 'NONE'": "'write BYTES for plain bytes'",
+            "self.type == 'KEY_VALUE'": "'a pair inside a pair cannot be sent to a broker: make it a record'",
+        },
+    ),
+    *_text_rules((*_TEXTS, SchemaType.PROTOBUF_NATIVE), (*_PRIMITIVES, SchemaType.BYTES)),
+)
+
+
+def type_field(kinds: tuple[SchemaType, ...]) -> Field:
+    """The field `type` where its class has a rule about it."""
+    return Field(f"The schema's type, by Pulsar's name: {', '.join(kinds)}.", max_length=64)
+
+
+def properties_field(description: str) -> Field:
+    """A field of properties."""
+    return Field(
+        description,
+        max_properties=64,
+        rules=(Rule(cel="self.all(name, name != '' && size(name) <= 256)", message="a name has 1 to 256 characters"),),
+    )
+
+
+Properties = Mapping[str, Annotated[str, Field(max_length=4096)]]
+
+
+class PairEncoding(StrEnum):
+    """Where a message has its key."""
+
+    INLINE = "INLINE"
+    SEPARATED = "SEPARATED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartSpec:
+    """The schema of the key or of the value."""
+
+    RULES: ClassVar = _PART_RULES
+
+    name: Annotated[
+        str, Field("What clients call the schema, for instance String; kept where they look for it.", max_length=256)
+    ] = ""
+    type: Annotated[SchemaType, type_field(PART_TYPES)]
+    schema: Annotated[
+        str,
+        Field(
+            "The schema's text: an Avro schema in JSON for AVRO, JSON and PROTOBUF, the envelope for PROTOBUF_NATIVE; "
+            "empty or absent for the others (for STRING also the text null).",
+            max_length=MAX_TEXT,
+        ),
+    ] = ""
+    properties: Annotated[
+        Properties, properties_field("Properties of this schema. Pulsar does not compare them, clients read by some.")
+    ] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyValueSpec:
+    """A pair of schemas."""
+
+    encoding: Annotated[
+        PairEncoding,
+        Field(
+            "Where a message has its key: INLINE, before the value in the payload; SEPARATED, as the message's own key."
+        ),
+    ]
+    key: Annotated[PartSpec, Field("The schema of the key.")]
+    value: Annotated[PartSpec, Field("The schema of the value.")]
+
+
+_FILE = "[A-Za-z0-9_][A-Za-z0-9_.+@-]*"
+MAX_FILES = 64
+_NAME_RULE = Rule(
+    cel=f"self.all(name, size(name) <= 255 && name.matches('^({_FILE}/)*{_FILE}[.]proto$'))",
+    message="name a file as imports do, for instance shop/order.proto: relative, with / between folders, ending in "
+    ".proto, at most 255 letters, digits and . _ - + @",
+)
+_SIZE_RULE = Rule(
+    cel=f"self.map(name, self[name].size()).sum() <= {MAX_TEXT}",
+    message=f"all files together may have {MAX_TEXT} characters; give only what the root message needs",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtobufSpec:
+    """Sources that are compiled to what Pulsar takes."""
+
+    message: Annotated[
+        str,
+        Field(
+            "The root message by its full name, PACKAGE.MESSAGE.",
+            max_length=512,
+            rules=(
+                Rule(
+                    cel="self.matches('^[.]?[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)*$')",
+                    message="write the message's full name, for instance shop.orders.Created",
+                ),
+            ),
+        ),
+    ]
+    files: Annotated[
+        Mapping[str, Annotated[str, Field(max_length=MAX_TEXT)]],
+        Field(
+            "The .proto files by the names that imports use, with all that they import but google/protobuf/*.",
+            max_properties=MAX_FILES,
+            rules=(
+                Rule(cel="size(self) > 0", message="give at least the file of the root message", path=""),
+                _NAME_RULE,
+                _SIZE_RULE,
+            ),
+        ),
+    ]
