@@ -156,14 +156,17 @@ def _in_directions(
     directions: Sequence[Direction],
     ask: _Question = formats.unreadable,
 ) -> Iterator[Incompatibility]:
+    mutual: dict[tuple[str, str], Direction] = {}
     for direction in directions:
         backward = direction is Direction.BACKWARD
         reader, writer = (candidate, earlier) if backward else (earlier, candidate)
         for mismatch in ask(reader, writer):
-            if mismatch.is_mutual and direction is not directions[0]:
+            path = mismatch.reader_path if backward else mismatch.writer_path
+            if mismatch.only_in not in (None, direction):
+                continue
+            if mismatch.is_mutual and mutual.setdefault((mismatch.rule, path), direction) is not direction:
                 continue
             message = mismatch.message.replace("{reader}", "the candidate" if backward else predecessor.name)
             message = message.replace("{writer}", predecessor.name if backward else "the candidate")
-            path = mismatch.reader_path if backward else mismatch.writer_path
             told = None if mismatch.is_mutual else direction
             yield Incompatibility(mismatch.rule, path, message, told, predecessor.schema_version)

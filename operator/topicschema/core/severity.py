@@ -40,6 +40,15 @@ _SEVERITIES: Final[Mapping[str, Severity]] = MappingProxyType(
                 "UNKNOWN_ENCODING",
                 "UNCHECKED_CHANGE",
                 "CHARSET_CHANGED",
+                "ENUM_SYMBOL_UNKNOWN",
+                "ENUM_SYMBOL_REPLACED",
+                "RECORD_RENAMED",
+                "UNION_BRANCH_GUESSED",
+                "LOGICAL_TYPE_CHANGED",
+                "DECIMAL_SCALE_CHANGED",
+                "DECIMAL_PRECISION_REDUCED",
+                "NUMBER_ROUNDED",
+                "BYTES_AS_TEXT",
                 # What AVRO's checker refuses, and nobody asks of PROTOBUF.
                 "TYPE_MISMATCH",
                 "NAME_MISMATCH",
@@ -56,6 +65,9 @@ _SEVERITIES: Final[Mapping[str, Severity]] = MappingProxyType(
             ),
             Severity.WIRE,
         ),
+        "ALIAS_IN_JSON": Severity.JSON,
+        "LOGICAL_TYPE_ONE_SIDED": Severity.JSON,
+        "CLASS_RENAMED": Severity.CODE,
     }
 )
 

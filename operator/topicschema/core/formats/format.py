@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo
+from topicschema.core.strategies import Direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +13,8 @@ class Mismatch:
 
     `message` holds the marks `{reader}` and `{writer}` where the two are named; whoever knows which of the two is the
     candidate fills them in. The paths are JSON paths into the reader's and the writer's text. `is_mutual` says that
-    neither reads the other for this reason, so it is told once and without a direction.
+    neither reads the other for this reason, so it is told once and without a direction. `only_in` is for what depends
+    on which of the two is the newer: it holds where the candidate is the reader (BACKWARD), or the writer (FORWARD).
     """
 
     rule: str
@@ -20,6 +22,7 @@ class Mismatch:
     reader_path: str
     writer_path: str
     is_mutual: bool = False
+    only_in: Direction | None = None
 
 
 class Format(Protocol):

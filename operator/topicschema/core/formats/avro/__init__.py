@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from topicschema.core.formats.avro import identity, parser, resolution
+from topicschema.core.formats.avro import identity, parser, resolution, risks
 from topicschema.core.formats.avro.model import Node
 from topicschema.core.formats.format import Mismatch
-from topicschema.core.schemas import PulsarLine, SchemaInfo
+from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
 __all__ = ["FORMAT", "AvroSchema"]
 
@@ -40,8 +40,12 @@ class _Avro:
 
     def risks(self, reader: AvroSchema, writer: AvroSchema) -> tuple[Mismatch, ...]:
         """What `reader` loses or misreads of messages written with `writer`."""
-        del reader, writer
-        return ()
+        is_json = reader.info.type is SchemaType.JSON
+        return risks.between(reader.root, writer.root, _fits, is_json=is_json)
+
+
+def _fits(reader: Node, writer: Node) -> bool:
+    return not resolution.unreadable(reader, writer)
 
 
 FORMAT = _Avro()
