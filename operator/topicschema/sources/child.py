@@ -14,16 +14,19 @@ import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
-from topicschema.core.errors import InvalidSchemaError, Place, WaitingError
+from topicschema.core.errors import WaitingError
 from topicschema.sources import compiler, complaints, sources
-from topicschema.sources.sources import PATH, ProtobufSources
+from topicschema.sources.sources import ProtobufSources
 
 AT_ONCE: Final = 2
 """How many children `compile_envelope_async` keeps busy; more wait for their turn."""
 _MAX_ANSWER: Final = 4 * 1024 * 1024
 _LAST_WORDS: Final = 300
+_MAX_COMPLAINTS: Final = 16 * 1024
+_NOT_OF_THE_SOURCES: Final = {1, -signal.SIGKILL, -signal.SIGTERM}
+"""An exception that nobody foresaw, and what others do to processes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class Limits:
     """What one child may take: bytes of address space, seconds of CPU time, seconds by the clock."""
 
     memory: int = 256 * 1024 * 1024
-    cpu_seconds: int = 4
+    cpu_seconds: int = 3
     seconds: float = 8
 
 
@@ -78,16 +81,10 @@ class _Child:
         """The root message and the envelope; blocks until the child has ended."""
         sources.check(self._files)
         answer = self._asked()
-        if "complaints" in answer:
-            raise complaints.error(answer["complaints"], self._files)
         if "messages" in answer:
-            raise complaints.unknown_message(self._message, answer["messages"])
+            raise complaints.unknown_message(self._message, answer["messages"], answer["count"])
         if "size" in answer:
-            message = (
-                f"the descriptors make {answer['size']:,} bytes, more than {compiler.MAX_ENVELOPE:,}; "
-                "give fewer files or messages"
-            )
-            raise InvalidSchemaError("SOURCES_TOO_LARGE", message, Place(PATH))
+            raise complaints.too_large(answer["size"])
         return answer["message"], answer["envelope"].encode()
 
     def stop(self) -> None:
@@ -98,7 +95,7 @@ class _Child:
                 self._process.kill()
 
     def _asked(self) -> dict[str, Any]:
-        with self._started() as process:
+        with _memory() as printed, self._started(printed) as process:
             clock = threading.Timer(self._limits.seconds, self.stop)
             clock.start()
             try:
@@ -106,39 +103,50 @@ class _Child:
                 code = process.wait()
             finally:
                 clock.cancel()
-        if code == 0 and not self._is_stopped:
-            answer: dict[str, Any] = json.loads(said)
-            return answer
-        raise self._end(code, said)
+            if code == 0 and not self._is_stopped:
+                answer: dict[str, Any] = json.loads(said)
+                return answer
+            printed.seek(0)
+            words = printed.read(_MAX_COMPLAINTS).decode(errors="replace")
+            raise self._end(code, words) if said else self._unavailable(code, words)
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _started(self, printed: BinaryIO) -> "subprocess.Popen[bytes]":
         request = {"path": sys.path, "files": dict(self._files), "message": self._message}
         limits = (str(self._limits.memory), str(self._limits.cpu_seconds))
         command = [sys.executable, "-I", "-S", compiler.__file__, *limits]
-        with self._lock, os.fdopen(os.memfd_create("request"), "w+b") as given:
+        with self._lock, _memory() as given:
             if self._is_stopped:
                 raise WaitingError("CompilerStopped", "the compilation was given up before it began")
             given.write(json.dumps(request).encode())
             given.seek(0)
             try:
                 self._process = subprocess.Popen(  # noqa: S603  # our own program; what is foreign is its input
-                    command, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={}, cwd="/"
+                    command, stdin=given, stdout=subprocess.PIPE, stderr=printed, env={}, cwd="/"
                 )
             except OSError as error:
                 message = f"the compiler cannot be started: {error.strerror}"
                 raise WaitingError("CompilerUnavailable", message) from error
             return self._process
 
-    def _end(self, code: int, said: bytes) -> Exception:
+    def _end(self, code: int, printed: str) -> Exception:
+        """What it means that the child began, and ended without an answer."""
+        if code == compiler.COMPLAINED:
+            return complaints.error(printed, self._files, is_cut=len(printed) == _MAX_COMPLAINTS)
+        if code == -signal.SIGXCPU:
+            return complaints.too_costly(f"takes more than {self._limits.cpu_seconds} seconds")
+        if code == -signal.SIGXFSZ:
+            return complaints.too_costly(f"makes protoc write more than {compiler.MAX_WRITTEN >> 20} MiB")
+        if self._is_stopped or code in _NOT_OF_THE_SOURCES:
+            return self._unavailable(code, printed)
+        return complaints.too_costly(f"takes more than {self._limits.memory >> 20} MiB of memory, or breaks protoc")
+
+    def _unavailable(self, code: int, printed: str) -> Exception:
         if self._is_stopped:
             message = f"the sources were not compiled within {self._limits.seconds:g} seconds; the machine is busy"
             return WaitingError("CompilerTimeout", message)
-        if code in {-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS, -signal.SIGXCPU, compiler.OUT_OF_MEMORY}:
-            megabytes = self._limits.memory // (1024 * 1024)
-            message = (
-                f"compiling takes more than {megabytes} MiB of memory or {self._limits.cpu_seconds} seconds, or breaks "
-                "protoc; give smaller or fewer files"
-            )
-            return InvalidSchemaError("TOO_COSTLY", message, Place(PATH))
-        last = said.decode(errors="replace").strip()[-_LAST_WORDS:]
-        return WaitingError("CompilerUnavailable", f"the compiler ended with {code}: {last}")
+        return WaitingError("CompilerUnavailable", f"the compiler ended with {code}: {printed.strip()[-_LAST_WORDS:]}")
+
+
+def _memory() -> BinaryIO:
+    """A file that is on no disk."""
+    return os.fdopen(os.memfd_create("compile"), "w+b")

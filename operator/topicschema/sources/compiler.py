@@ -1,32 +1,40 @@
-"""The program of the child process: sources on standard input, what protoc says of them on standard output.
+"""The program of the child process: sources on standard input, the envelope on standard output.
 
-It is run by its path, and knows nothing of the rest of the product. It limits itself before it reads a word, works in
-memory alone, and answers with one JSON object: `{"envelope", "message"}`, or `{"complaints"}` (what protoc prints), or
-`{"messages"}` (all that there are, when the wanted one is not among them), or `{"size"}` (of a result too large).
+It is run by its path, and knows nothing of the rest of the product. It limits itself before it reads a word, and works
+in memory alone. It writes a blank when it begins, and then one JSON object: `{"envelope", "message"}`, or `{"messages",
+"count"}` (some of those that there are, when the wanted one is not among them), or `{"size"}` (of an envelope that is
+too large). There is none when protoc complains, which it does on standard error; the n-th file is called
+`/proc/self/fd/` and `FIRST_SOURCE` + n there.
 """
 
 import base64
+import contextlib
+import difflib
 import importlib
 import json
 import os
-import re
 import resource
+import signal
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 MAX_ENVELOPE: Final = 1024 * 1024
 OUT_OF_MEMORY: Final = 3
 """The exit code when Python was the one that got no memory."""
-_MAX_WRITTEN: Final = 64 * 1024 * 1024
-_MAX_COMPLAINTS: Final = 16 * 1024
-_MAX_OPEN_FILES: Final = 256
+COMPLAINED: Final = 4
+"""The exit code when protoc complained."""
+FIRST_SOURCE: Final = 100
+MAX_WRITTEN: Final = 16 * 1024 * 1024
+"""Bytes of descriptors with their places in the sources, and of complaints; who writes more is ended by SIGXFSZ."""
+_MAX_OPEN_FILES: Final = 512
 _NO_SOURCES: Final = "/proc/self/fdinfo"
 """A working directory that holds no `.proto`: protoc looks there for what is to be compiled before it asks its maps."""
-_STANDARD_ERROR: Final = 2
 _WELL_KNOWN: Final = "google/protobuf/"
-_OPENED: Final = re.compile(r"^/proc/self/fd/\d+(?=:)", re.MULTILINE)
+_SHOWN: Final = 5
+_COMPARED: Final = 500
 _JSON_NAME: Final = 10
 _FIELD, _NESTED, _EXTENSION = 2, 3, 6
 _MESSAGE, _FILE_EXTENSION = 4, 7
@@ -36,10 +44,18 @@ def main() -> int:
     """Answer the request on standard input; the exit code."""
     memory, cpu_seconds = map(int, sys.argv[1:])
     _limit(memory, cpu_seconds)
+    request = json.load(sys.stdin.buffer)
+    sys.path[:] = request["path"]
+    protoc = importlib.import_module("grpc_tools._protoc_compiler")
+    descriptors = importlib.import_module("google.protobuf.descriptor_pb2")
+    sys.stdout.write(" ")
+    sys.stdout.flush()
     try:
-        request = json.load(sys.stdin.buffer)
-        sys.path[:] = request["path"]
-        json.dump(_answer(request), sys.stdout)
+        compiled = _compiled(request["files"], protoc)
+        if compiled is None:
+            return COMPLAINED
+        found = descriptors.FileDescriptorSet.FromString(compiled)
+        json.dump(_answer(request, found), sys.stdout)
     except MemoryError:
         return OUT_OF_MEMORY
     return 0
@@ -49,7 +65,7 @@ def _limit(memory: int, cpu_seconds: int) -> None:
     limits = {
         resource.RLIMIT_AS: memory,
         resource.RLIMIT_CPU: cpu_seconds,
-        resource.RLIMIT_FSIZE: _MAX_WRITTEN,
+        resource.RLIMIT_FSIZE: MAX_WRITTEN,
         resource.RLIMIT_NOFILE: _MAX_OPEN_FILES,
         resource.RLIMIT_CORE: 0,
     }
@@ -57,14 +73,13 @@ def _limit(memory: int, cpu_seconds: int) -> None:
         hard = resource.getrlimit(name)[1]
         least = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
         resource.setrlimit(name, (least, hard if name == resource.RLIMIT_CPU else least))
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    with contextlib.suppress(OSError):  # where memory runs short, this process goes first
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
-def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
-    compiled = _compiled(request["files"])
-    if isinstance(compiled, str):
-        return {"complaints": compiled}
-    descriptors = importlib.import_module("google.protobuf.descriptor_pb2")
-    files = {file.name: file for file in descriptors.FileDescriptorSet.FromString(compiled).file}
+def _answer(request: Mapping[str, Any], compiled: Any) -> dict[str, Any]:
+    files = {file.name: file for file in compiled.file}
     found = _messages(files[name] for name in request["files"])
     wanted = request["message"]
     if wanted is None:  # the only one at the top of the first file
@@ -72,39 +87,28 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
         own = [_named(first.package, message) for message in first.message_type]
         wanted = own[0] if len(own) == 1 else None
     if wanted not in found:
-        return {"messages": sorted(found)}
+        return {"messages": _alike(wanted or "", sorted(found)), "count": len(found)}
     needed = [files[name] for name in _as_java_keeps(_needed(files, found[wanted]))]
     for file in needed:
         _strip(file)
-    return _envelope(descriptors.FileDescriptorSet(file=needed), wanted, found[wanted])
+    return _envelope(type(compiled)(file=needed), wanted, found[wanted])
 
 
-def _compiled(files: Mapping[str, str]) -> bytes | str:
-    """The serialised FileDescriptorSet, or what protoc complains of."""
-    compiler = importlib.import_module("grpc_tools._protoc_compiler")
-    result, complaints = os.memfd_create("result"), os.memfd_create("complaints")
-    opened = {_opened(_memory(text.encode())): name for name, text in files.items()}
-    maps = [f"-I{name}={place}" for place, name in opened.items()]
-    own = Path(compiler.__file__ or "").with_name("_proto")
-    options = ["--include_imports", "--include_source_info", f"--descriptor_set_out={_opened(result)}"]
+def _compiled(files: Mapping[str, str], protoc: ModuleType) -> bytes | None:
+    """The serialised FileDescriptorSet; None when protoc complains."""
+    for number, text in enumerate(files.values(), FIRST_SOURCE):
+        with os.fdopen(os.memfd_create("source"), "wb") as source:
+            source.write(text.encode())
+            source.flush()
+            os.dup2(source.fileno(), number)
+    result = os.memfd_create("result")
+    maps = [f"-I{name}=/proc/self/fd/{number}" for number, name in enumerate(files, FIRST_SOURCE)]
+    own = Path(protoc.__file__ or "").with_name("_proto")
+    options = ["--include_imports", "--include_source_info", f"--descriptor_set_out=/proc/self/fd/{result}"]
     os.chdir(_NO_SOURCES)
-    os.dup2(complaints, _STANDARD_ERROR)
-    code = compiler.run_main([each.encode() for each in ["protoc", *maps, f"-I{own}", *options, *files]])
-    if code:
-        printed = os.pread(complaints, _MAX_COMPLAINTS, 0).decode(errors="replace")
-        return _OPENED.sub(lambda match: opened.get(match[0], match[0]), printed)
+    if protoc.run_main([each.encode() for each in ["protoc", *maps, f"-I{own}", *options, *files]]):
+        return None
     return os.pread(result, os.fstat(result).st_size, 0)
-
-
-def _memory(content: bytes) -> int:
-    file = os.memfd_create("source")
-    with os.fdopen(os.dup(file), "wb") as stream:
-        stream.write(content)
-    return file
-
-
-def _opened(file: int) -> str:
-    return f"/proc/self/fd/{file}"
 
 
 def _messages(files: Iterable[Any]) -> dict[str, str]:
@@ -118,6 +122,14 @@ def _messages(files: Iterable[Any]) -> dict[str, str]:
                 found[name] = file.name
                 waiting += [(_named(name, each), each) for each in message.nested_type]
     return found
+
+
+def _alike(wanted: str, names: list[str]) -> list[str]:
+    """A few of the names, first those that differ in their package or a little."""
+    last = wanted.rpartition(".")[2]
+    ends = [name for name in names if name.rpartition(".")[2] == last]
+    alike = difflib.get_close_matches(wanted, names[:_COMPARED], _SHOWN)
+    return list(dict.fromkeys([*ends, *alike, *names]))[:_SHOWN]
 
 
 def _named(scope: str, message: Any) -> str:

@@ -1,18 +1,17 @@
 """What protoc prints, as errors with a rule and a place. It prints `file:line:column: text`, or `file: text`."""
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from topicschema.core.errors import InvalidSchemaError, Place
+from topicschema.sources.compiler import FIRST_SOURCE, MAX_ENVELOPE
 from topicschema.sources.sources import PATH, path_of
 
-_LINE: Final = re.compile(r"(?P<file>[^:\s]+\.proto):(?:(?P<line>\d+):(?P<column>\d+):)? (?P<text>.*)")
-_IMPORT: Final = re.compile(r'Import "(?P<file>[^"]*)" was not found or had errors\.')
+_LINE: Final = re.compile(r"/proc/self/fd/(?P<number>\d{1,9}):(?:(?P<line>\d+):(?P<column>\d+):)? (?P<text>.*)")
+_NOT_FOUND: Final = re.compile(r"(?P<file>.*): File not found\.")
 _LONGEST: Final = 300
-_SHOWN: Final = 5
 _TAB: Final = 8
 
 
@@ -24,53 +23,56 @@ class _Complaint:
     text: str
 
 
-def error(printed: str, files: Mapping[str, str]) -> InvalidSchemaError:
-    """The first of protoc's complaints, a missing import before all that comes of it."""
-    found = [each for each in map(_read, printed.splitlines()) if each is not None]
+def error(printed: str, files: Mapping[str, str], *, is_cut: bool = False) -> InvalidSchemaError:
+    """The first of protoc's complaints, or a missing import before all that comes of it; `is_cut`: there were more."""
+    lines = printed.splitlines()
+    found = [each for each in (_read(line, files) for line in lines) if each is not None]
+    missing = next((match["file"] for match in map(_NOT_FOUND.fullmatch, lines) if match), None)
+    if missing is not None:
+        start = f'Import "{missing}" was not found'
+        place = next((_place(each, files) for each in found if each.text.startswith(start)), Place(PATH))
+        message = f'"{missing[:_LONGEST]}" is imported, but is not among the files; add it, by this name'
+        return InvalidSchemaError("MISSING_FILE", message, place)
     if not found:
-        last = (printed.strip().splitlines() or [""])[-1][:_LONGEST]
-        return InvalidSchemaError(
-            "INVALID_PROTO", f"protoc refuses the files: {last or 'it does not say why'}", Place(PATH)
-        )
-    importing = next((each for each in found if _missing(each, files)), None)
-    if importing is not None:
-        missing = _missing(importing, files)
-        message = f'{importing.file} imports "{missing}", which is not among the files; add it, by this name'
-        return InvalidSchemaError("MISSING_FILE", message, _place(importing, files))
-    first = found[0]
-    if first.text.startswith("File recursively imports itself"):
-        return InvalidSchemaError("CIRCULAR_IMPORT", f"{first.file}: {first.text[:_LONGEST]}", _place(first, files))
-    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    return InvalidSchemaError("INVALID_PROTO", f"{first.file}: {first.text[:_LONGEST]}{more}", _place(first, files))
+        last = (lines or ["it does not say why"])[-1][:_LONGEST]
+        return InvalidSchemaError("INVALID_PROTO", f"protoc refuses the files: {last}", Place(PATH))
+    first, *others = found
+    rule = "CIRCULAR_IMPORT" if first.text.startswith("File recursively imports itself") else "INVALID_PROTO"
+    more = " (and many more)" if is_cut else f" (and {len(others)} more)" if others else ""
+    return InvalidSchemaError(rule, f"{first.file}: {first.text[:_LONGEST]}{more}", _place(first, files))
 
 
-def unknown_message(wanted: str | None, messages: Sequence[str]) -> InvalidSchemaError:
-    """UNKNOWN_MESSAGE, with the messages that there are, the most alike first."""
-    alike = difflib.get_close_matches(wanted or "", messages, _SHOWN, 0.6)
-    shown = alike + [each for each in messages if each not in alike][: _SHOWN - len(alike)]
-    there = ", ".join(shown) + (f" and {len(messages) - len(shown)} more" if len(messages) > len(shown) else "")
-    asked = "no root message is named" if not wanted else f"no file has a message {wanted[:_LONGEST]!r}"
-    message = f"{asked}; there {'is' if len(messages) == 1 else 'are'}: {there or 'no messages at all'}"
+def unknown_message(wanted: str | None, some: Sequence[str], count: int) -> InvalidSchemaError:
+    """UNKNOWN_MESSAGE, with some of the messages that there are."""
+    asked = f"no file has a message {wanted[:_LONGEST]!r}" if wanted else "no root message is named"
+    there = ", ".join(some) + (f" and {count - len(some)} more" if count > len(some) else "")
+    message = f"{asked}; there {'is' if count == 1 else 'are'} {there or 'no messages at all'}"
     return InvalidSchemaError("UNKNOWN_MESSAGE", message, Place("$.message"))
 
 
-def _read(line: str) -> _Complaint | None:
-    match = _LINE.match(line)
+def too_large(size: int) -> InvalidSchemaError:
+    """SOURCES_TOO_LARGE, for an envelope of so many bytes."""
+    message = f"the envelope has {size:,} bytes, more than {MAX_ENVELOPE:,}; give fewer files or messages"
+    return InvalidSchemaError("SOURCES_TOO_LARGE", message, Place(PATH))
+
+
+def too_costly(why: str) -> InvalidSchemaError:
+    """TOO_COSTLY."""
+    return InvalidSchemaError("TOO_COSTLY", f"compiling {why}; give smaller or fewer files", Place(PATH))
+
+
+def _read(line: str, files: Mapping[str, str]) -> _Complaint | None:
+    match = _LINE.fullmatch(line)
     if match is None or match["text"].startswith("warning: "):
         return None
-    line_number = int(match["line"]) if match["line"] else None
-    return _Complaint(match["file"], line_number, int(match["column"]) if match["column"] else None, match["text"])
-
-
-def _missing(complaint: _Complaint, files: Mapping[str, str]) -> str | None:
-    """What the complaint's file imports and nobody gave."""
-    match = _IMPORT.match(complaint.text)
-    return match["file"] if match is not None and match["file"] not in files else None
+    file = dict(enumerate(files, FIRST_SOURCE)).get(int(match["number"]))
+    if file is None:
+        return None
+    line_number, column = (int(match["line"]), int(match["column"])) if match["line"] else (None, None)
+    return _Complaint(file, line_number, column, match["text"])
 
 
 def _place(complaint: _Complaint, files: Mapping[str, str]) -> Place:
-    if complaint.file not in files:
-        return Place(PATH)
     path = path_of(complaint.file)
     if complaint.line is None or complaint.column is None:
         return Place(path)

@@ -95,7 +95,7 @@ def test_the_only_message_of_the_first_file_is_the_root_when_none_is_named() -> 
 
 
 def test_two_messages_in_the_first_file_leave_open_which_is_the_root() -> None:
-    with pytest.raises(InvalidSchemaError, match="no root message is named; there are: A, B") as caught:
+    with pytest.raises(InvalidSchemaError, match="no root message is named; there are A, B") as caught:
         compile_first({"a.proto": 'syntax = "proto3"; message A {} message B {}'})
     assert (caught.value.rule, caught.value.place.path) == ("UNKNOWN_MESSAGE", "$.message")
 
@@ -103,7 +103,7 @@ def test_two_messages_in_the_first_file_leave_open_which_is_the_root() -> None:
 def test_a_message_that_is_not_there_is_told_with_those_that_are_the_most_alike_first() -> None:
     error = refused(FILES, "shop.Moneys")
     assert error.rule == "UNKNOWN_MESSAGE"
-    assert "no file has a message 'shop.Moneys'; there are: shop.Money, shop.Order" in error.message
+    assert "no file has a message 'shop.Moneys'; there are shop.Money, shop.Order" in error.message
 
 
 def test_a_map_entry_and_a_well_known_type_are_no_root_messages() -> None:
@@ -136,11 +136,22 @@ def test_what_protoc_complains_of_is_told_with_file_line_and_column(text: str, p
 def test_a_missing_import_is_told_where_it_is_imported() -> None:
     error = refused({"a.proto": 'syntax = "proto3";\nimport "b.proto";\nmessage A { B b = 1; }'})
     assert (error.rule, str(error.place)) == ("MISSING_FILE", "line 2, column 1")
-    assert 'a.proto imports "b.proto", which is not among the files' in error.message
+    assert error.message.startswith('"b.proto" is imported, but is not among the files')
 
 
 @pytest.mark.parametrize(
-    "name", ["/etc/passwd", "../a.proto", "/proc/self/fd/0", "google/../a.proto", "google/api/http.proto", "./a.proto"]
+    "name",
+    [
+        "/etc/passwd",
+        "../a.proto",
+        "/proc/self/fd/0",
+        "/proc/self/fd/100",
+        "a.proto/../a.proto",
+        "b.proto\\n",
+        "google/../a.proto",
+        "google/api/http.proto",
+        "./a.proto",
+    ],
 )
 def test_nothing_else_on_disk_can_be_imported(name: str) -> None:
     error = refused({"a.proto": f'syntax = "proto3"; import "{name}"; message A {{}}'})

@@ -1,0 +1,180 @@
+"""Hostile sources end in an error that says what to do, and the machine's faults in one that says to wait."""
+
+import asyncio
+import contextlib
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from topicschema.core.errors import InvalidSchemaError, WaitingError
+from topicschema.sources import LIMITS, Limits, ProtobufSources, compile_envelope, compile_envelope_async
+
+MEBIBYTE = 1024 * 1024
+EMPTY = ProtobufSources("A", {"a.proto": 'syntax = "proto3"; message A {}'})
+# Every field is compared with every reserved number.
+RESERVED = ",".join(str(number) for number in range(100_000, 138_000))
+SLOW = ProtobufSources(
+    "A",
+    {
+        "a.proto": f'syntax = "proto3"; message A {{ reserved {RESERVED};'
+        + "".join(f"bool a{number}={number};" for number in range(20_000, 58_000))
+        + "}"
+    },
+)
+LARGE = ProtobufSources("A", {"a.proto": 'syntax = "proto3"; message A {}' + "message B {}" * 80_000})
+LONG_PACKAGE = ".".join(["p" * 100] * 5)
+FIELDS = "".join(f"A a{number}={number};" for number in range(20_000, 70_000))
+
+
+def refused(sources: ProtobufSources, limits: Limits = LIMITS) -> InvalidSchemaError:
+    with pytest.raises(InvalidSchemaError) as caught:
+        compile_envelope(sources, limits)
+    return caught.value
+
+
+def children() -> set[str]:
+    """The processes that this one has, by their ids."""
+    found: set[str] = set()
+    for task in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # a thread that has just ended
+            found.update((task / "children").read_text().split())
+    return found
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    while not is_so():  # noqa: ASYNC110  # the kernel rings no bell
+        await asyncio.sleep(0.01)
+
+
+def test_time_is_limited() -> None:
+    error = refused(SLOW, Limits(cpu_seconds=1, seconds=60))
+    assert (error.rule, error.place.path) == ("TOO_COSTLY", "$.files")
+    assert "more than 1 seconds" in error.message
+
+
+def test_memory_is_limited() -> None:
+    error = refused(LARGE, Limits(memory=100 * MEBIBYTE, cpu_seconds=60, seconds=60))
+    assert (error.rule, error.place.path) == ("TOO_COSTLY", "$.files")
+    assert "more than 100 MiB of memory" in error.message
+
+
+def test_what_is_written_is_limited() -> None:
+    text = f'syntax = "proto3"; package {LONG_PACKAGE}; message A {{{FIELDS}}}'
+    error = refused(ProtobufSources(f"{LONG_PACKAGE}.A", {"a.proto": text}))
+    assert error.rule == "TOO_COSTLY"
+    assert "write more than 16 MiB" in error.message
+
+
+def test_the_envelope_is_limited() -> None:
+    text = 'syntax = "proto3"; option java_package = "' + "x" * (MEBIBYTE - 100) + '"; message A {}'
+    error = refused(ProtobufSources("A", {"a.proto": text}))
+    assert error.rule == "SOURCES_TOO_LARGE"
+    assert "the envelope has 1,398" in error.message
+
+
+def test_ten_thousand_messages_are_compiled() -> None:
+    text = "".join(f"message M{number} {{ int32 a = 1; }}\n" for number in range(10_000))
+    assert compile_envelope(ProtobufSources("M9999", {"a.proto": f'syntax = "proto3"; {text}'}))
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ('syntax = "proto3";' + "message A {" * 90_000, "INVALID_PROTO"),
+        ('syntax = "proto3"; option (a) = {' + "a {" * 300_000, "INVALID_PROTO"),
+        ('syntax = "proto3"; message A {' + "".join(f"B b{n} = {n};" for n in range(1, 10_000)), "INVALID_PROTO"),
+        ("".join(f'import "b{number}.proto";' for number in range(10_000)), "MISSING_FILE"),
+        ("\0" * 10_000, "INVALID_PROTO"),
+        ('syntax = "proto3"; package ' + ".".join("p" * 10_000) + "; message A {}", "INVALID_PROTO"),
+        ('syntax = "proto9"; message A {}', "INVALID_PROTO"),
+        ('edition = "9999"; message A {}', "INVALID_PROTO"),
+        ("", "UNKNOWN_MESSAGE"),
+    ],
+    ids=lambda value: value[:20],
+)
+def test_hostile_texts_are_refused_in_few_words(text: str, rule: str) -> None:
+    error = refused(ProtobufSources("A", {"a.proto": text}))
+    assert error.rule == rule
+    assert len(error.message) < 500
+
+
+def test_two_hundred_files_that_all_import_each_other_are_compiled() -> None:
+    names = [f"f{number}.proto" for number in range(200)]
+    files = {
+        name: 'syntax = "proto3";' + "".join(f'import public "{each}";' for each in names[index + 1 :])
+        for index, name in enumerate(names)
+    }
+    files["f0.proto"] += "message A {}"
+    assert compile_envelope(ProtobufSources("A", files))
+
+
+def test_where_the_clock_runs_out_the_machine_is_at_fault() -> None:
+    with pytest.raises(WaitingError, match="the machine is busy") as caught:
+        compile_envelope(EMPTY, Limits(seconds=0))
+    assert caught.value.reason == "CompilerTimeout"
+
+
+def test_a_compiler_that_cannot_start_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(WaitingError, match="cannot be started: No such file") as caught:
+        compile_envelope(EMPTY)
+    assert caught.value.reason == "CompilerUnavailable"
+
+
+def test_a_compiler_that_is_not_installed_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [each for each in sys.path if not each.endswith("site-packages")])
+    with pytest.raises(WaitingError, match="No module named 'grpc_tools'"):
+        compile_envelope(EMPTY)
+
+
+def test_the_compiler_is_never_loaded_here() -> None:
+    program = "import sys; from topicschema import sources; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert "topicschema.sources" in loaded
+    assert [name for name in loaded if name.partition(".")[0] in {"grpc", "grpc_tools", "google"}] == []
+
+
+def test_nothing_stays_open_and_no_child_is_left() -> None:
+    compile_envelope(EMPTY)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for sources in (EMPTY, ProtobufSources("B", EMPTY.files), ProtobufSources("A", {"a.proto": "x"})):
+        for limits in (LIMITS, Limits(seconds=0)):
+            with contextlib.suppress(InvalidSchemaError, WaitingError):
+                compile_envelope(sources, limits)
+    assert (len(list(Path("/proc/self/fd").iterdir())), children()) == (before, set())
+
+
+async def test_the_event_loop_goes_on_meanwhile() -> None:
+    compiling = asyncio.create_task(compile_envelope_async(SLOW, Limits(cpu_seconds=1, seconds=60)))
+    turns = 0
+    while not compiling.done():
+        await asyncio.sleep(0.01)
+        turns += 1
+    assert isinstance(compiling.exception(), InvalidSchemaError)
+    assert turns > 10
+
+
+async def test_at_most_two_children_run_at_once() -> None:
+    compiling = [asyncio.create_task(compile_envelope_async(EMPTY)) for _ in range(8)]
+    most = 0
+    while not all(each.done() for each in compiling):
+        most = max(most, len(children()))
+        await asyncio.sleep(0)
+    assert most == 2
+    assert len({each.result() for each in compiling}) == 1
+
+
+async def test_a_compilation_that_is_given_up_leaves_no_child() -> None:
+    patient = Limits(cpu_seconds=60, seconds=60)
+    compiling = [asyncio.create_task(compile_envelope_async(SLOW, patient)) for _ in range(5)]
+    await until(lambda: len(children()) == 2)
+    for each in compiling:
+        each.cancel()
+    assert all(
+        isinstance(each, asyncio.CancelledError) for each in await asyncio.gather(*compiling, return_exceptions=True)
+    )
+    await until(lambda: not children())
+    assert await compile_envelope_async(EMPTY)
