@@ -94,7 +94,7 @@ def _key_value(schema: KeyValueSchema) -> KeyValueCodec:
     return KeyValueCodec(codec(schema.key), codec(schema.value), schema.pair.encoding)
 
 
-def _protobuf_native(schema: Any) -> Codec:
+def _protobuf(schema: Any) -> Codec:
     # Imported here: google.protobuf takes a third of the time in which the command line starts.
     from topicschema.payload import protobuf_native  # noqa: PLC0415  # as it says above
 
@@ -106,6 +106,7 @@ _CODECS: Final[Mapping[SchemaType, Callable[[Any], Codec]]] = MappingProxyType(
         SchemaType.AVRO: lambda schema: AvroCodec(schema.root),
         SchemaType.JSON: lambda schema: JsonCodec(schema.root),
         SchemaType.KEY_VALUE: _key_value,
-        SchemaType.PROTOBUF_NATIVE: _protobuf_native,
+        SchemaType.PROTOBUF: _protobuf,
+        SchemaType.PROTOBUF_NATIVE: _protobuf,
     }
 )

@@ -223,13 +223,6 @@ def test_an_encoding_that_no_client_knows_has_no_payloads() -> None:
     assert caught.value.rule == "UNKNOWN_ENCODING"
 
 
-def test_protobuf_has_no_codec_yet() -> None:
-    text = b'{"type":"record","name":"R","fields":[]}'
-    with pytest.raises(InvalidSchemaError) as caught:
-        payload.codec(formats.parse(SchemaInfo(SchemaType.PROTOBUF, text)))
-    assert caught.value.rule == "UNSUPPORTED_TYPE"
-
-
 def test_a_finding_is_what_is_raised() -> None:
     finding = Finding("TRUNCATED", "an INT8 takes 1 bytes, the payload has 0", "$", 0)
     assert finding.error.sentence == "TRUNCATED at $, byte 0: an INT8 takes 1 bytes, the payload has 0"

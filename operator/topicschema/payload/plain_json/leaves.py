@@ -20,12 +20,12 @@ _SPECIAL: Final[Mapping[str, float]] = MappingProxyType(
 
 def read(node: Node, value: Any) -> Any:
     """The value of JSON; a Misfit where it is none of the type."""
-    return _read_bytes(node, value) if _is_bytes(node) else _checked(node, value, _READ)
+    return _read_bytes(node, value) if is_bytes(node) else _checked(node, value, _READ)
 
 
 def write(node: Node, value: Any) -> Any:
     """The JSON of a value; a Misfit where it is none of the type."""
-    return _write_bytes(node, value) if _is_bytes(node) else _checked(node, value, _WRITTEN)
+    return _write_bytes(node, value) if is_bytes(node) else _checked(node, value, _WRITTEN)
 
 
 def _checked(node: Node, value: Any, numbers_of: Mapping[str, Callable[[Any], Any]]) -> Any:
@@ -40,7 +40,8 @@ def _checked(node: Node, value: Any, numbers_of: Mapping[str, Callable[[Any], An
     return value if isinstance(value, _TYPES[kind]) else Misfit("WRONG_TYPE", f"a {kind} is needed")
 
 
-def _is_bytes(node: Node) -> bool:
+def is_bytes(node: Node) -> bool:
+    """Whether the type's values are bytes."""
     return isinstance(node, Fixed) or (isinstance(node, Primitive) and node.kind == "bytes")
 
 

@@ -9,12 +9,14 @@ google.protobuf is not asked: it tells no place, and keeps other rules than Java
 from dataclasses import dataclass
 from typing import Any
 
+from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.protobuf_native import ProtobufNativeSchema
+from topicschema.core.schemas import Schema
 from topicschema.payload.finding import Finding
-from topicschema.payload.protobuf_native import reading, writing
+from topicschema.payload.protobuf_native import parsing_info, reading, writing
 from topicschema.payload.protobuf_native.plans import FieldPlan, MessagePlan, Plans
 
-__all__ = ["FieldPlan", "MessagePlan", "ProtobufNativeCodec", "of"]
+__all__ = ["FieldPlan", "MessagePlan", "ProtobufCodec", "ProtobufNativeCodec", "of", "plan_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,29 @@ class ProtobufNativeCodec:
         return writing.write(self.root, value)
 
 
-def of(schema: ProtobufNativeSchema) -> ProtobufNativeCodec:
-    """The codec of a parsed schema."""
-    return ProtobufNativeCodec(Plans(schema).root)
+@dataclass(frozen=True, slots=True)
+class ProtobufCodec:
+    """The Codec of a PROTOBUF schema, which reads only."""
+
+    root: MessagePlan
+
+    def read(self, payload: bytes, found: list[Finding]) -> dict[str, Any]:
+        """The message's fields; messages inside it are bytes, enums numbers."""
+        return reading.read(self.root, payload, found)
+
+    def write(self, value: Any) -> bytes:
+        """InvalidSchemaError UNSUPPORTED_TYPE."""
+        del value
+        message = "payloads of type PROTOBUF cannot be written: the schema does not say what is in them"
+        raise InvalidSchemaError("UNSUPPORTED_TYPE", message)
+
+
+def of(schema: Schema) -> ProtobufNativeCodec | ProtobufCodec:
+    """The codec of a parsed PROTOBUF_NATIVE or PROTOBUF schema; InvalidSchemaError MISSING_PARSING_INFO."""
+    plan = plan_of(schema)
+    return ProtobufNativeCodec(plan) if isinstance(schema, ProtobufNativeSchema) else ProtobufCodec(plan)
+
+
+def plan_of(schema: Schema) -> MessagePlan:
+    """The message that the schema's payloads are; InvalidSchemaError MISSING_PARSING_INFO."""
+    return Plans(schema).root if isinstance(schema, ProtobufNativeSchema) else parsing_info.plan_of(schema)

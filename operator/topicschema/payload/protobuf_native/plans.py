@@ -7,6 +7,7 @@ enums, packed lists, and texts that are not checked.
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -30,7 +31,7 @@ class FieldPlan:
         "is_required", "kind", "message_name", "name", "names", "number", "oneof", "rivals", "takes_packed", "wire",
     )  # fmt: skip
 
-    def __init__(self, plans: "Plans", field: Field, proto: FieldDescriptorProto, owner: "_Owner") -> None:
+    def __init__(self, field: Field, proto: FieldDescriptorProto, owner: "Owner", plans: "Plans | None" = None) -> None:
         self._plans = plans
         self.field = field
         self.name, self.number, self.kind = field.name, field.number, field.kind
@@ -47,7 +48,9 @@ class FieldPlan:
         self.checks_utf8 = self.kind is Kind.STRING and owner.checks_utf8
         self.is_closed = owner.is_proto2
         self.message_name = field.type_name if self.kind in kinds.HOLDERS else ""
-        self.enum: Enum | None = plans.enums.get(field.type_name) if self.kind is Kind.ENUM else None
+        self.enum: Enum | None = None
+        if plans is not None and self.kind is Kind.ENUM:
+            self.enum = plans.enums.get(field.type_name)
         self.names: Mapping[int, str] = _names(self.enum)
         self.default: Any = None if self.is_repeated else defaults.of(field, self.enum)
 
@@ -60,6 +63,7 @@ class FieldPlan:
     @property
     def message(self) -> "MessagePlan":
         """The message that it holds."""
+        assert self._plans is not None  # noqa: S101  # who has no other plans, has no messages inside
         return self._plans.of(self.message_name)
 
     @property
@@ -76,21 +80,18 @@ class MessagePlan:
 
     __slots__ = ("full_name", "has_required", "is_pair", "names", "read", "required", "written")
 
-    def __init__(self, plans: "Plans", message: Message, owner: "_Owner") -> None:
-        protos = {proto.number: proto for proto in owner.proto.field}
-        fields = [FieldPlan(plans, field, protos[number], owner) for number, field in message.fields.items()]
+    def __init__(self, full_name: str, fields: list[FieldPlan], *, has_required: bool) -> None:
         for members in _oneofs(fields):
             names = frozenset(each.name for each in members)
             for each in members:
                 each.rivals = names
-        extensions = Extendable.of(owner.proto)
-        self.full_name = message.full_name
+        self.full_name = full_name
         self.written = tuple(fields)
-        self.read = {each.number: each for each in fields if not extensions.takes(each.number)}
+        self.read = {each.number: each for each in fields}
         self.names = {each.name: each for each in fields}
         self.required = tuple(each.name for each in fields if each.is_required)
-        self.has_required = plans.has_required
-        self.is_pair = message.is_map_entry and _is_pair(self.read)
+        self.has_required = has_required
+        self.is_pair = False
 
 
 class Plans:
@@ -118,20 +119,29 @@ class Plans:
         if message.file not in self._protos:
             self._protos[message.file] = dict(_messages(self._files[message.file]))
         proto = self._protos[message.file][message.full_name]
-        owner = _Owner(proto, self._files[message.file], self._syntax[message.file])
-        plan = self._made[message.full_name] = MessagePlan(self, message, owner)
+        owner = _owner(proto, self._files[message.file], self._syntax[message.file])
+        protos = {each.number: each for each in proto.field}
+        fields = [FieldPlan(field, protos[number], owner, self) for number, field in message.fields.items()]
+        plan = MessagePlan(message.full_name, fields, has_required=self.has_required)
+        extensions = Extendable.of(proto)
+        plan.read = {number: field for number, field in plan.read.items() if not extensions.takes(number)}
+        plan.is_pair = message.is_map_entry and _is_pair(plan.read)
+        self._made[message.full_name] = plan
         return plan
 
 
-class _Owner:
+@dataclass(frozen=True, slots=True)
+class Owner:
     """What a field takes from its message and its file."""
 
-    __slots__ = ("checks_utf8", "is_proto2", "proto")
+    is_proto2: bool
+    checks_utf8: bool
 
-    def __init__(self, proto: DescriptorProto, file: FileDescriptorProto, syntax: str) -> None:
-        self.proto = proto
-        self.is_proto2 = syntax != _PROTO_3 and not syntax.startswith(_EDITION)
-        self.checks_utf8 = proto.options.map_entry or syntax == _PROTO_3 or file.options.java_string_check_utf8
+
+def _owner(proto: DescriptorProto, file: FileDescriptorProto, syntax: str) -> Owner:
+    is_proto2 = syntax != _PROTO_3 and not syntax.startswith(_EDITION)
+    checks_utf8 = proto.options.map_entry or syntax == _PROTO_3 or file.options.java_string_check_utf8
+    return Owner(is_proto2, checks_utf8)
 
 
 def _files(schema: bytes) -> dict[str, FileDescriptorProto]:

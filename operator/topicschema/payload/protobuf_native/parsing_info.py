@@ -1,0 +1,57 @@
+"""PROTOBUF, the type whose schema is Avro text: what its payloads hold, as far as a property of the schema says.
+
+The payloads are protobuf, and the Avro text has no field numbers. Pulsar's Java client leaves them in the property
+`__PARSING_INFO__`: the number, name, type and label of each field of the message, not of messages inside it. So a
+message inside is its bytes, an enum's value its number, a group is passed over. Without the property nothing can be read.
+"""
+
+from typing import Any, Final
+
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto
+
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.formats import json_text
+from topicschema.core.formats.protobuf_native import Field, Kind, Label
+from topicschema.core.schemas import Schema
+from topicschema.payload.protobuf_native.plans import FieldPlan, MessagePlan, Owner
+
+PROPERTY: Final = "__PARSING_INFO__"
+_READ_AS: Final = {Kind.MESSAGE: Kind.BYTES, Kind.ENUM: Kind.INT32}
+_LABEL: Final = "LABEL_"
+_OWNER: Final = Owner(is_proto2=True, checks_utf8=False)  # what was sent is shown, and nobody checks the texts
+
+
+def plan_of(schema: Schema) -> MessagePlan:
+    """The plan of the message; InvalidSchemaError MISSING_PARSING_INFO where the property is absent or says nothing."""
+    written = schema.info.properties.get(PROPERTY)
+    if written is None:
+        raise _missing(f"the schema has no property {PROPERTY}, which says the numbers of the message's fields")
+    try:
+        told = json_text.read(written)
+    except InvalidSchemaError as error:
+        raise _missing(f"the property {PROPERTY} is not JSON ({error.place})") from None
+    read = [_field(each) for each in told] if isinstance(told, list) else [None]
+    known = [each for each in read if each is not None]
+    if len(known) < len(read):
+        raise _missing(f"the property {PROPERTY} is no list of fields with number, name, type and label")
+    fields = {each.number: each for each in known if each.kind is not Kind.GROUP}
+    plans = [FieldPlan(fields[number], FieldDescriptorProto(), _OWNER) for number in sorted(fields)]
+    has_required = any(each.is_required for each in plans)
+    return MessagePlan("the message", plans, has_required=has_required)
+
+
+def _field(told: Any) -> Field | None:
+    if not isinstance(told, dict):
+        return None
+    number, name = told.get("number"), told.get("name")
+    kind, label = str(told.get("type")), str(told.get("label")).removeprefix(_LABEL)
+    if not isinstance(number, int) or not isinstance(name, str) or number < 1:
+        return None
+    if kind not in Kind.__members__ or label not in Label.__members__:
+        return None
+    return Field(name, number, _READ_AS.get(Kind(kind), Kind(kind)), Label(label))
+
+
+def _missing(message: str) -> InvalidSchemaError:
+    more = "publish the schema with Pulsar's Java client, or use PROTOBUF_NATIVE"
+    return InvalidSchemaError("MISSING_PARSING_INFO", f"{message}; {more}")

@@ -1,0 +1,64 @@
+"""PROTOBUF payloads, as far as the property that Pulsar's Java client leaves says what they hold."""
+
+import json
+from typing import Any
+
+import pytest
+
+from topicschema import payload
+from topicschema.core import formats
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
+
+FIELDS = [
+    {"number": 2, "name": "id", "type": "INT64", "label": "LABEL_OPTIONAL", "definition": None},
+    {"number": 1, "name": "line", "type": "MESSAGE", "label": "LABEL_REPEATED", "definition": None},
+    {"number": 3, "name": "color", "type": "ENUM", "label": "LABEL_OPTIONAL", "definition": None},
+    {"number": 4, "name": "n", "type": "SINT32", "label": "LABEL_REPEATED", "definition": None},
+    {"number": 5, "name": "part", "type": "GROUP", "label": "LABEL_OPTIONAL", "definition": None},
+]
+
+
+def schema(told: Any) -> Schema:
+    properties = {} if told is None else {"__PARSING_INFO__": told if isinstance(told, str) else json.dumps(told)}
+    text = b'{"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]}'
+    return formats.parse(SchemaInfo(SchemaType.PROTOBUF, text, properties))
+
+
+def test_fields_are_read_by_the_numbers_of_the_property_and_messages_inside_are_bytes() -> None:
+    content = bytes.fromhex("0a 02 08 05 0a 00 10 96 01 18 07 22 02 01 02 20 01")
+    value = {"line": [b"\x08\x05", b""], "id": 150, "color": 7, "n": [-1, 1, -1]}
+    assert payload.decode(schema(FIELDS), content) == value
+    assert payload.validate(schema(FIELDS), content) == ()
+
+
+def test_what_is_wrong_has_its_byte_and_field() -> None:
+    [found] = payload.validate(schema(FIELDS), b"\x10\x01\x0a\x05")
+    assert (found.rule, found.path, found.offset) == ("TRUNCATED", "$.line[0]", 3)
+    [found] = payload.validate(schema(FIELDS), b"\x2b\x08\x01\x2c")
+    assert (found.rule, found.is_tolerated) == ("UNKNOWN_FIELD", True)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        None,
+        "[",
+        {},
+        [1],
+        [{"number": 0, "name": "id", "type": "INT64", "label": "LABEL_OPTIONAL"}],
+        [{"number": 1, "name": "id", "type": ["INT64"], "label": "LABEL_OPTIONAL"}],
+        [{"number": 1, "name": "id", "type": "INT64", "label": None}],
+        [{"number": 1, "name": None, "type": "INT64", "label": "LABEL_OPTIONAL"}],
+    ],
+)
+def test_without_the_property_the_refusal_says_what_is_missing(told: Any) -> None:
+    with pytest.raises(InvalidSchemaError, match="__PARSING_INFO__") as caught:
+        payload.codec(schema(told))
+    assert caught.value.rule == "MISSING_PARSING_INFO"
+
+
+def test_they_cannot_be_written() -> None:
+    with pytest.raises(InvalidSchemaError, match="cannot be written") as caught:
+        payload.encode(schema(FIELDS), {"id": 1})
+    assert caught.value.rule == "UNSUPPORTED_TYPE"
