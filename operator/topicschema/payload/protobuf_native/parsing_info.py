@@ -2,7 +2,8 @@
 
 The payloads are protobuf, and the Avro text has no field numbers. Pulsar's Java client leaves them in the property
 `__PARSING_INFO__`: the number, name, type and label of each field of the message, not of messages inside it. So a
-message inside is its bytes, an enum's value its number, a group is passed over. Without the property nothing can be read.
+message inside is its bytes, an enum's value its number, a group is passed over. Without the property nothing can be
+read.
 """
 
 from typing import Any, Final
