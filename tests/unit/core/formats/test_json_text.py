@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable
 from typing import NoReturn
 
 import pytest
@@ -6,6 +7,8 @@ import pytest
 import avro_schemas
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import json_text
+from topicschema.core.formats.json_text.dialect import without_comments
+from topicschema.core.formats.json_text.reader import Reader
 
 # Each text with the rule, line, column and path of its refusal, and a word of the message.
 REFUSED = {
@@ -114,6 +117,40 @@ def test_the_slow_reader_takes_and_refuses_what_the_fast_one_does() -> None:
         else:
             assert repr(json_text.read(f"/* the fast one knows no comments */{text}")) == repr(value)
     assert refused > 200
+
+
+def test_where_a_text_is_wrong_is_told_alike_by_counting_up_to_it_and_by_reading_up_to_it() -> None:
+    texts = [avro_schemas.spoilt(avro_schemas.seeded(seed)) for seed in range(2000)]
+    told = {text: refusal(json_text.read, text) for text in texts}
+    assert {text: refusal(lambda it: Reader(it, without_comments(it)).read(), text) for text in texts} == told
+    assert sum(sentence is not None for sentence in told.values()) > 200
+
+
+def refusal(read: Callable[[str], object], text: str) -> str | None:
+    try:
+        read(text)
+    except InvalidSchemaError as error:
+        return f"{error.sentence}, {error.place!r}"
+    return None
+
+
+NAME = '{"%s": 1}' % ('\\"' * 50_001)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [NAME, f'{{"a": {NAME}, "a": 2}}', f"// no\n{NAME}", '{"a":' * 1001 + "1" + "}" * 1001 + ', "a": 1}'],
+    ids=len,
+)
+def test_a_limit_is_one_however_the_text_hides_that_it_is_passed(text: str) -> None:
+    with pytest.raises(InvalidSchemaError):
+        json_text.read(text)
+
+
+def test_three_megabytes_are_read_up_to_what_is_wrong_in_them() -> None:
+    with pytest.raises(InvalidSchemaError) as refusal:
+        json_text.read('{"a": [' + '"x,y", [], 1, /* b */ {"c": 2}, ' * 100_000 + "nul]}")
+    assert (refusal.value.place.path, refusal.value.place.column) == ("$.a[400000]", 3_200_008)
 
 
 BLANK = "".join(map(chr, range(0x21)))  # overlooked behind the text

@@ -1,0 +1,61 @@
+"""JSON text as the broker's reader takes it, with the place of every error and of every value.
+
+What that reader takes is told in `dialect`. What the values mean is not known here.
+"""
+
+from collections.abc import Iterable
+from json import JSONDecodeError
+from typing import Any
+
+from topicschema.core.formats.json_text import prefix
+from topicschema.core.formats.json_text.dialect import DECODER, MAX_DEPTH, without_comments
+from topicschema.core.formats.json_text.paths import member, place_of, steps_of
+from topicschema.core.formats.json_text.reader import Reader
+
+__all__ = ["MAX_DEPTH", "locate", "locate_all", "member", "place_of", "read"]
+
+
+def read(text: str) -> Any:
+    """The value that `text` holds; InvalidSchemaError SYNTAX, TOO_DEEP or TRAILING_TEXT with line and column."""
+    try:
+        value = DECODER.decode(text)
+    except (ValueError, RecursionError):
+        return _read_with_care(text)
+    return value if prefix.is_within_bounds(text, value) else _read_with_care(text)
+
+
+def locate(text: str, path: str) -> tuple[int, int]:
+    """Line and column, from 1, of the value at a JSON path such as `$.fields[2].type`, or of the nearest above it.
+
+    `text` must be one that `read` takes.
+    """
+    return locate_all(text, [path])[path]
+
+
+def locate_all(text: str, paths: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """What `locate` says of each path, in one reading of the text."""
+    steps = {path: steps_of(path) for path in paths}
+    reader = Reader(text, without_comments(text), steps.values())
+    reader.read()
+    return {path: reader.line_and_column(reader.found(wanted)) for path, wanted in steps.items()}
+
+
+def _read_with_care(text: str) -> Any:
+    """The value where comments or many levels are in the way, or the error that the slow reader finds."""
+    plain = without_comments(text)
+    trouble: int | None = None
+    try:
+        value, end = DECODER.raw_decode(plain, len(plain) - len(plain.lstrip(" \t\n\r")))
+    except RecursionError:
+        return Reader(text, plain).read()
+    except JSONDecodeError as error:
+        trouble = error.pos
+    except ValueError:
+        pass  # of a number or a word, which does not say where it stands
+    else:
+        if prefix.is_within_bounds(plain[:end], value) and isinstance(value, dict | list):
+            Reader(text, plain).end(end)
+            return value
+        trouble = end
+    Reader(text, plain).refuse_after(prefix.before(plain, trouble))
+    return Reader(text, plain).read()

@@ -1,0 +1,29 @@
+"""JSON paths (`$.fields[2].type`) and places in a text."""
+
+import json
+import re
+
+from topicschema.core.errors import Place
+
+_STEP = re.compile(r'\.([^.\[]+)|\[([0-9]+)\]|\[("(?:[^"\\]|\\.)*")\]')
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+Step = str | int
+
+
+def member(path: str, name: str) -> str:
+    """The JSON path of an object's member: `$.a`, or `$["a b"]` where the name is not a plain word."""
+    return f"{path}.{name}" if _PLAIN.match(name) else f"{path}[{json.dumps(name)}]"
+
+
+def steps_of(path: str) -> tuple[Step, ...]:
+    """The names and indexes that a path is made of."""
+    found = _STEP.findall(path)
+    return tuple(int(index) if index else name or json.loads(quoted) for name, index, quoted in found)
+
+
+def place_of(text: str, offset: int, path: str = "$") -> Place:
+    """The Place of the character at `offset`."""
+    starts = [match.end() for match in _LINE_END.finditer(text, 0, offset)]
+    return Place(path, len(starts) + 1, offset - (starts[-1] if starts else 0) + 1)

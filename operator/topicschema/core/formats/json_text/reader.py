@@ -1,0 +1,266 @@
+"""Reads slowly, with a stack of its own, and knows where it is: for the place of an error, and for places asked for.
+
+Whatever it can it leaves to the fast reader.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, Final, NoReturn
+
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.formats.json_text.dialect import (
+    BLANK,
+    DECODER,
+    MAX_DEPTH,
+    MAX_DIGITS,
+    MAX_NAME,
+    double,
+    integer,
+)
+from topicschema.core.formats.json_text.paths import Step, member, place_of
+from topicschema.core.formats.json_text.prefix import Prefix, is_within_bounds
+
+_SPACE = re.compile(r"[ \t\n\r]*+")
+_OPEN_STRING = re.compile(r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+')
+_STRING = re.compile(_OPEN_STRING.pattern + '"')
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(\.[0-9]++)?([eE][+-]?[0-9]++)?")
+_WORD = re.compile(r"(?:true|false|null)(?![A-Za-z0-9_$])")
+_WORDS: Final = {"true": True, "false": False, "null": None}
+_SCALARS = re.compile(rf"(?:(?:{_STRING.pattern}|{_NUMBER.pattern}|true|false|null)[ \t\n\r]*+,[ \t\n\r]*+)++")
+_LEVELS_BETWEEN_TRIES: Final = 50
+
+
+class _Frame:
+    """An array or object that is being read; `step` leads to the value that is read now."""
+
+    __slots__ = ("container", "step")
+
+    def __init__(self, container: Any, step: Step = 0) -> None:
+        self.container = container
+        self.step = step
+
+    def add(self, value: Any) -> None:
+        if isinstance(self.container, dict):
+            self.container[self.step] = value
+        else:
+            self.container.append(value)
+
+
+class Reader:
+    """Reads one text, from its beginning or from what is known to be right of it.
+
+    `plain` is the text without its comments; `wanted` are the steps to values of which the places are asked for.
+    """
+
+    def __init__(self, text: str, plain: str, wanted: Iterable[tuple[Step, ...]] = ()) -> None:
+        self._text = text
+        self._plain = plain
+        self._wanted = {path[:end] for path in wanted for end in range(len(path) + 1)}
+        self._noted: list[tuple[tuple[Step, ...], int]] = []
+        self._at = 0
+        self._frames: list[_Frame] = []
+
+    def line_and_column(self, offset: int) -> tuple[int, int]:
+        """Of the character at `offset`, from 1."""
+        place = place_of(self._text, offset)
+        return place.line or 1, place.column or 1
+
+    def found(self, wanted: tuple[Step, ...]) -> int:
+        """Where the wanted value begins, or the nearest above it; of equal names the last one counts."""
+        return next(offset for path, offset in reversed(self._noted) if wanted[: len(path)] == path)
+
+    def refuse_after(self, prefix: Prefix) -> None:
+        """Raises the InvalidSchemaError that comes after a part of the text in which nothing is wrong."""
+        self._at = prefix.end
+        self._frames = [_Frame({} if is_object else [], step) for is_object, step in prefix.frames]
+        if prefix.token in ("{", ",") and isinstance(self._frames[-1].container, dict):
+            self._name()
+        self._document(None if prefix.token in ("]", "}") else self._value())
+        self.end(self._at)
+
+    def read(self) -> Any:
+        """The value; InvalidSchemaError where there is none."""
+        value = self._document(self._value())
+        self.end(self._at)
+        return value
+
+    def end(self, at: int) -> None:
+        """Raises InvalidSchemaError TRAILING_TEXT unless nothing but blanks follows."""
+        self._at = at
+        rest = self._text[at:]
+        garbage = rest.lstrip(BLANK)
+        if garbage:
+            self._at += len(rest) - len(garbage)
+            self._refuse("the schema ends before this; remove what follows it", "TRAILING_TEXT")
+
+    def _document(self, value: Any) -> Any:
+        """The whole value, of which the first to be complete, or opened, is `value`."""
+        while True:
+            if isinstance(value, _Frame):
+                if not self._closes(value.container):
+                    self._open(value)
+                    value = self._value()
+                    continue
+                value = value.container
+            while self._frames:
+                self._frames[-1].add(value)
+                if self._continues():
+                    break
+                value = self._frames.pop().container
+            else:
+                return value
+            value = self._value()
+
+    def _value(self) -> Any:
+        """A value, or the frame of a container whose bracket has been read."""
+        char = self._next()
+        is_passed_by = self._note()
+        if char in "{[" and char:
+            return self._at_once(is_passed_by=is_passed_by) or self._opened(char)
+        if char == '"':
+            return self._string()
+        for pattern, convert in ((_WORD, _WORDS.__getitem__), (_NUMBER, self._number)):
+            match = pattern.match(self._plain, self._at)
+            if match:
+                value = convert(match.group())
+                self._at = match.end()
+                return value
+        return self._refuse(self._unexpected("a JSON value"))
+
+    def _at_once(self, *, is_passed_by: bool) -> Any:
+        """A container that the fast reader takes, and that is not empty; else None."""
+        levels = len(self._frames)
+        if not is_passed_by and (self._wanted or not levels or levels % _LEVELS_BETWEEN_TRIES):
+            return None
+        try:
+            value, end = DECODER.raw_decode(self._plain, self._at)
+        except (ValueError, RecursionError):
+            return None
+        if not is_within_bounds(self._plain[self._at : end], value, MAX_DEPTH - levels):
+            return None
+        self._at = end if value else self._at
+        return value
+
+    def _opened(self, bracket: str) -> _Frame:
+        self._at += 1
+        return _Frame({} if bracket == "{" else [])
+
+    def _string(self) -> str:
+        match = _STRING.match(self._plain, self._at)
+        if match is None:
+            self._refuse_string()
+        self._at = match.end()
+        text: str = json.loads(match.group())
+        return text
+
+    def _number(self, digits: str) -> int | float:
+        convert = double if re.search(r"[.eE]", digits) else integer
+        try:
+            return convert(digits)
+        except ValueError:
+            return self._refuse(f"a number has more than {MAX_DIGITS:,} digits")
+
+    def _closes(self, container: Any) -> bool:
+        if len(self._frames) == MAX_DEPTH:
+            self._at -= 1
+            self._frames.clear()  # a path of a thousand steps helps nobody
+            self._refuse(f"the text is nested more than {MAX_DEPTH:,} levels deep, which no broker reads", "TOO_DEEP")
+        if self._next() == ("}" if isinstance(container, dict) else "]"):
+            self._at += 1
+            return True
+        return False
+
+    def _open(self, frame: _Frame) -> None:
+        self._frames.append(frame)
+        if isinstance(frame.container, dict):
+            self._name()
+        else:
+            self._scalars(frame)
+
+    def _scalars(self, frame: _Frame) -> None:
+        """As many scalar elements as there are one after another, but for an array's last."""
+        match = None if self._wanted else _SCALARS.match(self._plain, self._at)
+        if match is not None:
+            try:
+                values = DECODER.decode(f"[{match.group().rstrip()[:-1]}]")
+            except ValueError:
+                return
+            frame.container += values
+            frame.step = len(frame.container)
+            self._at = match.end()
+
+    def _continues(self) -> bool:
+        """Whether another element or member follows; else the bracket that closes has been read."""
+        frame = self._frames[-1]
+        close = "}" if isinstance(frame.container, dict) else "]"
+        char = self._next()
+        if char not in ("," + close) or not char:
+            self._refuse(self._unexpected(f"',' or '{close}'"))
+        self._at += 1
+        if char == ",":
+            if isinstance(frame.step, int):
+                frame.step += 1
+            else:
+                self._name()
+        return char == ","
+
+    def _name(self) -> None:
+        """Reads a member's name and the colon."""
+        self._frames[-1].step = 0  # no name as yet
+        if self._next() != '"':
+            self._refuse(self._unexpected("a member name in double quotes"))
+        name = self._string()
+        if len(name) > MAX_NAME:
+            self._refuse(f"a member name is longer than {MAX_NAME:,} characters")
+        self._frames[-1].step = name
+        if self._next() != ":":
+            self._refuse(self._unexpected("':'"))
+        self._at += 1
+
+    def _next(self) -> str:
+        """The next character that is not space; empty at the end."""
+        match = _SPACE.match(self._plain, self._at)
+        if match:
+            self._at = match.end()
+        return self._plain[self._at : self._at + 1]
+
+    def _note(self) -> bool:
+        """Notes the place of a value that is asked for; whether nothing within the value here is."""
+        if not self._wanted:
+            return False
+        path = tuple([frame.step for frame in self._frames])
+        if path in self._wanted:
+            self._noted.append((path, self._at))
+            return False
+        return True
+
+    def _unexpected(self, wanted: str) -> str:
+        char = self._plain[self._at : self._at + 1]
+        if not char:
+            return f"the text ends where {wanted} is expected"
+        if char == "\ufeff":
+            return f"{wanted} is expected, found a byte order mark (U+FEFF); save the file without it"
+        shown = f"'{char}'" if char.isprintable() else f"U+{ord(char):04X}"
+        hint = " (names and texts stand in double quotes)" if char.isalpha() or char == "'" else ""
+        return f"{wanted} is expected, found {shown}{hint}"
+
+    def _refuse_string(self) -> NoReturn:
+        """The place inside a string that its pattern does not take."""
+        match = _OPEN_STRING.match(self._plain, self._at)
+        self._at = match.end() if match else self._at
+        char = self._plain[self._at : self._at + 1]
+        if not char:
+            self._refuse("the text ends inside a string")
+        if char == "\\":
+            self._refuse('a backslash in a string must be followed by one of "\\/bfnrt or u and four hex digits')
+        self._refuse(f"a string may not hold the control character U+{ord(char):04X}; write \\u{ord(char):04x}")
+
+    def _refuse(self, message: str, rule: str = "SYNTAX") -> NoReturn:
+        path = "$"
+        for frame in self._frames:
+            if isinstance(frame.step, str):
+                path = member(path, frame.step)
+            elif isinstance(frame.container, list):
+                path += f"[{frame.step}]"
+        raise InvalidSchemaError(rule, message, place_of(self._text, self._at, path))
