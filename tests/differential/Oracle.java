@@ -7,6 +7,7 @@ import java.io.BufferedWriter;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.OutputStreamWriter;
+import java.lang.reflect.Constructor;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.apache.avro.Schema;
@@ -21,9 +22,13 @@ import org.apache.avro.SchemaValidatorBuilder;
  * Answers: {"verdict":true|false} or {"verdict":"error:SimpleClassName"}, with "detail" where something was thrown.
  * canRead goes the way of Pulsar's AvroSchemaBasedCompatibilityCheck: fresh parsers, defaults not validated, the
  * validator of SchemaValidatorBuilder; a SchemaParseException means incompatible, any other exception is an error.
+ *
+ * <p>Where the class path has a broker with a validator of names (Pulsar 4.1.3 and newer), texts are parsed with that.
  */
 public final class Oracle {
     private static final ObjectMapper JSON = new ObjectMapper();
+
+    private static final Object NAMES = validatorOfNames();
 
     private Oracle() {}
 
@@ -74,7 +79,32 @@ public final class Oracle {
     }
 
     private static Schema parse(String text, boolean validateDefaults) {
-        return new Schema.Parser().setValidateDefaults(validateDefaults).parse(text);
+        return parser().setValidateDefaults(validateDefaults).parse(text);
+    }
+
+    private static Schema.Parser parser() {
+        if (NAMES == null) {
+            return new Schema.Parser();
+        }
+        try { // by reflection, since Avro 1.11 has no such constructor
+            Class<?> validator = Class.forName("org.apache.avro.NameValidator");
+            return Schema.Parser.class.getConstructor(validator).newInstance(NAMES);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static Object validatorOfNames() {
+        String struct = "org.apache.pulsar.broker.service.schema.validator.StructSchemaDataValidator";
+        try {
+            Constructor<?> made = Class.forName(struct + "$CompatibleNameValidator").getDeclaredConstructor();
+            made.setAccessible(true);
+            return made.newInstance();
+        } catch (ClassNotFoundException e) {
+            return null;
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     private static String text(Throwable thrown) {

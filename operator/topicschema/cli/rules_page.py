@@ -20,9 +20,9 @@ Every refusal carries one of these ids, the place in the schema's text (a JSON p
 stable: scripts may rely on them. A refusal that compares two versions also says in which direction, and with which
 version. `topicschema explain RULE` prints what stands here.
 
-The verdicts are those of a Pulsar 4.0 broker (Avro 1.11.4), down to its oddities. Where the broker would answer with an
-error (HTTP 500), the answer here is no, with the reason. Each rule has an example that it refuses and one that passes;
-they are run as tests."""
+The verdicts are those of a Pulsar broker, down to its oddities: of line 4.0 (Avro 1.11.4), unless an example says
+`line 4.1`; 4.1 and 4.2 judge with Avro 1.12.0. Where the broker would answer with an error (HTTP 500), the answer here
+is no, with the reason. Each rule has an example that it refuses and one that passes; they are run as tests."""
 
 
 def page() -> str:

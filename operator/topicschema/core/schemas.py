@@ -12,9 +12,11 @@ _NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
 
 
 class PulsarLine(StrEnum):
-    """A release line of Pulsar whose verdicts are known; 4.0 judges with Avro 1.11.4."""
+    """A release line of Pulsar whose verdicts are known."""
 
     V4_0 = "4.0"
+    V4_1 = "4.1"
+    V4_2 = "4.2"
 
 
 class SchemaType(StrEnum):

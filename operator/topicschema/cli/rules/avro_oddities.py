@@ -2,6 +2,7 @@
 
 from topicschema.cli.asking import Step
 from topicschema.cli.rules.rule import Example, Rule
+from topicschema.core.schemas import PulsarLine
 
 _EMPTY_NODE = '{"type": "record", "name": "Node", "fields": []}'
 
@@ -118,6 +119,34 @@ ODDITIES = (
 {"type": "record", "name": "Order", "fields": [
   {"name": "b", "type": "int"}]}
 """,
+        ),
+    ),
+    Rule(
+        "DOLLAR_IN_NAME",
+        "The reader has aliases, and then Avro names the writer's types and fields anew. Brokers of line 4.1 and newer "
+        "take `$` in names, but this part of Avro was not told so. Line 4.0 takes no `$` at all (INVALID_NAME).",
+        "remove the aliases from the reader.",
+        Example(
+            """
+{"type": "record", "name": "Order$", "fields": [
+  {"name": "count", "aliases": ["amount"], "type": "int"}]}
+""",
+            """
+{"type": "record", "name": "Order$", "fields": [
+  {"name": "amount", "type": "int"}]}
+""",
+            line=PulsarLine.V4_1,
+        ),
+        Example(
+            """
+{"type": "record", "name": "Order$", "fields": [
+  {"name": "count", "default": 0, "type": "int"}]}
+""",
+            """
+{"type": "record", "name": "Order$", "fields": [
+  {"name": "amount", "type": "int"}]}
+""",
+            line=PulsarLine.V4_1,
         ),
     ),
     Rule(

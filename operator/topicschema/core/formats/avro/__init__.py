@@ -1,8 +1,10 @@
-"""AVRO and Avro-defined JSON: parse, identity, and the broker's resolving rules (Avro 1.11.4 for Pulsar 4.0)."""
+"""AVRO and Avro-defined JSON: parse, identity, and the broker's resolving rules, by the Avro library of its line."""
 
 from dataclasses import dataclass
 
 from topicschema.core.formats.avro import identity, parser, resolution, risks
+from topicschema.core.formats.avro import library as libraries
+from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import Node
 from topicschema.core.formats.format import Mismatch
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
@@ -12,11 +14,12 @@ __all__ = ["FORMAT", "AvroSchema"]
 
 @dataclass(frozen=True, slots=True)
 class AvroSchema:
-    """A parsed AVRO or JSON schema: its SchemaInfo, the model's root and the fingerprint."""
+    """A parsed AVRO or JSON schema: its SchemaInfo, the model's root, the fingerprint, the library that judges it."""
 
     info: SchemaInfo
     root: Node
     fingerprint: str
+    library: Library
 
 
 class _Avro:
@@ -27,7 +30,7 @@ class _Avro:
     def parse(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool = True) -> AvroSchema:
         """The schema; InvalidSchemaError where the broker would refuse it, or store it and choke on it later."""
         root = parser.parse(info, line, validate_defaults=validate_defaults)
-        return AvroSchema(info, root, identity.fingerprint(info.type, root))
+        return AvroSchema(info, root, identity.fingerprint(info.type, root), libraries.of(line))
 
     def compares(self, schema: AvroSchema) -> bool:
         """Always."""
@@ -36,7 +39,7 @@ class _Avro:
 
     def unreadable(self, reader: AvroSchema, writer: AvroSchema) -> tuple[Mismatch, ...]:
         """All that `reader` cannot read of messages written with `writer`."""
-        return resolution.unreadable(reader.root, writer.root)
+        return resolution.unreadable(reader.root, writer.root, reader.library)
 
     def risks(self, reader: AvroSchema, writer: AvroSchema) -> tuple[Mismatch, ...]:
         """What `reader` loses or misreads of messages written with `writer`."""

@@ -1,7 +1,8 @@
-"""The alias pass: the writer's schema as the reader's aliases rename it (Schema.applyAliases, Avro 1.11.4).
+"""The alias pass: the writer's schema as the reader's aliases rename it (Schema.applyAliases).
 
 A field alias counts for the writer's record that has, after renaming, the full name of the reader's record. When the
-reader has any alias, Avro builds all of the writer's records anew, and checks their defaults while doing so.
+reader has any alias, Avro builds all of the writer's records anew, and checks their defaults while doing so. It then
+also checks names, without what the broker taught its parser: on 1.12, where a parsed name may have `$`, none may here.
 """
 
 from dataclasses import dataclass, field, replace
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import defaults
 from topicschema.core.formats.avro.findings import Fault, Rule
+from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import (
     ABSENT,
     Array,
@@ -22,17 +24,18 @@ from topicschema.core.formats.avro.model import (
     Record,
     Union,
 )
+from topicschema.core.formats.avro.names import shown
 from topicschema.core.formats.avro.stackless import Step, run
 
 
-def apply(writer: Node, reader: Node) -> tuple[Node, list[Fault]]:
+def apply(writer: Node, reader: Node, library: Library) -> tuple[Node, list[Fault]]:
     """The writer under the names the reader has for it, and what cannot be renamed or makes Avro give up.
 
     `writer` itself is left as it is; it is returned when no alias meets anything in it.
     """
     renames = _Renames()
     run(renames.collect(reader))
-    view = _View(renames, reader)
+    view = _View(renames, reader, library)
     renamed = run(view.rename(writer))
     return renamed if view.changed else writer, view.faults
 
@@ -82,11 +85,12 @@ def _parts(node: Node) -> tuple[Node, ...]:
 class _View:
     """Copies a writer's schema under the reader's names."""
 
-    def __init__(self, renames: _Renames, reader: Node) -> None:
+    def __init__(self, renames: _Renames, reader: Node, library: Library) -> None:
         self.changed = False
         self.faults: list[Fault] = []
         self._renames = renames
         self._reader = reader
+        self._library = library
         self._copies: dict[Record, Record] = {}
 
     def rename(self, node: Node) -> Step[Node]:
@@ -102,7 +106,14 @@ class _View:
             renamed = yield self._union(node)
         elif isinstance(node, Enum | Fixed):
             renamed = replace(node, digest=b"", full_name=self._name(node))
+            if node.full_name in self._renames.types:
+                self._check_names(node, renamed.simple_name, *(node.symbols if isinstance(node, Enum) else ()))
         return renamed
+
+    def _check_names(self, node: Node | Field, *texts: str) -> None:
+        refused = next((text for text in texts if "$" in text), None)
+        if refused is not None:
+            self.faults.append(Fault(Rule.DOLLAR_IN_NAME, self._reader, node, shown(refused)))
 
     def _name(self, node: Named) -> str:
         target = self._renames.types.get(node.full_name)
@@ -132,6 +143,7 @@ class _View:
 
     def _record(self, node: Record) -> Step[Record]:
         copy = self._copies[node] = replace(node, digest=b"", full_name=self._name(node), fields=())
+        self._check_names(node, copy.simple_name)
         targets = self._renames.fields.get(copy.full_name, {})
         taken = {each.name for each in node.fields if each.name not in targets}
         fields = []
@@ -150,12 +162,13 @@ class _View:
             name = target.name
             taken.add(name)
             self.changed |= name != each.name
+        self._check_names(each, name)
         return each if name == each.name and kind is each.type else replace(each, name=name, type=kind)
 
     def _check_defaults(self, copy: Record) -> None:
         for each in copy.fields:
             if each.default is not ABSENT:
                 try:
-                    defaults.check([each])
+                    defaults.check([each], self._library)
                 except InvalidSchemaError as error:
                     self.faults.append(Fault(Rule.INVALID_WRITER_DEFAULT, self._reader, each, error.message))

@@ -1,7 +1,7 @@
 """The attributes in an Avro schema's objects: which are wanted, which are overlooked, which are custom properties.
 
-As in Avro 1.11.4, an attribute of the wrong kind is an error only where it is said so here; `doc`, `namespace` and an
-enum's `default` count as absent when they are no texts.
+As in Avro, an attribute of the wrong kind is an error only where it is said so here; `doc`, `namespace` and an enum's
+`default` count as absent when they are no texts.
 """
 
 import re
@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
 from topicschema.core.errors import InvalidSchemaError, Place
+from topicschema.core.formats import json_text
 from topicschema.core.formats.avro import names
+from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import NO_PROPS, Field, JsonValue, Node, Primitive
 
 RESERVED: Final = frozenset(
@@ -17,6 +19,7 @@ RESERVED: Final = frozenset(
 )
 RESERVED_IN_ENUM: Final = RESERVED | {"default"}
 _RESERVED_IN_FIELD: Final = frozenset({"default", "doc", "name", "order", "type", "aliases"})
+_LONG: Final = range(-(2**63), 2**63)
 _ORDERS: Final = {"ASCENDING": "ascending", "DESCENDING": "descending", "IGNORE": "ignore"}
 _JAVA_DOUBLE = re.compile(
     r"(?P<sign>[+-]?)(?:(?P<word>NaN|Infinity)"
@@ -28,19 +31,20 @@ _JAVA_BLANK = "".join(map(chr, range(0x21)))
 _Json = Mapping[str, Any]
 
 
-def type_name(value: _Json, path: str, space: str) -> str:
+def type_name(value: _Json, path: str, space: str, library: Library) -> str:
     """The full name that a definition gives its type."""
     name = value.get("name")
     if not isinstance(name, str):
         _refuse_name(value, f"a type '{value['type']}'", path)
     namespace = text_or_none(value, "namespace")
-    full = names.full(name, space if namespace is None else namespace, f"{path}.name")
+    full = names.full(name, space if namespace is None else namespace, f"{path}.name", library)
     if full in names.PRIMITIVES:
         refuse("INVALID_NAME", f"no type may be named {names.shown(full)} like a primitive", f"{path}.name")
+    names.check_namespace(full, f"{path}.{'name' if '.' in name or namespace is None else 'namespace'}", library)
     return full
 
 
-def field_name(text: Any, path: str) -> str:
+def field_name(text: Any, path: str, library: Library) -> str:
     """The name of a field, of which it is also checked that it has a type."""
     if not isinstance(text, dict):
         refuse("INVALID_ATTRIBUTE", "a field must be an object with 'name' and 'type'", path)
@@ -49,7 +53,7 @@ def field_name(text: Any, path: str) -> str:
         _refuse_name(text, "a field", path)
     if "type" not in text:
         refuse("MISSING_ATTRIBUTE", f"the field {names.shown(name)} needs 'type'", path)
-    names.check(name, f"{path}.name")
+    names.check(name, f"{path}.name", library)
     return name
 
 
@@ -89,11 +93,11 @@ def _order(value: Any, path: str) -> str:
     return order
 
 
-def type_aliases(value: _Json, space: str, path: str) -> tuple[str, ...]:
+def type_aliases(value: _Json, space: str, path: str, library: Library) -> tuple[str, ...]:
     """A type's aliases as full names; they take the type's namespace."""
     if "aliases" not in value:
         return ()
-    found = (names.full(alias, space, f"{path}.aliases") for alias in _aliases(value, path))
+    found = (names.full(alias, space, f"{path}.aliases", library) for alias in _aliases(value, path))
     return tuple(dict.fromkeys(found))
 
 
@@ -125,6 +129,32 @@ def custom_props(value: _Json, reserved: frozenset[str] = RESERVED) -> Mapping[s
     if value.keys() <= reserved:
         return NO_PROPS
     return {name: prop for name, prop in value.items() if name not in reserved}
+
+
+def copied_props(value: _Json, path: str, library: Library) -> Mapping[str, JsonValue]:
+    """The properties of a record, array or map, which Avro 1.12 copies when it resolves names.
+
+    It has no copy of an integer beyond 64 bits, and throws (JacksonUtils.toObject).
+    """
+    props = custom_props(value)
+    if library is Library.AVRO_1_12:
+        for name, prop in props.items():
+            if _has_huge(prop):
+                refuse("INVALID_ATTRIBUTE", "an integer here may have 64 bits at most", json_text.member(path, name))
+    return props
+
+
+def _has_huge(prop: JsonValue) -> bool:
+    work: list[JsonValue] = [prop]
+    while work:
+        value = work.pop()
+        if isinstance(value, list):
+            work += value
+        elif isinstance(value, dict):
+            work += value.values()
+        elif type(value) is int and value not in _LONG:
+            return True
+    return False
 
 
 def kind(value: _Json, path: str) -> str:

@@ -1,14 +1,19 @@
-"""From JSON values to the model, by the rules of Avro 1.11.4's Schema.parse. Text and defaults are others' matter.
+"""From JSON values to the model, by the rules of Avro's Schema.parse. Text and defaults are others' matter.
 
 Building is a set of generators that ask for the nodes they need and are run with a stack of our own, so depth costs no
-recursion. Names resolve in the order of the text: a type may be named after its definition has begun.
+recursion. Names resolve in the order of the text: a type may be named after its definition has begun, for Avro 1.12
+also before (`ahead`). That one also lets a name be defined twice where the two are the same to it at that moment: an
+enum, a fixed, or a record within the record of its name. References mean the first.
 """
 
+from collections import Counter
 from collections.abc import Callable, Generator, Mapping
 from types import GeneratorType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from topicschema.core.formats.avro import attributes, names
+from topicschema.core.formats.avro.ahead import Ahead
+from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import (
     Array,
     Enum,
@@ -25,6 +30,7 @@ from topicschema.core.formats.avro.model import (
 _LARGEST_FIXED: Final = 2**31 - 9  # Java's largest array
 _MOST_PATH_LENGTH: Final = 2**25  # characters in all paths; bounds memory; hundreds of times what a 400 kB schema needs
 
+_N = TypeVar("_N", bound=Named)
 _Json = Mapping[str, Any]
 _Building = Generator["Node | _Building", Node, Node]
 
@@ -32,14 +38,20 @@ _Building = Generator["Node | _Building", Node, Node]
 class Builder:
     """Builds one schema.
 
-    Afterwards `named` has its types by full name, `unnamed` its other nodes, each after the nodes that it holds, and
-    `fields` the fields of all records, each after those in its type.
+    Afterwards `named` has its types by full name, `again` those that define a name another time, `unnamed` its other
+    nodes, each after the nodes that it holds, and `fields` the fields of all records, each after those in its type.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, value: Any, library: Library) -> None:
         self.named: dict[str, Named] = {}
+        self.again: list[Named] = []
+        self.ahead = Ahead(value)
         self.unnamed: list[Node] = []
         self.fields: list[Field] = []
+        self._value = value
+        self._library = library
+        self._open: set[Named] = set()
+        self._times: Counter[str] = Counter()
         self._path_length = 0
         self._builds: dict[str, Callable[[_Json, str, str], Node | _Building]] = {
             "record": self._record,
@@ -50,9 +62,9 @@ class Builder:
             "map": self._map,
         }
 
-    def build(self, value: Any) -> Node:
+    def build(self) -> Node:
         """The root; InvalidSchemaError with rule and path."""
-        wanted = self._schema(value, "$", "")
+        wanted = self._schema(self._value, "$", "")
         if isinstance(wanted, Node):
             return wanted
         stack: list[_Building] = [wanted]
@@ -91,7 +103,10 @@ class Builder:
 
     def _by_type(self, kind: str, path: str, space: str) -> Node:
         """The named type that an object's `type` names; the object's other members count for nothing."""
-        known = self.named.get(names.full(kind, space, f"{path}.type"))
+        if self._library is Library.AVRO_1_12:
+            known = self._known(kind, path, space)
+        else:
+            known = self.named.get(names.full(kind, space, f"{path}.type", self._library))
         if known is None:
             message = f"{names.shown(kind)} is neither a type of Avro nor a name defined before this place"
             attributes.refuse("UNKNOWN_TYPE", message, f"{path}.type")
@@ -100,7 +115,11 @@ class Builder:
     def _reference(self, name: str, path: str, space: str) -> Node:
         if name in names.PRIMITIVES:
             return self._keep(Primitive(path=path, kind=name))
-        known = self.named.get(names.full(name, space, path)) or self.named.get(names.full(name, "", path))
+        if self._library is Library.AVRO_1_12:
+            known = self._known(name, path, space)
+        else:
+            full_names = (names.full(name, each, path, self._library) for each in (space, ""))
+            known = next((self.named[each] for each in full_names if each in self.named), None)
         if known is None:
             hint = f"; the type is spelled '{name.lower()}'" if name.lower() in names.PRIMITIVES else ""
             attributes.refuse(
@@ -108,17 +127,22 @@ class Builder:
             )
         return known
 
+    def _known(self, name: str, path: str, space: str) -> Named | None:
+        """What Avro 1.12 finds under a name, which it does not check: a type of before, or one that comes later."""
+        full_name = f"{space}.{name}" if space and "." not in name else name
+        return self.named.get(full_name) or self.named.get(name) or self.ahead.shell(full_name, path)
+
     def _array(self, value: _Json, path: str, space: str) -> _Building:
         if "items" not in value:
             attributes.refuse("MISSING_ATTRIBUTE", "an array needs 'items', the type of its elements", path)
         items = yield self._schema(value["items"], f"{path}.items", space)
-        return self._keep(Array(path=path, props=attributes.custom_props(value), items=items))
+        return self._keep(Array(path=path, props=attributes.copied_props(value, path, self._library), items=items))
 
     def _map(self, value: _Json, path: str, space: str) -> _Building:
         if "values" not in value:
             attributes.refuse("MISSING_ATTRIBUTE", "a map needs 'values', the type of its values", path)
         values = yield self._schema(value["values"], f"{path}.values", space)
-        return self._keep(Map(path=path, props=attributes.custom_props(value), values=values))
+        return self._keep(Map(path=path, props=attributes.copied_props(value, path, self._library), values=values))
 
     def _union(self, value: list[Any], path: str, space: str) -> _Building:
         branches: list[Node] = []
@@ -140,36 +164,36 @@ class Builder:
         return self._keep(Union(path=path, branches=tuple(branches)))
 
     def _record(self, value: _Json, path: str, space: str) -> _Building:
-        record = Record(
-            path=path, full_name=attributes.type_name(value, path, space), doc=attributes.text_or_none(value, "doc")
-        )
-        self._define(record)
+        full_name = attributes.type_name(value, path, space, self._library)
+        record = self._define(Record(path=path, full_name=full_name, doc=attributes.text_or_none(value, "doc")))
+        self._open.add(record)
         space = record.namespace
         texts = attributes.required_list(value, "fields", "a record", path)
         fields: dict[str, Field] = {}
         for index, text in enumerate(texts):
             inner = f"{path}.fields[{index}]"
-            name = attributes.field_name(text, inner)
+            name = attributes.field_name(text, inner, self._library)
             kind = yield self._schema(text["type"], f"{inner}.type", space)
             if name in fields:
                 message = f"the record {names.shown(record.full_name)} has the field {names.shown(name)} twice"
                 attributes.refuse("DUPLICATE_FIELD", message, f"{inner}.name")
             fields[name] = attributes.field(text, name, kind, inner)
             self.fields.append(fields[name])
+        self._open.discard(record)
         record.fields = tuple(fields.values())
-        record.props = attributes.custom_props(value)
-        record.aliases = attributes.type_aliases(value, space, path)
+        record.props = attributes.copied_props(value, path, self._library)
+        record.aliases = attributes.type_aliases(value, space, path, self._library)
         return record
 
     def _enum(self, value: _Json, path: str, space: str) -> Node:
-        name = attributes.type_name(value, path, space)
+        name = attributes.type_name(value, path, space, self._library)
         symbols = attributes.required_list(value, "symbols", "an enum", path)
         seen: set[str] = set()
         for index, symbol in enumerate(symbols):
             inner = f"{path}.symbols[{index}]"
             if not isinstance(symbol, str):
                 attributes.refuse("INVALID_NAME", "a symbol must be a text", inner)
-            names.check(symbol, inner)
+            names.check(symbol, inner, self._library)
             if symbol in seen:
                 attributes.refuse("DUPLICATE_SYMBOL", f"the enum has the symbol {names.shown(symbol)} twice", inner)
             seen.add(symbol)
@@ -187,7 +211,7 @@ class Builder:
         return self._finish(enum, value, attributes.RESERVED_IN_ENUM)
 
     def _fixed(self, value: _Json, path: str, space: str) -> Node:
-        name = attributes.type_name(value, path, space)
+        name = attributes.type_name(value, path, space, self._library)
         size = value.get("size")
         if size is None:
             attributes.refuse("MISSING_ATTRIBUTE", "a fixed needs 'size', its number of bytes", path)
@@ -200,16 +224,32 @@ class Builder:
         )
 
     def _finish(self, node: Named, value: _Json, reserved: frozenset[str] = attributes.RESERVED) -> Named:
-        self._define(node)
+        node = self._define(node)
         node.props = attributes.custom_props(value, reserved)
-        node.aliases = attributes.type_aliases(value, node.namespace, node.path)
+        node.aliases = attributes.type_aliases(value, node.namespace, node.path, self._library)
         return node
 
-    def _define(self, node: Named) -> None:
+    def _define(self, node: _N) -> _N:
+        """The node that is to stand for the type."""
+        node = self.ahead.filled(node)
         earlier = self.named.setdefault(node.full_name, node)
-        if earlier is not node:
+        if earlier is node:
+            return node
+        if self._library is Library.AVRO_1_11 or not self._is_same(earlier, node):
             message = f"{names.shown(node.full_name)} is defined already at {earlier.path}; refer to it by its name"
             attributes.refuse("DUPLICATE_NAME", message, node.path)
+        self.again.append(node)
+        self._times[node.full_name] += 1
+        node.twin = self._times[node.full_name]
+        return node
+
+    def _is_same(self, earlier: Named, node: Named) -> bool:
+        """What Avro's equality says of a definition that has only just begun, without properties and fields."""
+        if isinstance(earlier, Enum) and isinstance(node, Enum):
+            return not earlier.props and earlier.symbols == node.symbols
+        if isinstance(earlier, Fixed) and isinstance(node, Fixed):
+            return not earlier.props and earlier.size == node.size
+        return earlier in self._open and isinstance(node, Record)
 
     def _keep(self, node: Node) -> Node:
         self.unnamed.append(node)

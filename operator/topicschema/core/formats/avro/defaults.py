@@ -1,20 +1,23 @@
-"""Whether field defaults fit their types, by the rule Avro 1.11.4 applies when it parses (Schema.isValidDefault).
+"""Whether field defaults fit their types, by the rule Avro applies when it parses (Schema.isValidDefault).
+
+For Avro 1.11 a union's default belongs to its first branch, for 1.12 to any (`fitting`).
 
 The broker skips this check when it stores a first version and runs it on every upload after that, so a history that
 starts with a bad default refuses everything. We refuse it from the start.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import json_text
-from topicschema.core.formats.avro import names
-from topicschema.core.formats.avro.model import ABSENT, Array, Field, Map, Named, Node, Primitive, Record, Union
+from topicschema.core.formats.avro import fitting, leaves, names
+from topicschema.core.formats.avro.fitting import Fitting, IncompleteError
+from topicschema.core.formats.avro.library import Library
+from topicschema.core.formats.avro.model import ABSENT, Array, Field, Map, Named, Node, Record, Union
 
 _Work = tuple[Node, Any, str]
-_INT: Final = range(-(2**31), 2**31)
-_LONG: Final = range(-(2**63), 2**63)
 _KINDS: Final = {
     type(None): "null",
     bool: "a boolean",
@@ -26,28 +29,64 @@ _KINDS: Final = {
 }
 
 
-def check(fields: Iterable[Field]) -> None:
+def check(fields: Iterable[Field], library: Library) -> None:
     """Raises InvalidSchemaError INVALID_DEFAULT with the exact place for the first default that does not fit.
 
     `fields` are all fields of a schema in the order of the text: a default that leans on another field's default may
     then take that one for checked.
     """
-    checker = _Checker()
+    checker = _Checker(library)
     for field in fields:
         if field.default is not ABSENT:
             checker.check(field)
 
 
+def check_ahead(fields: Iterable[Field], named: Iterable[Named], ahead: frozenset[str]) -> None:
+    """As `check`, for Avro 1.12 and a schema that at the places `ahead` names types before they are defined.
+
+    Until then such a type is a record without fields to Avro; the defaults are asked about again when it is known.
+    """
+    has_met_record = False
+    for field in fields:
+        if field.default is not ABSENT:
+            asked = Fitting(_within(field), ahead)
+            if not _is_fit(asked, field):
+                raise _misfit(field, f"{field.path}.default", _AHEAD)
+            has_met_record |= asked.has_met_record
+    misfit = fitting.misfit_when_resolved(named, ahead) if has_met_record else None
+    if misfit is not None:
+        raise _misfit(misfit, f"{misfit.path}.default", _AHEAD)
+
+
+_AHEAD: Final = "does not fit its type as far as that is known there; define types before they are named"
+
+
+def _within(field: Field) -> Callable[[Record], bool]:
+    """Tells of a record whether the field is a part of it, so that it was not complete when the field was read."""
+    return lambda record: field.path.startswith(f"{record.path}.fields[")
+
+
+def _is_fit(asked: Fitting, field: Field) -> bool:
+    try:
+        return asked.fits(field)
+    except IncompleteError:
+        return False
+
+
 class _Checker:
-    def __init__(self) -> None:
+    def __init__(self, library: Library) -> None:
+        self._library = library
         self._known: dict[int, tuple[dict[str, Field], frozenset[str]]] = {}
 
     def check(self, field: Field) -> None:
         work: list[_Work] = [(field.type, field.default, f"{field.path}.default")]
         while work:
             node, value, path = work.pop()
+            parts: Iterable[_Work]
             if isinstance(node, Record):
                 parts = self._record(node, value, path, field)
+            elif isinstance(node, Union) and self._library is Library.AVRO_1_12:
+                parts = self._any_branch(node, value, path, field)
             else:
                 parts = _parts(node, value, path, field)
             work.extend(reversed(list(parts)))
@@ -68,6 +107,12 @@ class _Checker:
             if name in fields:
                 yield fields[name].type, inner, json_text.member(path, name)
 
+    def _any_branch(self, node: Union, value: Any, path: str, field: Field) -> tuple[()]:
+        given = replace(field, type=node, default=value)
+        if not _is_fit(Fitting(_within(field)), given):
+            raise _misfit(field, path, f"is {_KINDS[type(value)]}, which fits no branch of its union")
+        return ()
+
     def _fields(self, node: Record) -> tuple[dict[str, Field], frozenset[str]]:
         """The fields by name, and the names of those without a default."""
         if id(node) not in self._known:
@@ -83,7 +128,7 @@ def _parts(node: Node, value: Any, path: str, field: Field) -> Iterator[_Work]:
             raise _misfit(field, path, "cannot fit an empty union; remove it")
         yield node.branches[0], value, path
         return
-    wanted = _wanted(node, value)
+    wanted = leaves.wanted(node, value)
     if wanted is not None:
         raise _misfit(field, path, f"is {_KINDS[type(value)]}, {wanted} is wanted{_union_hint(field)}")
     if isinstance(node, Array):
@@ -92,30 +137,6 @@ def _parts(node: Node, value: Any, path: str, field: Field) -> Iterator[_Work]:
     elif isinstance(node, Map):
         for name, item in value.items():
             yield node.values, item, json_text.member(path, name)
-
-
-def _wanted(node: Node, value: Any) -> str | None:
-    """What the type wants instead of `value`; None when the kind of `value` fits."""
-    kind = type(value)
-    if isinstance(node, Array):
-        return None if kind is list else "an array"
-    if isinstance(node, Map):
-        return None if kind is dict else "an object"
-    if isinstance(node, Named):
-        return None if kind is str else "a text"
-    return _PRIMITIVES[node.kind](value) if isinstance(node, Primitive) else None
-
-
-_PRIMITIVES: Final[Mapping[str, Callable[[Any], str | None]]] = {
-    "null": lambda value: None if value is None else "null",
-    "boolean": lambda value: None if isinstance(value, bool) else "true or false",
-    "int": lambda value: None if type(value) is int and value in _INT else "a 32-bit integer",
-    "long": lambda value: None if type(value) is int and value in _LONG else "a 64-bit integer",
-    "float": lambda value: None if type(value) in (int, float) else "a number",
-    "double": lambda value: None if type(value) in (int, float) else "a number",
-    "bytes": lambda value: None if isinstance(value, str) else "a text",
-    "string": lambda value: None if isinstance(value, str) else "a text",
-}
 
 
 def _union_hint(field: Field) -> str:

@@ -1,14 +1,16 @@
-"""Whether the default of a field that only the reader has can be put in, by what Avro 1.11.4's grammar generator does.
+"""Whether the default of a field that only the reader has can be put in, by what Avro's grammar generator does.
 
 It encodes the default and reads it back (ResolvingGrammarGenerator.encode, GenericData.getDefaultValue). That is laxer
 than the check of a schema's own defaults (`defaults`): any number will do for any numeric type, what is no array or
-object counts as an empty one. And it can be endless: a record's default comes back to the record.
+object counts as an empty one. And it can be endless: a record's default comes back to the record. Of a union 1.11 takes
+the first branch, 1.12 the first that may be of the value's kind, and every record, enum, array and map may be.
 """
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import ABSENT, Array, Enum, Field, Fixed, Map, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.names import shown
 from topicschema.core.formats.avro.stackless import Step
@@ -38,16 +40,17 @@ _OWN_TEXT_IS_NUMBER: Final = frozenset({"float", "double"})
 class Defaults:
     """Tries defaults, each field's once."""
 
-    __slots__ = ("_known",)
+    __slots__ = ("_branch", "_known")
 
-    def __init__(self) -> None:
+    def __init__(self, library: Library) -> None:
         self._known: dict[Field, Trouble | None] = {}
+        self._branch = _first_alike if library is Library.AVRO_1_12 else _first
 
     def of(self, field: Field) -> "Trouble | Step[Trouble | None] | None":
         """What is wrong with the field's default, None when it can be put in; or the step that finds out."""
         node, value = field.type, field.default
-        if node.__class__ is Union and node.branches:
-            node = node.branches[0]
+        if node.__class__ is Union:
+            node = self._branch(node, value) or node
         if node.__class__ is Primitive:
             return _primitive(node, value) if node is not field.type else _own_primitive(node, value)
         return self._own(field)
@@ -63,10 +66,12 @@ class Defaults:
         return self._known[field]
 
     def _encode(self, node: Node, value: Any) -> Step[Trouble | None]:
-        while isinstance(node, Union):
-            if not node.branches:
-                return UNFIT, "cannot fit an empty union"
-            node = node.branches[0]
+        if isinstance(node, Union):
+            branch = self._branch(node, value)
+            if branch is None:
+                empty = "cannot fit an empty union"
+                return UNFIT, f"is {_shown(value)}, which fits no branch of its union" if node.branches else empty
+            node = branch
         trouble: Trouble | None
         if isinstance(node, Record):
             trouble = yield self._record(node, value)
@@ -102,6 +107,21 @@ class Defaults:
             if trouble is not None:
                 break
         return trouble
+
+
+def _first(union: Union, _: Any) -> Node | None:
+    return union.branches[0] if union.branches else None
+
+
+def _first_alike(union: Union, value: Any) -> Node | None:
+    """The first branch that is no primitive of another kind, nor a fixed for what is no text (1.12, isCompatible)."""
+    for branch in union.branches:
+        if branch.__class__ is Primitive:
+            if value.__class__ in _ACCEPTED[branch.kind]:
+                return branch
+        elif branch.__class__ is not Fixed or isinstance(value, str):
+            return branch
+    return None
 
 
 def _own_primitive(node: Primitive, value: Any) -> Trouble | None:

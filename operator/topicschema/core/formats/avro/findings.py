@@ -29,6 +29,7 @@ class Rule(StrEnum):
     TANGLED_RECORDS = "TANGLED_RECORDS"
     ALIAS_CONFLICT = "ALIAS_CONFLICT"
     INVALID_WRITER_DEFAULT = "INVALID_WRITER_DEFAULT"
+    DOLLAR_IN_NAME = "DOLLAR_IN_NAME"
 
 
 @dataclass(slots=True, eq=False)
@@ -206,6 +207,13 @@ def _invalid_writer_default(fault: Fault) -> str:
     return f"{{reader}} has aliases, so Avro checks all defaults of {{writer}}: {fault.detail}"
 
 
+def _dollar_in_name(fault: Fault) -> str:
+    return (
+        f"{{reader}} has aliases, so Avro reads the names in {{writer}} anew, and now refuses the $ in {fault.detail}; "
+        "do without aliases"
+    )
+
+
 def _field(place: Node | Field) -> str:
     return f"field {shown(_name(place))}"
 
@@ -228,5 +236,6 @@ _WORDS: Final[Mapping[Rule, Callable[[Fault], str]]] = MappingProxyType(
         Rule.TANGLED_RECORDS: _tangled_records,
         Rule.ALIAS_CONFLICT: _alias_conflict,
         Rule.INVALID_WRITER_DEFAULT: _invalid_writer_default,
+        Rule.DOLLAR_IN_NAME: _dollar_in_name,
     }
 )

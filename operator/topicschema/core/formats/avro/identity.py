@@ -1,7 +1,8 @@
 """When two schemas are the same to the broker: `digest` of every node, and the fingerprint of a whole schema.
 
-Both follow Avro 1.11.4's Schema.equals, on which the broker's dedupe rests. docs/spec/fingerprint.md has the form.
-Named types are written once each and referred to by name, so the cost is linear in the text and cycles need no care.
+Both follow Avro's Schema.equals, the same in 1.11.4 and 1.12.0, on which the broker's dedupe rests.
+docs/spec/fingerprint.md has the form. Named types are written once each and referred to by name, so the cost is linear
+in the text and cycles need no care.
 """
 
 import hashlib
@@ -40,8 +41,8 @@ def fingerprint(kind: SchemaType, root: Node) -> str:
     first, waiting = _written([root])
     while waiting:
         named = waiting.pop()
-        if named.full_name not in found:
-            found[named.full_name], more = _written(_definition(named))
+        if _name(named) not in found:
+            found[_name(named)], more = _written(_definition(named))
             waiting.extend(more)
     lines = [f"{kind} structure", first, *(found[name] for name in sorted(found))]
     return schemas.digest("\n".join(lines).encode("ascii"))
@@ -56,7 +57,7 @@ def seal(unnamed: Iterable[Node], named: Iterable[Named]) -> None:
         outside = sorted({ref.digest.hex() for node in component for ref in written[node][1] if ref not in inside})
         closure = _sha256("\n".join(lines + outside))
         for node in component:
-            node.digest = _sha256(f"{closure.hex()} {encode_basestring_ascii(node.full_name)}")
+            node.digest = _sha256(f"{closure.hex()} {encode_basestring_ascii(_name(node))}")
     for other in unnamed:
         other.digest = _sha256("".join(part if isinstance(part, str) else part.digest.hex() for part in _parts(other)))
 
@@ -75,11 +76,17 @@ def _written(parts: Sequence[_Part]) -> tuple[str, list[Named]]:
         if isinstance(part, str):
             texts.append(part)
         elif isinstance(part, Named):
-            texts.append(encode_basestring_ascii(part.full_name))
+            texts.append(encode_basestring_ascii(_name(part)))
             refs.append(part)
         else:
             stack.extend(reversed(_parts(part)))
     return "".join(texts), refs
+
+
+def _name(node: Named) -> str:
+    """The full name; for another definition of the same name (Avro 1.12) one of its own, unless nothing differs."""
+    is_other = node.twin and (isinstance(node, Record) or node.props)
+    return f"{node.full_name}#{node.twin}" if is_other else node.full_name
 
 
 def _parts(node: Node) -> list[_Part]:
@@ -102,7 +109,7 @@ def _parts(node: Node) -> list[_Part]:
 
 def _definition(node: Named) -> list[_Part]:
     """The form of a named type where it stands for itself."""
-    name = encode_basestring_ascii(node.full_name)
+    name = encode_basestring_ascii(_name(node))
     match node:
         case Enum():
             return [f'{{"type":"enum","name":{name},"symbols":{_value(list(node.symbols))}{_props(node)}}}']

@@ -69,11 +69,15 @@ class Union(Node):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Named(Node):
-    """A record, enum or fixed. `full_name` has the namespace; `aliases` are full names."""
+    """A record, enum or fixed. `full_name` has the namespace; `aliases` are full names.
+
+    `twin` counts from 1 the types that define a name another time, which Avro 1.12 takes; it is 0 for all others.
+    """
 
     full_name: str
     aliases: tuple[str, ...] = ()
     doc: str | None = None
+    twin: int = 0
 
     @property
     def simple_name(self) -> str:

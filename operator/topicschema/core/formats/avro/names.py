@@ -1,7 +1,9 @@
-"""Names in Avro texts: which ones Avro 1.11.4 takes (Schema.Name, Schema.validateName), and how they become full names.
+"""Names in Avro texts: which ones are taken (Schema.Name, Schema.validateName), and how they become full names.
 
 A simple name starts with a letter or `_` and goes on with letters, digits and `_`, in Java's sense of the words: any
-letter of Unicode's basic plane. The namespace before the last dot is not looked at.
+letter of Unicode's basic plane. Pulsar on Avro 1.12 brings a check of its own (StructSchemaDataValidator's
+CompatibleNameValidator; 4.1.3 and newer), which takes `$` anywhere. The namespace before the last dot is looked at by
+Avro 1.12 alone, and only where a type is defined (ParseContext.put).
 """
 
 import re
@@ -9,6 +11,7 @@ import unicodedata
 from typing import Final
 
 from topicschema.core.errors import InvalidSchemaError, Place
+from topicschema.core.formats.avro.library import Library
 
 PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 
@@ -23,21 +26,29 @@ def shown(name: object) -> str:
     return "'" + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text) + "'"
 
 
-def check(name: str, path: str) -> None:
+def check(name: str, path: str, library: Library) -> None:
     """Raises InvalidSchemaError INVALID_NAME unless `name` is a simple name."""
     if _PLAIN.match(name):
         return
     if not name:
         raise InvalidSchemaError("INVALID_NAME", "a name may not be empty", Place(path))
+    marks = "_$" if library is Library.AVRO_1_12 else "_"
     for index, char in enumerate(name):
-        if not (_is_letter(char) or char == "_" or (index and _is_digit(char))):
+        if not (_is_letter(char) or char in marks or (index and _is_digit(char))):
             raise InvalidSchemaError("INVALID_NAME", _complaint(name, index, char), Place(path))
 
 
-def full(name: str, namespace: str, path: str) -> str:
+def check_namespace(full_name: str, path: str, library: Library) -> None:
+    """Raises InvalidSchemaError INVALID_NAME unless every part before the last dot is a name, where that is asked."""
+    if library is Library.AVRO_1_12 and "." in full_name:
+        for part in full_name.split(".")[:-1]:
+            check(part, path, library)
+
+
+def full(name: str, namespace: str, path: str, library: Library) -> str:
     """The full name of `name` met where `namespace` holds; INVALID_NAME unless its last part is a simple name."""
     before, dot, simple = name.rpartition(".")
-    check(simple, path)
+    check(simple, path, library)
     space = before if dot else namespace
     return f"{space}.{simple}" if space else simple
 

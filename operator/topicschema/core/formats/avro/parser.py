@@ -1,4 +1,4 @@
-"""From a schema's bytes to the model, taking exactly what Avro 1.11.4's Schema.Parser takes (Pulsar 4.0).
+"""From a schema's bytes to the model, taking exactly what Schema.Parser takes in the Avro library of a Pulsar line.
 
 Refused beyond that, deliberately: bytes that are not UTF-8 (Java would put U+FFFD there), text behind the schema (Avro
 overlooks it in long texts), tens of thousands of nodes some hundred levels deep (their paths would fill the memory),
@@ -12,7 +12,9 @@ from typing import Any, Final
 from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import json_text
 from topicschema.core.formats.avro import defaults, identity
+from topicschema.core.formats.avro import library as libraries
 from topicschema.core.formats.avro.builder import Builder
+from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import Node, Union
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
@@ -24,11 +26,11 @@ def parse(info: SchemaInfo, line: PulsarLine = PulsarLine.V4_0, *, validate_defa
 
     `validate_defaults=False` is the parse of the broker's compatibility check alone, which leaves defaults unread.
     """
-    del line  # one line so far
+    library = libraries.of(line)
     value = json_text.read(_text(info.schema))
-    builder = Builder()
+    builder = Builder(value, library)
     try:
-        root = builder.build(value)
+        root = builder.build()
     except InvalidSchemaError:
         if info.type is SchemaType.JSON and _is_legacy(value):
             raise _legacy() from None
@@ -36,9 +38,16 @@ def parse(info: SchemaInfo, line: PulsarLine = PulsarLine.V4_0, *, validate_defa
     if info.type is SchemaType.AVRO and isinstance(root, Union):
         raise InvalidSchemaError("UNION_AT_TOP", "a schema of type AVRO may not be a union; wrap it in a record")
     if validate_defaults:
-        defaults.check(builder.fields)
-    identity.seal(builder.unnamed, builder.named.values())
+        _check_defaults(builder, library)
+    identity.seal(builder.unnamed, [*builder.named.values(), *builder.again])
     return root
+
+
+def _check_defaults(builder: Builder, library: Library) -> None:
+    if builder.ahead.places:
+        defaults.check_ahead(builder.fields, builder.named.values(), frozenset(builder.ahead.places))
+    else:
+        defaults.check(builder.fields, library)
 
 
 def _text(schema: bytes) -> str:
@@ -61,7 +70,7 @@ def _is_legacy(value: Any) -> bool:
 
 def _legacy() -> InvalidSchemaError:
     message = (
-        "this is a JSON Schema, not an Avro schema: the broker would store it and then fail on every later upload; "
-        "write the Avro schema of the messages"
+        "this is a JSON Schema, not an Avro schema: a broker of line 4.0 would store it and then fail on every later "
+        "upload, a newer one refuses it; write the Avro schema of the messages"
     )
     return InvalidSchemaError("LEGACY_JSON_SCHEMA", message, Place())

@@ -1,4 +1,4 @@
-"""What a reader cannot read of a writer, exactly as Pulsar's broker judges it on Avro 1.11.4.
+"""What a reader cannot read of a writer, exactly as Pulsar's broker judges it.
 
 The broker asks Avro's SchemaValidator, which builds the resolving grammar (Resolver.resolve, ResolvingGrammarGenerator)
 and looks for an error in it; that is not what Avro's SchemaCompatibility says, nor quite the specification. The same
@@ -16,6 +16,7 @@ from topicschema.core.formats.avro import aliases, grammar
 from topicschema.core.formats.avro.encoding import Defaults
 from topicschema.core.formats.avro.findings import Fault, Inner, Outcome, Pair, Rule, mismatches
 from topicschema.core.formats.avro.grammar import Decisions
+from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import (
     ABSENT,
     Array,
@@ -49,18 +50,18 @@ _Answer = Any
 """An Outcome or None; or, where finding it may go deep, the Step that does."""
 
 
-def unreadable(reader: Node, writer: Node) -> tuple[Mismatch, ...]:
+def unreadable(reader: Node, writer: Node, library: Library = Library.AVRO_1_11) -> tuple[Mismatch, ...]:
     """Everything that a reader with `reader` cannot read of what `writer` writes, in the reader's field order.
 
-    Empty exactly when Avro 1.11.4's SchemaValidator, canRead strategy, accepts the two.
+    Empty exactly when the SchemaValidator of that Avro library, canRead strategy, accepts the two.
     """
     survey = Survey()
     tangled = survey.tangled(reader)
     same = bool(reader.digest) and reader.digest == writer.digest
     if same and not tangled:
         return ()
-    renamed, faults = aliases.apply(writer, reader) if survey.aliased and not same else (writer, [])
-    resolution = _Resolution(tangled=tangled)
+    renamed, faults = aliases.apply(writer, reader, library) if survey.aliased and not same else (writer, [])
+    resolution = _Resolution(library, tangled=tangled)
     outcome = resolution.resolve(renamed, reader)
     if tangled:
         faults += grammar.faults(renamed, reader, resolution.decided)
@@ -72,14 +73,14 @@ def unreadable(reader: Node, writer: Node) -> tuple[Mismatch, ...]:
 class _Resolution:
     """One comparison: what is decided on the way, and what makes Avro throw."""
 
-    def __init__(self, *, tangled: bool) -> None:
+    def __init__(self, library: Library, *, tangled: bool) -> None:
         self.decided = Decisions()
         self.fatal: list[Fault] = []
         self._tangled = tangled  # else equal parts need no look: a schema reads itself
         self._pairs = self.decided.pairs
         self._unions = self.decided.unions
         self._survey = Survey()
-        self._defaults = Defaults()
+        self._defaults = Defaults(library)
         self._by_writer: dict[type[Node], Any] = {
             Primitive: self._primitive,
             Record: self._record,

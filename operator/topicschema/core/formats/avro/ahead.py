@@ -1,0 +1,88 @@
+"""Names that a text uses before it defines them: Avro 1.12 takes them (ParseContext, SchemaResolver), 1.11 does not.
+
+A shell stands for such a type until its definition is met. Nothing is checked here: whoever builds the text checks it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any, Final, TypeVar, cast
+
+from topicschema.core.formats.avro.model import Enum, Fixed, Named, Record
+
+_N = TypeVar("_N", bound=Named)
+_Place = tuple[Any, str]
+"""A JSON value where a schema stands, and the namespace that holds there."""
+
+_NAMED: Final = frozenset({"record", "error", "enum", "fixed"})
+
+
+class Ahead:
+    """The types of one text that are named before they are defined."""
+
+    def __init__(self, text: Any) -> None:
+        self.places: set[str] = set()
+        """Where such names stand: JSON paths."""
+        self._text = text
+        self._kinds: dict[str, str] | None = None
+        self._shells: dict[str, Named] = {}
+
+    def shell(self, full_name: str, path: str) -> Named | None:
+        """What stands for the type until it is defined; None where the text defines no such type anywhere."""
+        if self._kinds is None:
+            self._kinds = dict(reversed(list(_definitions(self._text))))  # the first of a name wins
+        if full_name not in self._kinds:
+            return None
+        if full_name not in self._shells:
+            self._shells[full_name] = _empty(self._kinds[full_name], full_name)
+        self.places.add(path)
+        return self._shells[full_name]
+
+    def filled(self, node: _N) -> _N:
+        """The node that stands for the type which `node` defines: its shell, filled; `node` where there is none."""
+        shell = self._shells.pop(node.full_name, None)
+        if shell is None:
+            return node
+        for each in fields(node):
+            setattr(shell, each.name, getattr(node, each.name))
+        return cast("_N", shell)
+
+
+def _empty(kind: str, full_name: str) -> Named:
+    if kind == "enum":
+        return Enum(path="", full_name=full_name, symbols=())
+    if kind == "fixed":
+        return Fixed(path="", full_name=full_name, size=0)
+    return Record(path="", full_name=full_name)
+
+
+def _definitions(text: Any) -> Iterator[tuple[str, str]]:
+    """The full names that a text defines, with their kinds, in its order; names of no use come as they are."""
+    work: list[_Place] = [(text, "")]
+    while work:
+        value, space = work.pop()
+        if isinstance(value, list):
+            work += [(branch, space) for branch in reversed(value)]
+        if not isinstance(value, dict):
+            continue
+        kind = value.get("type")
+        if isinstance(kind, str) and kind in _NAMED:
+            full_name = _full_name(value, space)
+            yield full_name, kind
+            space = full_name.rpartition(".")[0]
+        work += reversed(_parts(value, kind, space))
+
+
+def _full_name(value: dict[str, Any], space: str) -> str:
+    given, name = value.get("namespace"), value.get("name")
+    before, dot, simple = (name if isinstance(name, str) else "").rpartition(".")
+    space = before if dot else given if isinstance(given, str) else space
+    return f"{space}.{simple}" if space else simple
+
+
+def _parts(value: dict[str, Any], kind: Any, space: str) -> list[_Place]:
+    """The schemas directly within a schema object."""
+    if kind in ("array", "map"):
+        return [(value.get("items" if kind == "array" else "values"), space)]
+    inner = value.get("fields") if kind in ("record", "error") else None
+    texts = inner if isinstance(inner, list) else []
+    return [(text.get("type"), space) for text in texts if isinstance(text, dict)]

@@ -1,0 +1,33 @@
+"""Which JSON values fit a type as defaults, as far as the kind of the value tells (Schema.isValidDefault)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from topicschema.core.formats.avro.model import Array, Map, Named, Node, Primitive
+
+_INT: Final = range(-(2**31), 2**31)
+_LONG: Final = range(-(2**63), 2**63)
+
+
+def wanted(node: Node, value: Any) -> str | None:
+    """What the type wants instead of `value`; None when the kind of `value` fits. Not for records and unions."""
+    kind = type(value)
+    if isinstance(node, Array):
+        return None if kind is list else "an array"
+    if isinstance(node, Map):
+        return None if kind is dict else "an object"
+    if isinstance(node, Named):
+        return None if kind is str else "a text"
+    return _PRIMITIVES[node.kind](value) if isinstance(node, Primitive) else None
+
+
+_PRIMITIVES: Final[Mapping[str, Callable[[Any], str | None]]] = {
+    "null": lambda value: None if value is None else "null",
+    "boolean": lambda value: None if isinstance(value, bool) else "true or false",
+    "int": lambda value: None if type(value) is int and value in _INT else "a 32-bit integer",
+    "long": lambda value: None if type(value) is int and value in _LONG else "a 64-bit integer",
+    "float": lambda value: None if type(value) in (int, float) else "a number",
+    "double": lambda value: None if type(value) in (int, float) else "a number",
+    "bytes": lambda value: None if isinstance(value, str) else "a text",
+    "string": lambda value: None if isinstance(value, str) else "a text",
+}

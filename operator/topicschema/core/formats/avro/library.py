@@ -1,0 +1,32 @@
+"""Which release of Avro's Java library a line of Pulsar judges with. What differs stands where it is done.
+
+Pulsar 4.0 ships 1.11.4; 4.1.0 to 4.1.3 and 4.2.4 ship 1.12.0 (the root poms say so).
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+from types import MappingProxyType
+from typing import Final
+
+from topicschema.core.schemas import PulsarLine
+
+
+class Library(Enum):
+    """A release of Avro's Java library."""
+
+    AVRO_1_11 = "1.11.4"
+    AVRO_1_12 = "1.12.0"
+
+
+_OF: Final[Mapping[PulsarLine, Library]] = MappingProxyType(
+    {
+        PulsarLine.V4_0: Library.AVRO_1_11,
+        PulsarLine.V4_1: Library.AVRO_1_12,
+        PulsarLine.V4_2: Library.AVRO_1_12,
+    }
+)
+
+
+def of(line: PulsarLine) -> Library:
+    """The library that a broker of `line` judges with."""
+    return _OF[line]
