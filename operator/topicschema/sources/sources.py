@@ -11,7 +11,7 @@ from topicschema.core.formats import json_text
 from topicschema.core.schemas import digest
 
 PATH: Final = "$.files"
-MAX_FILES: Final = 200
+MAX_FILES: Final = 64
 MAX_BYTES: Final = 1024 * 1024
 """Of all files together; a TopicSchema cannot hold more."""
 MAX_NAME: Final = 255

@@ -65,7 +65,8 @@ NATIVE = Chapter(
         ),
         Rule(
             "MISSING_FILE",
-            "A file that is needed, the root file or one that it imports, is not in `fileDescriptorSet`.",
+            "A file that is needed, the root file or one that it imports, is not in `fileDescriptorSet`, or is not "
+            "among the sources.",
             "put all imports in (protoc's --include_imports).",
             _example(_envelope(_IMPORTS_WHAT_IS_NOT_THERE)),
             _example(_envelope(_IMPORTS_ANOTHER)),
@@ -73,13 +74,13 @@ NATIVE = Chapter(
         Rule(
             "CIRCULAR_IMPORT",
             "A file imports itself, directly or through others; the broker overflows its stack on it.",
-            "compile the sources anew; protoc never writes such descriptors.",
+            "break the circle; of sources that import each other protoc makes no descriptors.",
             _example(_envelope(_IMPORTS_ITSELF)),
             _example(_envelope(_IMPORTS_ANOTHER)),
         ),
         Rule(
             "UNKNOWN_MESSAGE",
-            "The root file has no message of the name in `rootMessageTypeName`.",
+            "The root file has no message of the name in `rootMessageTypeName`, or no source has the message wanted.",
             "write the message's full name, with its package, nested messages behind dots.",
             _example(_envelope(_ORDER, "Orders")),
             _GOOD,

@@ -1,0 +1,73 @@
+"""The rules of PROTOBUF_NATIVE from `.proto` sources. What an envelope breaks stands in `protobuf_native`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from typing_extensions import override
+
+from topicschema.cli.rules.rule import Chapter, Example, Rule
+from topicschema.core.schemas import SchemaType
+
+
+@dataclass(frozen=True, slots=True)
+class ProtoExample(Example):
+    """A candidate that is compiled first: the text of `file`, whose message Order is the root."""
+
+    type: SchemaType = SchemaType.PROTOBUF_NATIVE
+    file: str = "order.proto"
+    message: str = "Order"
+
+    @override
+    def _terms(self) -> Iterator[str]:
+        yield f"file {self.file}, root message {self.message}"
+
+
+_ORDER: Final = """
+syntax = "proto3";
+message Order { int64 id = 1; }
+"""
+_GOOD: Final = ProtoExample(_ORDER)
+_OPTION: Final = """
+syntax = "proto2";
+import "google/protobuf/descriptor.proto";
+extend google.protobuf.MessageOptions { optional Order of = 50000; }
+message Order { optional Order o = 1; option (of)"""
+
+SOURCES = Chapter(
+    "PROTOBUF_NATIVE from sources",
+    introduction="`.proto` files are compiled before anything is compared; the path leads to one of `$.files`, or to "
+    "`$.message`. MISSING_FILE, CIRCULAR_IMPORT, UNKNOWN_MESSAGE and NOT_UTF8 are refused here too.",
+    rules=(
+        Rule(
+            "INVALID_PROTO",
+            "protoc refuses the file; the message is protoc's own, the place has line and column.",
+            "mend the file at that place.",
+            ProtoExample('syntax = "proto3";\nmessage Order { Item item = 1; }'),
+            _GOOD,
+        ),
+        Rule(
+            "FILE_NAME",
+            "A file's name is not what imports say: a relative path with `/` between folders, ending in `.proto`, of "
+            "at most 255 letters, digits and `. _ - + @`.",
+            "name the file as the other files import it, for instance `shop/order.proto`.",
+            ProtoExample(_ORDER, file="../order.proto"),
+            ProtoExample(_ORDER, file="shop/order.proto"),
+        ),
+        Rule(
+            "SOURCES_TOO_LARGE",
+            "More than 64 files, more than 1 MiB of text, or an envelope of more than 1 MiB.",
+            "give only the files that the root message needs.",
+            ProtoExample("// a comment\n// " + "x" * 1024 * 1024),
+            _GOOD,
+        ),
+        Rule(
+            "TOO_COSTLY",
+            "Compiling the files takes more than 3 seconds or 256 MiB of memory, or breaks protoc; no schema that "
+            "people write does.",
+            "give smaller or fewer files.",
+            ProtoExample(_OPTION + ".o" * 400_000 + " = {}; }"),
+            ProtoExample(_OPTION + ".o.o = {}; }"),
+        ),
+    ),
+)
