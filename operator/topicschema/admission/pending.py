@@ -10,13 +10,13 @@ from topicschema.api.metadata import ConditionStatus, ConditionType
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
 from topicschema.core import verdict
-from topicschema.core.compatibility import Incompatibility, Predecessor
+from topicschema.core.compatibility import Predecessor
 from topicschema.core.errors import StalledError
 from topicschema.core.history import History
 from topicschema.core.policy import Policy
 from topicschema.core.schemas import Schema
 from topicschema.core.strategies import Strategy
-from topicschema.core.verdict import Candidate
+from topicschema.core.verdict import Candidate, Comparison
 from topicschema.reconcile.judging import Judge
 
 _REFUSALS = frozenset({"Incompatible", "InvalidSchema"})
@@ -48,12 +48,12 @@ async def pending(judge: Judge, old: TopicSchema | None, history: History, polic
     return schema if judged.is_compatible else None
 
 
-def clashes(candidate: Schema, earlier: Schema, strategy: Strategy, policy: Policy) -> tuple[Incompatibility, ...]:
-    """Every reason why `candidate` may not follow the pending edit."""
-    if candidate.fingerprint == earlier.fingerprint:
-        return ()
+def compared(candidate: Schema, earlier: Schema | None, strategy: Strategy, policy: Policy) -> Comparison:
+    """Why `candidate` may not follow the pending edit, if there is one, and what consumers then may suffer."""
+    if earlier is None or candidate.fingerprint == earlier.fingerprint:
+        return Comparison((), ())
     before = (Predecessor(None, earlier.info.type, earlier),)
-    return verdict.compare(candidate, before, strategy, policy).incompatibilities
+    return verdict.compare(candidate, before, strategy, policy)
 
 
 def _was_refused(old: TopicSchema) -> bool:

@@ -17,8 +17,10 @@ from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchema, TopicSchemaSpec
 from topicschema.api.wire import decode
 from topicschema.cluster.errors import ApiRefusedError, NotFoundError
+from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import History, Owner
+from topicschema.core.policy import Policy, Strictness
 from topicschema.core.schemas import PulsarLine, Schema
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
@@ -144,16 +146,29 @@ class TopicSchemas:
             return _refused(asked, "TopicClaimed", (_claimed(asked.owner, holder),))
         verdict = await self._judge.judge(asked.candidate, history, found.policy)
         earlier = await pending.pending(self._judge, asked.predecessor, history, found.policy)
-        findings = verdict.incompatibilities
-        if earlier is not None and verdict.outcome is not Outcome.EQUAL_VERSION:
-            findings = pending.clashes(asked.schema, earlier, verdict.strategy.value, found.policy) + findings
-        if findings:
-            judged = wording.Judged(asked.resource.spec, verdict.strategy, policy)
-            causes = tuple(wording.cause_of(finding, judged) for finding in findings)
+        if verdict.outcome is not Outcome.EQUAL_VERSION:
+            too = pending.compared(asked.schema, earlier, verdict.strategy.value, found.policy)
+            found_now = (*too.incompatibilities, *verdict.incompatibilities)
+            verdict = replace(verdict, incompatibilities=found_now, risks=(*too.risks, *verdict.risks))
+        if verdict.incompatibilities:
+            risks = await self._refused_by_policy(asked, found.policy, history, earlier)
+            judged = wording.Judged(asked.resource.spec, verdict.strategy, policy, risks)
+            causes = tuple(wording.cause_of(finding, judged) for finding in verdict.incompatibilities)
             return _refused(asked, "Incompatible", causes)
         replaced = earlier is not None and earlier.fingerprint != asked.schema.fingerprint
         lost = _lost(asked.predecessor, history)
         return allow(*lost, *_warnings(verdict, history, policy, replaced=replaced))
+
+    async def _refused_by_policy(
+        self, asked: _Asked, policy: Policy, history: History, earlier: Schema | None
+    ) -> frozenset[Incompatibility]:
+        """What a Strict policy refuses and the broker would not: the refusal says so."""
+        if policy.strictness is Strictness.BROKER:
+            return frozenset()
+        lenient = replace(policy, strictness=Strictness.BROKER)
+        verdict = await self._judge.judge(asked.candidate, history, lenient)
+        too = pending.compared(asked.schema, earlier, verdict.strategy.value, lenient)
+        return frozenset((*verdict.risks, *too.risks))
 
     async def _other_holder(self, owner: Owner, history: History) -> Owner | None:
         """Who else holds the topic; a holder that no longer exists holds nothing."""
@@ -231,6 +246,7 @@ def _lost(old: TopicSchema | None, history: History) -> Iterator[str]:
 
 
 def _warnings(verdict: Verdict, history: History, policy: str, *, replaced: bool) -> Iterator[str]:
+    yield from wording.risks_of(verdict.risks)
     if replaced:
         yield "this replaces an accepted edit that is not registered yet; that one may never become a version"
     latest = history.latest
@@ -239,6 +255,5 @@ def _warnings(verdict: Verdict, history: History, policy: str, *, replaced: bool
             f"this is version {verdict.schema_version} again: no version is added, "
             f"and version {latest.schema_version} stays the topic's latest"
         )
-    yield from (f"{risk.rule} at {risk.path}: {risk.message}" for risk in verdict.risks)
     yield from (note.message for note in verdict.notes)
     yield from wording.notice_of(verdict.strategy, policy)

@@ -4,7 +4,7 @@ A sentence names the rule, the place, what is wrong, the strategy and who set it
 to do. What the rules are is `core`'s matter.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -21,6 +21,7 @@ TOPIC_FIELD = "spec.topic"
 TYPE_FIELD = "spec.type"
 
 _OTHER_TYPE = "a type cannot change: keep it, or take another topic"
+_RISKS = 10
 _ASK = "ask the team that owns the policy"
 _ADVICE: Mapping[str, str] = MappingProxyType(
     {
@@ -40,11 +41,15 @@ _ADVICE: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """By what a spec was judged: the strategy in force, and the name of the policy."""
+    """By what a spec was judged: the strategy in force, and the policy's name.
+
+    `risks` are those findings that only a Strict policy refuses.
+    """
 
     spec: TopicSchemaSpec
     strategy: EffectiveStrategy
     policy: str
+    risks: frozenset[Incompatibility] = frozenset()
 
 
 def cause_of(finding: Incompatibility, judged: Judged) -> Cause:
@@ -54,6 +59,8 @@ def cause_of(finding: Incompatibility, judged: Judged) -> Cause:
         field = field_of(judged.spec, "$") if finding.path == SCHEMA_FIELD else finding.path
         return Cause(field, f"{finding.rule}: {finding.message} (policy {policy}){_advice(finding.rule)}")
     demand = f"{strategy.value} ({_set_by(strategy, policy)}) {_demand(finding)}"
+    if finding in judged.risks:
+        demand = f"Policy {policy} is Strict: the broker would take it, but {_harm(finding)}"
     told = f"{finding.message}. {demand}{_advice(finding.rule)}"
     if finding.rule == "TYPE_CHANGED":
         return Cause(TYPE_FIELD, f"{finding.rule}: {told}")
@@ -78,6 +85,15 @@ def invalid_resource(error: StalledError) -> Cause:
     return Cause(field, f"{error.reason}: {why}") if colon else Cause("spec", f"{error.reason}: {error.message}")
 
 
+def risks_of(risks: tuple[Incompatibility, ...]) -> Iterator[str]:
+    """A warning for each thing that the broker lets pass and consumers may suffer from."""
+    for risk in risks[:_RISKS]:
+        after = "" if risk.schema_version is None else f" after version {risk.schema_version}"
+        yield f"ConsumerRisk: {risk.rule} at {risk.path}{after}: {risk.message}"
+    if len(risks) > _RISKS:
+        yield f"ConsumerRisk: and {len(risks) - _RISKS} more; topicschema check tells them all"
+
+
 def notice_of(strategy: EffectiveStrategy, policy: str) -> tuple[str, ...]:
     """A warning where the strategy checks nothing, or will admit nothing more."""
     if strategy.value is Strategy.ALWAYS_COMPATIBLE:
@@ -96,12 +112,25 @@ def _set_by(strategy: EffectiveStrategy, policy: str) -> str:
 
 
 def _demand(finding: Incompatibility) -> str:
-    earlier = "the edit before it" if finding.schema_version is None else f"version {finding.schema_version}"
+    earlier = _earlier(finding)
     if finding.direction is Direction.BACKWARD:
         return f"demands that consumers with this schema read messages of {earlier}"
     if finding.direction is Direction.FORWARD:
         return f"demands that consumers with {earlier} read messages of this schema"
     return f"does not let this schema follow {earlier}"
+
+
+def _harm(finding: Incompatibility) -> str:
+    earlier = _earlier(finding)
+    if finding.direction is Direction.BACKWARD:
+        return f"consumers with this schema would lose or misread messages of {earlier}"
+    if finding.direction is Direction.FORWARD:
+        return f"consumers with {earlier} would lose or misread messages of this schema"
+    return f"consumers would suffer from this schema after {earlier}"
+
+
+def _earlier(finding: Incompatibility) -> str:
+    return "the edit before it" if finding.schema_version is None else f"version {finding.schema_version}"
 
 
 def _advice(rule: str) -> str:

@@ -7,15 +7,15 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from topicschema.api.topicschemas import TopicSchemaSpec
 from topicschema.core import formats, verdict
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError
 from topicschema.core.history import History, VersionEntry
-from topicschema.core.policy import Constraints, Policy
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.policy import Constraints, Policy, Strictness
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType, digest
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Verdict
 from topicschema.reconcile.candidates import Envelopes, info_of, size_of, sources_of
@@ -31,7 +31,20 @@ _READS_AT_ONCE = 16
 _BYTES_PER_BYTE = 10
 _BYTES_PER_SCHEMA = 2_000
 
+# Of the versions before one, those whose consumers are thought of when its status is told: as many as a status lists.
+_TOLD = 100
+_RISKS_BYTES = 8 * 1024 * 1024
+_BYTES_PER_RISK = 500
+
 _CacheKey = tuple[SchemaType, str, PulsarLine]
+
+
+class _RisksKey(NamedTuple):
+    """A version and those before it by their hashes, and what else decides about the risks."""
+
+    versions: str
+    strategy: Strategy
+    line: PulsarLine
 
 
 class Judge:
@@ -44,6 +57,7 @@ class Judge:
         self._storage = storage
         self._cache: Kept[_CacheKey, Schema] = Kept(cache_bytes)
         self._envelopes = Envelopes()
+        self._risks: Kept[_RisksKey, tuple[Incompatibility, ...]] = Kept(_RISKS_BYTES)
         self._threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="judging")
         self._reads = asyncio.Semaphore(_READS_AT_ONCE)
 
@@ -94,6 +108,31 @@ class Judge:
         unconstrained = replace(policy, constraints=Constraints())
         before = replace(history, entries=earlier)
         return (await self.judge(Candidate(schema, strategy), before, unconstrained)).incompatibilities
+
+    async def risks(
+        self, verdict: Verdict, history: History, strategy: Strategy | None, policy: Policy
+    ) -> tuple[Incompatibility, ...]:
+        """What consumers may suffer from the version on record that the verdict came to.
+
+        The verdict itself compares no more, once there is an equal version. So the version is judged anew after the
+        `_TOLD` before it, as if it came now: the answer depends on nothing but record and policy, whoever asks when.
+        """
+        entry = next((each for each in history.trimmed if each.schema_version == verdict.schema_version), None)
+        if entry is None:
+            return verdict.risks
+        earlier = tuple(each for each in history.trimmed if each.schema_version < entry.schema_version)[-_TOLD:]
+        lenient = replace(policy, strictness=Strictness.BROKER, constraints=Constraints())
+        key = _RisksKey(
+            digest("\n".join(f"{each.schema_version} {each.content_hash}" for each in (*earlier, entry)).encode()),
+            verdict.strategy.value,
+            policy.profile.line,
+        )
+        found = self._risks.get(key)
+        if found is None:
+            schema = await self.version(history, entry, policy.profile.line)
+            found = (await self.judge(Candidate(schema, strategy), replace(history, entries=earlier), lenient)).risks
+            self._risks.put(key, found, _BYTES_PER_RISK * (1 + len(found)))
+        return tuple(dict.fromkeys((*verdict.risks, *found)))
 
     async def version(self, history: History, entry: VersionEntry, line: PulsarLine) -> Schema:
         """The parsed schema of a version on record; StalledError(RecordDamaged) when it cannot be used."""

@@ -22,16 +22,22 @@ _VERSIONS = 100
 _INCOMPATIBILITIES = 20
 _REFUSED = ("InvalidSchema", "InvalidTopic", "InvalidResource")
 _LOST = "HistoryLost"
+CONSUMER_RISK = "ConsumerRisk"
+"""The reason of Compatible where the broker agrees and consumers may suffer."""
 _JUDGED = (ConditionType.COMPATIBLE, ConditionType.REGISTERED, ConditionType.IN_SYNC)
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a pass that judged came to: the candidate's fingerprint, the verdict on it, and the history as it is now."""
+    """What a pass that judged came to: the candidate's fingerprint, the verdict on it, and the history as it is now.
+
+    `risks` is what the broker lets pass and consumers may suffer from, of a version that is on record.
+    """
 
     fingerprint: str
     verdict: Verdict
     history: History
+    risks: tuple[Incompatibility, ...] = ()
 
 
 def settled(seen: Seen, moment: Moment) -> TopicSchemaStatus:
@@ -98,14 +104,22 @@ def _registered(seen: Seen) -> tuple[Said, ...]:
     agreed = (Said(kind, ConditionStatus.TRUE, reason, message) for kind in _JUDGED[1:])
     strategy = seen.verdict.strategy
     judged = f"it passes {strategy.value}, set by the {strategy.source.lower()}"
-    return (*ready(reason, message), Said(_JUDGED[0], ConditionStatus.TRUE, "Compatible", judged), *agreed)
+    compatible = Said(_JUDGED[0], ConditionStatus.TRUE, "Compatible", judged)
+    if seen.risks:
+        risk = f"version {number} passes, but consumers may suffer: {_first(seen.risks)}"
+        compatible = Said(_JUDGED[0], ConditionStatus.TRUE, CONSUMER_RISK, risk)
+    return (*ready(reason, message), compatible, *agreed)
+
+
+def _first(found: tuple[Incompatibility, ...]) -> str:
+    first = found[0]
+    after = "" if first.schema_version is None else f" after version {first.schema_version}"
+    message = f"{first.rule} at {first.path}{after}: {first.message}"
+    return message if len(found) == 1 else f"{capped(message, FINDING_BYTES)} (and {len(found) - 1} more)"
 
 
 def _incompatible(found: tuple[Incompatibility, ...]) -> tuple[Said, ...]:
-    first = found[0]
-    message = f"{first.rule} at {first.path}: {first.message}"
-    if len(found) > 1:
-        message = f"{capped(message, FINDING_BYTES)} (and {len(found) - 1} more)"
+    message = _first(found)
     refusals = (Said(kind, ConditionStatus.FALSE, "Incompatible", message) for kind in _JUDGED)
     return (*stalled("Incompatible", message), *refusals)
 

@@ -1,4 +1,4 @@
-"""Telling people: the status where it differs from what was read, and an Event where a person must act.
+"""Telling people: the status where it differs from what was read, and an Event where a person must act, or should know.
 
 What a status says is the matter of each kind's report. What is well is not worth an Event: that would be one more write
 for each version.
@@ -10,6 +10,7 @@ from typing import Any
 from topicschema.api.kinds import Kind
 from topicschema.api.metadata import Condition, ConditionType
 from topicschema.reconcile.queue import Key
+from topicschema.reconcile.report import CONSUMER_RISK
 from topicschema.reconcile.status_write import write_status
 from topicschema.reconcile.surroundings import Surroundings
 
@@ -33,5 +34,13 @@ async def _tell(around: Surroundings, kind: Kind, wire: Mapping[str, Any], condi
         **{name: metadata[name] for name in ("namespace", "name", "uid", "resourceVersion")},
     }
     for condition in conditions:
-        if condition.type is ConditionType.STALLED:
+        is_risk = condition.reason == CONSUMER_RISK and not _is_told(wire, condition)
+        if condition.type is ConditionType.STALLED or is_risk:
             await around.events.record(regarding, "Warning", condition.reason, condition.message, "Reconcile")
+
+
+def _is_told(wire: Mapping[str, Any], condition: Condition) -> bool:
+    """Whether the status that was there says the same; a risk stays as long as its version, and is told once."""
+    before = (wire.get("status") or {}).get("conditions") or ()
+    said = ((one.get("type"), one.get("reason"), one.get("message")) for one in before)
+    return (condition.type.value, condition.reason, condition.message) in said

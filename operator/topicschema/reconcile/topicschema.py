@@ -13,6 +13,7 @@ from topicschema.api.metadata import ConditionStatus, ConditionType, Metadata
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec, TopicSchemaStatus
 from topicschema.api.wire import decode, decode_status
 from topicschema.cluster.errors import NotFoundError
+from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import StalledError
 from topicschema.core.topics import Topic
 from topicschema.reconcile import report, telling
@@ -66,9 +67,20 @@ class TopicSchemas:
         if seen is None or seen.schema is None or seen.verdict is None or seen.stored is None:
             return Rest.AGAIN
         moment = Moment(resource.status.conditions, resource.metadata.generation, around.now())
-        judged = report.Seen(seen.schema.fingerprint, seen.verdict, seen.stored.history)
+        judged = report.Seen(seen.schema.fingerprint, seen.verdict, seen.stored.history, await self._risks(seen))
         await self._report(key, wire, report.settled(judged, moment))
         return Rest.SETTLED
+
+    async def _risks(self, seen: Observation) -> tuple[Incompatibility, ...]:
+        """What is to be told of a version that is on record; nothing where an earlier one cannot be read any more."""
+        if seen.verdict is None or seen.stored is None or seen.policy is None:
+            return ()
+        try:
+            return await self._around.judge.risks(
+                seen.verdict, seen.stored.history, seen.candidate.strategy, seen.policy
+            )
+        except StalledError:
+            return seen.verdict.risks
 
     async def _say_farewell(self, key: Key, wire: Mapping[str, Any], metadata: Metadata) -> Rest:
         # Somebody else's finaliser may hold it for long, and its policy waits for every topic to have been seen.

@@ -2,13 +2,15 @@
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 
+from topicschema.cluster.errors import ConflictError
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError, StalledError
 from topicschema.core.history import History, Origin
-from topicschema.core.policy import Policy
+from topicschema.core.policy import Constraints, Policy, Strictness
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
@@ -144,4 +146,58 @@ async def test_replay_of_one_version_or_none_finds_nothing() -> None:
     judge = Judge(storage)
     for each in (history, History(KEY)):
         assert await judge.replay(each, None, Policy(Strategy.ALWAYS_INCOMPATIBLE)) == ()
+    judge.close()
+
+
+def card(*symbols: str) -> Schema:
+    kind = {"type": "enum", "name": "Suit", "symbols": list(symbols), "default": "NONE"}
+    text = json.dumps({"type": "record", "name": "Card", "fields": [{"name": "suit", "type": kind}]})
+    return formats.parse(SchemaInfo(SchemaType.AVRO, text.encode()))
+
+
+WIDE, NARROW = card("NONE", "HEARTS", "SPADES"), card("NONE", "HEARTS")
+
+
+async def told(judge: Judge, candidate: Schema, history: History, policy: Policy) -> list[str]:
+    verdict = await judge.judge(Candidate(candidate), history, policy)
+    return [risk.rule for risk in await judge.risks(verdict, history, None, policy)]
+
+
+@pytest.mark.parametrize("strictness", Strictness)
+async def test_the_risks_of_a_version_stay_the_same_after_it_was_registered(strictness: Strictness) -> None:
+    storage, history = await on_record(WIDE, NARROW)
+    judge = Judge(storage)
+    policy = Policy(Strategy.BACKWARD, strictness)
+    assert await told(judge, NARROW, history, policy) == ["ENUM_SYMBOL_REPLACED"]
+    assert await told(Judge(storage), NARROW, history, policy) == ["ENUM_SYMBOL_REPLACED"]
+    assert await told(judge, WIDE, history, policy) == []
+    judge.close()
+
+
+async def test_what_came_later_and_what_was_deleted_is_no_matter_of_a_version_s_risks() -> None:
+    storage, history = await on_record(WIDE, NARROW, card("NONE"))
+    judge = Judge(storage)
+    deleted = replace(history, entries=(replace(history.entries[0], is_tombstone=True), *history.entries[1:]))
+    assert await told(judge, NARROW, history, Policy(Strategy.BACKWARD)) == ["ENUM_SYMBOL_REPLACED"]
+    assert await told(judge, NARROW, deleted, Policy(Strategy.BACKWARD)) == []
+    judge.close()
+
+
+async def test_risks_are_read_once_and_then_remembered_by_what_decides_about_them() -> None:
+    storage, history = await on_record(WIDE, NARROW)
+    judge = Judge(storage, cache_bytes=1)
+    backward, forward = Policy(Strategy.BACKWARD), Policy(Strategy.FORWARD)
+    assert await told(judge, NARROW, history, backward) == ["ENUM_SYMBOL_REPLACED"]
+    await storage.delete(await storage.get_history(KEY))
+    assert await told(judge, NARROW, history, backward) == ["ENUM_SYMBOL_REPLACED"]
+    with pytest.raises(ConflictError):
+        await told(judge, NARROW, history, forward)
+    judge.close()
+
+
+async def test_the_risks_of_what_was_refused_are_those_of_its_verdict() -> None:
+    storage, history = await on_record(WIDE)
+    judge = Judge(storage)
+    policy = Policy(Strategy.BACKWARD, constraints=Constraints(allowed_types=(SchemaType.JSON,)))
+    assert await told(judge, NARROW, history, policy) == []
     judge.close()

@@ -82,8 +82,33 @@ def test_an_incompatible_edit_is_stalled_and_leaves_the_versions_untouched() -> 
     }
     assert (status.schema_version, status.latest_schema_version) == (None, 1)
     assert status.versions == registered(1).versions
-    assert "RULE_0 at $.fields[0]: m (and 2 more)" in status.conditions[0].message
+    assert "RULE_0 at $.fields[0] after version 1: m (and 2 more)" in status.conditions[0].message
     assert [one.rule for one in status.incompatibilities] == ["RULE_0", "RULE_1", "RULE_2"]
+
+
+def risky(count: int, message: str = "m") -> TopicSchemaStatus:
+    risks = tuple(Incompatibility(f"RISK_{n}", f"$.fields[{n}]", message, None, 0) for n in range(count))
+    return settled(Seen(TWO.fingerprint, Verdict(Outcome.EQUAL_VERSION, BACKWARD, 1), BOTH, risks), MOMENT)
+
+
+def test_what_passes_and_would_hurt_consumers_is_ready_and_compatible_with_a_risk() -> None:
+    status = risky(3)
+    assert says(status) == {
+        "Ready": ("True", "Registered"),
+        "Compatible": ("True", "ConsumerRisk"),
+        "Registered": ("True", "Registered"),
+        "InSync": ("True", "Registered"),
+    }
+    (compatible,) = (c for c in status.conditions if c.type is ConditionType.COMPATIBLE)
+    assert compatible.message == (
+        "version 1 passes, but consumers may suffer: RISK_0 at $.fields[0] after version 0: m (and 2 more)"
+    )
+    assert (status.schema_version, status.incompatibility_count, status.incompatibilities) == (1, 0, ())
+
+
+def test_a_long_risk_leaves_room_for_how_many_there_are() -> None:
+    (compatible,) = (c for c in risky(2, "ä" * 2000).conditions if c.type is ConditionType.COMPATIBLE)
+    assert compatible.message.endswith("... (and 1 more)")
 
 
 def test_at_most_twenty_incompatibilities_are_listed_and_all_are_counted() -> None:

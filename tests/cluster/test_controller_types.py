@@ -1,0 +1,110 @@
+"""The controller alone with schemas that are more than a text, and with what consumers would suffer from."""
+
+import json
+from typing import Any
+
+import pytest
+
+from testbed.product import NAMESPACE as SYSTEM
+from testbed.product import Product
+from topicschema.api.kinds import EVENT
+from topicschema.core.formats import key_value
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.storage.record import RecordStorage
+from watched_shop import WatchedShop, conditions, record_key, says, text
+
+pytestmark = pytest.mark.timeout(180)
+
+
+def pair(value: str, encoding: str = "INLINE") -> dict[str, Any]:
+    parts = {"key": {"type": "STRING", "name": "Id"}, "value": {"type": "AVRO", "schema": value}}
+    return {"type": "KEY_VALUE", "keyValue": {"encoding": encoding, **parts}}
+
+
+def suit(*symbols: str) -> str:
+    kind = {"type": "enum", "name": "Suit", "symbols": list(symbols), "default": "NONE"}
+    return json.dumps({"type": "record", "name": "Card", "fields": [{"name": "suit", "type": kind}]})
+
+
+WIDE, NARROW = suit("NONE", "HEARTS", "SPADES"), suit("NONE", "HEARTS")
+
+
+async def payload(shop: WatchedShop, schema_version: int) -> SchemaInfo:
+    storage = RecordStorage(shop.shop.client, SYSTEM)
+    history = (await storage.get_history(record_key(shop))).history
+    return await storage.get(history.key, history.incarnation, history.entries[schema_version])
+
+
+async def risks_told(shop: WatchedShop) -> list[dict[str, Any]]:
+    listed = await shop.shop.client.list(EVENT, shop.namespace)
+    return [event for event in listed if event["reason"] == "ConsumerRisk"]
+
+
+async def test_a_pair_is_registered_as_the_broker_stores_it_and_judged_part_by_part(shop: WatchedShop) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    shop.put("", **pair(text("id")))
+    await shop.ready("Registered")
+    stored = await payload(shop, 0)
+    assert stored.type is SchemaType.KEY_VALUE
+    assert stored.schema == key_value.payload_of(f'{{"key": "", "value": {text("id")}}}')
+    assert stored.properties["key.schema.name"] == "Id"
+    assert await shop.looked_again() == []
+    shop.put("", **pair(text("id", "note")))
+    status = await shop.ready("Incompatible")
+    (found,) = status["incompatibilities"]
+    assert (found["rule"], found["path"]) == ("FIELD_WITHOUT_DEFAULT", "$.value.fields[1]")
+    assert await shop.looked_again() == []
+
+
+async def test_a_charset_is_kept_with_a_string(shop: WatchedShop) -> None:
+    shop.govern()
+    shop.put("", type="STRING", properties={"__charset": "UTF-16"})
+    await shop.ready("Registered")
+    assert (await payload(shop, 0)).properties == {"__charset": "UTF-16"}
+
+
+async def test_what_consumers_would_suffer_from_is_told_once_and_stays_told(
+    shop: WatchedShop, controller: Product
+) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    shop.put(WIDE)
+    assert conditions(await shop.ready("Registered"))["Compatible"]["reason"] == "Compatible"
+    shop.put(NARROW)
+    status = await shop.ready("Registered")
+    assert says(status)["Ready"] == "True"
+    compatible = conditions(status)["Compatible"]
+    assert (compatible["status"], compatible["reason"]) == ("True", "ConsumerRisk")
+    assert "version 1 passes, but consumers may suffer: ENUM_SYMBOL_" in compatible["message"]
+    (event,) = await risks_told(shop)
+    assert (event["type"], event["note"]) == ("Warning", compatible["message"])
+    assert await shop.looked_again() == []
+    controller.controller.terminate()
+    controller.start_controller()
+    assert await shop.looked_again() == []
+    shop.put(NARROW, deletionPolicy="Retain", properties={"owner": "a"})
+    assert conditions(await shop.ready("Registered"))["Compatible"]["message"] == compatible["message"]
+    (again,) = await risks_told(shop)
+    assert "series" not in again
+
+
+async def test_a_strict_policy_refuses_it_and_leaves_what_is_on_record(shop: WatchedShop) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD", strictness="Strict")
+    shop.put(WIDE)
+    await shop.ready("Registered")
+    shop.put(NARROW)
+    status = await shop.ready("Incompatible")
+    assert status["incompatibilities"][0]["rule"].startswith("ENUM_SYMBOL_")
+    assert status["versionCount"] == 1
+    assert await shop.looked_again() == []
+
+
+async def test_a_policy_made_strict_keeps_the_version_and_names_it(shop: WatchedShop) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    for schema in (WIDE, NARROW):
+        shop.put(schema)
+        await shop.ready("Registered")
+    shop.apply(shop.shop.policy(schemaCompatibilityStrategy="BACKWARD", strictness="Strict"))
+    (conflict,) = (await shop.policy_ready("InForce"))["historyConflicts"]
+    assert (conflict["name"], conflict["schemaVersion"]) == ("created", 1)
+    assert conditions(await shop.ready("Registered"))["Compatible"]["reason"] == "ConsumerRisk"
+    assert await shop.looked_again() == []

@@ -1,0 +1,111 @@
+"""What the broker takes and consumers would suffer from: warned of, or refused by a Strict policy."""
+
+import json
+from typing import Any
+
+import pytest
+
+from admission_world import World
+from topicschema.core import formats
+from topicschema.core.history import Origin, Owner
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.topics import Topic, TopicKey
+
+
+def suit(*symbols: str) -> str:
+    """A record with an enum of these symbols, which has a default as Avro's rules want it."""
+    kind = {"type": "enum", "name": "Suit", "symbols": list(symbols), "default": "NONE"}
+    return json.dumps({"type": "record", "name": "Card", "fields": [{"name": "suit", "type": kind}]})
+
+
+BEFORE, AFTER = suit("NONE", "HEARTS", "SPADES"), suit("NONE", "HEARTS")
+RULE = "ENUM_SYMBOL_REPLACED"
+
+
+async def on_record(world: World, strictness: str, **spec: Any) -> None:
+    await world.policy(schemaCompatibilityStrategy="BACKWARD", strictness=strictness, **spec)
+    await world.versions(BEFORE)
+
+
+async def test_a_broker_s_policy_lets_it_pass_and_warns_first_of_all(world: World) -> None:
+    await on_record(world, "Broker")
+    reply = await world.create(AFTER)
+    assert reply.is_allowed
+    assert reply.warnings[0].startswith(f"ConsumerRisk: {RULE} at $.fields[0].type after version 0: ")
+    assert all("\n" not in warning for warning in reply.warnings)
+
+
+async def test_a_strict_policy_refuses_and_says_that_the_broker_would_not(world: World) -> None:
+    await on_record(world, "Strict")
+    reply = await world.create(AFTER)
+    (cause,) = reply.causes
+    assert cause["field"] == "spec.schema"
+    assert cause["message"].startswith(f"{RULE} at $.fields[0].type: ")
+    assert "Policy orders is Strict: the broker would take it" in cause["message"]
+    assert "version 0" in cause["message"]
+
+
+async def test_what_the_broker_refuses_is_told_in_its_name_under_strict_too(world: World) -> None:
+    await on_record(world, "Strict")
+    reply = await world.create(json.dumps({"type": "record", "name": "Card", "fields": [{"name": "n", "type": "int"}]}))
+    assert "BACKWARD (set by policy orders) demands" in reply.causes[0]["message"]
+    assert "Strict" not in reply.causes[0]["message"]
+
+
+@pytest.mark.parametrize(("strictness", "allowed"), [("Broker", True), ("Strict", False)])
+async def test_an_edit_that_is_still_pending_counts_too(world: World, strictness: str, *, allowed: bool) -> None:
+    await world.policy(schemaCompatibilityStrategy="BACKWARD", strictness=strictness)
+    reply = await world.edit(world.resource(schema=BEFORE), schema=AFTER)
+    assert reply.is_allowed is allowed
+    told = reply.warnings[0] if allowed else reply.causes[0]["message"]
+    assert RULE in told
+
+
+@pytest.mark.parametrize("strictness", ["Broker", "Strict"])
+async def test_what_is_on_record_stays_welcome(world: World, strictness: str) -> None:
+    await on_record(world, strictness)
+    await world.versions(AFTER)
+    assert (await world.create(AFTER)).warnings == []
+    assert (await world.create(BEFORE)).is_allowed
+
+
+async def test_a_policy_made_strict_is_warned_of_the_topics_that_would_not_pass(world: World) -> None:
+    await on_record(world, "Broker")
+    resource = world.resource(schema=AFTER)
+    await world.versions(AFTER, claim=Owner("shop", "created", resource["metadata"]["uid"]))
+    old = await world.policy(schemaCompatibilityStrategy="BACKWARD")
+    world.namespace("shop", "shop/*")
+    reply = await world.ask({**old, "spec": {**old["spec"], "strictness": "Strict"}}, old)
+    assert reply.is_allowed
+    assert reply.warnings[0].startswith("1 of 1 topics examined would not pass")
+    assert f"TopicSchema created: {RULE} at $.fields[0].type after version 0" in reply.warnings[1]
+
+
+async def test_many_risks_are_counted(world: World) -> None:
+    await world.policy(schemaCompatibilityStrategy="BACKWARD")
+    await world.versions(many("NONE", "HEARTS", "SPADES"))
+    warnings = (await world.create(many("NONE", "HEARTS"))).warnings
+    assert len(warnings) == 11
+    assert warnings[-1] == "ConsumerRisk: and 20 more; topicschema check tells them all"
+
+
+def many(*symbols: str) -> str:
+    kinds = ({"type": "enum", "name": f"E{n}", "symbols": list(symbols), "default": "NONE"} for n in range(30))
+    fields = [{"name": f"f{n}", "type": kind} for n, kind in enumerate(kinds)]
+    return json.dumps({"type": "record", "name": "Card", "fields": fields})
+
+
+async def test_a_pair_whose_encoding_changes_is_a_risk_of_equal_bytes(world: World) -> None:
+    await world.policy(schemaCompatibilityStrategy="BACKWARD")
+    stored = await world.storage.get_history(TopicKey("pulsar", Topic("shop", "orders", "created")))
+    properties = {"kv.encoding.type": "SEPARATED", "key.schema.type": "STRING", "value.schema.type": "INT64"}
+    schema = formats.parse(SchemaInfo(SchemaType.KEY_VALUE, bytes(8), properties))
+    await world.storage.put(
+        stored, stored.history.with_version(schema, Origin.SPEC, "2026-11-21T05:30:00Z"), schema.info
+    )
+    warnings = (await world.create("", type="KEY_VALUE", keyValue=pair("INLINE"))).warnings
+    assert warnings[0].startswith("ConsumerRisk: ENCODING_CHANGED at $ after version 0: ")
+
+
+def pair(encoding: str) -> dict[str, Any]:
+    return {"encoding": encoding, "key": {"type": "STRING"}, "value": {"type": "INT64"}}
