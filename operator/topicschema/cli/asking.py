@@ -165,12 +165,21 @@ def _compatibility(question: Question, parse: Parse) -> Answer:
     schema = parse(question.candidate, policy.profile.line, validate_defaults=False)
     numbered = tuple(enumerate(question.history))
     considered = numbered if strategy.is_transitive else numbered[-1:]
-    predecessors = _predecessors(question, schema, considered, _Reading(question, parse, validate_defaults=False))
+    read = _Reading(question, parse, validate_defaults=False)
     if not strategy.is_transitive and any(_same_hash(info, question.candidate) for _, info in considered):
-        found = verdict.compare_equal(schema, predecessors[-1], policy)  # equal hashes ask no checker
+        found = verdict.compare_equal(schema, _equal(question, read), policy)
     else:
-        found = verdict.compare(schema, predecessors, strategy, policy)
+        found = verdict.compare(schema, _predecessors(question, schema, considered, read), strategy, policy)
     return Answer(None, found.incompatibilities, found.risks)
+
+
+def _equal(question: Question, read: "_Reading") -> Predecessor:
+    """The latest version where its hash is the candidate's: no checker is asked, whatever else it is."""
+    number = len(question.history) - 1
+    kind = question.candidate.type
+    wanted = {number} if formats.properties_matter(kind) else set()
+    is_strict = question.policy.strictness is Strictness.STRICT
+    return Predecessor(number, kind, read.all(wanted if is_strict else (), wanted).get(number))
 
 
 def _predecessors(

@@ -9,6 +9,7 @@ from topicschema.cli.asking import Answer, Question, Refusal
 from topicschema.cli.excerpt import WIDTH, Excerpts, printable
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import Place
+from topicschema.core.policy import Strictness
 from topicschema.core.severity import severity_of
 from topicschema.core.strategies import Direction, Strategy, UpgradeFirst
 
@@ -74,7 +75,8 @@ def _compatible(question: Question, answer: Answer, files: Files) -> Iterator[st
 
 def _incompatible(question: Question, found: Sequence[Incompatibility], files: Files, text: str) -> Iterator[str]:
     count = f"{len(found)} {'reason' if len(found) == 1 else 'reasons'}"
-    yield from wrapped(f"{files.candidate} is incompatible under {question.strategy}: {count}")
+    strictness = "" if question.policy.strictness is Strictness.BROKER else f", {question.policy.strictness}"
+    yield from wrapped(f"{files.candidate} is incompatible under {question.strategy}{strictness}: {count}")
     yield from findings(found, files, text)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from topicschema.cli.asking import Answer, Question, Step, answer
-from topicschema.core.policy import Policy
+from topicschema.core.policy import Policy, Strictness
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
@@ -28,9 +28,10 @@ def asked(
     *history: str | SchemaInfo,
     strategy: Strategy = Strategy.BACKWARD,
     step: Step = Step.REGISTER,
+    strictness: Strictness = Strictness.BROKER,
 ) -> Answer:
     infos = [each if isinstance(each, SchemaInfo) else info(each) for each in (*history, candidate)]
-    return answer(Question(infos[-1], tuple(infos[:-1]), Policy(strategy), step))
+    return answer(Question(infos[-1], tuple(infos[:-1]), Policy(strategy, strictness), step))
 
 
 def rules(found: Answer) -> list[str]:
@@ -194,3 +195,40 @@ def test_protobuf_from_avro_is_deduped_by_structure_and_what_avro_would_refuse_i
     assert asked(*texts[:2]).equal_to == 0
     found = asked(texts[2], texts[0])
     assert (found.is_compatible, [each.rule for each in found.warnings]) == (True, ["FIELD_WITHOUT_DEFAULT"])
+
+
+AB, A = (f'{{"type": "enum", "name": "E", "symbols": {symbols}}}' for symbols in ('["A", "B"]', '["A"]'))
+
+
+@pytest.mark.parametrize("step", Step)
+def test_a_risk_is_told_under_broker_and_refused_under_strict(step: Step) -> None:
+    found = asked(A, AB, step=step)
+    assert (found.is_compatible, [each.rule for each in found.warnings]) == (True, ["ENUM_SYMBOL_UNKNOWN"])
+    strict = asked(A, AB, step=step, strictness=Strictness.STRICT)
+    assert (rules(strict), strict.warnings) == (["ENUM_SYMBOL_UNKNOWN"], ())
+
+
+def test_a_version_that_only_risks_would_read_is_no_hindrance_unless_risks_are_refused() -> None:
+    candidate, broken = info('"int"', SchemaType.PROTOBUF), info("{", SchemaType.PROTOBUF)
+    assert asked(candidate, broken, step=Step.COMPATIBILITY) == Answer()
+    assert rules(asked(candidate, broken, step=Step.COMPATIBILITY, strictness=Strictness.STRICT)) == ["INVALID_HISTORY"]
+
+
+def test_a_pair_with_equal_bytes_and_properties_that_cannot_be_read_still_answers() -> None:
+    text, types = '{"key": "", "value": ""}', {"key.schema.type": "STRING", "value.schema.type": "STRING"}
+    candidate = SchemaInfo(SchemaType.KEY_VALUE, text.encode(), types)
+    broken = SchemaInfo(SchemaType.KEY_VALUE, text.encode(), {**types, "key.schema.type": "Text"})
+    found = asked(candidate, broken)
+    assert (found.equal_to, [each.rule for each in found.warnings]) == (0, ["STORED_TEXT_KEPT"])
+    assert rules(asked(candidate, broken, strictness=Strictness.STRICT)) == ["INVALID_HISTORY"]
+    assert asked(candidate, broken, step=Step.COMPATIBILITY).is_compatible
+
+
+@pytest.mark.parametrize("step", Step)
+def test_other_types_behind_equal_bytes_are_told_by_both_steps(step: Step) -> None:
+    text = b'{"key": "", "value": ""}'
+    kinds = [{"key.schema.type": kind, "value.schema.type": "STRING"} for kind in ("INT64", "STRING")]
+    before, after = (SchemaInfo(SchemaType.KEY_VALUE, text, each) for each in kinds)
+    found = asked(after, before, step=step)
+    assert (found.is_compatible, found.warnings[0].rule) == (True, "PART_TYPE_CHANGED")
+    assert rules(asked(after, before, step=step, strictness=Strictness.STRICT)) == ["PART_TYPE_CHANGED"]

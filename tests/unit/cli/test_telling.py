@@ -5,7 +5,7 @@ import pytest
 from topicschema.cli import telling
 from topicschema.cli.asking import Question, answer
 from topicschema.cli.telling import Files
-from topicschema.core.policy import Policy
+from topicschema.core.policy import Policy, Strictness
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
@@ -13,9 +13,14 @@ V1 = '{"type": "record", "name": "Order", "fields": [\n  {"name": "id", "type": 
 V2 = V1.replace("}]}", '},\n  {"name": "note", "type": "string"}]}')
 
 
-def told(candidate: str, *history: str, strategy: Strategy = Strategy.BACKWARD) -> str:
+def told(
+    candidate: str,
+    *history: str,
+    strategy: Strategy = Strategy.BACKWARD,
+    strictness: Strictness = Strictness.BROKER,
+) -> str:
     infos = [SchemaInfo(SchemaType.AVRO, text.encode()) for text in (*history, candidate)]
-    question = Question(infos[-1], tuple(infos[:-1]), Policy(strategy))
+    question = Question(infos[-1], tuple(infos[:-1]), Policy(strategy, strictness))
     files = Files("new.avsc", tuple(f"v{number}.avsc" for number in range(len(history))))
     return telling.told(question, answer(question), files)
 
@@ -99,6 +104,44 @@ def test_a_yes_says_what_it_is_a_yes_to(history: tuple[str, ...], strategy: Stra
 
 def test_a_warning_is_told_too() -> None:
     assert "warning: STORED_TEXT_KEPT: the schema equals version 0" in told(V1 + "\n", V1)
+
+
+ENUM = """{"type": "record", "name": "R", "fields": [
+  {"name": "of", "type": {"type": "enum", "name": "E",
+   "symbols": ["A", "B"]}}]}"""
+
+
+def test_a_risk_is_told_with_what_breaks_its_place_and_excerpt() -> None:
+    assert told(ENUM.replace(', "B"', ""), ENUM).splitlines() == [
+        "new.avsc is compatible: it may follow version 0 (v0.avsc) under BACKWARD",
+        "Upgrade the consumers first.",
+        "",
+        "warning: ENUM_SYMBOL_UNKNOWN at $.fields[0].type (WIRE: messages are lost or",
+        "misread)",
+        "  field 'of': enum 'E' of the candidate lacks 'B' of version 0, and fails on",
+        "  each message with one; keep them, or give it a default",
+        '  1 | {"type": "record", "name": "R", "fields": [',
+        '  2 |   {"name": "of", "type": {"type": "enum", "name": "E",',
+        "    |                          ^",
+        "  BACKWARD: consumers with the candidate must read messages of version 0",
+        "  (v0.avsc).",
+        "",
+        "What a rule means and what to do: topicschema explain ENUM_SYMBOL_UNKNOWN",
+    ]
+
+
+def test_under_strict_it_is_a_reason_to_refuse() -> None:
+    text = told(ENUM.replace(', "B"', ""), ENUM, strictness=Strictness.STRICT)
+    assert text.startswith("new.avsc is incompatible under BACKWARD, Strict: 1 reason\n\nENUM_SYMBOL_UNKNOWN at")
+    assert "warning" not in text
+
+
+def test_of_very_many_warnings_the_first_are_told() -> None:
+    kinds = [f'{{"name": "f{n}", "type": "{{}}"}}' for n in range(50)]
+    before, after = (V1.replace("}]}", f"}}, {', '.join(kinds).replace('{}', kind)}]}}") for kind in ("long", "double"))
+    text = told(after, before)
+    assert text.count("warning: NUMBER_ROUNDED at") == 20
+    assert "and 30 more warnings; -o json has them all" in text
 
 
 def test_of_very_many_findings_the_first_are_told() -> None:

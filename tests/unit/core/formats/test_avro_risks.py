@@ -1,0 +1,193 @@
+"""Risks of reading Avro, rule by rule: what the broker lets pass, where it stands, and what is no risk."""
+
+import json
+from typing import Any
+
+import pytest
+
+from avro_asking import array, enum, field, fixed, mapping, record, unreadable
+from topicschema.core import formats
+from topicschema.core.formats.format import Mismatch
+from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
+
+
+def parsed(schema: Any, kind: SchemaType) -> Schema:
+    return formats.parse(SchemaInfo(kind, json.dumps(schema).encode()), validate_defaults=False)
+
+
+def told(reader: Any, writer: Any, kind: SchemaType = SchemaType.AVRO) -> tuple[Mismatch, ...]:
+    return formats.risks(parsed(reader, kind), parsed(writer, kind))
+
+
+def risks(reader: Any, writer: Any, kind: SchemaType = SchemaType.AVRO) -> list[tuple[str, str]]:
+    return [(each.rule, each.reader_path) for each in told(reader, writer, kind)]
+
+
+def logical(kind: str, name: str, **rest: Any) -> dict[str, Any]:
+    return {"type": kind, "logicalType": name, **rest}
+
+
+def order(kind: Any, **rest: Any) -> dict[str, Any]:
+    return record("Order", field("id", "long"), field("of", kind, **rest))
+
+
+MILLIS, MICROS = logical("long", "timestamp-millis"), logical("long", "timestamp-micros")
+AB, A = enum("E", "A", "B"), enum("E", "A")
+OF = "$.fields[1].type"
+
+
+@pytest.mark.parametrize(
+    ("reader", "writer", "expected"),
+    [
+        (A, AB, ["ENUM_SYMBOL_UNKNOWN"]),
+        (AB, A, []),
+        (enum("E", "B", "A"), AB, []),
+        (enum("E", "A", default="A"), AB, ["ENUM_SYMBOL_REPLACED"]),
+        (enum("E", "A", "B", default="A"), AB, []),
+        (enum("n.E", "A"), AB, ["CLASS_RENAMED", "ENUM_SYMBOL_UNKNOWN"]),
+        (enum("n.E", "A", "B", aliases=["E"], namespace=""), AB, ["CLASS_RENAMED"]),
+        (enum("n.E", "A", "B", aliases=["m.E"]), enum("m.E", "A", "B"), []),
+        (enum("F", "A", "B"), AB, []),
+        (fixed("n.F", 2), fixed("F", 2), ["CLASS_RENAMED"]),
+        (fixed("F", 3), fixed("F", 2), []),
+        (record("S"), record("R"), ["RECORD_RENAMED"]),
+        (record("S", aliases=["R"]), record("R"), []),
+        (record("n.R"), record("R"), ["CLASS_RENAMED"]),
+        (MICROS, MILLIS, ["LOGICAL_TYPE_CHANGED"]),
+        (MILLIS, "long", ["LOGICAL_TYPE_ONE_SIDED"]),
+        ("long", MILLIS, ["LOGICAL_TYPE_ONE_SIDED"]),
+        (logical("long", "mine"), "long", ["LOGICAL_TYPE_ONE_SIDED"]),
+        (logical("int", "timestamp-millis"), "int", []),
+        ({"type": "long", "logicalType": 1}, "long", []),
+        (logical("long", "timestamp-millis"), logical("int", "date"), ["LOGICAL_TYPE_CHANGED"]),
+        ("float", "int", ["NUMBER_ROUNDED"]),
+        ("float", "long", ["NUMBER_ROUNDED"]),
+        ("double", "long", ["NUMBER_ROUNDED"]),
+        ("double", "int", []),
+        ("double", "float", []),
+        ("long", "int", []),
+        ("string", "bytes", ["BYTES_AS_TEXT"]),
+        ("bytes", "string", []),
+        ("string", "int", []),
+    ],
+)
+def test_two_types_in_one_place(reader: Any, writer: Any, expected: list[str]) -> None:
+    assert risks(order(reader), order(writer)) == [(rule, OF) for rule in expected]
+    assert risks(array(reader), array(writer)) == [(rule, "$.items") for rule in expected]
+    assert risks(mapping(reader), mapping(writer)) == [(rule, "$.values") for rule in expected]
+
+
+def decimal(precision: Any, scale: Any, **rest: Any) -> dict[str, Any]:
+    return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale, **rest}
+
+
+@pytest.mark.parametrize(
+    ("reader", "writer", "expected"),
+    [
+        (decimal(9, 3), decimal(9, 2), ["DECIMAL_SCALE_CHANGED"]),
+        (decimal(6, 2), decimal(9, 2), ["DECIMAL_PRECISION_REDUCED"]),
+        (decimal(12, 2), decimal(9, 2), []),
+        (decimal(6, 1), decimal(9, 2), ["DECIMAL_SCALE_CHANGED", "DECIMAL_PRECISION_REDUCED"]),
+        (logical("bytes", "decimal", precision=9), decimal(9, 0), []),
+        (decimal(2, 3), "bytes", []),
+        (decimal("9", 2), "bytes", []),
+        (decimal(0, 0), "bytes", []),
+        (decimal(9, -1), "bytes", []),
+        (decimal(9, 2), "bytes", ["LOGICAL_TYPE_ONE_SIDED"]),
+        (fixed("F", 4, logicalType="decimal", precision=9), fixed("F", 4), ["LOGICAL_TYPE_ONE_SIDED"]),
+        (fixed("F", 4, logicalType="decimal", precision=10), fixed("F", 4), []),
+        (fixed("F", 4, logicalType="decimal", precision=10**900), fixed("F", 4), []),
+        (logical("string", "decimal", precision=4), "string", []),
+        (logical("string", "uuid"), "string", ["LOGICAL_TYPE_ONE_SIDED"]),
+        (logical("bytes", "uuid"), "bytes", []),
+    ],
+)
+def test_a_logical_type_counts_where_it_fits_its_type(reader: Any, writer: Any, expected: list[str]) -> None:
+    assert [rule for rule, _ in risks(order(reader), order(writer))] == expected
+
+
+ONE, TWO = record("One", field("a", "int")), record("Two", field("a", "int"))
+
+
+@pytest.mark.parametrize(
+    ("reader", "writer", "expected"),
+    [
+        (["null", A], ["null", AB], [("ENUM_SYMBOL_UNKNOWN", "[1]")]),
+        ([A, "null"], ["null", AB], [("ENUM_SYMBOL_UNKNOWN", "[0]")]),
+        (["null", A], AB, [("ENUM_SYMBOL_UNKNOWN", "[1]")]),
+        (["null", enum("n.E", "A", "B")], ["null", AB], [("CLASS_RENAMED", "[1]")]),
+        (["null", "double"], "long", [("NUMBER_ROUNDED", "[1]")]),
+        (["float", "long"], "int", [("NUMBER_ROUNDED", "[0]")]),
+        (["float", "int"], "int", []),
+        (["string"], ["bytes"], [("BYTES_AS_TEXT", "[0]")]),
+        (["null", MICROS], ["null", MILLIS], [("LOGICAL_TYPE_CHANGED", "[1]")]),
+        (["null", TWO], ["null", ONE], [("UNION_BRANCH_GUESSED", "[1]")]),
+        (["null", TWO, ONE], ["null", ONE], []),
+        (["null", record("Two", field("a", "int"), aliases=["One"])], ["null", ONE], []),
+        (["null", record("n.One", field("a", "int"))], ["null", ONE], [("CLASS_RENAMED", "[1]")]),
+        ([record("Empty"), record("n.One", field("a", "int"))], ONE, [("CLASS_RENAMED", "[1]")]),
+        ([record("n.One", field("b", "int")), record("Empty")], ONE, [("UNION_BRANCH_GUESSED", "[1]")]),
+        ([array("double"), "null"], array("long"), [("NUMBER_ROUNDED", "[0].items")]),
+        ("double", ["int", "long"], [("NUMBER_ROUNDED", "")]),
+        (["null", "boolean"], ["null", "int"], []),
+        (["null", TWO], ["null", mapping("int")], []),
+    ],
+)
+def test_a_unions_branch_is_the_one_that_avro_takes(reader: Any, writer: Any, expected: list[tuple[str, str]]) -> None:
+    found = risks(order(reader), order(writer))
+    assert found == [(rule, OF + place) for rule, place in expected]
+
+
+def test_a_field_alias_leads_to_what_is_compared() -> None:
+    reader = record("Order", field("of", "double", aliases=["was"]), field("was", "string", default=""))
+    writer = record("Order", field("was", "long"))
+    assert risks(reader, writer) == [("NUMBER_ROUNDED", "$.fields[0].type")]
+    assert risks(reader, record("Other", field("was", "string"))) == [("RECORD_RENAMED", "$")]
+    renamed = {**reader, "aliases": ["Other"]}
+    assert risks(renamed, record("Other", field("was", "long"))) == [("NUMBER_ROUNDED", "$.fields[0].type")]
+
+
+def test_json_has_no_names_of_types_no_defaults_of_enums_and_no_aliases() -> None:
+    json_ = SchemaType.JSON
+    assert risks(record("S"), record("R"), json_) == [("CLASS_RENAMED", "$")]
+    assert risks(order(["null", TWO]), order(["null", ONE]), json_) == [("CLASS_RENAMED", f"{OF}[1]")]
+    assert risks(enum("E", "A", default="A"), AB, json_) == [("ENUM_SYMBOL_UNKNOWN", "$")]
+    assert risks("bytes", "string", json_) == [("BYTES_AS_TEXT", "$")]
+    assert risks("string", "bytes", json_) == [("BYTES_AS_TEXT", "$")]
+    reader = record("Order", field("of", "long", aliases=["was"]))
+    assert risks(reader, record("Order", field("was", "long")), json_) == [("ALIAS_IN_JSON", "$.fields[0]")]
+
+
+def test_protobuf_is_told_what_avro_would_refuse_and_its_risks() -> None:
+    reader, writer = order("string"), record("Order", field("of", enum("E", "A")))
+    refused = [(each.rule, each.reader_path) for each in unreadable(reader, writer)]
+    assert risks(reader, writer, SchemaType.PROTOBUF) == refused
+    assert risks(A, AB, SchemaType.PROTOBUF) == [("ENUM_SYMBOL_UNKNOWN", "$")]
+
+
+def test_every_pair_is_told_once_however_often_it_is_met() -> None:
+    reader, writer = (record("R", field("a", kind), field("b", "E"), field("self", ["null", "R"])) for kind in (A, AB))
+    assert risks(reader, writer) == [("ENUM_SYMBOL_UNKNOWN", "$.fields[0].type")]
+
+
+def test_risks_are_told_in_the_readers_order_with_the_field_that_they_stand_in() -> None:
+    reader = record("R", field("x", MICROS), field("y", array(A)), field("z", "string"))
+    writer = record("R", field("z", "bytes"), field("y", array(AB)), field("x", MILLIS))
+    assert [(each.rule, each.message.split(":")[0]) for each in told(reader, writer)] == [
+        ("LOGICAL_TYPE_CHANGED", "field 'x'"),
+        ("ENUM_SYMBOL_UNKNOWN", "field 'y'"),
+        ("BYTES_AS_TEXT", "field 'z'"),
+    ]
+
+
+def test_depth_costs_no_recursion() -> None:
+    reader, writer = A, AB
+    for _ in range(900):
+        reader, writer = array(reader), array(writer)
+    assert risks(reader, writer) == [("ENUM_SYMBOL_UNKNOWN", "$" + ".items" * 900)]
+
+
+def test_many_unknown_symbols_are_told_in_few_words() -> None:
+    (found,) = told(A, enum("E", "A", *(f"S{number}" for number in range(100))))
+    assert "and 92 more" in found.message
+    assert len(found.message) < 300
