@@ -68,6 +68,14 @@ def random_envelope(random: Random, mistakes: int) -> bytes:
     return text.encode()
 
 
+def spoilt(random: Random, content: bytes) -> bytes:
+    """The envelope after an edit inside its files, with the same root message; the edit may break something."""
+    written = json.loads(content)
+    files = FileDescriptorSet.FromString(base64.b64decode(written["fileDescriptorSet"]))
+    _spoil(random, files)
+    return json.dumps(envelope(files, written["rootMessageTypeName"], written["rootFileDescriptorName"])).encode()
+
+
 def _file(random: Random, files: FileDescriptorSet, index: int) -> None:
     file = files.file.add(name=f"{index}.proto", package=random.choice(_PACKAGES))
     if random.random() < 0.7:

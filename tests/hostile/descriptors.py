@@ -60,7 +60,7 @@ def _imports(rng: Random, size: int) -> tuple[FileDescriptorSet, str]:
     for index in range(count):
         file = _file(files, f"{index}.proto", rng.choice(("p", "q", f"p.q{index}")))
         file.message_type.add(name=f"M{index}")
-        reach = rng.choice((1, 2, 2, min(count, 300)))
+        reach = rng.choice((1, 2, 2, min(count, 300, size // count // 12)))
         ahead = [each for each in range(index + 1, index + 1 + reach) if each < count]
         if rng.random() < 0.02:
             ahead = [rng.randrange(count)]

@@ -57,13 +57,13 @@ class Guarded(Protocol):
 
 def knock(document: Document, guarded: Guarded) -> None:
     """Take the document to every door."""
-    schemas = [_parsed(name, info, guarded) for name, info in (("", document.info), ("twin's ", document.twin))]
+    schema, twin = (_parsed(name, info, guarded) for name, info in (("", document.info), ("twin's ", document.twin)))
     earlier = formats.parse(_GOOD[document.info.type]) if document.info.type in _GOOD else None
-    found = _judged(*schemas, earlier, guarded)
+    found = _judged(schema, twin, earlier, guarded)
     _placed(document.info, found, guarded)
-    for schema in (schemas[0], earlier):
-        if schema is not None:
-            _carried(schema, document, guarded)
+    for each in (schema, earlier):
+        if each is not None:
+            _carried(each, document, guarded)
     _texts(document.info, guarded)
     _connected(document, guarded)
     _asked(document, guarded)

@@ -1,0 +1,223 @@
+"""What must hold of the verdict on schemas of every type, whatever they say. What reads what is in `test_readers`."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from random import Random
+from typing import Any, Final
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import avro_schemas
+import schema_families
+from topicschema.core import compatibility, formats
+from topicschema.core.compatibility import Incompatibility, Predecessor
+from topicschema.core.errors import InvalidSchemaError, Place
+from topicschema.core.formats import key_value
+from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+
+RANDOMS: Final = st.randoms(use_true_random=False)
+TYPES: Final = st.sampled_from(schema_families.TYPES)
+AVRO_TEXTS: Final = st.sampled_from(schema_families.AVRO_TEXTS)
+MANY: Final = settings(max_examples=150, deadline=None)
+BOTH_WAYS: Final = (Strategy.BACKWARD_TRANSITIVE, Strategy.FORWARD_TRANSITIVE, Strategy.FULL_TRANSITIVE)
+# What Avro's own validator finds of a schema and itself: records without end, and names that its aliases change.
+UNREADABLE_BY_ALL: Final = {"ENDLESS_RECORD", "TANGLED_RECORDS"}
+_STEP: Final = re.compile(r'\.([^.\[]+)|\[([0-9]+)\]|\[("(?:[^"\\]|\\.)*")\]')
+
+
+def family(random: Random, kind: SchemaType, count: int) -> list[Schema]:
+    found = schema_families.family(random, kind, count)
+    assume(len(found) == count)
+    return found
+
+
+def check(candidate: Schema, history: list[Schema], strategy: Strategy) -> tuple[Incompatibility, ...]:
+    considered = [Predecessor(number, each.info.type, each) for number, each in enumerate(history)]
+    return compatibility.check(candidate, considered if strategy.is_transitive else considered[-1:], strategy)
+
+
+def told(found: tuple[Incompatibility, ...]) -> set[tuple[Any, ...]]:
+    """What was found, but for the words: of a mutual rule they name the reader first, whoever that is."""
+    return {(each.rule, each.path, each.direction, each.schema_version) for each in found}
+
+
+@given(RANDOMS, TYPES)
+@MANY
+def test_a_schema_may_follow_itself(random: Random, kind: SchemaType) -> None:
+    [schema] = family(random, kind, 1)
+    assume(b"aliases" not in schema.info.schema)  # Avro takes a schema's own aliases for another's
+    for strategy in BOTH_WAYS:
+        assert {each.rule for each in check(schema, [schema], strategy)} <= UNREADABLE_BY_ALL
+    if schema.info.schema:
+        again = formats.parse(schema.info)  # another object, with nothing shared
+        assert told(check(again, [schema], Strategy.FULL_TRANSITIVE)) == told(
+            check(schema, [schema], Strategy.FULL_TRANSITIVE)
+        )
+
+
+@given(RANDOMS, TYPES)
+@MANY
+def test_full_is_backward_and_forward(random: Random, kind: SchemaType) -> None:
+    candidate, *history = family(random, kind, 4)
+    for suffix in ("", "_TRANSITIVE"):
+        full, backward, forward = (
+            told(check(candidate, history, Strategy(name + suffix))) for name in ("FULL", "BACKWARD", "FORWARD")
+        )
+        assert full == backward | forward
+
+
+@given(RANDOMS, TYPES)
+@MANY
+def test_what_passes_against_all_versions_passes_against_the_latest_and_against_each(
+    random: Random, kind: SchemaType
+) -> None:
+    candidate, *history = family(random, kind, 4)
+    for strategy in BOTH_WAYS:
+        everything = check(candidate, history, strategy)
+        latest = Strategy(strategy.removesuffix("_TRANSITIVE"))
+        assert set(check(candidate, history, latest)) <= set(everything)
+        for number, each in enumerate(history):
+            alone = compatibility.check(candidate, [Predecessor(number, each.info.type, each)], strategy)
+            assert alone == tuple(found for found in everything if found.schema_version == number)
+        versions = [found.schema_version for found in everything]
+        assert versions == sorted(versions, key=lambda version: -(version or 0))
+
+
+@given(RANDOMS, TYPES)
+@MANY
+def test_what_is_mutual_is_found_from_both_sides(random: Random, kind: SchemaType) -> None:
+    one, other = family(random, kind, 2)
+    there, back = (
+        {(each.rule, each.reader_path, each.writer_path) for each in formats.unreadable(*pair) if each.is_mutual}
+        for pair in ((one, other), (other, one))
+    )
+    assert there == {(rule, reader, writer) for rule, writer, reader in back}
+
+
+@given(RANDOMS, AVRO_TEXTS)
+@MANY
+def test_equal_fingerprints_are_judged_alike_against_anything(random: Random, kind: SchemaType) -> None:
+    """But for aliases, which the broker's dedupe overlooks and its reader does not."""
+    schema, *others = family(random, kind, 3)
+    twin = formats.parse(SchemaInfo(kind, _retold(random, json.loads(schema.info.schema)).encode()))
+    assert twin.fingerprint == schema.fingerprint
+    for other in others:
+        for strategy in BOTH_WAYS:
+            assert check(twin, [other], strategy) == check(schema, [other], strategy)
+            assert told(check(other, [twin], strategy)) == told(check(other, [schema], strategy))
+
+
+def _retold(random: Random, value: Any) -> str:
+    """The same schema in other words: members in another order, other space, documented."""
+    return json.dumps(
+        _shuffled(random, value), indent=random.choice((None, 1, "\t")), ensure_ascii=random.random() < 0.5
+    )
+
+
+def _shuffled(random: Random, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_shuffled(random, each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    members = [(name, each if name == "default" else _shuffled(random, each)) for name, each in value.items()]
+    if "fields" in value:
+        members = [*((name, each) for name, each in members if name != "doc"), ("doc", "retold")]
+    random.shuffle(members)
+    return dict(members)
+
+
+@given(RANDOMS, TYPES)
+@MANY
+def test_the_place_of_a_finding_is_in_the_candidates_text(random: Random, kind: SchemaType) -> None:
+    candidate, *history = family(random, kind, 3)
+    found = check(candidate, history, Strategy.FULL_TRANSITIVE)
+    if found and found[0].rule != "TYPE_CHANGED":
+        text = _text(candidate)
+        for each in found:
+            assert _exists(text, each.path), each
+
+
+@given(RANDOMS, AVRO_TEXTS)
+@MANY
+def test_the_place_of_a_refusal_is_in_the_text(random: Random, kind: SchemaType) -> None:
+    text = avro_schemas.spoilt(random)
+    place = _refused_at(SchemaInfo(kind, text.encode("utf-8", "surrogatepass")))
+    if place is None:
+        return
+    if place.line is None:
+        assert _exists(json.loads(_without_comments(text)), place.path), place
+    lines = re.split(r"\r\n|\r|\n", text)
+    line, column = place.line or 1, place.column or 1
+    assert 1 <= line <= len(lines)
+    assert 1 <= column <= len(lines[line - 1]) + 1
+
+
+def _refused_at(info: SchemaInfo) -> Place | None:
+    try:
+        formats.parse(info)
+    except InvalidSchemaError as error:
+        return error.place
+    return None
+
+
+def _without_comments(text: str) -> str:
+    string_or_comment = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n\r]*|/\*.*?\*/', re.DOTALL)
+    return string_or_comment.sub(lambda match: match[1] or " ", text)
+
+
+def _text(schema: Schema) -> Any:
+    if schema.info.type is SchemaType.KEY_VALUE:
+        parts = key_value.decode(schema.info).parts
+        return {side.value: json.loads(part.info.schema or b'""') for side, part in parts}
+    return json.loads(schema.info.schema)
+
+
+def _exists(value: Any, path: str) -> bool:
+    assert re.fullmatch(rf"\$(?:{_STEP.pattern})*", path), path
+    for name, index, quoted in _STEP.findall(path):
+        try:
+            value = value[int(index) if index else name or json.loads(quoted)]
+        except (LookupError, TypeError):
+            return False
+    return True
+
+
+_ASK: Final = """
+import hashlib
+import schema_families
+from avro_schemas import seeded
+from topicschema.core import compatibility
+from topicschema.core.compatibility import Predecessor
+from topicschema.core.strategies import Strategy
+
+told = hashlib.sha256()
+for seed in range(40):
+    for kind in schema_families.TYPES[:5]:
+        candidate, *history = schema_families.family(seeded(seed), kind, 4) or [None]
+        considered = [Predecessor(number, each.info.type, each) for number, each in enumerate(history)]
+        for strategy in Strategy if candidate else ():
+            told.update(repr(compatibility.check(candidate, considered, strategy)).encode())
+            told.update(candidate.fingerprint.encode())
+print(told.hexdigest())
+"""
+
+
+@pytest.mark.parametrize("seeds", [("0", "4711")])
+def test_a_verdict_and_its_order_are_the_same_in_every_process(seeds: tuple[str, ...]) -> None:
+    children = [
+        subprocess.run(
+            [sys.executable, "-c", _ASK],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        for seed in seeds
+    ]
+    assert len({child.stdout for child in children}) == 1
