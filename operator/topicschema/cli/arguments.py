@@ -27,6 +27,8 @@ NOT_WITH_BATCH: Final[Mapping[str, object]] = {
     "strictness": Strictness.BROKER.value,
     "history": [],
     "property": [],
+    "message": None,
+    "folders": [],
     "output": "text",
     "candidate": None,
 }
@@ -40,6 +42,7 @@ _CHECK: Final = """exit codes:
 examples:
   topicschema check --strategy BACKWARD --history v1.avsc v2.avsc
   git show main:order.avsc | topicschema check --history - order.avsc
+  topicschema check -I protos --history old/order.proto protos/shop/order.proto
   topicschema check --batch < requests.jsonl > answers.jsonl"""
 
 _CAN_CONNECT: Final = """Without SCHEMA the client has none, or a primitive TYPE, which needs no text.
@@ -83,6 +86,7 @@ def _command(
 
 def _check(command: argparse.ArgumentParser) -> None:
     _schema_options(command)
+    _proto_options(command)
     _topic_options(command)
     command.add_argument(
         "--strictness",
@@ -133,6 +137,7 @@ def _client(command: argparse.ArgumentParser) -> None:
 
 def _fingerprint(command: argparse.ArgumentParser) -> None:
     _schema_options(command)
+    _proto_options(command)
     command.add_argument("file", metavar="FILE", help="the schema's file; - is standard input")
 
 
@@ -142,10 +147,12 @@ def _explain(command: argparse.ArgumentParser) -> None:
 
 def _manifest(command: argparse.ArgumentParser) -> None:
     _schema_options(command)
+    _proto_options(command)
     command.add_argument("--topic", required=True, metavar="TOPIC", help="persistent://TENANT/NAMESPACE/TOPIC")
     command.add_argument("--namespace", metavar="NAMESPACE", help="the resource's Kubernetes namespace")
     command.add_argument("--name", metavar="NAME", help="the resource's name; else made from the topic's")
     command.add_argument("file", nargs="?", metavar="FILE", help="the schema's file; a primitive type needs none")
+    command.add_argument("imported", nargs="*", metavar="IMPORTED", help="what a FILE.proto imports")
 
 
 def _completion(command: argparse.ArgumentParser) -> None:
@@ -190,6 +197,22 @@ def _schema_options(command: argparse.ArgumentParser, *more: str) -> None:
         default=PulsarLine.V4_0.value,
         choices=_names(PulsarLine),
         help="release line of Pulsar whose verdict is wanted (default: 4.0)",
+    )
+
+
+def _proto_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--message",
+        metavar="MESSAGE",
+        help="the root message of .proto files, by its full name; needed where a file has several",
+    )
+    command.add_argument(
+        "-I",
+        action="append",
+        default=[],
+        dest="folders",
+        metavar="DIR",
+        help="a folder that names of .proto files are relative to, in imports, too; once for each",
     )
 
 

@@ -5,7 +5,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 
-from topicschema.cli import arguments, asking, batch, files, telling, wire
+from topicschema.cli import arguments, asking, batch, files, schema_files, telling, wire
 from topicschema.cli.asking import Question
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.cli.files import WrongInputError
@@ -22,9 +22,9 @@ def run(options: Namespace) -> int:
     if options.candidate is None:
         raise WrongInputError("name the CANDIDATE's file, or ask with --batch")
     names = [*options.history, options.candidate]
-    kind = SchemaType(options.type)
+    kind = schema_files.kind_of(options, names)
     given = properties(options.property, kind)
-    *history, candidate = (SchemaInfo(kind, text, given) for text in files.read_all(names))
+    *history, candidate = (SchemaInfo(kind, text, given) for text in schema_files.read_all(kind, names, options))
     policy = Policy(Strategy(options.strategy), Strictness(options.strictness), BrokerProfile(PulsarLine(options.line)))
     question = Question(candidate, tuple(history), policy)
     answer = asking.answer(question)
@@ -32,7 +32,7 @@ def run(options: Namespace) -> int:
         print(json.dumps(wire.line_of(options.candidate, answer), indent=2))
     else:
         *earlier, asked = map(files.shown, names)
-        print(telling.told(question, answer, Files(asked, tuple(earlier))))
+        print(telling.told(question, answer, Files(asked, tuple(earlier), not schema_files.is_proto(asked))))
     return COMPATIBLE if answer.is_compatible else INCOMPATIBLE
 
 

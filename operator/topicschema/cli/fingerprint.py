@@ -3,18 +3,19 @@
 import sys
 from argparse import Namespace
 
-from topicschema.cli import asking, files, telling
+from topicschema.cli import asking, files, schema_files, telling
 from topicschema.cli.asking import Refusal
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarLine, SchemaInfo
 
 
 def run(options: Namespace) -> int:
     """Print the fingerprint; 1, with the reason on standard error, when the text is no schema."""
-    text = files.read(options.file)
-    info = SchemaInfo(SchemaType(options.type), text)
+    kind = schema_files.kind_of(options, [options.file])
+    [text] = schema_files.read_all(kind, [options.file], options)
+    info = SchemaInfo(kind, text)
     try:
         print(formats.parse(asking.as_stored(info), PulsarLine(options.line)).fingerprint)
     except InvalidSchemaError as error:

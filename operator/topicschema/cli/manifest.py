@@ -1,4 +1,4 @@
-"""`topicschema manifest`: a schema's file as a TopicSchema manifest, the text byte for byte as it is in the file."""
+"""`topicschema manifest`: a schema's file as a TopicSchema manifest, byte for byte."""
 
 import re
 import sys
@@ -8,7 +8,7 @@ from typing import Any, Final
 import yaml
 
 from topicschema.api.schemas import AVAILABLE_TYPES
-from topicschema.cli import files, telling
+from topicschema.cli import files, schema_files, telling
 from topicschema.cli.asking import Refusal
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.cli.files import WrongInputError
@@ -24,7 +24,7 @@ _NOT_IN_NAME: Final = re.compile(r"[^a-z0-9.]+")
 
 def run(options: Namespace) -> int:
     """Print the manifest; 1, with the reason on standard error, when the text is no schema."""
-    info = _info(options)
+    info, spec = _schema(options)
     try:
         topic = Topic.parse(options.topic)
     except StalledError as error:
@@ -35,22 +35,21 @@ def run(options: Namespace) -> int:
     try:
         formats.parse(info, PulsarLine(options.line))
     except InvalidSchemaError as error:
-        text = info.schema.decode(errors="replace")
+        text = spec.get("schema", "")
         print(telling.refused(text, Refusal.of(error), files.shown(options.file or "no file")), file=sys.stderr)
         return INCOMPATIBLE
-    print(rendered(manifest(options.topic, info, name, options.namespace)), end="")
+    print(rendered(manifest(options.topic, spec, name, options.namespace)), end="")
     return COMPATIBLE
 
 
-def manifest(topic: str, info: SchemaInfo, name: str, namespace: str | None) -> dict[str, Any]:
-    """The resource for a schema that parses."""
+def manifest(topic: str, schema: dict[str, Any], name: str, namespace: str | None) -> dict[str, Any]:
+    """The resource for a schema that parses, given as the fields that the spec has for it."""
     metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
-    spec = {"topic": topic, "type": info.type.value} | ({"schema": info.schema.decode()} if info.schema else {})
     return {
         "apiVersion": "topicschema.io/v1alpha1",
         "kind": "TopicSchema",
         "metadata": metadata,
-        "spec": spec,
+        "spec": {"topic": topic} | schema,
     }
 
 
@@ -78,12 +77,29 @@ def _written(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 _Blocks.add_representer(str, _written)
 
 
-def _info(options: Namespace) -> SchemaInfo:
-    kind = SchemaType(options.type)
+def _schema(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
+    """The schema, and the fields of a spec that say it."""
+    names = [] if options.file is None else [options.file]
+    kind = schema_files.kind_of(options, names)
     if kind not in AVAILABLE_TYPES:
         raise WrongInputError(f"a TopicSchema cannot have the type {kind}")
     if kind is SchemaType.KEY_VALUE:
         raise WrongInputError("a KEY_VALUE has two schemas, which no single file holds: write spec.keyValue by hand")
     if options.file is None and kind not in PRIMITIVES:
         raise WrongInputError(f"a schema of type {kind} needs its FILE")
-    return SchemaInfo(kind, files.read(options.file) if options.file is not None else b"")
+    if kind is SchemaType.PROTOBUF_NATIVE and schema_files.is_proto(options.file):
+        return _sources(options)
+    if options.imported:
+        raise WrongInputError("only a FILE.proto has other files")
+    text = b"".join(schema_files.read_all(kind, names, options))
+    return SchemaInfo(kind, text), {"type": kind.value} | ({"schema": text.decode(errors="replace")} if text else {})
+
+
+def _sources(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
+    from topicschema.cli import proto_files  # noqa: PLC0415  # a child process and asyncio, for .proto alone
+
+    search = proto_files.Search(options.message, options.folders, options.imported)
+    compiled = search.compiled(options.file, files.read(options.file))
+    kind = SchemaType.PROTOBUF_NATIVE
+    protobuf = {"message": compiled.message, "files": dict(compiled.files)}
+    return SchemaInfo(kind, compiled.envelope), {"type": kind.value, "protobuf": protobuf}

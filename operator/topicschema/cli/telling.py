@@ -28,6 +28,8 @@ class Files:
 
     candidate: str
     history: tuple[str, ...] = ()
+    has_excerpts: bool = True
+    """Whether the candidate's file has the text that places speak of: not where it was compiled."""
 
 
 def told(question: Question, answer: Answer, files: Files) -> str:
@@ -40,8 +42,13 @@ def refused(text: str, refusal: Refusal, file: str) -> str:
     return "\n".join((*wrapped(f"{file} is no schema that a broker takes"), *_refusal(text, refusal)))
 
 
+def not_compiled(text: str, refusal: Refusal, file: str) -> str:
+    """Why the file, whose text is `text`, cannot be compiled."""
+    return "\n".join((*wrapped(f"{file} cannot be compiled"), *_refusal(text, refusal)))
+
+
 def _lines(question: Question, answer: Answer, files: Files) -> Iterator[str]:
-    text = question.candidate.schema.decode(errors="replace")
+    text = question.candidate.schema.decode(errors="replace") if files.has_excerpts else ""
     if answer.refusal is not None and answer.refusal.place is None:
         yield from wrapped(f"{files.candidate} cannot be compared: the broker would answer with an error")
         yield from _refusal(text, answer.refusal, _culprit(answer.refusal, files))

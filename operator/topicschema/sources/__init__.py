@@ -5,10 +5,11 @@ the envelope is `core`'s matter. The compiler is never loaded into this process:
 """
 
 from topicschema.sources.child import LIMITS, Limits, compile_envelope, compile_envelope_async, compile_first
-from topicschema.sources.sources import PATH, ProtobufSources, file_of
+from topicschema.sources.sources import MAX_FILES, PATH, ProtobufSources, file_of, is_name
 
 __all__ = [
     "LIMITS",
+    "MAX_FILES",
     "PATH",
     "Limits",
     "ProtobufSources",
@@ -16,4 +17,5 @@ __all__ = [
     "compile_envelope_async",
     "compile_first",
     "file_of",
+    "is_name",
 ]

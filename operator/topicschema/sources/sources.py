@@ -46,6 +46,11 @@ def file_of(path: str, files: Mapping[str, str]) -> str | None:
     return next((file for file in files if path == path_of(file)), None)
 
 
+def is_name(name: str) -> bool:
+    """Whether a file may have that name: a plain relative path, as imports say it."""
+    return len(name) <= MAX_NAME and _NAME.fullmatch(name) is not None
+
+
 def check(files: Mapping[str, str]) -> None:
     """Nothing, where the files may be compiled; else InvalidSchemaError.
 
@@ -65,7 +70,7 @@ def check(files: Mapping[str, str]) -> None:
 
 
 def _check_name(name: str) -> None:
-    if len(name) <= MAX_NAME and _NAME.fullmatch(name):
+    if is_name(name):
         return
     shown = ascii(name[:MAX_NAME])
     why = (

@@ -6,14 +6,14 @@ import yaml
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
 from topicschema.cli.manifest import manifest, name_of, rendered
-from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.schemas import SchemaType
 from topicschema.core.topics import Topic
 
 TOPIC = "persistent://shop/orders/created"
 
 
 def of(text: str) -> str:
-    return rendered(manifest(TOPIC, SchemaInfo(SchemaType.AVRO, text.encode()), "created", "shop"))
+    return rendered(manifest(TOPIC, {"type": "AVRO", "schema": text}, "created", "shop"))
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_the_manifest_is_a_topic_schema() -> None:
 
 
 def test_without_a_text_or_a_namespace_these_are_left_out() -> None:
-    resource = manifest(TOPIC, SchemaInfo(SchemaType.STRING), "created", None)
+    resource = manifest(TOPIC, {"type": "STRING"}, "created", None)
     assert resource["metadata"] == {"name": "created"}
     assert resource["spec"] == {"topic": TOPIC, "type": "STRING"}
 

@@ -1,0 +1,43 @@
+"""The schemas that a command line names: what is in the files, or, of `.proto` files, what a client would send."""
+
+from argparse import Namespace
+from collections.abc import Sequence
+
+from topicschema.cli import files
+from topicschema.cli.files import STANDARD_INPUT, WrongInputError
+from topicschema.core.schemas import SchemaType
+
+
+def kind_of(options: Namespace, names: Sequence[str]) -> SchemaType:
+    """The type that is asked for; `.proto` files are PROTOBUF_NATIVE without being asked."""
+    kind = SchemaType(options.type)
+    return SchemaType.PROTOBUF_NATIVE if kind is SchemaType.AVRO and any(map(is_proto, names)) else kind
+
+
+def is_proto(name: str) -> bool:
+    """Whether the file has sources for protoc."""
+    return name.endswith(".proto")
+
+
+def read_all(kind: SchemaType, names: Sequence[str], options: Namespace) -> list[bytes]:
+    """The schema in each file; WrongInputError where one cannot be read or compiled."""
+    texts = files.read_all(names)
+    are_sources = [_is_source(kind, *each) for each in zip(names, texts, strict=True)]
+    if not any(are_sources):
+        if options.message is not None or options.folders:
+            raise WrongInputError("--message and -I are for .proto files")
+        return texts
+    from topicschema.cli import proto_files  # noqa: PLC0415  # a child process and asyncio, for .proto alone
+
+    search = proto_files.Search(options.message, options.folders)
+    called = next(filter(is_proto, names), "stdin.proto")  # standard input has the name of the file beside it
+    return [
+        search.compiled(called if name == STANDARD_INPUT else name, text).envelope if is_source else text
+        for name, text, is_source in zip(names, texts, are_sources, strict=True)
+    ]
+
+
+def _is_source(kind: SchemaType, name: str, text: bytes) -> bool:
+    if kind is not SchemaType.PROTOBUF_NATIVE:
+        return False
+    return is_proto(name) or (name == STANDARD_INPUT and not text.lstrip().startswith(b"{"))

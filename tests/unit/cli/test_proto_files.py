@@ -1,0 +1,180 @@
+"""`.proto` files at the command line: what they import is found, and what is wrong is told with its place."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from topicschema.api.topicschemas import TopicSchema
+from topicschema.api.wire import decode
+from topicschema.sources import ProtobufSources, compile_envelope
+
+ORDER = """syntax = "proto3";
+package shop;
+import "google/protobuf/timestamp.proto"; // import "shop/comment.proto";
+import public 'shop/money.proto';
+/* import "shop/comment.proto"; */
+message Order { Money price = 1; google.protobuf.Timestamp at = 2; string text = 3 [json_name = "import"]; }
+"""
+MONEY = 'syntax = "proto3"; package shop; message Money { int64 units = 1; }\n'
+OTHER = 'syntax = "proto3"; package shop; message Parcel {}\n'
+TOPIC = "persistent://shop/orders/created"
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    for name, text in {
+        "protos/shop/order.proto": ORDER,
+        "protos/shop/money.proto": MONEY,
+        "old/shop/order.proto": ORDER.replace("Money price", "int32 cents"),
+        "old/shop/money.proto": MONEY,
+        "parcel.proto": OTHER,
+        "two.proto": OTHER + "message Order {}",
+        "bad.proto": 'syntax = "proto3";\n\tmessage Order { Money price = 1; }\n',
+        "lost.proto": 'syntax = "proto3";\nimport "shop/money.proto";\nmessage Order {}\n',
+        "bytes.proto": 'syntax = "proto3";\n// \udce9\nmessage Order {}\n',
+        "v1.avsc": '"long"',
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(text.encode(errors="surrogateescape"))
+    return tmp_path
+
+
+def run(where: Path, line: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "topicschema", *line.split()]
+    return subprocess.run(command, cwd=where, input=stdin, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    {
+        "check parcel.proto": 0,
+        "check --type PROTOBUF_NATIVE parcel.proto": 0,
+        "check --type PROTOBUF_NATIVE -I protos protos/shop/order.proto": 0,
+        "check -I old -I protos --history old/shop/order.proto protos/shop/order.proto": 0,
+        "check -I protos --history parcel.proto protos/shop/order.proto": 1,
+        "check --message shop.Parcel --history parcel.proto two.proto": 0,
+        "check two.proto": 2,
+        "check --message shop.Parcels two.proto": 2,
+        "check bad.proto": 2,
+        "check lost.proto": 2,
+        "check bytes.proto": 2,
+        "check --history bad.proto parcel.proto": 2,
+        "check nowhere.proto": 2,
+        "check --message shop.Order v1.avsc": 2,
+        "check -I protos v1.avsc": 2,
+        "check --batch -I protos": 2,
+        "fingerprint bad.proto": 2,
+        f"manifest --topic {TOPIC} bad.proto": 2,
+        f"manifest --topic {TOPIC} parcel.proto two.proto": 2,
+        f"manifest --topic {TOPIC} v1.avsc parcel.proto": 2,
+    }.items(),
+)
+def test_the_exit_code_is_the_verdict_and_2_for_what_cannot_be_compiled(here: Path, line: str, code: int) -> None:
+    done = run(here, line)
+    assert done.returncode == code, done
+    assert bool(done.stderr) == (code == 2)
+    assert bool(done.stdout) == (code != 2)
+    assert "Traceback" not in done.stderr
+
+
+def test_a_complaint_has_file_line_and_a_caret(here: Path) -> None:
+    assert (
+        run(here, "check bad.proto").stderr
+        == """topicschema check: bad.proto cannot be compiled
+
+INVALID_PROTO at line 2, column 18
+  bad.proto: "Money" is not defined.
+  1 | syntax = "proto3";
+  2 |  message Order { Money price = 1; }
+    |                  ^
+
+What a rule means and what to do: topicschema explain INVALID_PROTO
+"""
+    )
+
+
+def test_a_missing_import_is_told_where_it_stands(here: Path) -> None:
+    told = run(here, "check lost.proto").stderr
+    assert "MISSING_FILE at line 2, column 1" in told
+    assert '2 | import "shop/money.proto";' in told
+
+
+def test_a_complaint_about_an_imported_file_names_that_file(here: Path) -> None:
+    (here / "protos" / "shop" / "money.proto").write_text("message {")
+    told = run(here, "check -I protos protos/shop/order.proto").stderr
+    assert "shop/money.proto cannot be compiled" in told
+    assert "1 | message {" in told
+
+
+def test_several_messages_are_told_with_what_to_write(here: Path) -> None:
+    assert "no root message is named; there are shop.Order, shop.Parcel" in run(here, "check two.proto").stderr
+
+
+def test_two_versions_of_a_file_have_the_same_name_wherever_they_lie(here: Path) -> None:
+    (here / "v1").mkdir()
+    (here / "v1" / "parcel.proto").write_text(OTHER)
+    answer = json.loads(run(here, "check -o json --history v1/parcel.proto parcel.proto").stdout)
+    assert answer["equalTo"] == 0
+
+
+def test_the_folder_of_each_version_is_searched_first(here: Path) -> None:
+    (here / "old" / "shop" / "money.proto").write_text(MONEY.replace("units", "pence"))
+    answer = json.loads(
+        run(here, "check -o json -I protos -I old --history old/shop/order.proto protos/shop/order.proto").stdout
+    )
+    assert (answer["compatible"], answer["equalTo"]) == (True, None)
+    again = json.loads(
+        run(here, "check -o json -I protos -I old --history protos/shop/order.proto protos/shop/order.proto").stdout
+    )
+    assert again["equalTo"] == 0
+
+
+def test_standard_input_is_a_version_of_the_file_beside_it(here: Path) -> None:
+    line = "check --type PROTOBUF_NATIVE -o json -I protos --history - protos/shop/order.proto"
+    assert json.loads(run(here, line, stdin=ORDER).stdout)["equalTo"] == 0
+    assert json.loads(run(here, line, stdin=f"{ORDER}message More {{}}").stdout or "{}") == {}  # two messages now
+    assert run(here, f"{line} --message shop.Order", stdin=f"{ORDER}message More {{}}").returncode == 0
+
+
+def test_an_envelope_and_sources_may_be_compared(here: Path) -> None:
+    envelope = compile_envelope(ProtobufSources("shop.Parcel", {"parcel.proto": OTHER}))
+    (here / "envelope.json").write_bytes(envelope)
+    line = "check --type PROTOBUF_NATIVE -o json --history envelope.json parcel.proto"
+    assert json.loads(run(here, line).stdout)["equalTo"] == 0
+    prints = [
+        run(here, f"fingerprint --type PROTOBUF_NATIVE {each}").stdout for each in ("envelope.json", "parcel.proto")
+    ]
+    assert prints[0] == prints[1]
+
+
+def test_a_manifest_of_sources_has_them_and_what_they_import(here: Path) -> None:
+    done = run(here, f"manifest --topic {TOPIC} -I protos protos/shop/order.proto")
+    resource = decode(TopicSchema, yaml.safe_load(done.stdout))
+    protobuf = resource.spec.protobuf
+    assert protobuf is not None
+    assert protobuf.message == "shop.Order"
+    assert protobuf.files == {"shop/order.proto": ORDER, "shop/money.proto": MONEY}
+    assert "  protobuf:\n    message: shop.Order\n    files:\n      shop/order.proto: |\n        syntax" in done.stdout
+
+
+def test_imported_files_may_be_listed_instead(here: Path) -> None:
+    (here / "protos" / "shop" / "money.proto").rename(here / "elsewhere.proto")
+    (here / "shop").mkdir()
+    (here / "elsewhere.proto").rename(here / "shop" / "money.proto")
+    done = run(here, f"manifest --topic {TOPIC} --message .shop.Order protos/shop/order.proto shop/money.proto")
+    assert yaml.safe_load(done.stdout)["spec"]["protobuf"] == {
+        "message": "shop.Order",
+        "files": {"order.proto": ORDER, "shop/money.proto": MONEY},
+    }
+
+
+def test_an_import_never_leads_out_of_the_folders(here: Path) -> None:
+    (here / "secret.proto").write_text("a secret")
+    (here / "sly.proto").write_text('syntax = "proto3"; import "../secret.proto"; message A {}')
+    done = run(here, "check sly.proto")
+    assert done.returncode == 2
+    assert "a secret" not in done.stderr
