@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import json_text
 
-_STRING_OR_COMMENT: Final = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n\r]*|/\*.*?\*/', re.DOTALL)
+_STRING_OR_COMMENT: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|//[^\n\r]*|/\*.*?\*/', re.DOTALL)
 _ESCAPED: Final = re.compile(r'["\\\x00-\x1f\u2028\u2029]')
 _ESCAPED_FOR_HTML: Final = re.compile(r'["\\\x00-\x1f\u2028\u2029<>&=\']')
 _ESCAPES: Final = {'"': r"\"", "\\": r"\\", "\t": r"\t", "\b": r"\b", "\n": r"\n", "\r": r"\r", "\f": r"\f"}
