@@ -7,7 +7,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-
 PINS := grep -oE '^[A-Za-z0-9._-]+==[^ ;]+'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup fmt lint test test-unit test-cluster test-faults bench generate lock lock-check verify demo demo-down clean
+.PHONY: help setup fmt lint test test-unit test-cluster test-differential test-faults bench generate lock lock-check verify demo demo-down clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -41,6 +41,10 @@ test-unit: setup ## what needs nothing, in under a minute
 
 test-cluster: setup ## what needs a Kubernetes API server
 	$(BIN)/python -m pytest -m "cluster and not faults"
+
+test-differential: setup ## Avro's own library and the broker's classes beside us, at length; TOPICSCHEMA_SEED repeats a run
+	TOPICSCHEMA_TEST_PAIRS=$${TOPICSCHEMA_TEST_PAIRS:-20000} TOPICSCHEMA_TEST_HISTORIES=all \
+	  $(BIN)/python -m pytest -m differential
 
 test-faults: setup ## the controller killed at every API write of every flow
 	TOPICSCHEMA_TEST_FAULTS=all $(BIN)/python -m pytest -m faults

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from differential import oracle
+from differential import oracle, seeds
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -16,3 +16,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         raise pytest.UsageError(f"the differential tier cannot run: {reason}")
     for item in wanted:
         item.add_marker(pytest.mark.skip(reason=f"differential tier: {reason}"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    pairs = f"{seeds.PAIRS} pairs each of the seeds {seeds.FIXED!r} and {seeds.FRESH!r}"
+    terminalreporter.write_line(f"differential tier: {pairs} (TOPICSCHEMA_SEED={seeds.FRESH} repeats the run)")

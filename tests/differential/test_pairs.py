@@ -1,0 +1,102 @@
+"""All that is said of two schemas beside Avro's own library, for each line of Pulsar, on thousands of generated pairs.
+
+A seed names a run. A disagreement is told with the pair, made as small as it goes.
+"""
+
+import functools
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import avro_pairs
+from differential import oracle, seeds
+from differential.shrinking import Pair, shrunk
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.formats.avro import identity, library, parser, resolution
+from topicschema.core.formats.avro.model import Node
+from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+
+pytestmark = pytest.mark.differential
+
+Answer = dict[str, bool]
+SEEDS = (seeds.FIXED, seeds.FRESH)
+
+
+def parsed(text: str, line: PulsarLine, *, validate_defaults: bool) -> Node | None:
+    info = SchemaInfo(SchemaType.JSON, text.encode())
+    try:
+        return parser.parse(info, line, validate_defaults=validate_defaults)
+    except InvalidSchemaError:
+        return None
+
+
+def ours(pair: Pair, line: PulsarLine) -> Answer:
+    one, other = (parsed(text, line, validate_defaults=False) for text in pair)
+    answer = {
+        "parse": one is not None,
+        "validate": parsed(pair[0], line, validate_defaults=True) is not None,
+        "parseOther": other is not None,
+        "validateOther": parsed(pair[1], line, validate_defaults=True) is not None,
+        **dict.fromkeys(("equals", "reads", "isRead", "mutual"), False),
+    }
+    if one is None or other is None:
+        return answer
+    answer["equals"] = one.digest == other.digest
+    assert answer["equals"] == (len({identity.fingerprint(SchemaType.AVRO, node) for node in (one, other)}) == 1)
+    answer["reads"] = not resolution.unreadable(one, other, library.of(line))
+    answer["isRead"] = not resolution.unreadable(other, one, library.of(line))
+    answer["mutual"] = answer["reads"] and answer["isRead"]
+    return answer
+
+
+def theirs(pairs: list[Pair], class_path: Path) -> list[Answer]:
+    """What Avro says; where it throws, the broker says no."""
+    answers = oracle.ask(({"op": "pair", "a": a, "b": b} for a, b in pairs), class_path=class_path)
+    return [{name: verdict is True for name, verdict in answer.items()} for answer in answers]
+
+
+@functools.cache
+def recorded(class_path: Path) -> dict[str, tuple[list[Pair], list[Answer]]]:
+    """By seed the pairs and what Avro says of them, of one run of Java."""
+    pairs = {seed: [avro_pairs.pair(seed, number) for number in range(seeds.PAIRS)] for seed in SEEDS}
+    answers = iter(theirs([pair for each in pairs.values() for pair in each], class_path))
+    return {seed: (each, list(itertools.islice(answers, len(each)))) for seed, each in pairs.items()}
+
+
+def told(pair: Pair, line: PulsarLine, number: int, seed: str) -> str:
+    """A disagreement in words: the pair that was made, by its number, and the smallest that is left of it."""
+    class_path = oracle.AVRO_OF[line]
+
+    def disagrees(pairs: list[Pair]) -> list[bool]:
+        return [ours(each, line) != answer for each, answer in zip(pairs, theirs(pairs, class_path), strict=True)]
+
+    small = shrunk(pair, disagrees)
+    facts: dict[str, Any] = {
+        "line": line.value,
+        "pair": [_value(text) for text in small],
+        "ours": ours(small, line),
+        "avro": theirs([small], class_path)[0],
+    }
+    return f"TOPICSCHEMA_SEED={seed}, pair {number}:\n{json.dumps(facts)}"
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("seed", SEEDS, ids=["the fixed seed", "a new seed"])
+@pytest.mark.parametrize("line", PulsarLine)
+def test_every_pair_is_answered_as_avro_answers_it(line: PulsarLine, seed: str) -> None:
+    pairs, answers = recorded(oracle.AVRO_OF[line])[seed]
+    wrong = [number for number, pair in enumerate(pairs) if ours(pair, line) != answers[number]]
+    assert not wrong, f"{len(wrong)} of {len(pairs)} pairs; the first: {told(pairs[wrong[0]], line, wrong[0], seed)}"
+    for name in ("reads", "mutual"):  # both answers must come often enough to mean something
+        share = sum(answer[name] for answer in answers) / len(answers)
+        assert 0.25 < share < 0.75, f"{name}: yes in {share:.0%}"
