@@ -72,6 +72,7 @@ RIGHT = [
     Row("a history that nobody claims", HISTORY, "spec.claim", ABSENT),
     Row("an empty history", HISTORY, "spec.versions", []),
     Row("a version", VERSION, "metadata.labels", {"a": "b"}),
+    Row("a version without sources", VERSION, "spec.sourceHash", ABSENT),
     Row("a version without properties", VERSION, "spec.properties", ABSENT),
     Row("a claim", CLAIM, "metadata.labels", {"a": "b"}),
     Row("a free claim", CLAIM, "spec.owner", ABSENT),

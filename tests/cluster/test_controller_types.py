@@ -7,9 +7,12 @@ import pytest
 
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
-from topicschema.api.kinds import EVENT
+from topicschema.api.kinds import EVENT, SCHEMA_VERSION
+from topicschema.core import formats
 from topicschema.core.formats import key_value
+from topicschema.core.history import Origin
 from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.sources import ProtobufSources, compile_envelope
 from topicschema.storage.record import RecordStorage
 from watched_shop import WatchedShop, conditions, record_key, says, text
 
@@ -53,6 +56,61 @@ async def test_a_pair_is_registered_as_the_broker_stores_it_and_judged_part_by_p
     status = await shop.ready("Incompatible")
     (found,) = status["incompatibilities"]
     assert (found["rule"], found["path"]) == ("FIELD_WITHOUT_DEFAULT", "$.value.fields[1]")
+    assert await shop.looked_again() == []
+
+
+ORDER = 'syntax = "proto3";\npackage shop;\nmessage Order { string id = 1; }\n'
+
+
+def sources(content: str, message: str = "shop.Order") -> dict[str, Any]:
+    return {"type": "PROTOBUF_NATIVE", "protobuf": {"message": message, "files": {"shop/order.proto": content}}}
+
+
+async def test_sources_are_registered_as_their_envelope_and_remembered_by_their_hash(shop: WatchedShop) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    shop.put("", **sources(ORDER))
+    status = await shop.ready("Registered")
+    assert (status["schemaVersion"], status["versions"][0]["type"]) == (0, "PROTOBUF_NATIVE")
+    wanted = ProtobufSources("shop.Order", {"shop/order.proto": ORDER})
+    assert (await payload(shop, 0)).schema == compile_envelope(wanted)
+    listed = await shop.shop.client.list(SCHEMA_VERSION, SYSTEM)
+    (stored,) = (one for one in listed if one["spec"]["history"] == record_key(shop).history_name)
+    assert stored["spec"]["sourceHash"] == wanted.source_hash
+    assert await shop.looked_again() == []
+    shop.put("", **sources(ORDER + "// as ordered by a customer\n"))
+    status = await shop.ready("Registered")
+    assert (status["schemaVersion"], status["versionCount"]) == (0, 1)
+    assert await shop.looked_again() == []
+    shop.put("", **sources(ORDER.replace("}", "int32 count = 2; }")))
+    assert (await shop.ready("Registered"))["schemaVersion"] == 1
+    shop.put("", **sources(ORDER))
+    assert (await shop.ready("RolledBack"))["schemaVersion"] == 0
+    assert await shop.looked_again() == []
+
+
+async def test_a_newer_compiler_makes_no_version_of_unchanged_sources(shop: WatchedShop) -> None:
+    wanted = ProtobufSources("shop.Order", {"shop/order.proto": ORDER})
+    older = compile_envelope(wanted).replace(b'","', b'", "')  # the same descriptors, in other bytes
+    schema = formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, older))
+    storage = RecordStorage(shop.shop.client, SYSTEM)
+    stored = await storage.get_history(record_key(shop))
+    history = stored.history.with_version(schema, Origin.SPEC, "2026-11-21T05:30:00Z", wanted.source_hash)
+    await storage.put(stored, history, schema.info, wanted.source_hash)
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    shop.put("", **sources(ORDER))
+    status = await shop.ready("Registered")
+    assert (status["schemaVersion"], status["versionCount"]) == (0, 1)
+    assert await shop.looked_again() == []
+
+
+async def test_sources_that_do_not_compile_are_stalled_at_their_place(shop: WatchedShop) -> None:
+    shop.govern()
+    shop.put("", **sources(ORDER.replace("string", "strin")))
+    status = await shop.ready("InvalidSchema")
+    assert says(status)["Stalled"] == "True"
+    assert conditions(status)["Ready"]["message"].startswith("INVALID_PROTO at line 3, column ")
+    (found,) = status["incompatibilities"]
+    assert found["path"] == '$.files["shop/order.proto"]'
     assert await shop.looked_again() == []
 
 

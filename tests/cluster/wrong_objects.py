@@ -5,6 +5,7 @@ some of its words. One thing only, because a wrong type or length switches the o
 """
 
 import copy
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from topicschema.api.record import claim_to_wire, history_to_wire, version_to_wire
@@ -109,7 +110,8 @@ _ENTRY = VersionEntry(0, SchemaType.AVRO, _HASH, _HASH, Origin.SPEC, "2026-11-21
 _OWNER = Owner("shop", "created", "6f1c")
 _INFO = SchemaInfo(SchemaType.AVRO, b'"string"', {"owner": "team-a"})
 HISTORY = history_to_wire(History(_KEY, _OWNER, 1, (_ENTRY,)), namespace="", resource_version=None)
-VERSION = version_to_wire(_KEY, 0, 1, _INFO, namespace="")
+_SECOND = replace(_ENTRY, schema_version=1)
+VERSION = version_to_wire(History(_KEY, entries=(_ENTRY, _SECOND)), _INFO, _HASH, namespace="")
 CLAIM = claim_to_wire(PulsarNamespaceKey("pulsar", "shop", "orders"), _OWNER, namespace="", resource_version=None)
 
 _SPELLING = "write persistent://TENANT/NAMESPACE/TOPIC"
@@ -275,6 +277,7 @@ WRONG = [
     Row("a version of a misnamed history", VERSION, "spec.history", "created", "spec.history", "should match"),
     Row("a version without a payload", VERSION, "spec.payload", ABSENT, "spec.payload", _REQUIRED),
     Row("a hash that is none", VERSION, "spec.contentHash", "sha256:0", "spec.contentHash", "should match"),
+    Row("a hash of sources that is none", VERSION, "spec.sourceHash", "0", "spec.sourceHash", "should match"),
     Row("a claim under another name", CLAIM, "metadata.name", "orders", "metadata", "is named c-"),
     Row("a claim of nothing", CLAIM, "spec.pulsarNamespace", "", "spec.pulsarNamespace", "at least 1 char"),
 ]  # fmt: skip

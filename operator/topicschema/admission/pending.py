@@ -38,7 +38,7 @@ async def pending(judge: Judge, old: TopicSchema | None, history: History, polic
     if old is None or old.spec.suspend or _was_refused(old) or _is_reported(old, history):
         return None
     try:
-        schema = await judge.schema_of(old.spec, policy.profile.line)
+        schema = await judge.schema_of(old.spec, policy.profile.line, history)
     except StalledError:
         return None
     if history.equal_to(schema.fingerprint):

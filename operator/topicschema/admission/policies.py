@@ -140,7 +140,7 @@ class Policies:
         try:
             resource = decode(TopicSchema, await self._client.get(TOPIC_SCHEMA, claim.namespace, claim.name))
             override = resource.spec.schema_compatibility_strategy
-            schema = await self._judge.schema_of(resource.spec, policy.profile.line)
+            schema = await self._judge.schema_of(resource.spec, policy.profile.line, stored.history)
             findings = violations(schema.info, override, policy.constraints)
             findings += await self._judge.replay(stored.history, override, policy)
         except (NotFoundError, StalledError):

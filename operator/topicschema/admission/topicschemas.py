@@ -24,6 +24,7 @@ from topicschema.core.policy import Policy, Strictness
 from topicschema.core.schemas import PulsarLine, Schema
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
+from topicschema.reconcile.candidates import sources_of
 from topicschema.reconcile.judging import Judge
 from topicschema.reconcile.policies import FoundPolicy, Policies, Reader
 from topicschema.storage.protocol import SchemaStorage, Stored
@@ -102,13 +103,11 @@ class TopicSchemas:
         )
         try:
             if isinstance(read, BaseException):
-                _unless_raised(early)  # what is no schema is refused, whoever governs the topic
+                await self._schema(spec, line, early, None)  # what is none is refused, whoever governs the topic
                 raise read
             found, stored = read
-            is_expected = found.policy.profile.line is line
-            schema = (
-                _unless_raised(early) if is_expected else await self._judge.schema_of(spec, found.policy.profile.line)
-            )
+            early = early if found.policy.profile.line is line else None
+            schema = await self._schema(spec, found.policy.profile.line, early, stored.history)
             return await self._judged(_Asked(resource, old, schema), found, stored.history)
         except InvalidSchemaError as error:
             return deny(error.reason, [wording.invalid_schema(error, spec)])
@@ -121,10 +120,18 @@ class TopicSchemas:
                 raise
             return _not_judged(error)
 
-    async def _parse_meanwhile(self, spec: TopicSchemaSpec, line: PulsarLine) -> Schema:
+    async def _parse_meanwhile(self, spec: TopicSchemaSpec, line: PulsarLine) -> Schema | None:
+        if sources_of(spec) is not None:
+            return None  # the history may know what they were compiled to
         for _ in range(_TURNS_TO_SEND):
             await asyncio.sleep(0)
-        return await self._judge.schema_of(spec, line)
+        return await self._judge.schema_of(spec, line, None)
+
+    async def _schema(
+        self, spec: TopicSchemaSpec, line: PulsarLine, early: Schema | BaseException | None, history: History | None
+    ) -> Schema:
+        """What was parsed meanwhile; without that, what is parsed now that line and history are known."""
+        return await self._judge.schema_of(spec, line, history) if early is None else _unless_raised(early)
 
     async def _read(self, namespace: str, topic: Topic) -> tuple[FoundPolicy, Stored]:
         """The policy in force and the history as they are now; both at once where the key can be foreseen."""

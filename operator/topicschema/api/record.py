@@ -81,25 +81,27 @@ def version_name(key: TopicKey, incarnation: int, schema_version: int, content_h
 
 
 def version_to_wire(
-    key: TopicKey, incarnation: int, schema_version: int, info: SchemaInfo, *, namespace: str
+    history: History, info: SchemaInfo, source_hash: str | None = None, *, namespace: str
 ) -> dict[str, Any]:
-    """The SchemaVersion object to create; StalledError(SchemaTooLarge) above 8 MiB.
+    """The SchemaVersion object to create for the newest entry; StalledError(SchemaTooLarge) above 8 MiB.
 
     The compressed bytes may differ between builds of zlib: compare what `version_from_wire` reads, never the objects.
     """
     if len(info.schema) > _MAX_SCHEMA_BYTES:
         raise StalledError("SchemaTooLarge", f"the schema has {len(info.schema)} bytes, more than can be recorded")
+    key, incarnation, number = history.key, history.incarnation, history.entries[-1].schema_version
     spec = SchemaVersionSpec(
         format=FORMAT,
         history=key.history_name,
         incarnation=incarnation,
-        schema_version=schema_version,
+        schema_version=number,
         type=info.type,
         properties=info.properties,
         content_hash=info.content_hash,
+        source_hash=source_hash,
         payload=base64.b64encode(zlib.compress(info.schema)).decode(),
     )
-    name = version_name(key, incarnation, schema_version, info.content_hash)
+    name = version_name(key, incarnation, number, info.content_hash)
     metadata = {"name": name, "namespace": namespace, "labels": {HISTORY_LABEL: key.history_name}}
     return _object(kinds.SCHEMA_VERSION, metadata, spec)
 
@@ -138,10 +140,12 @@ def claim_from_wire(wire: object) -> Owner | None:
 
 
 # One version in a history is one line of text, because 5,000 of them must fit into one object (140 bytes each):
-#     NUMBER TYPE ORIGIN TIME FINGERPRINT CONTENT_HASH [FLAGS]
+#     NUMBER TYPE ORIGIN TIME FINGERPRINT CONTENT_HASH [FLAGS] [SOURCES]
 #     3 AVRO S 20261121T053000Z 47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU 47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU
-# The hashes are sha256 in unpadded base64url; the only flag so far is T, a tombstone.
-_ENTRY = re.compile(r"(\d{1,9}) ([A-Z0-9_]+) ([SBR]) (\d{8}T\d{6}Z) ([\w-]{43}) ([\w-]{43})( T)?", re.ASCII)
+# The hashes are sha256 in unpadded base64url, that of sources its first 9 letters; the only flag is T, a tombstone.
+_ENTRY = re.compile(
+    r"(\d{1,9}) ([A-Z0-9_]+) ([SBR]) (\d{8}T\d{6}Z) ([\w-]{43}) ([\w-]{43})( T)?(?: ([\w-]{9}))?", re.ASCII
+)
 _ORIGINS = {"S": Origin.SPEC, "B": Origin.BROKER, "R": Origin.REGISTRY}
 _LETTERS: Mapping[Origin, str] = {origin: letter for letter, origin in _ORIGINS.items()}
 
@@ -150,7 +154,8 @@ def _pack(entry: VersionEntry) -> str:
     time = entry.registered_at.replace("-", "").replace(":", "")
     hashes = f"{_pack_hash(entry.fingerprint)} {_pack_hash(entry.content_hash)}"
     flags = " T" if entry.is_tombstone else ""
-    text = f"{entry.schema_version} {entry.type.value} {_LETTERS[entry.origin]} {time} {hashes}{flags}"
+    source = f" {entry.source_mark}" if entry.source_mark else ""
+    text = f"{entry.schema_version} {entry.type.value} {_LETTERS[entry.origin]} {time} {hashes}{flags}{source}"
     if _ENTRY.fullmatch(text) is None:
         raise ValueError(f"cannot be recorded: version {entry.schema_version} registered at {entry.registered_at!r}")
     return text
@@ -160,7 +165,7 @@ def _unpack(stored: SchemaHistory, position: int, text: str) -> VersionEntry:
     match = _ENTRY.fullmatch(text)
     if match is None or match[2] not in SchemaType.__members__:
         raise _damaged(stored, f"spec.versions[{position}] cannot be read; a newer release may have written it")
-    number, kind, origin, time, fingerprint, content_hash, flags = match.groups()
+    number, kind, origin, time, fingerprint, content_hash, flags, source_mark = match.groups()
     return VersionEntry(
         schema_version=int(number),
         type=SchemaType[kind],
@@ -169,6 +174,7 @@ def _unpack(stored: SchemaHistory, position: int, text: str) -> VersionEntry:
         origin=_ORIGINS[origin],
         registered_at=f"{time[:4]}-{time[4:6]}-{time[6:11]}:{time[11:13]}:{time[13:]}",
         is_tombstone=flags is not None,
+        source_mark=source_mark or "",
     )
 
 

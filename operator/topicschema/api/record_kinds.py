@@ -68,7 +68,8 @@ class SchemaHistorySpec:
         tuple[Annotated[str, Field(max_length=140)], ...],
         Field(
             "The versions, oldest first, one line each: number, type, origin (S spec, B broker, R registry), time, "
-            "fingerprint and content hash (sha256 in unpadded base64url), and T for a tombstone.",
+            "fingerprint and content hash (sha256 in unpadded base64url), then T for a tombstone, or the first 9 "
+            "letters of the sha256 of the sources that it was compiled from.",
             max_items=10000,
         ),
     ]
@@ -109,6 +110,14 @@ class SchemaVersionSpec:
         str,
         Field("sha256 over type, properties and bytes of the schema.", max_length=71, pattern="^sha256:[0-9a-f]{64}$"),
     ]
+    source_hash: Annotated[
+        str | None,
+        Field(
+            "sha256 over the sources that the schema was compiled from, when it was.",
+            max_length=71,
+            pattern="^sha256:[0-9a-f]{64}$",
+        ),
+    ] = None
     payload: Annotated[str, Field("The schema's bytes: zlib, then base64.", max_length=1500000)]
 
 

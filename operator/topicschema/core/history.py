@@ -4,12 +4,15 @@ Numbering is Pulsar's: the first version of an incarnation is 0, every entry (a 
 What the broker looks at is what came after the newest tombstone.
 """
 
+import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from topicschema.core.schemas import Schema, SchemaType
 from topicschema.core.topics import TopicKey
+
+_MARK_LENGTH = 9
 
 
 class Origin(StrEnum):
@@ -31,7 +34,10 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class VersionEntry:
-    """One version on record; `registered_at` is RFC 3339 UTC with seconds, `content_hash` is `SchemaInfo`'s."""
+    """One version on record; `registered_at` is RFC 3339 UTC with seconds, `content_hash` is `SchemaInfo`'s.
+
+    `source_mark` is that of the sources that it was last compiled from, empty where there are none.
+    """
 
     schema_version: int
     type: SchemaType
@@ -40,6 +46,7 @@ class VersionEntry:
     origin: Origin
     registered_at: str
     is_tombstone: bool = False
+    source_mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +81,15 @@ class History:
         """The oldest counting version with that fingerprint: the one the broker would answer with."""
         return next((entry for entry in self.trimmed if entry.fingerprint == fingerprint), None)
 
-    def with_version(self, schema: Schema, origin: Origin, registered_at: str) -> "History":
-        """The history with `schema` as its next version."""
+    def compiled_from(self, source_hash: str) -> VersionEntry | None:
+        """The oldest counting version that was compiled from these sources, by whichever compiler."""
+        mark = source_mark(source_hash)
+        return next((entry for entry in self.trimmed if entry.source_mark == mark), None)
+
+    def with_version(
+        self, schema: Schema, origin: Origin, registered_at: str, source_hash: str | None = None
+    ) -> "History":
+        """The history with `schema` as its next version, and the hash of the sources that it was compiled from."""
         entry = VersionEntry(
             schema_version=self.next_version,
             type=schema.info.type,
@@ -83,9 +97,23 @@ class History:
             content_hash=schema.info.content_hash,
             origin=origin,
             registered_at=registered_at,
+            source_mark="" if source_hash is None else source_mark(source_hash),
         )
         return replace(self, entries=(*self.entries, entry))
 
     def claimed_by(self, owner: Owner | None) -> "History":
         """The history with its claim given to `owner`, or to nobody."""
         return replace(self, claim=owner)
+
+    def with_source(self, schema_version: int, source_hash: str) -> "History":
+        """The history in which the version of that number was compiled from these sources."""
+        mark = source_mark(source_hash)
+        entries = (
+            replace(each, source_mark=mark) if each.schema_version == schema_version else each for each in self.entries
+        )
+        return replace(self, entries=tuple(entries))
+
+
+def source_mark(source_hash: str) -> str:
+    """So much of `sha256:...` over sources as a history has room for: 54 bits, in base64url (docs/decisions/0007)."""
+    return base64.urlsafe_b64encode(bytes.fromhex(source_hash.removeprefix("sha256:")))[:_MARK_LENGTH].decode()

@@ -21,7 +21,7 @@ class RemoveFinaliser:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Write `owner` as the holder of the topic into the history."""
+    """Write `owner` as the holder of the topic into the history, and the sources that its version is compiled from."""
 
     owner: Owner
 
@@ -47,7 +47,8 @@ class Observed:
 
     `owner` is the resource itself. `verdict` is None where nothing was judged: a resource that is suspended or being
     deleted. `is_on_record` tells a history that is stored from one that nobody wrote yet. `deletes_record` is
-    deletionPolicy Delete.
+    deletionPolicy Delete. `is_source_on_record` is False where the record does not tell yet that the version which the
+    verdict found is what these sources are compiled to.
     """
 
     owner: Owner
@@ -58,6 +59,7 @@ class Observed:
     is_suspended: bool = False
     deletes_record: bool = False
     has_finaliser: bool = False
+    is_source_on_record: bool = True
 
 
 def plan(observed: Observed) -> tuple[Action, ...]:
@@ -81,7 +83,8 @@ def plan(observed: Observed) -> tuple[Action, ...]:
 def _advance(observed: Observed, verdict: Verdict) -> tuple[Action, ...]:
     if verdict.outcome is Outcome.NEXT_VERSION:
         return (Register(observed.owner),)
-    return () if observed.history.claim == observed.owner else (Claim(observed.owner),)
+    is_ours = observed.history.claim == observed.owner
+    return () if is_ours and observed.is_source_on_record else (Claim(observed.owner),)
 
 
 def _farewell(observed: Observed) -> tuple[Action, ...]:

@@ -38,11 +38,11 @@ async def act(around: Surroundings, seen: Observation, action: plan.Action) -> O
             await around.storage.delete(_stored(seen))
             return replace(seen, stored=None)
         case plan.Claim(owner):
-            history = _stored(seen).history.claimed_by(owner)
-            return await _put(around, seen, history, None)
+            return await _put(around, seen, _with_source(seen).claimed_by(owner), None)
         case plan.Register(owner):
             schema = seen.candidate.schema
-            history = _stored(seen).history.with_version(schema, Origin.SPEC, around.now()).claimed_by(owner)
+            history = _stored(seen).history.with_version(schema, Origin.SPEC, around.now(), seen.source_hash)
+            history = history.claimed_by(owner)
             after = await _put(around, seen, history, schema.info)
             telemetry.REGISTERED.add()
             return after
@@ -53,9 +53,17 @@ async def _put(around: Surroundings, seen: Observation, history: History, payloa
     record = history_key(history.key.history_name)
     topic = Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name)
     with around.echoes.writing(record, lambda: around.ring(topic, 0.0)):
-        after = await around.storage.put(_stored(seen), history, payload)
+        after = await around.storage.put(_stored(seen), history, payload, seen.source_hash)
         around.echoes.know(record, after.revision)
     return await judged(around, replace(seen, stored=after))
+
+
+def _with_source(seen: Observation) -> History:
+    """The history that tells what the version found is compiled from, so that no compiler to come makes another."""
+    history, source_hash = _stored(seen).history, seen.source_hash
+    if source_hash is None or seen.verdict is None or seen.verdict.schema_version is None:
+        return history
+    return history.with_source(seen.verdict.schema_version, source_hash)
 
 
 def _stored(seen: Observation) -> Stored:

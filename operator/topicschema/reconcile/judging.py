@@ -75,14 +75,19 @@ class Judge:
         self._keep(key, schema)
         return schema
 
-    async def schema_of(self, spec: TopicSchemaSpec, line: PulsarLine) -> Schema:
+    async def schema_of(self, spec: TopicSchemaSpec, line: PulsarLine, history: History | None) -> Schema:
         """The parsed schema that a resource stands for; InvalidSchemaError with rule and place.
 
-        WaitingError when sources could not be compiled for reasons that are not theirs.
+        Sources that a version of the history was compiled from are what they became then, whatever a compiler would
+        make of them now. WaitingError when sources could not be compiled for reasons that are not theirs.
         """
         sources = sources_of(spec)
         if sources is not None:
-            envelope = await self._envelopes.get(sources)
+            known = None if history is None else history.compiled_from(sources.source_hash)
+            if history is None or known is None:
+                envelope = await self._envelopes.get(sources)
+            else:
+                envelope = (await self.version(history, known, line)).info.schema
             info = SchemaInfo(spec.type, envelope, dict(spec.properties))
         else:
             info = await self._run(size_of(spec), lambda: info_of(spec))

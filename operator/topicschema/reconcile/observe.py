@@ -15,11 +15,12 @@ from topicschema.api.wire import decode
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core import plan
 from topicschema.core.errors import StalledError, WaitingError
-from topicschema.core.history import Owner
+from topicschema.core.history import History, Owner
 from topicschema.core.policy import Policy
 from topicschema.core.schemas import Schema
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.core.verdict import Candidate, Verdict
+from topicschema.reconcile.candidates import sources_of
 from topicschema.reconcile.doorbell import history_key
 from topicschema.reconcile.surroundings import Surroundings
 from topicschema.storage.protocol import Stored
@@ -43,6 +44,12 @@ class Observation:
         return Candidate(self.schema, self.resource.spec.schema_compatibility_strategy)
 
     @property
+    def source_hash(self) -> str | None:
+        """The hash of the sources that the schema is compiled from, if it is."""
+        sources = sources_of(self.resource.spec)
+        return None if sources is None else sources.source_hash
+
+    @property
     def planned(self) -> tuple[plan.Action, ...]:
         """The next action."""
         metadata, spec = self.resource.metadata, self.resource.spec
@@ -61,8 +68,16 @@ class Observation:
                 is_suspended=spec.suspend,
                 deletes_record=spec.deletion_policy is DeletionPolicy.DELETE,
                 has_finaliser=FINALIZER in metadata.finalizers,
+                is_source_on_record=self._is_source_on_record(stored.history),
             )
         )
+
+    def _is_source_on_record(self, history: History) -> bool:
+        source_hash = self.source_hash
+        if source_hash is None or self.verdict is None:
+            return True
+        known = history.compiled_from(source_hash)
+        return known is not None and known.schema_version == self.verdict.schema_version
 
 
 def owner_of(metadata: Metadata) -> Owner:
@@ -80,7 +95,7 @@ async def observe(around: Surroundings, resource: TopicSchema) -> Observation:
     around.echoes.know(history_key(stored.history.key.history_name), stored.revision)
     await _refuse_if_held(around, stored, owner_of(resource.metadata))
     _refuse_if_lost(stored, resource)
-    schema = await around.judge.schema_of(resource.spec, found.policy.profile.line)
+    schema = await around.judge.schema_of(resource.spec, found.policy.profile.line, stored.history)
     return await judged(around, Observation(resource, stored, found.policy, schema))
 
 

@@ -28,8 +28,11 @@ class MemoryStorage:
         """As SchemaStorage says."""
         return self._histories.get(key) or Stored(History(key))
 
-    async def put(self, stored: Stored, history: History, payload: SchemaInfo | None = None) -> Stored:
+    async def put(
+        self, stored: Stored, history: History, payload: SchemaInfo | None = None, source_hash: str | None = None
+    ) -> Stored:
         """As SchemaStorage says."""
+        del source_hash  # nobody reads here
         check_put(stored, history, payload)
         if payload is not None:
             self._payloads[_payload_key(history.key, history.incarnation, history.entries[-1])] = payload

@@ -38,9 +38,12 @@ class SchemaStorage(Protocol):
     async def get_history(self, key: TopicKey) -> Stored:
         """The topic's history as it is now, never from a cache. StalledError(RecordDamaged) when it cannot be read."""
 
-    async def put(self, stored: Stored, history: History, payload: SchemaInfo | None = None) -> Stored:
+    async def put(
+        self, stored: Stored, history: History, payload: SchemaInfo | None = None, source_hash: str | None = None
+    ) -> Stored:
         """What is stored when `payload`, the newest entry's content, and then `history` are written over `stored`.
 
+        `source_hash`, of the sources that it was compiled from, is kept beside the payload for people to read.
         ConflictError when the history moved since `stored` was read. ValueError when history, payload and `stored` do
         not belong together.
         """

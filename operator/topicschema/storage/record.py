@@ -59,11 +59,13 @@ class RecordStorage:
             raise StalledError("RecordDamaged", f"the history {key.history_name} belongs to another topic")
         return Stored(history, objects.revision(wire))
 
-    async def put(self, stored: Stored, history: History, payload: SchemaInfo | None = None) -> Stored:
+    async def put(
+        self, stored: Stored, history: History, payload: SchemaInfo | None = None, source_hash: str | None = None
+    ) -> Stored:
         """As SchemaStorage says."""
         check_put(stored, history, payload)
         if payload is not None:
-            await self._put_payload(history, payload)
+            await self._put_payload(history, payload, source_hash)
         wire = record.history_to_wire(history, namespace=self._namespace, resource_version=stored.revision or None)
         return Stored(history, await objects.swap(self._client, SCHEMA_HISTORY, wire, stored.revision))
 
@@ -122,12 +124,9 @@ class RecordStorage:
         """As SchemaStorage says."""
         return version_from_bytes(version)
 
-    async def _put_payload(self, history: History, payload: SchemaInfo) -> None:
+    async def _put_payload(self, history: History, payload: SchemaInfo, source_hash: str | None) -> None:
         """Write the payload of the newest entry, or take up the same one that an earlier try left behind."""
-        entry = history.entries[-1]
-        wire = record.version_to_wire(
-            history.key, history.incarnation, entry.schema_version, payload, namespace=self._namespace
-        )
+        wire = record.version_to_wire(history, payload, source_hash, namespace=self._namespace)
         name = wire["metadata"]["name"]
         try:
             await self._client.create(SCHEMA_VERSION, self._namespace, wire)

@@ -23,7 +23,7 @@ from topicschema.api.record import (
     version_to_wire,
 )
 from topicschema.core.errors import StalledError
-from topicschema.core.history import History, Origin, Owner, VersionEntry
+from topicschema.core.history import History, Origin, Owner, VersionEntry, source_mark
 from topicschema.core.schemas import SchemaInfo, SchemaType, digest
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 
@@ -61,8 +61,13 @@ HISTORY = History(
         entry(0),
         entry(1, type=SchemaType.LOCAL_DATE_TIME, origin=Origin.BROKER, is_tombstone=True),
         entry(2, origin=Origin.REGISTRY, registered_at="1999-12-31T23:59:59Z"),
+        entry(3, type=SchemaType.PROTOBUF_NATIVE, source_mark=source_mark(digest(b"sources"))),
     ),
 )
+
+
+def newest(number: int) -> History:
+    return History(KEY, entries=(entry(number),))
 
 
 @pytest.mark.parametrize("history", [HISTORY, History(KEY)])
@@ -89,6 +94,19 @@ def test_every_kind_of_version_takes_at_most_140_stored_bytes() -> None:
             assert len(stored(line).encode()) + len(",") <= 140
 
 
+def test_a_version_that_was_compiled_takes_at_most_140_stored_bytes_as_long_as_a_history_can_be() -> None:
+    widest = entry(9_999, type=SchemaType.PROTOBUF_NATIVE, source_mark=source_mark(digest(b"")))
+    (line,) = history_to_wire(History(KEY, entries=(widest,)), namespace="a", resource_version=None)["spec"]["versions"]
+    assert len(stored(line).encode()) + len(",") <= 140
+
+
+def test_a_version_tells_the_hash_of_its_sources_in_full() -> None:
+    wire = version_to_wire(newest(0), INFO, digest(b"sources"), namespace="a")
+    assert wire["spec"]["sourceHash"] == digest(b"sources")
+    assert version_from_wire(wire) == INFO
+    assert "sourceHash" not in version_to_wire(newest(0), INFO, namespace="a")["spec"]
+
+
 def test_five_thousand_versions_fit_into_one_object() -> None:
     history = History(KEY, OWNER, 3, tuple(entry(number, type=SchemaType.LOCAL_DATE_TIME) for number in range(5000)))
     wire = history_to_wire(history, namespace="topicschema-system", resource_version="123456789")
@@ -103,7 +121,7 @@ def test_a_time_in_another_form_is_a_bug_of_the_caller() -> None:
 
 
 def test_a_version_reads_as_it_was_written() -> None:
-    wire = json.loads(json.dumps(version_to_wire(KEY, 0, 12, INFO, namespace="topicschema-system")))
+    wire = json.loads(json.dumps(version_to_wire(newest(12), INFO, namespace="topicschema-system")))
     assert version_from_wire(wire) == INFO
     name = f"{KEY.history_name}-0-12-{INFO.content_hash[7:19]}"
     assert wire["metadata"] == {
@@ -117,14 +135,14 @@ def test_a_version_reads_as_it_was_written() -> None:
 @given(st.binary(max_size=2000), st.dictionaries(st.text(max_size=10), st.text(max_size=10), max_size=3))
 def test_any_bytes_and_properties_come_back(content: bytes, properties: dict[str, str]) -> None:
     info = SchemaInfo(SchemaType.JSON, content, properties)
-    assert version_from_wire(version_to_wire(KEY, 0, 0, info, namespace="a")) == info
+    assert version_from_wire(version_to_wire(newest(0), info, namespace="a")) == info
 
 
 def test_a_large_schema_is_stored_compressed_and_one_without_end_is_refused() -> None:
     large = SchemaInfo(SchemaType.AVRO, b'{"type":"record","name":"aaaaaaaaaa"}' * 10_000)
-    assert len(stored(version_to_wire(KEY, 0, 0, large, namespace="a"))) < 10_000
+    assert len(stored(version_to_wire(newest(0), large, namespace="a"))) < 10_000
     with pytest.raises(StalledError) as caught:
-        version_to_wire(KEY, 0, 0, SchemaInfo(SchemaType.AVRO, bytes(9_000_000)), namespace="a")
+        version_to_wire(newest(0), SchemaInfo(SchemaType.AVRO, bytes(9_000_000)), namespace="a")
     assert caught.value.reason == "SchemaTooLarge"
 
 
@@ -143,7 +161,7 @@ def payload(content: bytes) -> str:
 CLAIM = claim_to_wire(PulsarNamespaceKey("pulsar", "shop", "orders"), OWNER, namespace="a", resource_version="1")
 OBJECTS: dict[str, tuple[Callable[[object], object], dict[str, Any]]] = {
     "history": (history_from_wire, history_to_wire(HISTORY, namespace="a", resource_version="1")),
-    "version": (version_from_wire, version_to_wire(KEY, 0, 1, INFO, namespace="a")),
+    "version": (version_from_wire, version_to_wire(newest(1), INFO, namespace="a")),
     "claim": (claim_from_wire, CLAIM),
 }
 LINES = OBJECTS["history"][1]["spec"]["versions"]
@@ -157,6 +175,7 @@ DAMAGE = {
     "a version twice": ("history", "versions", [LINES[0], LINES[0]]),
     "a line cut short": ("history", "versions", [LINES[0][:-1]]),
     "a line with a flag to come": ("history", "versions", [LINES[0] + " X"]),
+    "a line with half a hash of sources": ("history", "versions", [LINES[0] + " abcdefgh"]),
     "a line with an unknown type": ("history", "versions", [LINES[0].replace("AVRO", "XML")]),
     "a line that is an object": ("history", "versions", [{"schemaVersion": 0}]),
     "a version of another history": ("version", "history", "h-" + "0" * 40),

@@ -40,6 +40,9 @@ def observed(verdict: Verdict | None, claim: Owner | None = ME, **others: bool) 
         (observed(EQUAL), ()),
         (observed(EQUAL, None), (Claim(ME),)),
         (observed(EQUAL, OTHER), (Claim(ME),)),
+        (observed(EQUAL, is_source_on_record=False), (Claim(ME),)),
+        (observed(NEXT, is_source_on_record=False), (Register(ME),)),
+        (observed(REFUSED, is_source_on_record=False), ()),
         (observed(REFUSED, None), ()),
         (observed(REFUSED), ()),
         (observed(None), ()),
@@ -92,10 +95,10 @@ def after(seen: Observed, action: Action) -> Observed:
         case RemoveFinaliser():
             return replace(seen, has_finaliser=False)
         case Claim(owner):
-            return replace(seen, history=seen.history.claimed_by(owner), is_on_record=True)
+            return replace(seen, history=seen.history.claimed_by(owner), is_on_record=True, is_source_on_record=True)
         case Register(owner):
             grown = seen.history.with_version(SCHEMA, Origin.SPEC, LATER).claimed_by(owner)
-            return replace(seen, history=grown, is_on_record=True, verdict=EQUAL)
+            return replace(seen, history=grown, is_on_record=True, is_source_on_record=True, verdict=EQUAL)
         case DeleteRecord():
             return replace(seen, history=History(seen.history.key), is_on_record=False)
 
@@ -111,6 +114,7 @@ def after(seen: Observed, action: Action) -> Observed:
         is_suspended=st.booleans(),
         deletes_record=st.booleans(),
         has_finaliser=st.booleans(),
+        is_source_on_record=st.booleans(),
     )
 )
 def test_from_any_start_a_few_actions_lead_to_a_world_where_nothing_is_left_to_do(start: Observed) -> None:

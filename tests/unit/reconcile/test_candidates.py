@@ -74,8 +74,10 @@ def test_a_part_of_each_sort_is_read_back_as_it_was_given(part: dict[str, Any]) 
 
 async def test_a_part_can_be_an_envelope_of_protobuf() -> None:
     judge = Judge(MemoryStorage())
-    envelope = (await judge.schema_of(spec("PROTOBUF_NATIVE", protobuf=SOURCES), PulsarLine.V4_0)).info.schema.decode()
-    schema = await judge.schema_of(pair(value={"type": "PROTOBUF_NATIVE", "schema": envelope}), PulsarLine.V4_0)
+    envelope = (
+        await judge.schema_of(spec("PROTOBUF_NATIVE", protobuf=SOURCES), PulsarLine.V4_0, None)
+    ).info.schema.decode()
+    schema = await judge.schema_of(pair(value={"type": "PROTOBUF_NATIVE", "schema": envelope}), PulsarLine.V4_0, None)
     assert schema.info.type is SchemaType.KEY_VALUE
     judge.close()
 
@@ -100,7 +102,7 @@ def test_a_pair_that_was_stored_without_its_parts_is_refused_as_no_pair() -> Non
 async def test_sources_become_the_envelope_that_they_compile_to() -> None:
     judge = Judge(MemoryStorage())
     schema = await judge.schema_of(
-        spec("PROTOBUF_NATIVE", protobuf=SOURCES, properties={"owner": "a"}), PulsarLine.V4_0
+        spec("PROTOBUF_NATIVE", protobuf=SOURCES, properties={"owner": "a"}), PulsarLine.V4_0, None
     )
     assert schema.info.schema.startswith(b'{"fileDescriptorSet":')
     assert schema.info.properties == {"owner": "a"}
