@@ -89,6 +89,34 @@ extend google.protobuf.EnumValueOptions { optional string about_value = 50000; }
 }
 """In proto2 and proto3, with options of its own, which need descriptor.proto."""
 
+EDITIONS = {
+    "shop/edition_2023.proto": """edition = "2023";
+package shop;
+import "google/protobuf/timestamp.proto";
+import "shop/options.proto";
+option java_multiple_files = true;
+option features.enum_type = CLOSED;
+message Edition2023 {
+  option (about_message) = "x";
+  int32 first_field = 1 [features.field_presence = IMPLICIT];
+  Kind kind = 2;
+  Edition2023 inner = 3 [features.message_encoding = DELIMITED];
+  google.protobuf.Timestamp at = 4 [features.field_presence = LEGACY_REQUIRED];
+  string text = 5 [json_name = "TEXT", features.utf8_validation = NONE];
+  repeated int32 numbers = 6 [features.repeated_field_encoding = EXPANDED];
+  enum Kind { FIRST = 1; }
+  reserved gone, lost;
+}
+""",
+    "shop/edition_2024.proto": """edition = "2024";
+package shop;
+import option "shop/options.proto";
+export message Edition2024 { option (about_message) = "x"; int32 a = 1; Hidden hidden = 2; }
+local message Hidden {}
+""",
+}
+"""In editions; they need `shop/options.proto`."""
+
 
 def random_files(random: Random) -> dict[str, str]:
     """A root file, first, with the message `Root`, and what it imports: up to sixty files in folders."""

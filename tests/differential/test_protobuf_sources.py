@@ -22,24 +22,33 @@ pytestmark = pytest.mark.differential
 
 ORACLE = Path(__file__).parent / "envelope" / "EnvelopeOracle.java"
 IMPORTED = re.compile(r'^import (?:public |weak )?"(.*)";', re.MULTILINE)
-ROOT = "shop.every_thing.Everything"
+EVERYTHING = "shop.every_thing.Everything"
+EDITIONS = ("shop.Edition2023", "shop.Edition2024")
 
 
 @cache
-def jars() -> Path:
-    return oracle._jars(ORACLE.parent / "pom.xml")
+def jars(program: Path = ORACLE) -> Path:
+    return oracle._jars(program.parent / "pom.xml")
+
+
+def of_release(release: str, folder: Path) -> Path:
+    """The oracle with that release of protobuf, library and compiler."""
+    pom = (ORACLE.parent / "pom.xml").read_text()
+    assert pom.count("3.25.5") == 2
+    (folder / "pom.xml").write_text(pom.replace("3.25.5", release))
+    return Path(shutil.copy(ORACLE, folder))
 
 
 @cache
-def sources_in(jar: str) -> Mapping[str, str]:
+def sources_in(jar: str, program: Path = ORACLE) -> Mapping[str, str]:
     """The `.proto` files that the jar carries beside its classes."""
-    with zipfile.ZipFile(next(jars().glob(jar))) as opened:
+    with zipfile.ZipFile(next(jars(program).glob(jar))) as opened:
         return {name: opened.read(name).decode() for name in opened.namelist() if name.endswith(".proto")}
 
 
-def the_clients() -> Mapping[str, str]:
+def the_clients(program: Path = ORACLE) -> Mapping[str, str]:
     """The well-known types' sources in the release of protobuf that the client has."""
-    return sources_in("protobuf-java-*.jar")
+    return sources_in("protobuf-java-*.jar", program)
 
 
 def with_imports(root: str, there: Mapping[str, str]) -> dict[str, str]:
@@ -53,19 +62,19 @@ def with_imports(root: str, there: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def generated_from(files: Mapping[str, str], folder: Path) -> Path:
+def generated_from(files: Mapping[str, str], folder: Path, program: Path) -> Path:
     """The classes that protoc and javac make of the files."""
-    for name, text in {**the_clients(), **files}.items():
+    for name, text in {**the_clients(program), **files}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    protoc = shutil.copy(next(jars().glob("protoc-*.exe")), folder / "protoc")
+    protoc = shutil.copy(next(jars(program).glob("protoc-*.exe")), folder / "protoc")
     Path(protoc).chmod(0o700)
     java, classes = folder / "java", folder / "classes"
     java.mkdir()
     subprocess.run([protoc, f"-I{folder}", f"--java_out={java}", *files], check=True)
     written = [str(each) for each in java.rglob("*.java")]
     javac = shutil.which("javac") or "javac"
-    subprocess.run([javac, "-nowarn", "-cp", f"{jars()}/*", "-d", str(classes), *written], check=True)
+    subprocess.run([javac, "-nowarn", "-cp", f"{jars(program)}/*", "-d", str(classes), *written], check=True)
     return classes
 
 
@@ -84,21 +93,23 @@ def test_the_classes_of_googles_protos_have_the_envelopes_that_their_sources_mak
         assert compile_envelope(sources).decode() == envelope, file
 
 
-def test_classes_generated_from_every_notation_have_the_envelope_that_the_sources_make(tmp_path: Path) -> None:
-    files = {
-        **proto_sources.EVERYTHING,
-        "google/protobuf/descriptor.proto": the_clients()["google/protobuf/descriptor.proto"],
-    }
-    classes = str(generated_from(proto_sources.EVERYTHING, tmp_path))
-    names = {
-        ROOT: "shop.every_thing.Everything",
-        f"{ROOT}.Nested.Deeper": "shop.every_thing.Everything$Nested$Deeper",
-        "shop.Money": "shop.Money",
-        "shop.About": "shop.About",
-    }
-    asked = [{"op": "class", "name": name, "classes": classes} for name in names.values()]
-    for message, answer in zip(names, oracle.ask(asked, ORACLE), strict=True):
-        assert compile_envelope(ProtobufSources(message, files)).decode() == answer["envelope"], message
+@pytest.mark.parametrize(
+    ("release", "files", "messages"),
+    [
+        ("3.25.5", proto_sources.EVERYTHING, [EVERYTHING, f"{EVERYTHING}.Nested.Deeper", "shop.Money", "shop.About"]),
+        ("4.33.0", proto_sources.EVERYTHING | proto_sources.EDITIONS, [EVERYTHING, *EDITIONS]),
+    ],
+)
+def test_generated_classes_have_the_envelope_that_their_sources_make(
+    tmp_path: Path, release: str, files: Mapping[str, str], messages: list[str]
+) -> None:
+    program = of_release(release, tmp_path)
+    classes = str(generated_from(files, tmp_path, program))
+    asked = [{"op": "class", "name": each.replace(".Nested.", "$Nested$"), "classes": classes} for each in messages]
+    descriptor = "google/protobuf/descriptor.proto"
+    given = {**files, descriptor: the_clients(program)[descriptor]}
+    for message, answer in zip(messages, oracle.ask(asked, program), strict=True):
+        assert compile_envelope(ProtobufSources(message, given)).decode() == answer["envelope"], message
 
 
 def test_the_files_stand_in_the_order_in_which_the_client_puts_them() -> None:
@@ -135,12 +146,12 @@ def test_the_well_known_types_of_this_protoc_are_those_of_the_client_but_for_two
 
 
 def test_what_this_protoc_makes_is_linked_by_the_broker() -> None:
-    envelopes = [compile_envelope(ProtobufSources(ROOT, proto_sources.EVERYTHING))]
-    for syntax in ('edition = "2023"', 'syntax = "proto2"', 'syntax = "proto3"'):
+    envelopes = [compile_envelope(ProtobufSources(EVERYTHING, proto_sources.EVERYTHING))]
+    for syntax in ('edition = "2024"', 'edition = "2023"', 'syntax = "proto2"', 'syntax = "proto3"'):
         uses = 'import "google/protobuf/type.proto"; message Root { map<int32, google.protobuf.Type> types = 1; }'
         envelopes.append(compile_envelope(ProtobufSources("Root", {"root.proto": f"{syntax}; {uses}"})))
     schemas = [
         {"type": "PROTOBUF_NATIVE", "schema": base64.b64encode(each).decode(), "properties": {}} for each in envelopes
     ]
     answers = oracle.ask(({"op": "root", "schema": each} for each in schemas), oracle.BROKER)
-    assert [answer.get("result", answer) for answer in answers] == [ROOT, "Root", "Root", "Root"]
+    assert [answer.get("result", answer) for answer in answers] == [EVERYTHING, *(["Root"] * 4)]
