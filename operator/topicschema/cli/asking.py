@@ -185,9 +185,9 @@ def _equal(question: Question, read: "_Reading") -> Predecessor:
 def _predecessors(
     question: Question, candidate: Schema, considered: Sequence[tuple[int, SchemaInfo]], read: "_Reading"
 ) -> list[Predecessor]:
-    strategy, kind = question.strategy, candidate.info.type
-    wanted = {n for n, info in considered if compatibility.is_payload_wanted(strategy, kind, info.type)}
-    needed = {n for n, info in considered if compatibility.is_payload_needed(strategy, kind, info.type)}
+    strategy, kind, checkers = question.strategy, candidate.info.type, question.policy.profile.checkers
+    wanted = {n for n, info in considered if compatibility.is_payload_wanted(strategy, kind, info.type, checkers)}
+    needed = {n for n, info in considered if compatibility.is_payload_needed(strategy, kind, info.type, checkers)}
     schemas = read.all(wanted if question.policy.strictness is Strictness.STRICT else needed, wanted)
     return [Predecessor(number, info.type, schemas.get(number)) for number, info in considered]
 

@@ -7,13 +7,17 @@ the broker does not ask and consumers suffer from: the risks.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from topicschema.core import formats
+from topicschema.core.checkers import BUILT_IN, Checkers, Plugged
 from topicschema.core.formats import Mismatch
+from topicschema.core.formats.key_value import KeyValueSchema, Side
 from topicschema.core.schemas import Schema, SchemaType
 from topicschema.core.strategies import Direction, Strategy
 
 _EITHER = (Direction.BACKWARD,)
+_PART_TYPE = "PART_TYPE_CHANGED"
 _Question = Callable[[Schema, Schema], tuple[Mismatch, ...]]
 
 
@@ -51,14 +55,20 @@ class Predecessor:
         return f"version {self.schema_version}"
 
 
-def is_payload_needed(strategy: Strategy, candidate: SchemaType, predecessor: SchemaType) -> bool:
+def is_payload_needed(
+    strategy: Strategy, candidate: SchemaType, predecessor: SchemaType, checkers: Checkers = BUILT_IN
+) -> bool:
     """Whether the text of a predecessor of that type matters to the answer, or its type alone decides."""
     decided = strategy in (Strategy.ALWAYS_COMPATIBLE, Strategy.ALWAYS_INCOMPATIBLE)
-    return not decided and candidate == predecessor and formats.has_checker(candidate)
+    return not decided and candidate == predecessor and (formats.has_checker(candidate) or candidate in checkers)
 
 
-def is_payload_wanted(strategy: Strategy, candidate: SchemaType, predecessor: SchemaType) -> bool:
-    """Whether the text of a predecessor of that type matters to the risks."""
+def is_payload_wanted(
+    strategy: Strategy, candidate: SchemaType, predecessor: SchemaType, checkers: Checkers = BUILT_IN
+) -> bool:
+    """Whether it matters to the answer or to the risks."""
+    if is_payload_needed(strategy, candidate, predecessor, checkers):
+        return True
     if candidate != predecessor or not formats.has_risks(candidate):
         return False
     if strategy is Strategy.ALWAYS_COMPATIBLE:
@@ -66,28 +76,29 @@ def is_payload_wanted(strategy: Strategy, candidate: SchemaType, predecessor: Sc
     return strategy is not Strategy.ALWAYS_INCOMPATIBLE
 
 
-def check(candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy) -> tuple[Incompatibility, ...]:
+def check(
+    candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy, checkers: Checkers = BUILT_IN
+) -> tuple[Incompatibility, ...]:
     """Every reason why `candidate` may not follow, in order; empty when it may.
 
     `considered` holds what the strategy looks at, oldest first: all versions since the last deletion for a transitive
     strategy, the latest otherwise; none on an empty history. Versions are compared newest first, as the broker does.
-    `strategy` is never UNDEFINED in a broker's own resolution; here it answers as Pulsar's checkers do.
+    `strategy` is never UNDEFINED in a broker's own resolution; here it answers as Pulsar's checkers do. `checkers` are
+    asked once, of all versions, where the built-in ones would be; what they find stands last.
     """
     if strategy is Strategy.ALWAYS_COMPATIBLE:
         return ()
-    return tuple(
-        incompatibility
-        for predecessor in reversed(considered)
-        for incompatibility in _against(candidate, predecessor, strategy)
-    )
+    found = [found for each in reversed(considered) for found in _against(candidate, each, strategy, checkers)]
+    for asked in _plugged(candidate, checkers):
+        found += _of_plugged(asked, candidate, considered, strategy)
+    return tuple(found)
 
 
 def risks(candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy) -> tuple[Incompatibility, ...]:
     """What the broker lets pass, and consumers then lose or misread: nothing that `check` tells, in its order.
 
-    First stands what the candidate does by itself, on an empty history too.
-
-    `considered` is what `check` is given; nothing is told of a predecessor without its schema but a change of type.
+    First stands what the candidate does by itself, on an empty history too. `considered` is what `check` is given;
+    nothing is told of a predecessor without its schema but a change of type.
     """
     return (
         *(Incompatibility(trap.rule, trap.reader_path, trap.message) for trap in formats.traps(candidate)),
@@ -127,17 +138,68 @@ def _all_that_hurts(reader: Schema, writer: Schema) -> tuple[Mismatch, ...]:
     return (*formats.unreadable(reader, writer), *formats.risks(reader, writer))
 
 
-def _against(candidate: Schema, predecessor: Predecessor, strategy: Strategy) -> Iterator[Incompatibility]:
+def _against(
+    candidate: Schema, predecessor: Predecessor, strategy: Strategy, checkers: Checkers
+) -> Iterator[Incompatibility]:
     kind = candidate.info.type
     if kind != predecessor.type:
         yield _type_changed(kind, predecessor)
-    elif strategy is Strategy.ALWAYS_INCOMPATIBLE or (strategy is Strategy.UNDEFINED and formats.compares(candidate)):
+    elif strategy is Strategy.ALWAYS_INCOMPATIBLE or (
+        strategy is Strategy.UNDEFINED and (kind in checkers or formats.compares(candidate))
+    ):
         yield _refusal(strategy.value, f"{strategy} admits no schema after {predecessor.name}", predecessor)
-    elif formats.has_checker(kind) and predecessor.schema is not None:
-        if not strategy.is_transitive and predecessor.schema.info.schema == candidate.info.schema:
-            return  # the registry compares hashes first, but only where it looks at the latest version alone
+    elif kind not in checkers and formats.has_checker(kind) and predecessor.schema is not None:
+        if _is_settled(candidate, predecessor.schema, strategy):
+            return
         # Under UNDEFINED only pairs come here whose parts have no checkers: all that can differ is the parts' types.
-        yield from _in_directions(candidate, predecessor, predecessor.schema, strategy.directions or _EITHER)
+        found = _in_directions(candidate, predecessor, predecessor.schema, strategy.directions or _EITHER)
+        replaced = [asked.path for asked in _plugged(candidate, checkers)]
+        yield from (each for each in found if each.rule == _PART_TYPE or not _is_below(each.path, replaced))
+
+
+def _is_settled(candidate: Schema, earlier: Schema, strategy: Strategy) -> bool:
+    """The registry compares hashes first, but only where it looks at the latest version alone."""
+    return not strategy.is_transitive and earlier.info.schema == candidate.info.schema
+
+
+def _is_below(path: str, places: Sequence[str]) -> bool:
+    return any(path == place or path.startswith((f"{place}.", f"{place}[")) for place in places)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A plugged checker, and which part of the candidate it is asked of: all of it, or a pair's key or value."""
+
+    plugged: Plugged
+    path: str
+    part: Callable[[Schema], Schema]
+
+
+def _plugged(candidate: Schema, checkers: Checkers) -> Iterator[_Asked]:
+    if not checkers:
+        return
+    if candidate.info.type in checkers:
+        yield _Asked(checkers[candidate.info.type], "$", lambda schema: schema)
+    elif isinstance(candidate, KeyValueSchema):
+        for side in Side:
+            part = attrgetter(side.value)
+            if part(candidate).info.type in checkers:
+                yield _Asked(checkers[part(candidate).info.type], f"$.{side}", part)
+
+
+def _of_plugged(
+    asked: _Asked, candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy
+) -> Iterator[Incompatibility]:
+    if not strategy.directions or any(each.type != candidate.info.type for each in considered):
+        return  # a change of type is told, and the broker goes no further
+    read = [(each, each.schema) for each in considered if each.schema is not None]
+    if not read or _is_settled(candidate, read[-1][1], strategy):
+        return
+    own = asked.part(candidate).info
+    alike = [(each, asked.part(schema).info) for each, schema in read if asked.part(schema).info.type is own.type]
+    for finding in asked.plugged.ask(own, [info for _, info in alike], strategy) if alike else ():
+        number = None if finding.earlier is None else alike[finding.earlier][0].schema_version
+        yield Incompatibility(finding.rule, asked.path + finding.path[1:], finding.message, finding.direction, number)
 
 
 def _type_changed(kind: SchemaType, predecessor: Predecessor) -> Incompatibility:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
@@ -37,10 +38,14 @@ class Constraints:
 
 @dataclass(frozen=True, slots=True)
 class BrokerProfile:
-    """What the broker does where nothing is set; FULL is Pulsar's own default."""
+    """What the broker does where nothing is set; FULL is Pulsar's own default.
+
+    `checkers` stand for the classes that it has in the place of its own checkers.
+    """
 
     line: PulsarLine = PulsarLine.V4_0
     strategy: Strategy = Strategy.FULL
+    checkers: Checkers = field(default_factory=lambda: BUILT_IN, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from topicschema.core import compatibility, formats
+from topicschema.core.checkers import Checkers
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.policy import EffectiveStrategy, Policy, Strictness, effective_strategy, violations
 from topicschema.core.schemas import Schema, SchemaType
 from topicschema.core.strategies import Strategy
+
+_IsRead = Callable[[Strategy, SchemaType, SchemaType, Checkers], bool]
 
 
 class Outcome(StrEnum):
@@ -107,7 +110,7 @@ class Comparison:
 
 def compare(candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy, policy: Policy) -> Comparison:
     """The check and the risks as the policy's strictness takes them; `considered` is `compatibility.check`'s."""
-    refused = compatibility.check(candidate, considered, strategy)
+    refused = compatibility.check(candidate, considered, strategy, policy.profile.checkers)
     return _strictly(policy, refused, compatibility.risks(candidate, considered, strategy))
 
 
@@ -124,11 +127,10 @@ def _strictly(policy: Policy, refused: _Findings, risks: _Findings) -> Compariso
     return Comparison(refused + risks, ()) if is_strict else Comparison(refused, risks)
 
 
-def _looked_at(
-    candidate: Candidate, history: History, policy: Policy, is_read: Callable[[Strategy, SchemaType, SchemaType], bool]
-) -> tuple[VersionEntry, ...]:
+def _looked_at(candidate: Candidate, history: History, policy: Policy, is_read: _IsRead) -> tuple[VersionEntry, ...]:
     strategy, kind = effective_strategy(policy, candidate.strategy).value, candidate.schema.info.type
-    return tuple(entry for entry in _considered(history, strategy) if is_read(strategy, kind, entry.type))
+    checkers = policy.profile.checkers
+    return tuple(entry for entry in _considered(history, strategy) if is_read(strategy, kind, entry.type, checkers))
 
 
 def _differs_in_properties(schema: Schema, equal: VersionEntry) -> bool:

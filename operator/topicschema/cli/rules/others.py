@@ -42,6 +42,12 @@ STRATEGY = Chapter(
             "own default (FULL) stands behind every other setting.",
             "set a strategy in the policy.",
         ),
+        Rule(
+            "CHECKER_FAILED",
+            "A checker is plugged in for the type (docs/checkers.md), and it raised an error, or what it answered is "
+            "no list of findings. Without its answer nothing is admitted.",
+            "tell whoever wrote the checker; the message has its name and the error.",
+        ),
     ),
 )
 
