@@ -21,7 +21,7 @@ message Everything {
   option (shop.about_message) = "é";
   required int32 first_field = 1 [(shop.about_field) = 5, deprecated = true, (shop.first) = "x"];
   optional string url = 2 [json_name = "URL", default = "a\\tb"];
-  optional string same_name = 3 [json_name = "sameName"];
+  optional string same_name = 3 [json_name = "sameName", (shop.for_sources) = "gone"];
   repeated sint64 packed_ones = 4 [packed = true];
   optional double infinite = 5 [default = -inf];
   optional float small = 6 [default = 1e-9];
@@ -82,6 +82,7 @@ message About { optional string text = 1; optional int32 number = 2; optional Ab
 extend google.protobuf.FileOptions { optional About about_file = 50001; optional sint32 about_file_too = 50000; }
 extend google.protobuf.MessageOptions { optional string about_message = 50000; }
 extend google.protobuf.FieldOptions { repeated fixed64 about_field = 50002; optional string first = 50001; }
+extend google.protobuf.FieldOptions { optional string for_sources = 50003 [retention = RETENTION_SOURCE]; }
 extend google.protobuf.OneofOptions { optional bool about_oneof = 50000; }
 extend google.protobuf.EnumValueOptions { optional string about_value = 50000; }
 """,
