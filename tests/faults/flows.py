@@ -8,8 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from faults.world import World, avro, until
+from topicschema.core.formats import key_value
+from topicschema.core.history import source_mark
+from topicschema.sources import ProtobufSources, compile_envelope
 
 FIRST, SECOND = avro(), avro("note")
+ORDER = 'syntax = "proto3"; package shop; message Order { string id = 1; }'
+LONGER = ORDER.replace("}", "int32 count = 2; }")
+ITEMS = '{"type": "array", "items": "string"}'
 BROKEN = '{"type": "record", "name": "Order", "fields": [{"name": "n", "type": "int"}]}'
 
 
@@ -47,6 +53,40 @@ def _one_version(world: World) -> None:
     _policy(world)
     world.apply(FIRST)
     _ready(world, "Registered", 0, [FIRST])
+
+
+def _sources(proto: str) -> ProtobufSources:
+    return ProtobufSources("shop.Order", {"shop/order.proto": proto})
+
+
+def _apply_sources(world: World, proto: str) -> None:
+    sources = _sources(proto)
+    protobuf = {"message": sources.message, "files": dict(sources.files)}
+    world.apply("", type="PROTOBUF_NATIVE", protobuf=protobuf)
+
+
+def _from_sources(world: World) -> None:
+    _policy(world)
+    _apply_sources(world, ORDER)
+    _compiled(world, ORDER)
+
+
+def _compiled(world: World, *protos: str) -> None:
+    """Each of the sources is a version, and the record tells which."""
+    wanted = [_sources(proto) for proto in protos]
+    _ready(world, "Registered", len(wanted) - 1, [compile_envelope(sources).decode() for sources in wanted])
+    history = world.history() or {}
+    marks = [line.split()[-1] for line in history["spec"]["versions"]]
+    assert marks == [source_mark(sources.source_hash) for sources in wanted]
+
+
+def _apply_pair(world: World) -> None:
+    parts = {"key": {"type": "STRING"}, "value": {"type": "AVRO", "schema": ITEMS}}
+    world.apply("", type="KEY_VALUE", keyValue={"encoding": "SEPARATED", **parts})
+
+
+def _paired(world: World) -> None:
+    _ready(world, "Registered", 0, [key_value.payload_of(f'{{"key": "", "value": {ITEMS}}}').decode()])
 
 
 def _two_versions(world: World) -> None:
@@ -112,6 +152,13 @@ FLOWS = (
         lambda w: w.apply(SECOND),
         lambda w: _ready(w, "Registered", 1, [FIRST, SECOND]),
     ),
+    Flow(
+        "a next version from sources",
+        _from_sources,
+        lambda w: _apply_sources(w, LONGER),
+        lambda w: _compiled(w, ORDER, LONGER),
+    ),
+    Flow("a first pair", _policy, _apply_pair, _paired),
     Flow(
         "a rollback",
         _two_versions,
