@@ -7,13 +7,13 @@ the first branch, 1.12 the first that may be of the value's kind, and every reco
 """
 
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from types import GeneratorType, MappingProxyType
 from typing import Any, Final
 
 from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import ABSENT, Array, Enum, Field, Fixed, Map, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.names import shown
-from topicschema.core.formats.avro.stackless import Step
+from topicschema.core.formats.avro.stackless import Step, run
 
 ENDLESS: Final = "ENDLESS_DEFAULT"
 UNFIT: Final = "INVALID_DEFAULT"
@@ -54,6 +54,11 @@ class Defaults:
         if node.__class__ is Primitive:
             return _primitive(node, value) if node is not field.type else _own_primitive(node, value)
         return self._own(field)
+
+    def fits(self, field: Field) -> bool:
+        """Whether the field's default can be put in."""
+        trouble: Any = self.of(field)
+        return (run(trouble) if isinstance(trouble, GeneratorType) else trouble) is None
 
     def _own(self, field: Field) -> Step[Trouble | None]:
         """The field's own default, tried once; coming back to it while it is being tried never ends."""

@@ -90,6 +90,18 @@ class Named(Node):
         return self.full_name.rpartition(".")[0]
 
 
+@dataclass(slots=True, eq=False)
+class Lore:
+    """What a survey has told of a record and all that it leads to; see `survey` for the words.
+
+    `is_plain` is None until somebody asks.
+    """
+
+    is_aliased: bool
+    is_tangled: bool
+    is_plain: bool | None = None
+
+
 @dataclass(slots=True, eq=False, kw_only=True)
 class Field:
     """A record's field.
@@ -109,9 +121,15 @@ class Field:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Record(Named):
-    """A record (or error, which is the same to everyone); `fields` is set once, when the record has been parsed."""
+    """A record (or error, which is the same to everyone); `fields` is set once, when the record has been parsed.
+
+    `lore` and `reads` are what comparisons found out and will want again; a copy has none. `reads` has the digests of
+    writers' records that are readable in full, whatever schemas the two stand in.
+    """
 
     fields: tuple[Field, ...] = ()
+    lore: Lore | None = field(default=None, init=False)
+    reads: set[bytes] | None = field(default=None, init=False)
 
     def field(self, name: str) -> Field | None:
         """The field of that name."""

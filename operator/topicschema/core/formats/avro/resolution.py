@@ -30,8 +30,9 @@ from topicschema.core.formats.avro.model import (
     Union,
 )
 from topicschema.core.formats.avro.names import shown
+from topicschema.core.formats.avro.shortcuts import Shortcuts
 from topicschema.core.formats.avro.stackless import Step, run
-from topicschema.core.formats.avro.survey import Survey
+from topicschema.core.formats.avro.survey import Survey, lore_of
 from topicschema.core.formats.format import Mismatch
 
 _READ_BY: Final = {
@@ -55,15 +56,14 @@ def unreadable(reader: Node, writer: Node, library: Library = Library.AVRO_1_11)
 
     Empty exactly when the SchemaValidator of that Avro library, canRead strategy, accepts the two.
     """
-    survey = Survey()
-    tangled = survey.tangled(reader)
+    lore = lore_of(reader)
     same = bool(reader.digest) and reader.digest == writer.digest
-    if same and not tangled:
+    if same and not lore.is_tangled:
         return ()
-    renamed, faults = aliases.apply(writer, reader, library) if survey.aliased and not same else (writer, [])
-    resolution = _Resolution(library, tangled=tangled)
+    renamed, faults = aliases.apply(writer, reader, library) if lore.is_aliased and not same else (writer, [])
+    resolution = _Resolution(reader, library, tangled=lore.is_tangled)
     outcome = resolution.resolve(renamed, reader)
-    if tangled:
+    if lore.is_tangled:
         faults += grammar.faults(renamed, reader, resolution.decided)
     if outcome is None and not (faults or resolution.fatal):
         return ()
@@ -73,10 +73,11 @@ def unreadable(reader: Node, writer: Node, library: Library = Library.AVRO_1_11)
 class _Resolution:
     """One comparison: what is decided on the way, and what makes Avro throw."""
 
-    def __init__(self, library: Library, *, tangled: bool) -> None:
+    def __init__(self, root: Node, library: Library, *, tangled: bool) -> None:
+        self._shortcuts = Shortcuts(root)
         self.decided = Decisions()
         self.fatal: list[Fault] = []
-        self._tangled = tangled  # else equal parts need no look: a schema reads itself
+        self._tangled = tangled
         self._pairs = self.decided.pairs
         self._unions = self.decided.unions
         self._survey = Survey()
@@ -171,8 +172,13 @@ class _Resolution:
         if reader.__class__ is Record:
             return self._pair(writer, reader)
         if reader.__class__ is Union:
-            return self._choose(writer, reader)
+            called_alike = self._shortcuts.branch(writer, reader)
+            return self._choose(writer, reader) if called_alike is None else self._in_branch(writer, called_alike)
         return Fault(Rule.TYPE_MISMATCH, reader, writer)
+
+    def _in_branch(self, writer: Record, branch: Record) -> Step[Outcome | None]:
+        answer = self._pair(writer, branch)
+        return _inner((yield answer) if answer.__class__ is GeneratorType else answer)
 
     def _choose(self, writer: Record, reader: Union) -> Step[Outcome | None]:
         """The branch of the full name, else one of the same structure; trying one leaves the pair known."""
@@ -194,15 +200,14 @@ class _Resolution:
         if chosen is None:
             return Fault(Rule.NO_UNION_BRANCH, reader, writer, tried=tuple(tried))
         self.decided.branches[writer, reader] = chosen
-        answer = self._pair(writer, chosen)
-        return _inner((yield answer) if answer.__class__ is GeneratorType else answer)
+        return (yield self._in_branch(writer, chosen))
 
     def _pair(self, writer: Record, reader: Record) -> _Answer:
-        if writer.digest and writer.digest == reader.digest and not self._tangled:
-            return None
         key = writer, reader
         if key in self._pairs:
             return self._pairs[key]
+        if self._shortcuts.is_readable(writer, reader):
+            return None
         pair = self._pairs[key] = Pair(writer, reader)
         return self._fields(pair)
 
@@ -225,6 +230,7 @@ class _Resolution:
         if pair.parts:
             return pair
         self._pairs[pair.writer, pair.reader] = None
+        self._shortcuts.remember(pair.writer, pair.reader)
         return None
 
     def _put_in(self, pair: Pair, absent: Iterable[Field]) -> Step[None]:

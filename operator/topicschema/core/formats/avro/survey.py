@@ -2,18 +2,52 @@
 
 An endless record directly contains itself, with no union, array or map in between, so no finite datum has its type.
 Tangled records have a circle of any kind with a field in it that is itself a record; endless ones are among them.
+A plain schema has no circle, no alias, and no default that one of the libraries cannot put in: what comes of comparing
+a part of it depends on nothing else then.
 """
 
 from typing import Any
 
 from topicschema.core.formats.avro import circles
-from topicschema.core.formats.avro.model import Array, Enum, Fixed, Map, Node, Primitive, Record, Union
+from topicschema.core.formats.avro.encoding import Defaults
+from topicschema.core.formats.avro.library import Library
+from topicschema.core.formats.avro.model import ABSENT, Array, Enum, Fixed, Lore, Map, Node, Primitive, Record, Union
 
 _ALIASED = frozenset({Enum, Fixed})
 
 
+def lore_of(root: Node) -> Lore:
+    """What is known of the schema; it is found out once of a record."""
+    if isinstance(root, Record) and root.lore is not None:
+        return root.lore
+    survey = Survey()
+    met: list[Record] = []
+    tangled = survey.walk(root, met) and _is_tangled(met)
+    lore = Lore(survey.aliased, tangled)
+    if isinstance(root, Record):
+        root.lore = lore
+    return lore
+
+
+def is_plain(root: Node) -> bool:
+    """Whether the schema is plain."""
+    lore = lore_of(root)
+    if lore.is_plain is None:
+        lore.is_plain = not lore.is_aliased and not lore.is_tangled and _is_plain(root)
+    return lore.is_plain
+
+
+def _is_plain(root: Node) -> bool:
+    met: list[Record] = []
+    again = Survey().walk(root, met)
+    if again and circles.find(met, lambda record: list(_held(record))) is not None:
+        return False
+    with_default = [field for record in met for field in record.fields if field.default is not ABSENT]
+    return all(defaults.fits(field) for defaults in map(Defaults, Library) for field in with_default)
+
+
 class Survey:
-    """Walks schemas and remembers what it has seen, so that parts asked about again cost nothing."""
+    """Walks a schema and remembers what it has seen, so that parts asked about again cost nothing."""
 
     __slots__ = ("_finite", "aliased")
 
@@ -22,20 +56,15 @@ class Survey:
         """Whether anything walked so far has an alias."""
         self._finite: set[Record] = set()
 
-    def tangled(self, root: Node) -> bool:
-        """Whether records within `root` may be tangled: yes for all that are, no for all that have no circle."""
-        met: list[Record] = []
-        return self._walk(root, met) and _is_tangled(met)
-
     def endless(self, root: Node) -> Record | None:
         """A record within `root`, at any depth, that directly contains itself; None when there is none."""
         met: list[Record] = []
-        found = circles.find(met, _direct) if self._walk(root, met) else None
+        found = circles.find(met, _direct) if self.walk(root, met) else None
         if found is not None:
             self._finite.clear()  # what leads to an endless record must be walked again when it is asked about
         return found
 
-    def _walk(self, root: Node, met: list[Record]) -> bool:
+    def walk(self, root: Node, met: list[Record]) -> bool:
         """Add the records not seen before to `met`; whether one was met twice, as every circle has it."""
         again = False
         seen = self._finite

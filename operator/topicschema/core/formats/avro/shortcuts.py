@@ -1,0 +1,48 @@
+"""What need not be compared because the answer is known: equal parts, pairs met before, union branches told by name.
+
+Each of these gives the answer that comparing would have given; so nothing is taken for known in tangled schemas, where
+it matters in which order records are compared, and nothing is remembered of schemas that are not plain (`survey`).
+"""
+
+from typing import Final
+
+from topicschema.core.formats.avro.model import Node, Record, Union
+from topicschema.core.formats.avro.survey import is_plain, lore_of
+
+_FEW: Final = 3
+"""So many branches are tried as fast as it is found out that they need not be."""
+_MOST_KNOWN: Final = 100
+
+
+class Shortcuts:
+    """The shortcuts in comparing with one reader's schema."""
+
+    __slots__ = ("_called", "_is_tangled", "_root")
+
+    def __init__(self, root: Node) -> None:
+        self._root = root
+        self._is_tangled = lore_of(root).is_tangled
+        self._called: dict[Union, dict[str, Record]] = {}
+
+    def is_readable(self, writer: Record, reader: Record) -> bool:
+        """Whether it is known that all of the writer's record can be read."""
+        if self._is_tangled or not writer.digest:
+            return writer is reader and not self._is_tangled
+        return writer.digest == reader.digest or (reader.reads is not None and writer.digest in reader.reads)
+
+    def remember(self, writer: Record, reader: Record) -> None:
+        """Take note that all of the writer's record can be read: in a long history the same two meet often."""
+        if writer.digest and is_plain(self._root):
+            if reader.reads is None or len(reader.reads) == _MOST_KNOWN:
+                reader.reads = set()
+            reader.reads.add(writer.digest)
+
+    def branch(self, writer: Record, reader: Union) -> Record | None:
+        """The branch of the writer's full name, where nothing can come of trying those before it, as Avro does."""
+        if len(reader.branches) <= _FEW or not is_plain(self._root):
+            return None
+        if reader not in self._called:
+            self._called[reader] = {
+                branch.full_name: branch for branch in reader.branches if isinstance(branch, Record)
+            }
+        return self._called[reader].get(writer.full_name)
