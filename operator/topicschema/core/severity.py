@@ -29,8 +29,55 @@ _MEANINGS: Final[Mapping[Severity, str]] = MappingProxyType(
         Severity.CODE: "generated code changes",
     }
 )
+_PROTOBUF_NATIVE: Final[Mapping[Severity, tuple[str, ...]]] = MappingProxyType(
+    {
+        Severity.WIRE: (
+            "FIELD_NUMBER_REUSED",
+            "FIELD_RENUMBERED",
+            "FIELD_TYPE_CHANGED",
+            "FIELD_TYPE_NARROWED",
+            "FIELD_ENCODING_CHANGED",
+            "UTF8_CHECKED",
+            "REPEATED_READ_AS_SINGULAR",
+            "REPEATED_READ_AS_MAP",
+            "REQUIRED_NOT_WRITTEN",
+            "DEFAULT_CHANGED",
+            "ONEOF_MERGED",
+            "MESSAGE_SET_CHANGED",
+            "EXTENSION_RANGE_REMOVED",
+            "ENUM_VALUE_UNKNOWN",
+            "ENUM_VALUE_RENUMBERED",
+            "ENUM_DEFAULT_CHANGED",
+            "ENUM_CLOSED",
+            # Nothing is lost by these alone, but by what may come next.
+            "FIELD_NUMBER_NOT_RESERVED",
+            "ENUM_NUMBER_NOT_RESERVED",
+            "RESERVED_NUMBER_REMOVED",
+        ),
+        Severity.JSON: (
+            "FIELD_RENAMED",
+            "JSON_NAME_CHANGED",
+            "FIELD_TYPE_CHANGED_IN_JSON",
+            "SINGULAR_READ_AS_REPEATED",
+            "MAP_READ_AS_REPEATED",
+            "ENUM_VALUE_RENAMED",
+            "ENUM_VALUE_REMOVED",
+            "FIELD_NAME_NOT_RESERVED",
+            "RESERVED_NAME_REMOVED",
+        ),
+        Severity.CODE: (
+            "FIELD_RENAMED_IN_CODE",
+            "FIELD_TYPE_CHANGED_IN_CODE",
+            "FIELD_TYPE_RENAMED",
+            "PRESENCE_CHANGED",
+            "ONEOF_CHANGED",
+            "ENUM_ALIAS_REMOVED",
+        ),
+    }
+)
 _SEVERITIES: Final[Mapping[str, Severity]] = MappingProxyType(
     {
+        **{rule: severity for severity, rules in _PROTOBUF_NATIVE.items() for rule in rules},
         **dict.fromkeys(
             (
                 "TYPE_CHANGED",

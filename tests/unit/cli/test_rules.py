@@ -1,6 +1,7 @@
 """The rules' explanations: complete, true, and what docs/rules.md says."""
 
 import ast
+import functools
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -25,9 +26,15 @@ SINGLE_WORDS = {"SYNTAX"}
 OTHER_NAMES = {each.value for each in (*SchemaType, *Strategy)} | {"PROTOBUF_NATIVE"}
 
 
+@functools.cache
+def envelope(message: str, file: str, text: str) -> SchemaInfo:
+    return SchemaInfo(SchemaType.PROTOBUF_NATIVE, compile_envelope(ProtobufSources(message, {file: text})))
+
+
 def compiled(example: ProtoExample) -> Question:
-    envelope = compile_envelope(ProtobufSources(example.message, {example.file: example.candidate}))
-    return replace(example.question, candidate=SchemaInfo(example.type, envelope))
+    texts = [text for text in (example.earlier, example.candidate) if text is not None]
+    *history, candidate = (envelope(example.message, example.file, text) for text in texts)
+    return replace(example.question, candidate=candidate, history=tuple(history))
 
 
 def found(example: Example) -> set[str]:

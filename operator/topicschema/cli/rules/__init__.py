@@ -4,7 +4,17 @@ This is the one source: `topicschema explain` prints it, docs/rules.md is made o
 are tests. What the rules are is decided in `core`; their ids are stable.
 """
 
-from topicschema.cli.rules import avro, avro_risks, key_value, others, protobuf_native, protobuf_sources, risks, texts
+from topicschema.cli.rules import (
+    avro,
+    avro_risks,
+    key_value,
+    others,
+    protobuf_native,
+    protobuf_risks,
+    protobuf_sources,
+    risks,
+    texts,
+)
 from topicschema.cli.rules.rule import Chapter, Example, Rule
 
 __all__ = ["CHAPTERS", "Chapter", "Example", "Rule", "every", "find"]
@@ -16,6 +26,7 @@ CHAPTERS = (
     texts.AVRO,
     key_value.PAIRS,
     protobuf_native.NATIVE,
+    protobuf_risks.RISKS,
     protobuf_sources.SOURCES,
     risks.PROPERTIES,
     others.TYPES,

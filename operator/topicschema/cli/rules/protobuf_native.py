@@ -31,8 +31,8 @@ _GOOD: Final = _example(_envelope(_ORDER))
 
 NATIVE = Chapter(
     "PROTOBUF_NATIVE",
-    introduction="The broker compares nothing but the root message's name: fields may be renumbered, retyped and "
-    "removed, and consumers then choke. The descriptors in the examples are those of a file `o.proto`.",
+    introduction="The broker compares nothing but the root message's name. The descriptors in the examples are those "
+    "of a file `o.proto`.",
     rules=(
         Rule(
             "ROOT_MESSAGE_CHANGED",

@@ -11,7 +11,7 @@ from typing import Final
 
 from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats.format import Mismatch
-from topicschema.core.formats.protobuf_native import envelope, files
+from topicschema.core.formats.protobuf_native import envelope, files, risks
 from topicschema.core.formats.protobuf_native.linking import Built, Linker
 from topicschema.core.formats.protobuf_native.model import (
     Descriptors,
@@ -21,6 +21,7 @@ from topicschema.core.formats.protobuf_native.model import (
     Kind,
     Label,
     Message,
+    Presence,
     Range,
 )
 from topicschema.core.formats.protobuf_native.symbols import Sort, Symbol, Symbols, shown
@@ -35,6 +36,7 @@ __all__ = [
     "Kind",
     "Label",
     "Message",
+    "Presence",
     "ProtobufNativeSchema",
     "Range",
 ]
@@ -83,9 +85,10 @@ class _ProtobufNative:
         return (Mismatch("ROOT_MESSAGE_CHANGED", message, _ROOT, _ROOT, is_mutual=True),)
 
     def risks(self, reader: ProtobufNativeSchema, writer: ProtobufNativeSchema) -> tuple[Mismatch, ...]:
-        """Nothing yet."""
-        del reader, writer
-        return ()
+        """What clients lose or misread, and the broker does not ask: docs/rules.md has the rules."""
+        if reader.info.schema == writer.info.schema:
+            return ()
+        return risks.risks(reader.descriptors, writer.descriptors)
 
 
 FORMAT = _ProtobufNative()
@@ -120,12 +123,16 @@ def _message(symbols: Symbols, full_name: str) -> Symbol | None:
 def _descriptors(built: dict[str, Built], root: Message) -> Descriptors:
     messages: dict[str, Message] = {}
     enums: dict[str, Enum] = {}
+    extensions: dict[str, dict[int, Field]] = {}
     for each in reversed(built.values()):  # so that the first file to define a name has it
         messages.update(each.messages)
         enums.update({enum.full_name: enum for enum in each.enums})
+        for extended, field in each.extensions:
+            extensions.setdefault(extended, {})[field.number] = field
     return Descriptors(
         root=root,
         files=MappingProxyType({name: each.file for name, each in built.items()}),
         messages=MappingProxyType(messages),
         enums=MappingProxyType(enums),
+        extensions=MappingProxyType({name: MappingProxyType(found) for name, found in extensions.items()}),
     )

@@ -4,12 +4,13 @@ Source: Descriptors.FieldDescriptor, its constructor and crossLink.
 """
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto
 
 from topicschema.core.formats.protobuf_native import defaults
+from topicschema.core.formats.protobuf_native.features import Features
 from topicschema.core.formats.protobuf_native.model import Field, Kind, Label
 from topicschema.core.formats.protobuf_native.symbols import Sort, Symbol, Symbols, shown
 
@@ -40,8 +41,10 @@ class Extendable:
         return index >= 0 and number < self.ends[index]
 
 
-def build(symbols: Symbols, message: str, owner: DescriptorProto, proto: FieldDescriptorProto) -> Field:
-    """A message's field; InvalidSchemaError INVALID_DESCRIPTOR with its name."""
+def build(
+    symbols: Symbols, message: str, owner: DescriptorProto, proto: FieldDescriptorProto, features: Features
+) -> Field:
+    """A message's field; InvalidSchemaError INVALID_DESCRIPTOR with its name. `features` are those of the message."""
     where = f"{message}.{proto.name}"
     if proto.HasField("extendee"):
         raise symbols.refusal(where, "a field of a message extends nothing")
@@ -51,23 +54,32 @@ def build(symbols: Symbols, message: str, owner: DescriptorProto, proto: FieldDe
     if proto.HasField("oneof_index"):
         if not 0 <= proto.oneof_index < len(owner.oneof_decl):
             raise symbols.refusal(where, f"the message has no oneof {proto.oneof_index}")
-        oneof = owner.oneof_decl[proto.oneof_index].name
+        declared = owner.oneof_decl[proto.oneof_index]
+        oneof, features = declared.name, features.within(declared)
     kind, type_name = _type(symbols, where, proto)
+    found = _field(proto, proto.name, kind, type_name, features)
+    return found if proto.proto3_optional or oneof is None else replace(found, oneof=oneof)
+
+
+def _field(proto: FieldDescriptorProto, name: str, kind: Kind, type_name: str, around: Features) -> Field:
+    features = around.within(proto)
     return Field(
-        name=proto.name,
+        name=name,
         number=proto.number,
         kind=kind,
         label=_label(proto),
         type_name=type_name,
-        oneof=None if proto.proto3_optional else oneof,
         json_name=proto.json_name,
         default=proto.default_value if proto.HasField("default_value") else None,
         is_proto3_optional=proto.proto3_optional,
+        presence=features.presence_of(proto, kind),
+        checks_utf8=kind is Kind.STRING and features.checks_utf8,
+        is_delimited=kind is Kind.GROUP or (kind is Kind.MESSAGE and features.is_delimited),
     )
 
 
-def check_extension(symbols: Symbols, where: str, proto: FieldDescriptorProto) -> None:
-    """InvalidSchemaError INVALID_DESCRIPTOR where the extension with the full name `where` cannot be built."""
+def build_extension(symbols: Symbols, where: str, proto: FieldDescriptorProto, features: Features) -> tuple[str, Field]:
+    """What the extension with the full name `where` extends, and its field; InvalidSchemaError INVALID_DESCRIPTOR."""
     if not proto.HasField("extendee"):
         raise symbols.refusal(where, "an extension says what it extends")
     if proto.HasField("oneof_index"):
@@ -78,9 +90,10 @@ def check_extension(symbols: Symbols, where: str, proto: FieldDescriptorProto) -
     message: Extendable = extended.content
     if not message.takes(proto.number):
         raise symbols.refusal(where, f"{extended.full_name} does not declare {proto.number} as an extension's number")
-    kind, _ = _type(symbols, where, proto)
+    kind, type_name = _type(symbols, where, proto)
     if message.is_set and (_label(proto) is not Label.OPTIONAL or kind is not Kind.MESSAGE):
         raise symbols.refusal(where, "what extends a message with message_set_wire_format is an optional message")
+    return extended.full_name, _field(proto, f"[{where}]", kind, type_name, features)
 
 
 def synthetic_oneofs(symbols: Symbols, message: str, proto: DescriptorProto) -> frozenset[int]:

@@ -18,7 +18,8 @@ from google.protobuf.descriptor_pb2 import (
 )
 
 from topicschema.core.errors import InvalidSchemaError, Place
-from topicschema.core.formats.protobuf_native import fields
+from topicschema.core.formats.protobuf_native import features, fields
+from topicschema.core.formats.protobuf_native.features import Features
 from topicschema.core.formats.protobuf_native.model import Enum, Field, File, Message, Range
 from topicschema.core.formats.protobuf_native.symbols import Sort, Symbols
 
@@ -36,6 +37,7 @@ class Built:
     symbols: Symbols
     messages: Mapping[str, Message]
     enums: tuple[Enum, ...]
+    extensions: tuple[tuple[str, Field], ...]
     public: tuple["Built", ...]
 
 
@@ -62,6 +64,7 @@ class Linker:
             linking.symbols,
             MappingProxyType({message.full_name: message for message in linking.messages()}),
             tuple(linking.enums),
+            tuple(linking.extensions),
             tuple(_public(linking.symbols, proto, imported)),
         )
 
@@ -94,29 +97,31 @@ class _Linking:
     def __init__(self, symbols: Symbols) -> None:
         self.symbols = symbols
         self.enums: list[Enum] = []
-        self._messages: list[tuple[str, DescriptorProto]] = []
-        self._extensions: list[tuple[str, FieldDescriptorProto]] = []
+        self.extensions: list[tuple[str, Field]] = []
+        self._messages: list[tuple[str, DescriptorProto, Features]] = []
+        self._extensions: list[tuple[str, FieldDescriptorProto, Features]] = []
         self._services: list[tuple[str, ServiceDescriptorProto]] = []
 
     def define(self, proto: FileDescriptorProto) -> None:
         """Gives every definition of the file its full name."""
+        around = features.of_file(proto)
         for message in proto.message_type:
-            self._define_message(proto.package, message)
+            self._define_message(proto.package, message, around)
         for enum in proto.enum_type:
-            self._define_enum(proto.package, enum)
+            self._define_enum(proto.package, enum, around)
         for service in proto.service:
             name = self.symbols.add(Sort.SERVICE, proto.package, service.name)
             self._services.append((name, service))
             for method in service.method:
                 self.symbols.add(Sort.OTHER, name, method.name)
-        self._define_extensions(proto.package, proto.extension)
+        self._define_extensions(proto.package, proto.extension, around)
 
     def messages(self) -> Iterator[Message]:
-        """The messages with their fields' types resolved; extensions and services are only checked."""
-        for name, proto in self._messages:
-            yield self._message(name, proto)
-        for name, extension in self._extensions:
-            fields.check_extension(self.symbols, name, extension)
+        """The messages with their fields' types resolved, then the extensions likewise; services are only checked."""
+        for name, proto, own in self._messages:
+            yield self._message(name, proto, own)
+        for name, extension, around in self._extensions:
+            self.extensions.append(fields.build_extension(self.symbols, name, extension, around))
         for name, service in self._services:
             for method in service.method:
                 for type_name in (method.input_type, method.output_type):
@@ -124,23 +129,24 @@ class _Linking:
                     if self.symbols.resolve(type_name, scope).sort is not Sort.MESSAGE:
                         raise self.symbols.refusal(scope, f"{type_name} is not a message")
 
-    def _define_message(self, scope: str, proto: DescriptorProto) -> None:
+    def _define_message(self, scope: str, proto: DescriptorProto, around: Features) -> None:
         # Descriptors nest no deeper than protobuf's readers go (100 levels), so recursion is safe here.
         name = self.symbols.add(Sort.MESSAGE, scope, proto.name, fields.Extendable.of(proto))
-        self._messages.append((name, proto))
+        own = around.within(proto)
+        self._messages.append((name, proto, own))
         for nested in proto.nested_type:
-            self._define_message(name, nested)
+            self._define_message(name, nested, own)
         for enum in proto.enum_type:
-            self._define_enum(name, enum)
+            self._define_enum(name, enum, own)
         for field in proto.field:
             self.symbols.add(Sort.OTHER, name, field.name)
-        self._define_extensions(name, proto.extension)
+        self._define_extensions(name, proto.extension, own)
 
-    def _define_extensions(self, scope: str, protos: Iterable[FieldDescriptorProto]) -> None:
+    def _define_extensions(self, scope: str, protos: Iterable[FieldDescriptorProto], around: Features) -> None:
         for extension in protos:
-            self._extensions.append((self.symbols.add(Sort.OTHER, scope, extension.name), extension))
+            self._extensions.append((self.symbols.add(Sort.OTHER, scope, extension.name), extension, around))
 
-    def _define_enum(self, scope: str, proto: EnumDescriptorProto) -> None:
+    def _define_enum(self, scope: str, proto: EnumDescriptorProto, around: Features) -> None:
         values = {value.name: value.number for value in proto.value}
         name = self.symbols.add(Sort.ENUM, scope, proto.name, values.keys())
         if not values:
@@ -154,14 +160,15 @@ class _Linking:
                 values=MappingProxyType(values),
                 reserved_numbers=tuple(Range(each.start, each.end) for each in proto.reserved_range),
                 reserved_names=frozenset(proto.reserved_name),
+                is_closed=around.within(proto).has_closed_enums,
             )
         )
 
-    def _message(self, name: str, proto: DescriptorProto) -> Message:
+    def _message(self, name: str, proto: DescriptorProto, own: Features) -> Message:
         synthetic = fields.synthetic_oneofs(self.symbols, name, proto)
         found: dict[int, Field] = {}
         for each in proto.field:
-            field = fields.build(self.symbols, name, proto, each)
+            field = fields.build(self.symbols, name, proto, each, own)
             if field.number in found:
                 other = found[field.number].name
                 raise self.symbols.refusal(f"{name}.{field.name}", f"{other} has the number {field.number} already")
@@ -175,4 +182,5 @@ class _Linking:
             reserved_names=frozenset(proto.reserved_name),
             extension_numbers=tuple(Range(each.start, each.end - 1) for each in proto.extension_range),
             is_map_entry=proto.options.map_entry,
+            is_message_set=proto.options.message_set_wire_format,
         )

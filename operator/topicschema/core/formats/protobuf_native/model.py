@@ -36,12 +36,21 @@ class Label(StrEnum):
     REPEATED = "REPEATED"
 
 
+class Presence(StrEnum):
+    """How a reader knows whether a field was sent: it does, it does not (zeros are not sent), or it insists on it."""
+
+    EXPLICIT = "EXPLICIT"
+    IMPLICIT = "IMPLICIT"
+    REQUIRED = "REQUIRED"
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a message.
+    """A field of a message, or an extension, whose name is its full name in brackets.
 
     `type_name` is the full name of its message or enum, empty for others. `oneof` is the oneof that a person wrote: a
-    proto3 `optional` field has none. `default` is the text in the descriptor, None where it has none.
+    proto3 `optional` field has none. `default` is the text in the descriptor, None where it has none. The last three
+    are what its edition's features come to; a message `is_delimited` that lies on the wire as a group does.
     """
 
     name: str
@@ -53,6 +62,9 @@ class Field:
     json_name: str = ""
     default: str | None = None
     is_proto3_optional: bool = False
+    presence: Presence = Presence.EXPLICIT
+    checks_utf8: bool = False
+    is_delimited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +94,22 @@ class Message:
     reserved_names: frozenset[str] = frozenset()
     extension_numbers: tuple[Range, ...] = ()
     is_map_entry: bool = False
+    is_message_set: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Enum:
-    """An enum type; `values` are its numbers by their names, as declared (several names may share a number)."""
+    """An enum type; `values` are its numbers by their names, as declared (several names may share a number).
+
+    One that `is_closed` has no other numbers: what arrives with one counts as not sent.
+    """
 
     full_name: str
     file: str
     values: Mapping[str, int]
     reserved_numbers: tuple[Range, ...] = ()
     reserved_names: frozenset[str] = frozenset()
+    is_closed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +125,12 @@ class File:
 class Descriptors:
     """All files that the root file needs, and what they define; every map is by (full) name.
 
-    Where two files define one name, which the broker does not mind, the file that is built first has it.
+    Where two files define one name, which the broker does not mind, the file that is built first has it. `extensions`
+    are by the full name of what they extend, then by number.
     """
 
     root: Message
     files: Mapping[str, File]
     messages: Mapping[str, Message]
     enums: Mapping[str, Enum]
+    extensions: Mapping[str, Mapping[int, Field]]

@@ -1,0 +1,97 @@
+"""Risks of PROTOBUF_NATIVE in enums. Those in messages stand in `protobuf_risks`."""
+
+from typing import Final
+
+from topicschema.cli.rules.protobuf_risk_examples import file, risk
+
+_RED_BLUE: Final = "RED = 0; BLUE = 1;"
+
+
+def _colours(values: str, syntax: str = "proto3") -> str:
+    """A file with an enum that an Order's field has."""
+    label = "optional " if syntax == "proto2" else ""
+    return file(f"{label}Colour colour = 1;", f"enum Colour {{ {values} }}", syntax)
+
+
+ENUMS: Final = (
+    risk(
+        "ENUM_VALUE_UNKNOWN",
+        "The writer has a number that the reader's closed enum (proto2, enum_type = CLOSED) lacks. The reader takes "
+        "the field for one that was not sent. Open enums keep such numbers.",
+        "keep values; upgrade all consumers before a new one is sent.",
+        (
+            _colours(_RED_BLUE, "proto2"),
+            _colours("RED = 0; BLUE = 1; GREEN = 2;", "proto2"),
+            file("optional Colour colour = 1; optional int64 id = 2;", f"enum Colour {{ {_RED_BLUE} }}", "proto2"),
+        ),
+        "FORWARD",
+    ),
+    risk(
+        "ENUM_VALUE_RENUMBERED",
+        "An enum's value has another number. Values are known by their numbers: it is read as another, or as none.",
+        "keep the number.",
+        (
+            _colours("RED = 0; BLUE = 1; GREEN = 2;"),
+            _colours("RED = 0; BLUE = 2; GREEN = 1;"),
+            _colours("RED = 0; GREEN = 2; BLUE = 1;"),
+        ),
+    ),
+    risk(
+        "ENUM_DEFAULT_CHANGED",
+        "Another value is the first of an enum: it is what a field means that is not sent.",
+        "keep the first value.",
+        (
+            _colours(_RED_BLUE, "proto2"),
+            _colours("BLUE = 1; RED = 0;", "proto2"),
+            file("optional Colour colour = 1; optional int64 id = 2;", f"enum Colour {{ {_RED_BLUE} }}", "proto2"),
+        ),
+    ),
+    risk(
+        "ENUM_CLOSED",
+        "The reader's enum is closed and the writer's is open: numbers without a value can be sent, and are dropped.",
+        "keep enum_type = OPEN.",
+        (
+            _colours(_RED_BLUE, "2023"),
+            _colours(f"option features.enum_type = CLOSED; {_RED_BLUE}", "2023"),
+            _colours(f"{_RED_BLUE} GREEN = 2;", "2023"),
+        ),
+    ),
+    risk(
+        "ENUM_VALUE_RENAMED",
+        "A number has another name, by which JSON goes. On the wire nothing changes, unless it stands for something "
+        "else now.",
+        "keep the name as the number's first; another one may stand behind it (allow_alias).",
+        (
+            _colours(_RED_BLUE),
+            _colours("RED = 0; NAVY = 1;"),
+            _colours(f"option allow_alias = true; {_RED_BLUE} NAVY = 1;"),
+        ),
+    ),
+    risk(
+        "ENUM_VALUE_REMOVED",
+        "A value is gone from an enum: its name is not known in JSON. On the wire the number is kept, if the enum is "
+        "open.",
+        "keep the value, and mark it as deprecated.",
+        (
+            _colours(_RED_BLUE),
+            _colours('RED = 0; reserved 1; reserved "BLUE";'),
+            _colours("RED = 0; BLUE = 1 [deprecated = true];"),
+        ),
+    ),
+    risk(
+        "ENUM_NUMBER_NOT_RESERVED",
+        "A value is gone from an enum, and nothing keeps a later one from taking its number.",
+        "keep the value, and mark it as deprecated; or reserve the number and the name.",
+        (_colours(_RED_BLUE), _colours("RED = 0;"), _colours("RED = 0; BLUE = 1 [deprecated = true];")),
+    ),
+    risk(
+        "ENUM_ALIAS_REMOVED",
+        "One of the names of a number is gone, not the one in JSON: only generated code changes.",
+        "keep the name.",
+        (
+            _colours("option allow_alias = true; RED = 0; RUBY = 0;"),
+            _colours("RED = 0;"),
+            _colours("option allow_alias = true; RED = 0; RUBY = 0; WINE = 0;"),
+        ),
+    ),
+)

@@ -1,0 +1,81 @@
+"""What protobuf's editions call features, resolved for every definition: proto2 and proto3 are editions like others.
+
+Source: protobuf.dev's "Feature Settings for Editions", feature_resolver.cc. The broker, and the Java client's generic
+records, know nothing of them (protobuf's Java library 3.25); the clients' own code does, so `risks` asks for them.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    EnumDescriptorProto,
+    FeatureSet,
+    FieldDescriptorProto,
+    FileDescriptorProto,
+    OneofDescriptorProto,
+)
+
+from topicschema.core.formats.protobuf_native.model import Kind, Presence
+
+_PRESENCES: Final = {
+    FeatureSet.EXPLICIT: Presence.EXPLICIT,
+    FeatureSet.IMPLICIT: Presence.IMPLICIT,
+    FeatureSet.LEGACY_REQUIRED: Presence.REQUIRED,
+}
+_HOLDERS: Final = frozenset({Kind.MESSAGE, Kind.GROUP})
+
+
+Definition = FileDescriptorProto | DescriptorProto | EnumDescriptorProto | FieldDescriptorProto | OneofDescriptorProto
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What holds for the definitions inside of something that does not say otherwise itself."""
+
+    presence: Presence = Presence.EXPLICIT
+    has_closed_enums: bool = False
+    checks_utf8: bool = True
+    is_delimited: bool = False
+
+    def within(self, definition: Definition) -> "Features":
+        """These, but for what the definition says itself."""
+        if not definition.HasField("options") or not definition.options.HasField("features"):
+            return self  # asked first: most definitions have no options, and protobuf would make empty ones
+        own, found = definition.options.features, self
+        if own.field_presence in _PRESENCES:
+            found = replace(found, presence=_PRESENCES[own.field_presence])
+        if own.enum_type:
+            found = replace(found, has_closed_enums=own.enum_type == FeatureSet.CLOSED)
+        if own.utf8_validation:
+            found = replace(found, checks_utf8=own.utf8_validation == FeatureSet.VERIFY)
+        if own.message_encoding:
+            found = replace(found, is_delimited=own.message_encoding == FeatureSet.DELIMITED)
+        return found
+
+    def presence_of(self, proto: FieldDescriptorProto, kind: Kind) -> Presence:
+        """How it is known whether the field was sent; `self` is what holds for the field."""
+        if proto.label == FieldDescriptorProto.LABEL_REPEATED:
+            return Presence.IMPLICIT
+        if proto.label == FieldDescriptorProto.LABEL_REQUIRED:
+            return Presence.REQUIRED
+        if self.presence is Presence.IMPLICIT and (
+            kind in _HOLDERS or proto.HasField("oneof_index") or proto.HasField("extendee")
+        ):
+            return Presence.EXPLICIT
+        return self.presence
+
+
+_PROTO2: Final = Features(has_closed_enums=True, checks_utf8=False)
+_PROTO3: Final = Features(presence=Presence.IMPLICIT)
+_EDITION: Final = Features()
+"""All editions so far, 2023 to 2026, are alike in what is asked here."""
+
+
+def of_file(proto: FileDescriptorProto) -> Features:
+    """What holds in the file. What is neither proto3 nor an edition is proto2, as in Java."""
+    if proto.syntax == "editions":
+        return _EDITION.within(proto)
+    if proto.syntax == "proto3":
+        return _PROTO3
+    return replace(_PROTO2, checks_utf8=proto.options.java_string_check_utf8)

@@ -1,0 +1,90 @@
+"""What a reader loses or misreads of a writer's messages, and the broker does not ask: it compares the root's name.
+
+Sources: protobuf.dev's "Updating A Message Type" for proto2, proto3 and editions, its "ProtoJSON Format", and what
+protobuf's libraries do: tests/property holds the rules against google.protobuf. Compared is what the root message leads
+to, each pair of a reader's and a writer's message once, those nearest to the root first. Not compared: how lists are
+packed, because every reader takes both forms; and what is added, because readers skip it (of JSON: when told to).
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterator
+from typing import Final
+
+from topicschema.core.formats.format import Mismatch
+from topicschema.core.formats.protobuf_native.model import Descriptors, Field, Kind, Message
+from topicschema.core.formats.protobuf_native.risks import enums, fields, lapses, messages
+from topicschema.core.formats.protobuf_native.risks.sides import HOLDERS, EnumPair, MessagePair, View
+
+__all__ = ["risks"]
+
+MAX_STAND_INS: Final = 8
+"""So many types of the writer are compared with one of the reader besides its namesake: a bound against circles."""
+
+
+def risks(reader: Descriptors, writer: Descriptors) -> tuple[Mismatch, ...]:
+    """All of it, in the order of the reader's fields' numbers; nothing where the broker refuses the root message."""
+    if reader.root.full_name != writer.root.full_name:
+        return ()
+    return tuple(_Walk(reader, writer).found())
+
+
+class _Walk:
+    """The pairs of messages, and of enums, that are still to be compared, and those that were met."""
+
+    def __init__(self, reader: Descriptors, writer: Descriptors) -> None:
+        self._reader, self._writer = View(reader), View(writer)
+        self._waiting: deque[tuple[Kind, str, str]] = deque()
+        self._met: set[tuple[str, str]] = set()
+        self._stand_ins: Counter[str] = Counter()
+
+    def found(self) -> Iterator[Mismatch]:
+        reader, writer = self._reader.descriptors, self._writer.descriptors
+        self._met.add((reader.root.full_name, writer.root.full_name))
+        yield from self._messages(reader.root, writer.root)
+        while self._waiting:
+            kind, read, written = self._waiting.popleft()
+            if kind is Kind.ENUM:
+                yield from self._enums(read, written)
+            else:
+                yield from self._messages(reader.messages[read], writer.messages[written])
+
+    def _enums(self, reader_name: str, writer_name: str) -> Iterator[Mismatch]:
+        reader, writer = self._reader.descriptors.enums[reader_name], self._writer.descriptors.enums[writer_name]
+        pair = EnumPair(reader, writer, self._reader.is_closed(reader), self._writer.is_closed(writer))
+        if pair.is_changed:
+            yield from enums.compare(pair)
+            if reader_name == writer_name:
+                yield from lapses.of_enums(pair)
+
+    def _messages(self, reader: Message, writer: Message) -> Iterator[Mismatch]:
+        pair = MessagePair(reader, writer, self._reader.fields(reader), self._writer.fields(writer))
+        is_changed = reader != writer or pair.read != pair.written
+        if is_changed:
+            yield from messages.compare(pair)
+        for number, read in pair.read.items():
+            written = pair.written.get(number)
+            if written is not None:
+                yield from self._fields(pair, read, written, is_changed=is_changed)
+        if is_changed and reader.full_name == writer.full_name:
+            yield from lapses.of_messages(pair)
+
+    def _fields(self, pair: MessagePair, read: Field, written: Field, *, is_changed: bool) -> Iterator[Mismatch]:
+        if not is_changed and not read.type_name:
+            return
+        reader, writer = self._reader.side(pair.reader, read), self._writer.side(pair.writer, written)
+        if is_changed and pair.is_reused(reader, writer):
+            yield fields.reused(reader, writer)
+            return
+        if is_changed or reader.entry != writer.entry:
+            yield from fields.compare(pair, reader, writer)
+        for one, other in fields.parts(reader, writer):
+            if one.field.kind is other.field.kind or {one.field.kind, other.field.kind} == HOLDERS:
+                self._meet(one.field, other.field)
+
+    def _meet(self, read: Field, written: Field) -> None:
+        names = read.type_name, written.type_name
+        if not read.type_name or names in self._met or self._stand_ins[read.type_name] == MAX_STAND_INS:
+            return
+        self._met.add(names)
+        self._waiting.append((read.kind, *names))
+        self._stand_ins[read.type_name] += read.type_name != written.type_name

@@ -1,0 +1,179 @@
+"""What is compared: a field or a message as the reader has it, and as the writer has it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from topicschema.core.formats.format import Mismatch
+from topicschema.core.formats.protobuf_native.model import Descriptors, Enum, Field, Kind, Label, Message
+from topicschema.core.formats.protobuf_native.symbols import shown
+from topicschema.core.strategies import Direction
+
+HOLDERS: Final = frozenset({Kind.MESSAGE, Kind.GROUP})
+_WITH_OPEN_ENUMS: Final = ("proto3", "edition ")
+_PAIR: Final[Mapping[int, str]] = {1: "key", 2: "value"}
+_ROOM: Final = "$.fileDescriptorSet."
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A field, or the key or the value of a map's field; `where` is the field's full name, `name` is for messages.
+
+    `entry` is what a map's field holds, `key` and `value` what that has. `enum` is an enum's; `is_closed` says that
+    some client of the side drops the numbers that the enum does not have.
+    """
+
+    field: Field
+    where: str
+    name: str
+    entry: Message | None = None
+    key: "Side | None" = None
+    value: "Side | None" = None
+    enum: Enum | None = None
+    is_closed: bool = False
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether it is a list or a map."""
+        return self.field.label is Label.REPEATED
+
+    @property
+    def type(self) -> str:
+        """The type as a person writes it."""
+        name = self.field.type_name
+        return shown(name) if name else self.field.kind.value.lower()
+
+
+class View:
+    """One side's descriptors, and what they say of a field's surroundings."""
+
+    def __init__(self, descriptors: Descriptors) -> None:
+        self.descriptors = descriptors
+
+    def fields(self, message: Message) -> Mapping[int, Field]:
+        """The message's fields by their numbers, then what extends it."""
+        extensions = self.descriptors.extensions.get(message.full_name)
+        return {**message.fields, **dict(sorted(extensions.items()))} if extensions else message.fields
+
+    def side(self, message: Message, field: Field) -> Side:
+        """The message's field with what it refers to."""
+        where, name = f"{message.full_name}.{field.name}", shown(field.name)
+        held = self.descriptors.messages[field.type_name] if field.kind in HOLDERS else None
+        if held is None or not held.is_map_entry or field.label is not Label.REPEATED or set(held.fields) != set(_PAIR):
+            return self._side(field, where, name)
+        key, value = (self._side(held.fields[number], where, f"the {part} of {name}") for number, part in _PAIR.items())
+        return Side(field, where, name, held, key, value)
+
+    def _side(self, field: Field, where: str, name: str) -> Side:
+        if field.kind is not Kind.ENUM:
+            return Side(field, where, name)
+        enum = self.descriptors.enums[field.type_name]
+        return Side(field, where, name, enum=enum, is_closed=self.is_closed(enum))
+
+    def is_closed(self, enum: Enum) -> bool:
+        """Whether some client of that side drops the numbers that the enum does not have.
+
+        Java and C++ ask the file in which the field stands, other languages the one in which the enum does.
+        """
+        return enum.is_closed or enum.full_name in self._in_proto2
+
+    @cached_property
+    def _in_proto2(self) -> frozenset[str]:
+        files = self.descriptors.files
+        return frozenset(
+            field.type_name
+            for message in self.descriptors.messages.values()
+            if not files[message.file].syntax.startswith(_WITH_OPEN_ENUMS)
+            for field in message.fields.values()
+            if field.kind is Kind.ENUM
+        )
+
+
+class MessagePair:
+    """A message of the reader and one of the writer, with their fields, extensions too, by number and by name."""
+
+    def __init__(
+        self, reader: Message, writer: Message, read: Mapping[int, Field], written: Mapping[int, Field]
+    ) -> None:
+        self.reader, self.writer, self.read, self.written = reader, writer, read, written
+
+    @cached_property
+    def numbers_read(self) -> Mapping[str, int]:
+        """The reader's numbers by the names."""
+        return {field.name: number for number, field in self.read.items()}
+
+    @cached_property
+    def numbers_written(self) -> Mapping[str, int]:
+        """The writer's numbers by the names."""
+        return {field.name: number for number, field in self.written.items()}
+
+    @cached_property
+    def found_in_json(self) -> Mapping[str, frozenset[int]]:
+        """The numbers of the fields that the reader finds by a name in JSON: it knows the JSON name and the other."""
+        found: dict[str, set[int]] = {}
+        for number, field in self.read.items():
+            found.setdefault(json_name(field), set()).add(number)
+            found.setdefault(field.name, set()).add(number)
+        return {name: frozenset(numbers) for name, numbers in found.items()}
+
+    def is_reused(self, reader: Side, writer: Side) -> bool:
+        """Whether one number, with two names, stands for two things: their types differ, or one of them moved."""
+        one, other = reader.field, writer.field
+        if one.name == other.name:
+            return False
+        is_moved = one.name in self.numbers_written or other.name in self.numbers_read
+        are_maps = reader.entry is not None and writer.entry is not None
+        return is_moved or one.kind is not other.kind or (one.type_name != other.type_name and not are_maps)
+
+    def both(self, rule: str, message: str) -> Mismatch:
+        """A finding at the two messages that neither side reads of the other."""
+        return finding(rule, message, self.reader.full_name, self.writer.full_name, is_mutual=True)
+
+
+class EnumPair:
+    """An enum of the reader and one of the writer; `is_closed` and `was_closed` are as in `Side`."""
+
+    def __init__(self, reader: Enum, writer: Enum, is_closed: bool, was_closed: bool) -> None:  # noqa: FBT001
+        self.reader, self.writer, self.is_closed, self.was_closed = reader, writer, is_closed, was_closed
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether they differ in anything; the order of the values counts, equality of mappings does not see it."""
+        is_in_order = list(self.reader.values) == list(self.writer.values)
+        return self.reader != self.writer or not is_in_order or self.is_closed != self.was_closed
+
+    @cached_property
+    def names_read(self) -> Mapping[int, str]:
+        """The name of each of the reader's numbers in JSON: the first."""
+        return _first_names(self.reader)
+
+    @cached_property
+    def names_written(self) -> Mapping[int, str]:
+        """The name of each of the writer's numbers in JSON."""
+        return _first_names(self.writer)
+
+
+def _first_names(enum: Enum) -> Mapping[int, str]:
+    found: dict[int, str] = {}
+    for name, number in enum.values.items():
+        found.setdefault(number, name)
+    return found
+
+
+def finding(rule: str, message: str, reader: str, writer: str, *, is_mutual: bool = False) -> Mismatch:
+    """A finding at two full names."""
+    return Mismatch(rule, message, _ROOM + shown(reader), _ROOM + shown(writer), is_mutual)
+
+
+def lapse(rule: str, message: str, name: str, direction: Direction) -> Mismatch:
+    """A finding at a full name that both have, where one follows the other: BACKWARD where the reader is the newer."""
+    return Mismatch(rule, message, _ROOM + shown(name), _ROOM + shown(name), is_mutual=True, only_in=direction)
+
+
+def json_name(field: Field) -> str:
+    """The field's name in JSON: what its descriptor says, else what protoc makes of its name."""
+    if field.json_name or field.name.startswith("["):
+        return field.json_name or field.name
+    first, *words = field.name.split("_")
+    return first + "".join(word[:1].upper() + word[1:] for word in words)
