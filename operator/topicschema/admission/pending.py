@@ -9,14 +9,11 @@ from typing import Any
 from topicschema.api.metadata import ConditionStatus, ConditionType
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
-from topicschema.core import verdict
-from topicschema.core.compatibility import Predecessor
 from topicschema.core.errors import StalledError
 from topicschema.core.history import History
 from topicschema.core.policy import Policy
 from topicschema.core.schemas import Schema
-from topicschema.core.strategies import Strategy
-from topicschema.core.verdict import Candidate, Comparison
+from topicschema.core.verdict import Candidate
 from topicschema.reconcile.judging import Judge
 
 _REFUSALS = frozenset({"Incompatible", "InvalidSchema"})
@@ -46,14 +43,6 @@ async def pending(judge: Judge, old: TopicSchema | None, history: History, polic
     candidate = Candidate(schema, old.spec.schema_compatibility_strategy)
     judged = await judge.judge(candidate, history, policy)
     return schema if judged.is_compatible else None
-
-
-def compared(candidate: Schema, earlier: Schema | None, strategy: Strategy, policy: Policy) -> Comparison:
-    """Why `candidate` may not follow the pending edit, if there is one, and what consumers then may suffer."""
-    if earlier is None or candidate.fingerprint == earlier.fingerprint:
-        return Comparison((), ())
-    before = (Predecessor(None, earlier.info.type, earlier),)
-    return verdict.compare(candidate, before, strategy, policy)
 
 
 def _was_refused(old: TopicSchema) -> bool:

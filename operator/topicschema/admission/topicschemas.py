@@ -84,7 +84,7 @@ class TopicSchemas:
         # The API server has escaped what it sent: the object cannot be larger than the review it came in.
         size = encoded_size(wanted) if review.size > MAX_OBJECT_BYTES else 0
         if size > MAX_OBJECT_BYTES:
-            return deny("ObjectTooLarge", [_too_large(size)])
+            return deny("ObjectTooLarge", [_too_large(wanted.get("spec"), size)])
         try:
             resource = decode(TopicSchema, wanted)
         except StalledError as error:
@@ -154,7 +154,7 @@ class TopicSchemas:
         verdict = await self._judge.judge(asked.candidate, history, found.policy)
         earlier = await pending.pending(self._judge, asked.predecessor, history, found.policy)
         if verdict.outcome is not Outcome.EQUAL_VERSION:
-            too = pending.compared(asked.schema, earlier, verdict.strategy.value, found.policy)
+            too = await self._judge.compare(asked.schema, earlier, verdict.strategy.value, found.policy)
             found_now = (*too.incompatibilities, *verdict.incompatibilities)
             verdict = replace(verdict, incompatibilities=found_now, risks=(*too.risks, *verdict.risks))
         if verdict.incompatibilities:
@@ -174,7 +174,7 @@ class TopicSchemas:
             return frozenset()
         lenient = replace(policy, strictness=Strictness.BROKER)
         verdict = await self._judge.judge(asked.candidate, history, lenient)
-        too = pending.compared(asked.schema, earlier, verdict.strategy.value, lenient)
+        too = await self._judge.compare(asked.schema, earlier, verdict.strategy.value, lenient)
         return frozenset((*verdict.risks, *too.risks))
 
     async def _other_holder(self, owner: Owner, history: History) -> Owner | None:
@@ -236,11 +236,11 @@ def _claimed(owner: Owner, holder: Owner) -> Cause:
     return Cause(wording.TOPIC_FIELD, what, "FieldValueDuplicate")
 
 
-def _too_large(size: int) -> Cause:
+def _too_large(spec: object, size: int) -> Cause:
+    where = next((name for name in ("keyValue", "protobuf") if isinstance(spec, Mapping) and name in spec), "schema")
     limit = f"{MAX_OBJECT_BYTES:,} bytes are the most that can be stored"
-    return Cause(
-        wording.SCHEMA_FIELD, f"ObjectTooLarge: the resource has {size:,} bytes as the API server stores it; {limit}"
-    )
+    message = f"ObjectTooLarge: the resource has {size:,} bytes as the API server stores it; {limit}"
+    return Cause(f"spec.{where}", message)
 
 
 def _lost(old: TopicSchema | None, history: History) -> Iterator[str]:

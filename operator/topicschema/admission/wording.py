@@ -69,7 +69,7 @@ def cause_of(finding: Incompatibility, judged: Judged) -> Cause:
 
 def invalid_schema(error: InvalidSchemaError, spec: TopicSchemaSpec) -> Cause:
     """The cause for a text that is no schema of its type."""
-    if error.rule == "UNSUPPORTED_TYPE":
+    if error.rule == "UNSUPPORTED_TYPE" and error.place.path == "$":
         return Cause(TYPE_FIELD, f"{error.rule}: {error.message}")
     return Cause(field_of(spec, error.place.path), error.sentence)
 

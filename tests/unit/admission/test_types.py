@@ -1,6 +1,10 @@
-"""Reviews of schemas that are more than a text: pairs, protobuf's sources, and a broker of another line."""
+"""Reviews of schemas that are more than a text: pairs and protobuf's sources."""
 
+from pathlib import Path
 from typing import Any
+
+import pytest
+import yaml
 
 from admission_world import ID, NOTE, NOTE_WITH_DEFAULT, V0, Reply, World, record_schema
 
@@ -89,3 +93,62 @@ async def test_a_message_that_is_in_no_file_is_refused_at_its_field(world: World
 async def test_a_string_with_a_charset_is_allowed(world: World) -> None:
     await world.policy()
     assert (await create(world, type="STRING", properties={"__charset": "UTF-8"})).is_allowed
+
+
+EXAMPLES = Path(__file__).parents[3] / "manifests" / "examples"
+
+
+async def test_the_examples_are_admitted_without_a_warning(world: World) -> None:
+    await world.policy(**yaml.safe_load((EXAMPLES / "namespaceschemapolicy.yaml").read_text())["spec"])
+    examples = sorted(EXAMPLES.glob("topicschema*.yaml"))
+    assert len(examples) == 3
+    for path in examples:
+        reply = await world.ask(yaml.safe_load(path.read_text()) | {"kind": "TopicSchema"})
+        assert (path.name, reply.is_allowed, reply.warnings) == (path.name, True, [])
+
+
+@pytest.mark.parametrize(
+    ("spec", "field", "words"),
+    [
+        ({"type": "KEY_VALUE", "keyValue": []}, "spec.keyValue", "must be an object, not a list"),
+        ({"type": "KEY_VALUE", "keyValue": {}}, "spec.keyValue.encoding", "is required"),
+        ({"type": "KEY_VALUE"}, "spec.schema", "KEY_VALUE_PAYLOAD at $.key"),
+        (pair(V0, {"type": "KEY_VALUE"}), "spec.keyValue.key.schema", "NESTED_KEY_VALUE at $.key"),
+        (pair(V0, {"type": "AUTO_CONSUME"}), "spec.keyValue.key.schema", "UNSUPPORTED_TYPE at $.key"),
+        ({"type": "PROTOBUF_NATIVE", "protobuf": []}, "spec.protobuf", "must be an object, not a list"),
+        ({"type": "PROTOBUF_NATIVE", "protobuf": {"message": "A"}}, "spec.protobuf.files", "is required"),
+        ({"type": "PROTOBUF_NATIVE", "protobuf": {"message": "A", "files": {}}}, "spec.protobuf", "MISSING_FILE"),
+        (
+            {"type": "PROTOBUF_NATIVE", "protobuf": {"message": "A", "files": {"../a": ""}}},
+            "spec.protobuf.files[../a]",
+            "FILE_NAME",
+        ),
+        ({"type": "PROTOBUF_NATIVE"}, "spec.schema", "SYNTAX at line 1, column 1"),
+        ({"type": "BYTES"}, "spec.type", "UNSUPPORTED_TYPE: "),
+        ({"type": "NONE"}, "spec.type", "UNSUPPORTED_TYPE: "),
+        ({"type": "AUTO_CONSUME"}, "spec.type", "UNSUPPORTED_TYPE: "),
+        ({"type": "THRIFT"}, "spec.type", "must be one of"),
+    ],
+    ids=str,
+)
+async def test_what_bypassed_the_crd_is_refused_at_its_field(
+    world: World, spec: dict[str, Any], field: str, words: str
+) -> None:
+    await world.policy()
+    (cause,) = (await create(world, **spec)).causes
+    assert cause["field"] == field
+    assert words in cause["message"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        (pair("x" * 1_200_000), "spec.keyValue"),
+        (sources("x" * 1_200_000), "spec.protobuf"),
+    ],
+    ids=["a pair", "sources"],
+)
+async def test_what_is_too_large_is_refused_where_it_is(world: World, spec: dict[str, Any], field: str) -> None:
+    (cause,) = (await create(world, **spec)).causes
+    assert cause["field"] == field
+    assert cause["message"].startswith("ObjectTooLarge: ")
