@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from demo import backstage, releases, steps
+from demo import backstage, kinds, releases, steps
 from demo.errors import DemoError
 from demo.narrator import Narrator
 from demo.stage import OPERATOR_NAMESPACE, Stage
@@ -40,6 +40,7 @@ def perform() -> None:
         stage = backstage.set_up(instance, cluster, narrator)
         steps.perform(stage)
         releases.perform(stage)
+        kinds.perform(stage)
         narrator.step("All of it turned out as told", "Every command did what was said, every claim was checked.")
         if stays:
             say_how_to_go_on(stage, instance)

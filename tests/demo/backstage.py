@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from demo import releases, steps
+from demo import kinds, releases, steps
 from demo.errors import DemoError
 from demo.narrator import Narrator
 from demo.stage import OPERATOR_NAMESPACE, PULSAR_CLUSTER, WEBHOOK_FILE, Stage
@@ -20,7 +20,7 @@ from testbed.instances import Instance
 from testbed.product import Product
 
 _MANIFESTS = Path(__file__).parent / "manifests"
-_NAMESPACES = (steps.NAMESPACE, releases.NAMESPACE)
+_NAMESPACES = (steps.NAMESPACE, releases.NAMESPACE, kinds.NAMESPACE)
 _APPLIED = "topicschemas,namespaceschemapolicies"
 _RECORD = ("-n", OPERATOR_NAMESPACE)
 

@@ -1,0 +1,74 @@
+"""Steps 8 and 9: a pair, a schema from protobuf sources, and what the broker lets pass though consumers choke on it."""
+
+from typing import Any
+
+from demo.stage import Stage, condition
+
+NAMESPACE = "demo-parcels"
+PAIR, SENT = "parcel-status", "parcel-sent"
+_APPLY = "kubectl apply --server-side -f"
+
+
+def perform(stage: Stage) -> None:
+    """Play steps 8 and 9; DemoError at the first that does not turn out as told."""
+    pair_and_sources(stage)
+    what_the_broker_lets_pass(stage)
+
+
+def pair_and_sources(stage: Stage) -> None:
+    """Step 8."""
+    stage.narrator.step(
+        "8. Keys with values, and protobuf from its sources",
+        "A KEY_VALUE topic has a schema for each part. A PROTOBUF_NATIVE topic takes the .proto files themselves: "
+        "they are compiled to what a Java producer would send.",
+    )
+    stage.run(f"{_APPLY} parcels-policy.yaml")
+    stage.run(f"kubectl wait --for=condition=Ready nsp/parcels -n {NAMESPACE} --timeout=60s")
+    stage.run("cat parcel-status.yaml")
+    stage.run(f"{_APPLY} parcel-status.yaml")
+    refused = stage.run(f"{_APPLY} parcel-status-breaking.yaml", fails=True)
+    place = "$.value.fields[1].type"
+    stage.claim(f"the refusal names the place in the pair: {place}", holds=place in refused.output)
+    stage.run("cat parcel-sent.yaml")
+    stage.run(f"{_APPLY} parcel-sent.yaml")
+    stage.run("diff -U1 parcel-sent.yaml parcel-sent-with-weight.yaml", fails=True)
+    stage.run(f"{_APPLY} parcel-sent-with-weight.yaml")
+    stage.run(f"kubectl wait --for=condition=Ready tsc/{PAIR} tsc/{SENT} -n {NAMESPACE} --timeout=60s")
+    stage.run(f"kubectl get tsc -n {NAMESPACE}")
+    _claim_version(stage, PAIR, 0)
+    _claim_version(stage, SENT, 1)
+
+
+def what_the_broker_lets_pass(stage: Stage) -> None:
+    """Step 9."""
+    stage.narrator.step(
+        "9. What the broker lets pass",
+        "Of protobuf the broker compares the name of the root message alone. An edit that gives a field's number to "
+        "another field is its yes, and ours; but kubectl, the status and an Event say what consumers will meet.",
+    )
+    stage.run("diff -U1 parcel-sent-with-weight.yaml parcel-sent-reused-number.yaml", fails=True)
+    warned = stage.run(f"{_APPLY} parcel-sent-reused-number.yaml 2>&1")
+    stage.claim("kubectl shows a warning", holds="Warning:" in warned.output, instead=warned.output)
+    stage.run(f"kubectl wait --for=condition=Ready tsc/{SENT} -n {NAMESPACE} --timeout=60s")
+    _claim_version(stage, SENT, 2)
+    compatible = condition(_status(stage, SENT), "Compatible")
+    found = (compatible.get("status"), compatible.get("reason"))
+    stage.claim("Compatible is True, the reason ConsumerRisk", holds=found == ("True", "ConsumerRisk"), instead=found)
+    told = ("events", "-n", NAMESPACE, "--field-selector", "reason=ConsumerRisk")
+    stage.narrator.claim_soon("an Event tells it, too", lambda: stage.read(*told)["items"])
+    stage.run(f"kubectl get events -n {NAMESPACE} --field-selector reason=ConsumerRisk")
+    stage.narrator.line("\nA platform team that would rather have a no says so:")
+    stage.run("diff -U1 parcels-policy.yaml parcels-policy-strict.yaml", fails=True)
+    stage.run(f"{_APPLY} parcels-policy-strict.yaml")
+    stage.run(f"kubectl wait --for=condition=Ready nsp/parcels -n {NAMESPACE} --timeout=60s")
+    stage.run(f"{_APPLY} parcel-sent-retyped.yaml", fails=True)
+    _claim_version(stage, SENT, 2)
+
+
+def _status(stage: Stage, name: str) -> dict[str, Any]:
+    return stage.status(NAMESPACE, name)
+
+
+def _claim_version(stage: Stage, name: str, number: int) -> None:
+    found = _status(stage, name).get("schemaVersion")
+    stage.claim(f"{name} is version {number}", holds=found == number, instead=found)
