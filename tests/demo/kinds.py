@@ -7,6 +7,7 @@ from demo.stage import Stage, condition
 NAMESPACE = "demo-parcels"
 PAIR, SENT = "parcel-status", "parcel-sent"
 _APPLY = "kubectl apply --server-side -f"
+_READY = f"kubectl wait --for=condition=Ready tsc/{PAIR} tsc/{SENT} -n {NAMESPACE} --timeout=60s"
 
 
 def perform(stage: Stage) -> None:
@@ -31,9 +32,10 @@ def pair_and_sources(stage: Stage) -> None:
     stage.claim(f"the refusal names the place in the pair: {place}", holds=place in refused.output)
     stage.run("cat parcel-sent.yaml")
     stage.run(f"{_APPLY} parcel-sent.yaml")
+    stage.run(_READY)
     stage.run("diff -U1 parcel-sent.yaml parcel-sent-with-weight.yaml", fails=True)
     stage.run(f"{_APPLY} parcel-sent-with-weight.yaml")
-    stage.run(f"kubectl wait --for=condition=Ready tsc/{PAIR} tsc/{SENT} -n {NAMESPACE} --timeout=60s")
+    stage.run(_READY)
     stage.run(f"kubectl get tsc -n {NAMESPACE}")
     _claim_version(stage, PAIR, 0)
     _claim_version(stage, SENT, 1)
@@ -49,7 +51,7 @@ def what_the_broker_lets_pass(stage: Stage) -> None:
     stage.run("diff -U1 parcel-sent-with-weight.yaml parcel-sent-reused-number.yaml", fails=True)
     warned = stage.run(f"{_APPLY} parcel-sent-reused-number.yaml 2>&1")
     stage.claim("kubectl shows a warning", holds="Warning:" in warned.output, instead=warned.output)
-    stage.run(f"kubectl wait --for=condition=Ready tsc/{SENT} -n {NAMESPACE} --timeout=60s")
+    stage.run(_READY)
     _claim_version(stage, SENT, 2)
     compatible = condition(_status(stage, SENT), "Compatible")
     found = (compatible.get("status"), compatible.get("reason"))
