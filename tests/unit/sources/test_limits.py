@@ -157,6 +157,16 @@ async def test_the_event_loop_goes_on_meanwhile() -> None:
     assert turns > 10
 
 
+async def test_a_child_has_no_environment_and_goes_first_when_memory_runs_short() -> None:
+    compiling = asyncio.create_task(compile_envelope_async(SLOW, Limits(cpu_seconds=60, seconds=60)))
+    await until(lambda: len(children()) == 1)
+    child = Path("/proc", children().pop())
+    await until(lambda: (child / "oom_score_adj").read_text() == "1000\n")
+    assert (child / "environ").read_bytes() == b""
+    compiling.cancel()
+    await until(lambda: not children())
+
+
 async def test_at_most_two_children_run_at_once() -> None:
     compiling = [asyncio.create_task(compile_envelope_async(EMPTY)) for _ in range(8)]
     most = 0
