@@ -17,7 +17,7 @@ from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.compatibility import Incompatibility
-from topicschema.core.errors import StalledError
+from topicschema.core.errors import InvalidSchemaError, StalledError
 from topicschema.core.policy import Policy, effective_strategy, may_claim, violations
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.judging import Judge
@@ -143,6 +143,8 @@ class Policies:
             schema = await self._judge.schema_of(resource.spec, policy.profile.line, stored.history)
             findings = violations(schema.info, override, policy.constraints)
             findings += await self._judge.replay(stored.history, override, policy)
+        except InvalidSchemaError as error:  # to a broker of that line
+            findings = (Incompatibility(error.rule, str(error.place), error.message),)
         except (NotFoundError, StalledError):
             return None
         return _Conflict(claim.name, findings[0]) if findings else None

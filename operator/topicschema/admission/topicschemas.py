@@ -103,7 +103,7 @@ class TopicSchemas:
         )
         try:
             if isinstance(read, BaseException):
-                await self._schema(spec, line, early, None)  # what is none is refused, whoever governs the topic
+                await self._refuse_what_no_line_takes(spec)
                 raise read
             found, stored = read
             early = early if found.policy.profile.line is line else None
@@ -128,10 +128,22 @@ class TopicSchemas:
         return await self._judge.schema_of(spec, line, None)
 
     async def _schema(
-        self, spec: TopicSchemaSpec, line: PulsarLine, early: Schema | BaseException | None, history: History | None
+        self, spec: TopicSchemaSpec, line: PulsarLine, early: Schema | BaseException | None, history: History
     ) -> Schema:
         """What was parsed meanwhile; without that, what is parsed now that line and history are known."""
         return await self._judge.schema_of(spec, line, history) if early is None else _unless_raised(early)
+
+    async def _refuse_what_no_line_takes(self, spec: TopicSchemaSpec) -> None:
+        """What is no schema to any broker is refused, whoever will govern the topic; InvalidSchemaError."""
+        refusals = []
+        for line in PulsarLine:
+            try:
+                await self._judge.schema_of(spec, line, None)
+            except InvalidSchemaError as error:
+                refusals.append(error)
+            else:
+                return
+        raise refusals[0]
 
     async def _read(self, namespace: str, topic: Topic) -> tuple[FoundPolicy, Stored]:
         """The policy in force and the history as they are now; both at once where the key can be foreseen."""
