@@ -7,10 +7,13 @@ from collections import Counter
 
 import pytest
 
+import avro_node_values
+import avro_readings
 import avro_values
 from differential import oracle
 from topicschema import payload
 from topicschema.core import formats
+from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
 from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
 
 pytestmark = pytest.mark.differential
@@ -59,6 +62,55 @@ def test_java_reads_what_we_read_and_fails_where_we_refuse() -> None:
     assert met.keys() >= {"read", "TRUNCATED", "UNION_INDEX", "ENUM_INDEX", "NEGATIVE_LENGTH"}
     assert met.keys() >= {"TRAILING_BYTES", "INVALID_UTF8", "OUT_OF_RANGE", "BLOCK_SIZE"}
     assert met["read"] > MESSAGES // 3
+
+
+def versions(number: int) -> tuple[Schema, Schema, bytes] | None:
+    """A writer's version, a reader's, and a message; None where they are none, or have none."""
+    rng = random.Random(SEED + number)  # noqa: S311  # as above
+    texts = avro_readings.pair(rng)
+    try:
+        reader, writer = (formats.parse(SchemaInfo(SchemaType.AVRO, text.encode())) for text in texts)
+        root = writer.root  # type: ignore[attr-defined]  # AVRO has one
+        content = payload.encode(writer, avro_node_values.value(rng, root)).payload
+    except (InvalidSchemaError, InvalidPayloadError, RecursionError, IndexError):
+        return None
+    return None if content is None else (writer, reader, content)
+
+
+def read_with(reader: Schema, writer: Schema, content: bytes) -> tuple[object, str | None]:
+    """The value, or the rule that stands in its way."""
+    try:
+        value, found = payload.reader(reader, writer).read(content)
+    except InvalidSchemaError as error:
+        return None, error.rule
+    return value, next((each.rule for each in found if not each.is_tolerated), None)
+
+
+def test_java_reads_a_message_with_another_version_as_we_do_and_fails_where_we_refuse() -> None:
+    asked = [each for each in map(versions, range(MESSAGES)) if each is not None]
+    answers = oracle.ask(
+        (
+            {
+                "op": "again",
+                "schema": writer.info.schema.decode(),
+                "reader": reader.info.schema.decode(),
+                "payload": base64.b64encode(content).decode(),
+            }
+            for writer, reader, content in asked
+        ),
+        oracle.CLIENT,
+    )
+    wrong: list[object] = []
+    met: Counter[str] = Counter()
+    for (writer, reader, content), answer in zip(asked, answers, strict=True):
+        value, fatal = read_with(reader, writer, content)
+        met.update([fatal or "read"])
+        if (fatal is None) != (answer["verdict"] is True):
+            wrong.append((writer.info, reader.info, content, fatal, answer))
+        elif fatal is None and in_order(value) != in_order(payload.decode(reader, base64.b64decode(answer["payload"]))):
+            wrong.append((writer.info, reader.info, content, value, answer))
+    assert wrong == []
+    assert min(met["read"], met["UNRESOLVABLE"]) > len(asked) // 10
 
 
 def same(schema: Schema, ours: bytes, theirs: bytes) -> bool:

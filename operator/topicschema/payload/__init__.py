@@ -10,17 +10,32 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.formats.key_value import Encoding, KeyValueSchema, Side
 from topicschema.core.schemas import Schema, SchemaType
 from topicschema.payload import primitives
-from topicschema.payload.avro import AvroCodec
+from topicschema.payload.avro import AvroCodec, ResolvingCodec
+from topicschema.payload.avro.resolving import Resolver
 from topicschema.payload.codec import Codec
 from topicschema.payload.finding import Finding, Unreadable
 from topicschema.payload.key_value import KeyValueCodec, Pair
 from topicschema.payload.plain_json import JsonCodec
 from topicschema.payload.primitives import Instant, LocalDateTime
 
-__all__ = ["Codec", "Finding", "Instant", "LocalDateTime", "Message", "Pair", "codec", "decode", "encode", "validate"]
+__all__ = [
+    "Codec",
+    "Finding",
+    "Instant",
+    "LocalDateTime",
+    "Message",
+    "Pair",
+    "Reader",
+    "codec",
+    "decode",
+    "encode",
+    "reader",
+    "validate",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +57,38 @@ def codec(schema: Schema) -> Codec:
     return make(schema)
 
 
-def decode(schema: Schema, payload: bytes | None, key: bytes | None = None) -> Any:
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads the messages of one schema, or of one version with another one; to be kept for many messages."""
+
+    codec: Codec
+
+    def read(self, payload: bytes | None, key: bytes | None = None) -> tuple[Any, tuple[Finding, ...]]:
+        """The value, which means nothing where a finding is not tolerated, and all that is wrong."""
+        value, found = _read(self.codec, payload, key)
+        return value, tuple(found)
+
+
+def reader(schema: Schema, writer: Schema | None = None) -> Reader:
+    """The reader of messages that `writer` wrote, or `schema` itself; InvalidSchemaError as `codec`.
+
+    A writer of its own have AVRO messages only, read with `schema` as a consumer with a class does. All others are read
+    with one schema, that of the message's version: UNSUPPORTED_TYPE.
+    """
+    if writer is None:
+        return Reader(codec(schema))
+    if not isinstance(writer, AvroSchema) or not isinstance(schema, AvroSchema) or not _are_avro(schema, writer):
+        raise InvalidSchemaError("UNSUPPORTED_TYPE", "only AVRO messages are read with another schema than their own")
+    return Reader(ResolvingCodec(Resolver(writer.root, schema.root, schema.library)))
+
+
+def decode(schema: Schema, payload: bytes | None, key: bytes | None = None, *, writer: Schema | None = None) -> Any:
     """The value, as a Java consumer gets it; InvalidPayloadError with byte and path where that one fails.
 
     A null payload is None. `key` is the message's key, used where a KEY_VALUE is SEPARATED; the value is then a Pair.
+    `writer` is the version that an AVRO message was written with, where it is another one.
     """
-    value, found = _read(codec(schema), payload, key)
+    value, found = reader(schema, writer).read(payload, key)
     for finding in found:
         if not finding.is_tolerated:
             raise finding.error
@@ -85,6 +126,10 @@ def _read(reader: Codec, payload: bytes | None, key: bytes | None) -> tuple[Any,
         return (None if payload is None else reader.read(payload, found)), found
     except Unreadable as stop:
         return None, [*found, stop.finding]
+
+
+def _are_avro(*schemas: Schema) -> bool:
+    return all(schema.info.type is SchemaType.AVRO for schema in schemas)
 
 
 def _key_value(schema: KeyValueSchema) -> KeyValueCodec:

@@ -4,6 +4,7 @@ import math
 import struct
 from typing import Final
 
+from topicschema.core.errors import InvalidPayloadError
 from topicschema.payload.codec import refused
 
 _FLOAT: Final = struct.Struct(">f")
@@ -12,6 +13,7 @@ _NAN: Final = 0x7FF8_0000_0000_0000
 _FLOAT_INFINITY: Final = 0x7F80_0000
 _DOUBLE_INFINITY: Final = 0x7FF0_0000_0000_0000
 _MANTISSA: Final = 0x007F_FFFF
+_FLOAT_BITS: Final = 24  # of a float's mantissa, with the one that is not written
 _SHIFT: Final = 52 - 23  # how much longer a double's mantissa is
 
 
@@ -48,6 +50,22 @@ def bits_of_float(value: float, path: str = "$") -> int:
         return int.from_bytes(_FLOAT.pack(value), "big")
     except OverflowError:
         raise refused("OUT_OF_RANGE", "a float has no room for so large a number", path) from None
+
+
+def nearest_float(value: float) -> float:
+    """The 32-bit number that Java's cast makes: the nearest one, infinity where it is too far; a NaN keeps its bits."""
+    if isinstance(value, int):
+        size = abs(value).bit_length() - _FLOAT_BITS
+        if size > 0:  # once, not first to a double and then to a float
+            kept, rest = divmod(abs(value), 1 << size)
+            half = 1 << (size - 1)
+            kept += rest > half or (rest == half and kept & 1)
+            value = (kept << size) * (1 if value > 0 else -1)
+        value = float(value)
+    try:
+        return float_of(bits_of_float(value))
+    except InvalidPayloadError:
+        return math.copysign(math.inf, value)
 
 
 def canonical_bits_of_double(value: float) -> int:

@@ -27,9 +27,11 @@ import org.apache.avro.io.DecoderFactory;
 import org.apache.avro.io.EncoderFactory;
 import org.apache.pulsar.client.api.Schema;
 import org.apache.pulsar.client.impl.schema.AutoConsumeSchema;
+import org.apache.pulsar.client.impl.schema.AutoProduceBytesSchema;
 import org.apache.pulsar.client.impl.schema.KeyValueSchemaImpl;
 import org.apache.pulsar.client.impl.schema.SchemaInfoImpl;
 import org.apache.pulsar.client.impl.schema.StringSchema;
+import org.apache.pulsar.client.impl.schema.generic.GenericAvroSchema;
 import org.apache.pulsar.common.schema.KeyValue;
 import org.apache.pulsar.common.schema.KeyValueEncodingType;
 import org.apache.pulsar.common.schema.SchemaInfo;
@@ -40,7 +42,8 @@ import org.apache.pulsar.common.schema.SchemaType;
  *
  * <p>A schema S is {"type":T,"properties":{}}, or {"type":"KEY_VALUE","key":S,"value":S,"encoding":E}. Requests:
  * {"op":"encode","schema":S,"value":V}, {"op":"decode","schema":S,"payload":base64}, and {"op":"again","schema":text,
- * "payload":base64}, an Avro message read and written as a generic consumer and producer do. A value V is null or a text (numbers
+ * "payload":base64}, an Avro message read and written as a generic consumer and producer do (by the schema "reader", where there is
+ * one), and {"op":"send","info":{"type","schema":base64,"properties"},"payload"}, bytes given to a producer with AUTO_PRODUCE. A value V is null or a text (numbers
  * in decimal, FLOAT and DOUBLE as their bits, two numbers for INSTANT and LOCAL_DATE_TIME, base64 for BYTES), of a pair a
  * list of two. Answers: {"verdict":true} with "payload" or "value" ("key" too where the pair is SEPARATED), or
  * {"verdict":"error:SimpleClassName"} with "detail".
@@ -72,8 +75,12 @@ public final class ClientOracle {
                 case "decode":
                     answer.set("value", shown(schema, schema(schema).decode(request.get("payload").binaryValue())));
                     break;
+                case "send":
+                    answer.put("payload", send(request.get("info"), request.get("payload").binaryValue()));
+                    break;
                 default:
-                    answer.put("payload", again(schema.textValue(), request.get("payload").binaryValue()));
+                    answer.put("payload", again(schema.textValue(), request.path("reader").asText(schema.textValue()),
+                            request.get("payload").binaryValue()));
             }
             answer.put("verdict", true);
         } catch (Exception | OutOfMemoryError | StackOverflowError e) {
@@ -82,9 +89,21 @@ public final class ClientOracle {
         return answer;
     }
 
-    private static byte[] again(String text, byte[] payload) throws IOException {
-        org.apache.avro.Schema schema = new org.apache.avro.Schema.Parser().parse(text);
-        GenericDatumReader<Object> reader = new GenericDatumReader<>(schema) {
+    private static byte[] send(JsonNode node, byte[] payload) throws IOException {
+        Map<String, String> properties = new HashMap<>();
+        node.get("properties").fields().forEachRemaining(each -> properties.put(each.getKey(), each.getValue().textValue()));
+        SchemaInfo info = SchemaInfoImpl.builder().name("").type(SchemaType.valueOf(node.get("type").textValue()))
+                .schema(node.get("schema").binaryValue()).properties(properties).build();
+        AutoProduceBytesSchema<Object> schema = new AutoProduceBytesSchema<>(); // as the client sets it up on connecting
+        Schema<?> topic = info.getType() == SchemaType.PROTOBUF ? new GenericAvroSchema(info) : Schema.getSchema(info);
+        schema.setSchema((Schema<Object>) topic);
+        return schema.encode(payload);
+    }
+
+    private static byte[] again(String text, String wanted, byte[] payload) throws IOException {
+        org.apache.avro.Schema writer = new org.apache.avro.Schema.Parser().parse(text);
+        org.apache.avro.Schema schema = new org.apache.avro.Schema.Parser().parse(wanted);
+        GenericDatumReader<Object> reader = new GenericDatumReader<>(writer, schema) {
             @Override
             protected Object readString(Object old, org.apache.avro.Schema expected, Decoder in) throws IOException {
                 return in.readString(); // as text, so that what is malformed shows

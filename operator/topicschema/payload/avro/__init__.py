@@ -10,9 +10,10 @@ from typing import Any
 
 from topicschema.core.formats.avro.model import Node
 from topicschema.payload.avro import reading, writing
+from topicschema.payload.avro.resolving import Resolver
 from topicschema.payload.finding import Finding
 
-__all__ = ["AvroCodec"]
+__all__ = ["AvroCodec", "ResolvingCodec"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +29,18 @@ class AvroCodec:
     def write(self, value: Any) -> bytes:
         """The payload."""
         return writing.write(self.root, value)
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvingCodec:
+    """The Codec of an AVRO schema for messages that were written with another version of it."""
+
+    resolver: Resolver
+
+    def read(self, payload: bytes, found: list[Finding]) -> Any:
+        """The value by the reader's version."""
+        return self.resolver.read(payload, found)
+
+    def write(self, value: Any) -> bytes:
+        """The payload, by the reader's version."""
+        return writing.write(self.resolver.reader, value)

@@ -20,22 +20,26 @@ _EMPTY_VALUES: Final = 20_000  # that take no bytes, in any payload; and one mor
 _MORE: Final = 0x80
 
 
-def read(root: Node, payload: bytes, found: list[Finding]) -> Any:
-    """The value; what Java tolerates is added to `found`, Unreadable for the rest."""
-    reading = _Reading(payload, found)
+def read(root: Node, payload: bytes, found: list[Finding], *, cuts: bool = False) -> Any:
+    """The value; what Java tolerates is added to `found`, Unreadable for the rest.
+
+    `cuts`: a number of too many bits loses them, as in Java, and is no reason to stop.
+    """
+    reading = Reading(payload, found, cuts=cuts)
     value = run(reading.whole(root))
     if reading.at < len(payload):
         found.append(tolerated("TRAILING_BYTES", trailing(payload, reading.at, "the message"), reading.at))
     return value
 
 
-class _Reading:
+class Reading:
     """A payload, and how far it has been read."""
 
-    __slots__ = ("_depth", "_found", "_left", "_payload", "at")
+    __slots__ = ("_cuts", "_depth", "_found", "_left", "_payload", "at")
 
-    def __init__(self, payload: bytes, found: list[Finding]) -> None:
+    def __init__(self, payload: bytes, found: list[Finding], *, cuts: bool = False) -> None:
         self.at = 0
+        self._cuts = cuts
         self._depth = 0
         self._payload = payload
         self._found = found
@@ -43,18 +47,16 @@ class _Reading:
 
     def whole(self, root: Node) -> Step[Any]:
         """The value of the payload."""
-        value = self._begin(root, None)
+        value = self.begin(root, None)
         return (yield value) if isinstance(value, GeneratorType) else value
 
-    def _begin(self, node: Node, path: Path | None) -> Any:
+    def begin(self, node: Node, path: Path | None) -> Any:
         """The value of `node` that begins here, or if it holds others, the step that reads them."""
         start = self.at
         while isinstance(node, Union):
             index = self.long("a union's index", path, numbers.INT)
             if not 0 <= index < len(node.branches):
-                raise self._stop(
-                    "UNION_INDEX", f"the union has {len(node.branches)} branches, not {index}", start, path
-                )
+                raise self.stop("UNION_INDEX", f"the union has {len(node.branches)} branches, not {index}", start, path)
             node = node.branches[index]
         if isinstance(node, HOLDERS):
             return self._inside(node, path)
@@ -63,35 +65,38 @@ class _Reading:
         else:
             value = self._symbol(node, path) if isinstance(node, Enum) else self._fixed(node, path)
         if self.at == start:
-            self._count(path)
+            self.count(path)
         return value
 
     def _inside(self, node: Record | Array | Map, path: Path | None) -> Step[Any]:
+        if isinstance(node, Record):
+            return self.held(self._record(node, path), path)
+        return self.held(self._array(node, path) if isinstance(node, Array) else self._map(node, path), path)
+
+    def held(self, step: Step[Any], path: Path | None) -> Step[Any]:
+        """What the step reads, one level deeper."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
             message = f"the values are nested more than {MAX_DEPTH:,} levels deep"
-            raise self._stop("TOO_DEEP", message, self.at, path)
-        if isinstance(node, Record):
-            value: Any = yield self._record(node, path)
-        else:
-            value = yield self._array(node, path) if isinstance(node, Array) else self._map(node, path)
+            raise self.stop("TOO_DEEP", message, self.at, path)
+        value = yield step
         self._depth -= 1
         return value
 
     def _record(self, node: Record, path: Path | None) -> Step[dict[str, Any]]:
         if not node.fields:
-            self._count(path)
+            self.count(path)
         record: dict[str, Any] = {}
         for field in node.fields:
-            value = self._begin(field.type, Path(path, field.name))
+            value = self.begin(field.type, Path(path, field.name))
             record[field.name] = (yield value) if isinstance(value, GeneratorType) else value
         return record
 
     def _array(self, node: Array, path: Path | None) -> Step[list[Any]]:
         values: list[Any] = []
-        while count := (block := _Block(self, path)).count:
+        while count := (block := Block(self, path)).count:
             for _ in range(count):
-                value = self._begin(node.items, Path(path, len(values)))
+                value = self.begin(node.items, Path(path, len(values)))
                 values.append((yield value) if isinstance(value, GeneratorType) else value)
             block.end(self, path)
         return values
@@ -99,11 +104,11 @@ class _Reading:
     def _map(self, node: Map, path: Path | None) -> Step[dict[str, Any]]:
         values: dict[str, Any] = {}
         number = 0
-        while count := (block := _Block(self, path)).count:
+        while count := (block := Block(self, path)).count:
             for _ in range(count):
                 below = Path(path, Entry(number))
                 key = self.read_string(below)
-                value = self._begin(node.values, below)
+                value = self.begin(node.values, below)
                 values[key] = (yield value) if isinstance(value, GeneratorType) else value
                 number += 1
             block.end(self, path)
@@ -113,7 +118,7 @@ class _Reading:
         start = self.at
         index = self.long("an enum's index", path, numbers.INT)
         if not 0 <= index < len(node.symbols):
-            raise self._stop("ENUM_INDEX", f"the enum has {len(node.symbols)} symbols, not {index}", start, path)
+            raise self.stop("ENUM_INDEX", f"the enum has {len(node.symbols)} symbols, not {index}", start, path)
         return node.symbols[index]
 
     def _fixed(self, node: Node, path: Path | None) -> bytes:
@@ -152,7 +157,7 @@ class _Reading:
         start = self.at
         length = self.long("a length", path)
         if length < 0:
-            raise self._stop("NEGATIVE_LENGTH", f"the length is {length}", start, path)
+            raise self.stop("NEGATIVE_LENGTH", f"the length is {length}", start, path)
         return self.take(length, "the content", path)
 
     def read_string(self, path: Path | None) -> str:
@@ -178,9 +183,11 @@ class _Reading:
             shift += 7
         else:
             raise self._endless(what, longest, path)
+        if self._cuts:
+            bits &= 2 * allowed.stop - 1
         value = bits >> 1 ^ -(bits & 1)
         if value not in allowed:
-            raise self._stop("OUT_OF_RANGE", f"{what} has more than {allowed.stop.bit_length()} bits", start, path)
+            raise self.stop("OUT_OF_RANGE", f"{what} has more than {allowed.stop.bit_length()} bits", start, path)
         self.at = at
         return value
 
@@ -189,7 +196,7 @@ class _Reading:
         start, end = self.at, self.at + size
         if end > len(self._payload):
             message = f"{what} takes {size:,} bytes, {len(self._payload) - start} are left"
-            raise self._stop("TRUNCATED", message, start, path)
+            raise self.stop("TRUNCATED", message, start, path)
         self.at = end
         return self._payload[start:end]
 
@@ -198,28 +205,29 @@ class _Reading:
         if len(self._found) < MAX_FINDINGS:
             self._found.append(tolerated(rule, message, offset, shown(path)))
 
-    def _count(self, path: Path | None) -> None:
+    def count(self, path: Path | None) -> None:
         """Counts a value that takes no bytes; a few bytes may claim any number of them."""
         self._left -= 1
         if self._left < 0:
             message = "more values are claimed than the payload has bytes for; this one would fill all memory"
-            raise self._stop("TOO_MANY_VALUES", message, self.at, path)
+            raise self.stop("TOO_MANY_VALUES", message, self.at, path)
 
     def _endless(self, what: str, longest: int, path: Path | None) -> Unreadable:
         if self.at + longest > len(self._payload):
-            return self._stop("TRUNCATED", f"the payload ends inside {what}", self.at, path)
-        return self._stop("VARINT_TOO_LONG", f"{what} takes {longest} bytes at most, these go on", self.at, path)
+            return self.stop("TRUNCATED", f"the payload ends inside {what}", self.at, path)
+        return self.stop("VARINT_TOO_LONG", f"{what} takes {longest} bytes at most, these go on", self.at, path)
 
-    def _stop(self, rule: str, message: str, offset: int, path: Path | None) -> Unreadable:
+    def stop(self, rule: str, message: str, offset: int, path: Path | None) -> Unreadable:
+        """What ends the reading at a byte."""
         return unreadable(rule, message, offset, shown(path))
 
 
-class _Block:
+class Block:
     """The head of a block of items: how many they are, 0 after the last block, and what they take if that is said."""
 
     __slots__ = ("_end", "_start", "count")
 
-    def __init__(self, reading: _Reading, path: Path | None) -> None:
+    def __init__(self, reading: Reading, path: Path | None) -> None:
         self._start = reading.at
         count = reading.long("a block's count", path)
         self.count = abs(count)
@@ -228,22 +236,22 @@ class _Block:
             size = reading.long("a block's size", path)
             self._end = reading.at + size
 
-    def end(self, reading: _Reading, path: Path | None) -> None:
+    def end(self, reading: Reading, path: Path | None) -> None:
         """Notes a size that was not kept: who skips the block goes astray, who reads it does not notice."""
         if self._end is not None and self._end != reading.at:
             message = f"the block says that it ends at byte {self._end}, it ends at byte {reading.at}"
             reading.note("BLOCK_SIZE", message, self._start, path)
 
 
-_PRIMITIVES: Final[Mapping[str, Callable[[_Reading, Path | None], Any]]] = MappingProxyType(
+_PRIMITIVES: Final[Mapping[str, Callable[[Reading, Path | None], Any]]] = MappingProxyType(
     {
-        "null": _Reading.read_null,
-        "boolean": _Reading.read_boolean,
-        "int": _Reading.read_int,
-        "long": _Reading.read_long,
-        "float": _Reading.read_float,
-        "double": _Reading.read_double,
-        "bytes": _Reading.read_bytes,
-        "string": _Reading.read_string,
+        "null": Reading.read_null,
+        "boolean": Reading.read_boolean,
+        "int": Reading.read_int,
+        "long": Reading.read_long,
+        "float": Reading.read_float,
+        "double": Reading.read_double,
+        "bytes": Reading.read_bytes,
+        "string": Reading.read_string,
     }
 )

@@ -1,0 +1,52 @@
+"""The writer's version under the reader's names, as a consumer has it; and two versions on which Avro breaks down.
+
+GenericDatumReader applies the reader's aliases, and then Resolver.resolve does so again (1.11), each time unless the
+two are equal by then; the broker's validator does it once. So what `a` was renamed to may be renamed once more.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from topicschema.core.errors import InvalidSchemaError, Place
+from topicschema.core.formats.avro import aliases, findings, identity
+from topicschema.core.formats.avro.findings import Rule
+from topicschema.core.formats.avro.library import Library
+from topicschema.core.formats.avro.model import Node
+from topicschema.core.formats.format import Mismatch
+from topicschema.core.schemas import SchemaType
+
+_TIMES: Final = 2
+_BREAKS: Final = frozenset(
+    {
+        Rule.ALIAS_CONFLICT,
+        Rule.DOLLAR_IN_NAME,
+        Rule.ENDLESS_DEFAULT,
+        Rule.ENDLESS_RECORD,
+        Rule.INVALID_DEFAULT,
+        Rule.INVALID_WRITER_DEFAULT,
+        Rule.TANGLED_RECORDS,
+    }
+)
+"""Where Avro throws before it has read a byte."""
+
+
+def renamed(writer: Node, reader: Node, library: Library) -> Node:
+    """The writer's version as it is read; InvalidSchemaError where a name would be taken twice."""
+    wanted = identity.fingerprint(SchemaType.AVRO, reader)
+    for _ in range(_TIMES):
+        if identity.fingerprint(SchemaType.AVRO, writer) == wanted:
+            break
+        before = writer
+        writer, faults = aliases.apply(writer, reader, library)
+        demand_no_break(findings.mismatches(None, faults))
+        if writer is before:
+            break
+    return writer
+
+
+def demand_no_break(found: Iterable[Mismatch]) -> None:
+    """InvalidSchemaError, with its rule, for the first on which Avro breaks down."""
+    for each in found:
+        if each.rule in _BREAKS:
+            message = each.message.replace("{reader}", "the reader's version").replace("{writer}", "the writer's")
+            raise InvalidSchemaError(each.rule, message, Place(each.reader_path))

@@ -1,0 +1,99 @@
+"""A message as a consumer with AUTO_CONSUME gets it: by the schema of the message's own version, whatever its type is.
+
+Source: AutoConsumeSchema and the generic records of Pulsar's Java client (4.0.7). A struct is a record with fields, all
+else stands for itself. A STRING's charset is not looked at. Beyond that client, which refuses the type, a PROTOBUF
+message is a record of what its schema's `__PARSING_INFO__` says.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from topicschema import payload
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.formats.avro import AvroSchema
+from topicschema.core.formats.avro.model import Record
+from topicschema.core.formats.key_value import KeyValueSchema
+from topicschema.core.formats.primitives import PrimitiveSchema
+from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
+from topicschema.payload.finding import Finding
+from topicschema.payload.key_value import Pair
+
+_READ_OFFSET: Final = "__AVRO_READ_OFFSET__"
+_STRUCTS: Final = frozenset({SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOBUF, SchemaType.PROTOBUF_NATIVE})
+
+
+@dataclass(frozen=True, slots=True)
+class GenericRecord:
+    """A message's value, and what it is.
+
+    `fields` are the names of a struct's fields in the schema's order, () of all else; of a struct `value` is a dict.
+    `schema_version` is the message's own. A KEY_VALUE's value is a Pair, of records where its parts are structs.
+    """
+
+    type: SchemaType
+    schema_version: int | None
+    fields: tuple[str, ...]
+    value: Any
+
+    def __getitem__(self, name: str) -> Any:
+        """A field's value; None where a message has it not. KeyError where the schema has it not."""
+        if name not in self.fields:
+            raise KeyError(name)
+        return self.value.get(name)
+
+
+def record(
+    schema: Schema, content: bytes | None, key: bytes | None = None, *, schema_version: int | None = None
+) -> GenericRecord:
+    """The record of a message; InvalidPayloadError where the client would fail, InvalidSchemaError as `payload.codec`.
+
+    `schema` is that of the message's version; `key` the message's key, used where a KEY_VALUE is SEPARATED.
+    """
+    skipped = _read_offset(schema)
+    if skipped and content is not None:
+        value, found = payload.reader(schema).read(content[skipped:], key)
+        _demand_read(each.within("$", skipped) for each in found)
+    else:
+        value, found = payload.reader(_without_charset(schema)).read(content, key)
+        _demand_read(found)
+    return _record(schema, value, schema_version)
+
+
+def _record(schema: Schema, value: Any, schema_version: int | None) -> GenericRecord:
+    if isinstance(schema, KeyValueSchema) and value is not None:
+        value = Pair(_part(schema.key, value.key, schema_version), _part(schema.value, value.value, schema_version))
+    return GenericRecord(schema.info.type, schema_version, _fields(schema), value)
+
+
+def _part(schema: Schema, value: Any, schema_version: int | None) -> Any:
+    is_struct = schema.info.type in _STRUCTS and isinstance(value, dict)
+    return _record(schema, value, schema_version) if is_struct else value
+
+
+def _fields(schema: Schema) -> tuple[str, ...]:
+    if schema.info.type in (SchemaType.PROTOBUF, SchemaType.PROTOBUF_NATIVE):
+        from topicschema.payload import protobuf_native  # noqa: PLC0415  # google.protobuf, for these alone
+
+        return tuple(field.name for field in protobuf_native.plan_of(schema).written)
+    if isinstance(schema, AvroSchema) and isinstance(schema.root, Record):
+        return tuple(field.name for field in schema.root.fields)
+    return ()
+
+
+def _demand_read(found: Iterable[Finding]) -> None:
+    for each in found:
+        if not each.is_tolerated:
+            raise each.error
+
+
+def _without_charset(schema: Schema) -> Schema:
+    return PrimitiveSchema(SchemaInfo(SchemaType.STRING), "") if schema.info.type is SchemaType.STRING else schema
+
+
+def _read_offset(schema: Schema) -> int:
+    """How many bytes stand before each AVRO message: what other systems put there, and a property tells."""
+    told = schema.info.properties.get(_READ_OFFSET, "0") if schema.info.type is SchemaType.AVRO else "0"
+    if not told.isascii() or not told.isdigit() or len(told) > 10:  # noqa: PLR2004  # an int's digits
+        raise InvalidSchemaError("READ_OFFSET", f"the property {_READ_OFFSET} is no number of bytes")
+    return int(told)

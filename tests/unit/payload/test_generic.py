@@ -1,0 +1,62 @@
+"""Generic records: what a consumer with AUTO_CONSUME has of every type."""
+
+import pytest
+
+from protobuf_orders import PROTO_3
+from topicschema.core import formats
+from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
+from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
+from topicschema.core.formats.primitives import PrimitiveSchema
+from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
+from topicschema.payload import Pair, generic
+from topicschema.payload.generic import GenericRecord
+
+RECORD = b'{"type": "record", "name": "R", "fields": [{"name": "n", "type": "int"}, {"name": "s", "type": "string"}]}'
+
+
+def avro(kind: str = "AVRO", text: bytes = RECORD, **properties: str) -> Schema:
+    return formats.parse(SchemaInfo(SchemaType(kind), text, properties))
+
+
+def test_a_struct_is_a_record_with_fields_and_the_version_of_the_message() -> None:
+    found = generic.record(avro(), b"\x02\x02a", schema_version=3)
+    assert found == GenericRecord(SchemaType.AVRO, 3, ("n", "s"), {"n": 1, "s": "a"})
+    assert found["s"] == "a"
+    with pytest.raises(KeyError):
+        found["t"]
+
+
+def test_json_and_protobuf_are_records_too() -> None:
+    assert generic.record(avro("JSON"), b'{"s": "a", "n": 1}').fields == ("n", "s")
+    found = generic.record(PROTO_3, b"\x08\x05")
+    assert (found.fields[:2], found["id"], found["note"]) == (("id", "note"), 5, None)
+
+
+def test_all_else_stands_for_itself() -> None:
+    assert generic.record(avro(text=b'"long"'), b"\x02") == GenericRecord(SchemaType.AVRO, None, (), 1)
+    charset = PrimitiveSchema(SchemaInfo(SchemaType.STRING, b"", {"__charset": "UTF-16"}), "")
+    assert generic.record(charset, b"\xc3\xa9").value == "é"
+    assert generic.record(PrimitiveSchema(SchemaInfo(SchemaType.BYTES), ""), None).value is None
+
+
+def test_a_pair_has_records_for_parts_and_a_separated_key_is_the_messages_own() -> None:
+    parts = Part(SchemaInfo(SchemaType.STRING)), Part(SchemaInfo(SchemaType.AVRO, RECORD))
+    schema = formats.parse(encode(KeyValue(*parts, Encoding.SEPARATED)))
+    found = generic.record(schema, b"\x02\x02a", b"k", schema_version=1)
+    assert found.value == Pair("k", GenericRecord(SchemaType.AVRO, 1, ("n", "s"), {"n": 1, "s": "a"}))
+    assert found.fields == ()
+
+
+def test_what_another_system_put_before_an_avro_message_is_skipped() -> None:
+    schema = avro(__AVRO_READ_OFFSET__="5")
+    assert generic.record(schema, b"\0\0\0\0\7\x02\x02a").value == {"n": 1, "s": "a"}
+    with pytest.raises(InvalidPayloadError) as caught:
+        generic.record(schema, b"\0\0\0\0\7\x02\x04a")
+    assert (caught.value.rule, caught.value.path, caught.value.offset) == ("TRUNCATED", "$.s", 7)
+    with pytest.raises(InvalidSchemaError, match="no number of bytes"):
+        generic.record(avro(__AVRO_READ_OFFSET__="five"), b"")
+
+
+def test_a_message_that_the_client_cannot_read_is_refused() -> None:
+    with pytest.raises(InvalidPayloadError, match="are left"):
+        generic.record(avro(), b"\x02\x04a")

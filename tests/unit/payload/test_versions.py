@@ -1,0 +1,160 @@
+"""Avro messages read with another version than they were written with."""
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from avro_asking import array, enum, field, fixed, mapping, record
+from topicschema import payload
+from topicschema.core import formats
+from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
+from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
+
+
+def schema(value: Any, kind: SchemaType = SchemaType.AVRO) -> Schema:
+    """The schema of a record that holds such a value: at the top of AVRO no union may stand."""
+    return formats.parse(SchemaInfo(kind, json.dumps(record("Root", field("v", value))).encode()))
+
+
+def read(writer: Any, reader: Any, value: Any) -> Any:
+    """The value as the reader has it."""
+    content = payload.encode(schema(writer), {"v": value}).payload
+    return payload.decode(schema(reader), content, writer=schema(writer))["v"]
+
+
+def refused(writer: Any, reader: Any, value: Any) -> tuple[str, str, int | None]:
+    with pytest.raises(InvalidPayloadError) as caught:
+        read(writer, reader, value)
+    return caught.value.rule, caught.value.path.replace("$.v", "$"), caught.value.offset
+
+
+@pytest.mark.parametrize(
+    ("writer", "reader", "value", "expected"),
+    [
+        ("int", "long", 5, 5),
+        ("int", "double", 5, 5.0),
+        ("long", "float", 16_777_217, 16_777_216.0),
+        ("long", "float", 9_007_199_791_611_905, 9_007_200_328_482_816.0),
+        ("float", "double", 0.5, 0.5),
+        ("string", "bytes", "é", b"\xc3\xa9"),
+        ("bytes", "string", b"\xff", "\ufffd"),
+        ("int", ["null", "long"], 5, 5),
+        (["int", "null"], "int", 5, 5),
+        (["null", "int"], ["string", "double", "null"], 5, 5.0),
+        (array("int"), array("long"), [1, 2], [1, 2]),
+        (mapping("int"), mapping("double"), {"a": 1}, {"a": 1.0}),
+        (enum("E", "A", "B"), enum("E", "A", default="A"), "B", "A"),
+        (fixed("F", 1), ["null", fixed("F", 1)], b"x", b"x"),
+    ],
+)
+def test_a_value_is_read_as_the_readers_type(writer: Any, reader: Any, value: Any, expected: Any) -> None:
+    found = read(writer, reader, value)
+    assert found == expected
+    assert type(found) is type(expected)
+
+
+def test_fields_go_by_their_names_defaults_are_put_in_and_the_rest_is_skipped() -> None:
+    writer = record("R", field("a", "int"), field("gone", array("string")), field("b", "string"))
+    inner = record("I", field("x", "bytes", default="\u00ff"), field("y", "float", default=1))
+    defaults = [
+        field("i", inner, default={"y": 2}),
+        field("m", mapping("long"), default={"k": 1}),
+        field("l", array("int"), default=[1]),
+        field("u", ["null", "int"], default=None),
+        field("f", fixed("F", 2), default="x"),
+    ]
+    reader = record("R", field("b", "string"), *defaults, field("a", "long"))
+    value = read(writer, reader, {"a": 1, "gone": ["x"], "b": "y"})
+    expected = {"b": "y", "i": {"x": b"\xff", "y": 2.0}, "m": {"k": 1}, "l": [1], "u": None, "f": b"x\0", "a": 1}
+    assert value == expected
+    assert list(value) == list(expected)
+
+
+def test_aliases_rename_what_the_writer_wrote() -> None:
+    writer = record("Old", field("a", "int"))
+    reader = record("New", field("b", "int", aliases=["a"]), aliases=["Old"])
+    assert read(writer, reader, {"a": 1}) == {"b": 1}
+
+
+def test_of_a_union_the_record_of_the_name_reads_or_one_that_fits() -> None:
+    small, large = record("S", field("a", "int")), record("L", field("a", "int"), field("b", "int"))
+    assert read(large, [small, large], {"a": 1, "b": 2}) == {"a": 1, "b": 2}
+    assert read(record("T", field("a", "int")), [large, small], {"a": 1}) == {"a": 1}
+    assert refused(record("T", field("a", "int")), [large], {"a": 1}) == ("UNRESOLVABLE", "$", 0)
+
+
+@pytest.mark.parametrize(
+    ("writer", "reader", "value", "found"),
+    [
+        ("string", "int", "a", ("UNRESOLVABLE", "$", 0)),
+        ("int", ["null", "string"], 1, ("UNRESOLVABLE", "$", 0)),
+        (["int", "string"], "int", "a", ("UNRESOLVABLE", "$", 1)),
+        (array("string"), array("int"), ["a"], ("UNRESOLVABLE", "$[0]", 1)),
+        (enum("E", "A", "B"), enum("E", "A"), "B", ("UNRESOLVABLE", "$", 0)),
+        (enum("E", "A"), enum("D", "A"), "A", ("UNRESOLVABLE", "$", 0)),
+        (fixed("F", 1), fixed("F", 2), b"a", ("UNRESOLVABLE", "$", 0)),
+        (
+            record("R", field("a", "int")),
+            record("R", field("a", "int"), field("b", "int")),
+            {"a": 1},
+            ("UNRESOLVABLE", "$.b", 0),
+        ),
+    ],
+)
+def test_what_the_reader_has_no_place_for_is_refused_where_it_was_written(
+    writer: Any, reader: Any, value: Any, found: tuple[str, str, int]
+) -> None:
+    assert refused(writer, reader, value) == found
+
+
+def test_versions_that_do_not_go_together_may_do_for_a_message() -> None:
+    assert read(["int", "string"], "int", 5) == 5
+    assert read(array("string"), array("int"), []) == []
+
+
+def test_broken_bytes_are_told_as_ever() -> None:
+    reader = payload.reader(schema(["long", "null"]), schema(["int", "null"]))
+    for content, rule in ((b"\x04", "UNION_INDEX"), (b"\x00", "TRUNCATED"), (b"\x02\x00", "TRAILING_BYTES")):
+        _, found = reader.read(content)
+        assert [each.rule for each in found] == [rule]
+
+
+def test_versions_on_which_avro_breaks_down_have_no_reader() -> None:
+    writer = record("R", field("a", "int"), field("b", "int"))
+    reader = record("R", field("b", "int", aliases=["a"]))
+    with pytest.raises(InvalidSchemaError) as caught:
+        payload.reader(schema(reader), schema(writer))
+    assert caught.value.rule == "ALIAS_CONFLICT"
+
+
+def test_names_that_are_renamed_twice_are_so_as_in_java() -> None:
+    writer = record("R", field("c", "string"), field("a", "boolean"))
+    reader = record("R", field("a", "string", aliases=["c"]), field("d", "boolean", aliases=["a"]))
+    assert read(writer, reader, {"c": "x", "a": True}) == {"a": "x", "d": True}
+    reader = record("R", field("a", "bytes", aliases=["c"]), field("d", "boolean", aliases=["a"]))
+    with pytest.raises(InvalidSchemaError):
+        payload.reader(schema(reader), schema(writer))
+
+
+def test_a_long_value_is_rounded_once() -> None:
+    assert payload.numbers.nearest_float(2**62 + 2**38 + 1) == 2**62 + 2**39
+    assert payload.numbers.nearest_float(1e300) == math.inf
+    assert payload.numbers.nearest_float(-(2**63)) == -(2.0**63)
+
+
+def test_only_avro_has_a_writer_of_its_own() -> None:
+    other = schema("int", SchemaType.JSON)
+    with pytest.raises(InvalidSchemaError) as caught:
+        payload.reader(other, other)
+    assert caught.value.rule == "UNSUPPORTED_TYPE"
+
+
+def test_defaults_that_add_more_than_anybody_could_hold_are_not_put_in() -> None:
+    empty = record("E")
+    writer = record("R", field("items", array(empty)))
+    filled = record("E", field("l", array("int"), default=[0] * 1000))
+    reader = payload.reader(schema(record("R", field("items", array(filled)))), schema(writer))
+    _, found = reader.read(payload.encode(schema(writer), {"v": {"items": [{}] * 2000}}).payload)
+    assert [each.rule for each in found] == ["UNRESOLVABLE"]
