@@ -19,9 +19,7 @@ def run(options: Namespace) -> int:
     try:
         print(formats.parse(asking.as_stored(info), PulsarLine(options.line)).fingerprint)
     except InvalidSchemaError as error:
-        print(
-            telling.refused(text.decode(errors="replace"), Refusal.of(error), files.shown(options.file)),
-            file=sys.stderr,
-        )
+        shown = "" if schema_files.is_proto(options.file) else text.decode(errors="replace")
+        print(telling.refused(shown, Refusal.of(error), files.shown(options.file)), file=sys.stderr)
         return INCOMPATIBLE
     return COMPATIBLE

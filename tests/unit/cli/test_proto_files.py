@@ -111,7 +111,17 @@ def test_a_complaint_about_an_imported_file_names_that_file(here: Path) -> None:
 
 
 def test_several_messages_are_told_with_what_to_write(here: Path) -> None:
-    assert "no root message is named; there are shop.Order, shop.Parcel" in run(here, "check two.proto").stderr
+    told = run(here, "check two.proto").stderr
+    assert "UNKNOWN_MESSAGE at $.message\n  no root message is named; there are shop.Order, shop.Parcel\n\n" in told
+
+
+@pytest.mark.parametrize("command", ["check", "fingerprint", f"manifest --topic {TOPIC}"])
+def test_what_compiles_and_no_broker_takes_is_no_schema(here: Path, command: str) -> None:
+    (here / "inner.proto").write_text("message Outer { message Inner {} }")
+    done = run(here, f"{command} --message Outer.Inner inner.proto")
+    assert done.returncode == 1
+    assert "UNKNOWN_MESSAGE at $.rootMessageTypeName" in done.stdout + done.stderr
+    assert "fileDescriptorSet" not in done.stdout + done.stderr
 
 
 def test_two_versions_of_a_file_have_the_same_name_wherever_they_lie(here: Path) -> None:
