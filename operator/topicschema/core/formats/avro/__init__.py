@@ -1,6 +1,6 @@
 """AVRO and Avro-defined JSON: parse, identity, and the broker's resolving rules, by the Avro library of its line."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from topicschema.core.formats.avro import identity, parser, resolution, risks
 from topicschema.core.formats.avro import library as libraries
@@ -14,12 +14,19 @@ __all__ = ["FORMAT", "AvroSchema"]
 
 @dataclass(frozen=True, slots=True)
 class AvroSchema:
-    """A parsed AVRO or JSON schema: its SchemaInfo, the model's root, the fingerprint, the library that judges it."""
+    """A parsed AVRO or JSON schema: its SchemaInfo, the model's root, the library that judges it."""
 
     info: SchemaInfo
     root: Node
-    fingerprint: str
     library: Library
+    _fingerprints: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint, made when it is first asked for."""
+        if not self._fingerprints:
+            self._fingerprints.append(identity.fingerprint(self.info.type, self.root))
+        return self._fingerprints[0]
 
 
 class _Avro:
@@ -30,7 +37,7 @@ class _Avro:
     def parse(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool = True) -> AvroSchema:
         """The schema; InvalidSchemaError where the broker would refuse it, or store it and choke on it later."""
         root = parser.parse(info, line, validate_defaults=validate_defaults)
-        return AvroSchema(info, root, identity.fingerprint(info.type, root), libraries.of(line))
+        return AvroSchema(info, root, libraries.of(line))
 
     def compares(self, schema: AvroSchema) -> bool:
         """Always."""

@@ -38,15 +38,14 @@ _Building = Generator["Node | _Building", Node, Node]
 class Builder:
     """Builds one schema.
 
-    Afterwards `named` has its types by full name, `again` those that define a name another time, `unnamed` its other
-    nodes, each after the nodes that it holds, and `fields` the fields of all records, each after those in its type.
+    Afterwards `named` has its types by full name, `again` those that define a name another time, `fields` the fields of
+    all records, each after those in its type.
     """
 
     def __init__(self, value: Any, library: Library) -> None:
         self.named: dict[str, Named] = {}
         self.again: list[Named] = []
         self.ahead = Ahead(value)
-        self.unnamed: list[Node] = []
         self.fields: list[Field] = []
         self._value = value
         self._library = library
@@ -97,7 +96,7 @@ class Builder:
             attributes.refuse("NOT_A_SCHEMA", f"{what} is no schema; {wanted}", path)
         kind = attributes.kind(value, path)
         if kind in names.PRIMITIVES:
-            return self._keep(Primitive(path=path, props=attributes.custom_props(value), kind=kind))
+            return Primitive(path=path, props=attributes.custom_props(value), kind=kind)
         build = self._builds.get(kind)
         return build(value, path, space) if build else self._by_type(kind, path, space)
 
@@ -114,7 +113,7 @@ class Builder:
 
     def _reference(self, name: str, path: str, space: str) -> Node:
         if name in names.PRIMITIVES:
-            return self._keep(Primitive(path=path, kind=name))
+            return Primitive(path=path, kind=name)
         if self._library is Library.AVRO_1_12:
             known = self._known(name, path, space)
         else:
@@ -136,13 +135,13 @@ class Builder:
         if "items" not in value:
             attributes.refuse("MISSING_ATTRIBUTE", "an array needs 'items', the type of its elements", path)
         items = yield self._schema(value["items"], f"{path}.items", space)
-        return self._keep(Array(path=path, props=attributes.copied_props(value, path, self._library), items=items))
+        return Array(path=path, props=attributes.copied_props(value, path, self._library), items=items)
 
     def _map(self, value: _Json, path: str, space: str) -> _Building:
         if "values" not in value:
             attributes.refuse("MISSING_ATTRIBUTE", "a map needs 'values', the type of its values", path)
         values = yield self._schema(value["values"], f"{path}.values", space)
-        return self._keep(Map(path=path, props=attributes.copied_props(value, path, self._library), values=values))
+        return Map(path=path, props=attributes.copied_props(value, path, self._library), values=values)
 
     def _union(self, value: list[Any], path: str, space: str) -> _Building:
         branches: list[Node] = []
@@ -161,7 +160,7 @@ class Builder:
                 )
             seen.add(label)
             branches.append(branch)
-        return self._keep(Union(path=path, branches=tuple(branches)))
+        return Union(path=path, branches=tuple(branches))
 
     def _record(self, value: _Json, path: str, space: str) -> _Building:
         full_name = attributes.type_name(value, path, space, self._library)
@@ -250,10 +249,6 @@ class Builder:
         if isinstance(earlier, Fixed) and isinstance(node, Fixed):
             return not earlier.props and earlier.size == node.size
         return earlier in self._open and isinstance(node, Record)
-
-    def _keep(self, node: Node) -> Node:
-        self.unnamed.append(node)
-        return node
 
 
 def _label(node: Node) -> str:

@@ -13,7 +13,7 @@ here. What the grammar has for fields to be skipped is left out: the search for 
 
 from dataclasses import dataclass, field
 
-from topicschema.core.formats.avro import circles
+from topicschema.core.formats.avro import circles, identity
 from topicschema.core.formats.avro.findings import Fault, Pair, Rule
 from topicschema.core.formats.avro.model import Array, Map, Node, Record, Union
 from topicschema.core.formats.avro.names import shown
@@ -65,6 +65,7 @@ _Symbol = _Sequence | _Repeater | _Alternative
 
 def faults(writer: Node, reader: Node, decisions: Decisions) -> list[Fault]:
     """The records on which Avro breaks down, none where the grammar can be built."""
+    identity.seal(reader)
     grammar = _Grammar(decisions)
     root = run(grammar.symbol(writer, reader))
     endless = circles.find(grammar.sequences, lambda each: [part for part in each.parts if isinstance(part, _Sequence)])

@@ -1,6 +1,6 @@
-"""When two schemas are the same to the broker: `digest` of every node, and the fingerprint of a whole schema.
+"""When two schemas are the same to the broker: `equal`, a named type's `digest`, the fingerprint of a whole schema.
 
-Both follow Avro's Schema.equals, the same in 1.11.4 and 1.12.0, on which the broker's dedupe rests.
+All follow Avro's Schema.equals, the same in 1.11.4 and 1.12.0, on which the broker's dedupe rests.
 docs/spec/fingerprint.md has the form. Named types are written once each and referred to by name, so the cost is linear
 in the text and cycles need no care.
 """
@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from json.encoder import encode_basestring_ascii
 from typing import Any, Final
 
@@ -33,33 +33,63 @@ from topicschema.core.schemas import SchemaType
 
 _Part = str | Node
 _QUOTED_KINDS: Final = {kind: f'"{kind}"' for kind in names.PRIMITIVES}
+_ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_circular=False)
 
 
 def fingerprint(kind: SchemaType, root: Node) -> str:
     """`sha256:` and 64 hex digits; equal for two schemas exactly when the broker takes the second for the first."""
-    found: dict[str, str] = {}
     first, waiting = _written([root])
+    found: dict[str, str] = {}
     while waiting:
         named = waiting.pop()
         if _name(named) not in found:
-            found[_name(named)], more = _written(_definition(named))
+            found[_name(named)], more = definition(named)
             waiting.extend(more)
     lines = [f"{kind} structure", first, *(found[name] for name in sorted(found))]
     return schemas.digest("\n".join(lines).encode("ascii"))
 
 
-def seal(unnamed: Iterable[Node], named: Iterable[Named]) -> None:
-    """Sets `digest` on every node of a schema; `unnamed` holds each node after the nodes that it holds."""
-    written = {node: _written(_definition(node)) for node in named}
-    for component in components({node: refs for node, (_, refs) in written.items()}):
+def seal(root: Node) -> None:
+    """Sets `digest` on all named types of a schema that have none yet."""
+    refs: dict[Named, Sequence[Named]] = {}
+    waiting = _written([root])[1]
+    while waiting:
+        named = waiting.pop()
+        if not named.digest and named not in refs:
+            refs[named] = [ref for ref in definition(named)[1] if not ref.digest]
+            waiting.extend(refs[named])
+    for component in components(refs):
         inside = set(component)
-        lines = sorted(written[node][0] for node in component)
-        outside = sorted({ref.digest.hex() for node in component for ref in written[node][1] if ref not in inside})
-        closure = _sha256("\n".join(lines + outside))
+        lines = sorted(definition(node)[0] for node in component)
+        held = {ref for node in component for ref in definition(node)[1] if ref not in inside}
+        closure = _sha256("\n".join(lines + sorted(ref.digest.hex() for ref in held)))
         for node in component:
             node.digest = _sha256(f"{closure.hex()} {encode_basestring_ascii(_name(node))}")
-    for other in unnamed:
-        other.digest = _sha256("".join(part if isinstance(part, str) else part.digest.hex() for part in _parts(other)))
+
+
+def equal(one: Node, other: Node) -> bool:
+    """Whether Avro holds the two schemas equal."""
+    if one.__class__ is not other.__class__ or _written([one])[0] != _written([other])[0]:
+        return False
+    pairs = list(zip(_written([one])[1], _written([other])[1], strict=True))
+    seen: set[tuple[Named, Named]] = set()
+    while pairs:
+        left, right = pair = pairs.pop()
+        if left is right or pair in seen or (left.digest and left.digest == right.digest):
+            continue
+        seen.add(pair)
+        (text, refs), (other_text, other_refs) = definition(left), definition(right)
+        if text != other_text:
+            return False
+        pairs += zip(refs, other_refs, strict=True)
+    return True
+
+
+def definition(node: Named) -> tuple[str, Sequence[Named]]:
+    """The form of a named type where it stands for itself, and the named types that it refers to; made once."""
+    if node.written is None:
+        node.written = _written(_definition(node))
+    return node.written
 
 
 def _sha256(text: str) -> bytes:
@@ -138,6 +168,30 @@ def _props(node: Node | Field) -> str:
 
 def _value(value: Any) -> str:
     """A JSON value: members sorted by name, no space, doubles by their bits."""
+    if value.__class__ is str:
+        return encode_basestring_ascii(value)
+    if not _holds_doubles(value):
+        try:
+            return _ENCODER.encode(value)
+        except RecursionError:
+            pass
+    return _by_bits(value)
+
+
+def _holds_doubles(value: Any) -> bool:
+    ahead = [value]
+    while ahead:
+        inner = ahead.pop()
+        if inner.__class__ is dict:
+            ahead += inner.values()
+        elif inner.__class__ is list:
+            ahead += inner
+        elif inner.__class__ is float:
+            return True
+    return False
+
+
+def _by_bits(value: Any) -> str:
     texts: list[str] = []
     stack: list[Any] = [(value,)]
     while stack:

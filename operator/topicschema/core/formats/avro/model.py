@@ -28,10 +28,9 @@ ABSENT: Final = _Absent()
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Node:
-    """What all types have.
+    """What all types have: `props` are the custom properties that Avro's equality compares, `logicalType` among them.
 
-    `props` are the custom properties that Avro's equality compares, `logicalType` among them. `digest` (32 bytes) is
-    set by `identity.seal` on every node of a parsed schema, named or not; a copy has to clear it.
+    `digest` is that of a Named, and empty for all others.
     """
 
     path: str
@@ -72,12 +71,15 @@ class Named(Node):
     """A record, enum or fixed. `full_name` has the namespace; `aliases` are full names.
 
     `twin` counts from 1 the types that define a name another time, which Avro 1.12 takes; it is 0 for all others.
+    `digest` is equal for two types exactly when Avro's own `equals` holds; it is empty where `identity.seal` was not
+    asked for it, and a copy has to clear it. `written` is `identity`'s own.
     """
 
     full_name: str
     aliases: tuple[str, ...] = ()
     doc: str | None = None
     twin: int = 0
+    written: "tuple[str, list[Named]] | None" = field(default=None, init=False)
 
     @property
     def simple_name(self) -> str:

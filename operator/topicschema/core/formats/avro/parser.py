@@ -18,6 +18,8 @@ from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import Node, Union
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
+_LARGE: Final = 4096
+"""Bytes of a text from which on it costs less to know which types are equal than to compare them."""
 _LEGACY_TYPES: Final = ("object", "integer", "number", "any")  # a tuple: `type` may be anything
 
 
@@ -39,7 +41,8 @@ def parse(info: SchemaInfo, line: PulsarLine = PulsarLine.V4_0, *, validate_defa
         raise InvalidSchemaError("UNION_AT_TOP", "a schema of type AVRO may not be a union; wrap it in a record")
     if validate_defaults:
         _check_defaults(builder, library)
-    identity.seal(builder.unnamed, [*builder.named.values(), *builder.again])
+    if len(info.schema) >= _LARGE:
+        identity.seal(root)
     return root
 
 

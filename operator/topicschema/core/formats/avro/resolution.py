@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from types import GeneratorType
 from typing import Any, Final, cast
 
-from topicschema.core.formats.avro import aliases, grammar
+from topicschema.core.formats.avro import aliases, grammar, identity
 from topicschema.core.formats.avro.encoding import Defaults
 from topicschema.core.formats.avro.findings import Fault, Inner, Outcome, Pair, Rule, mismatches
 from topicschema.core.formats.avro.grammar import Decisions
@@ -57,7 +57,10 @@ def unreadable(reader: Node, writer: Node, library: Library = Library.AVRO_1_11)
     Empty exactly when the SchemaValidator of that Avro library, canRead strategy, accepts the two.
     """
     lore = lore_of(reader)
-    same = bool(reader.digest) and reader.digest == writer.digest
+    if lore.is_tangled or lore.is_aliased:
+        same = identity.equal(reader, writer)
+    else:
+        same = reader is writer or (bool(reader.digest) and reader.digest == writer.digest)
     if same and not lore.is_tangled:
         return ()
     renamed, faults = aliases.apply(writer, reader, library) if lore.is_aliased and not same else (writer, [])
@@ -200,7 +203,8 @@ class _Resolution:
         if chosen is None:
             return Fault(Rule.NO_UNION_BRANCH, reader, writer, tried=tuple(tried))
         self.decided.branches[writer, reader] = chosen
-        return (yield self._in_branch(writer, chosen))
+        found: Outcome | None = yield self._in_branch(writer, chosen)
+        return found
 
     def _pair(self, writer: Record, reader: Record) -> _Answer:
         key = writer, reader
