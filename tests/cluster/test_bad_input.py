@@ -93,6 +93,37 @@ def test_a_topic_in_another_spelling_is_refused_at_its_field(shop: Shop) -> None
         assert "spec.topic" in told.stderr, topic
 
 
+PROTO = 'syntax = "proto3";\npackage shop;\nmessage Order { strin id = 1; }\n'
+NOT_TEXTS = {
+    "sources that do not compile": (
+        {"type": "PROTOBUF_NATIVE", "protobuf": {"message": "shop.Order", "files": {"shop/order.proto": PROTO}}},
+        "spec.protobuf.files[shop/order.proto]: INVALID_PROTO at line 3, column 17",
+    ),
+    "a pair with a bad part": (
+        {
+            "type": "KEY_VALUE",
+            "keyValue": {
+                "encoding": "INLINE",
+                "key": {"type": "INT64"},
+                "value": {"type": "AVRO", "schema": field(type="strin")},
+            },
+        },
+        "spec.keyValue.value.schema: UNDEFINED_NAME at $.value.fields[0].type",
+    ),
+    "a type that nobody has": ({"type": "THRIFT"}, "spec.type: Forbidden: Pulsar has no type THRIFT"),
+}
+"""Name → members of spec, and what kubectl must print."""
+
+
+@pytest.mark.parametrize("name", NOT_TEXTS)
+def test_what_is_more_than_a_text_is_refused_at_its_field(shop: Shop, name: str) -> None:
+    members, words = NOT_TEXTS[name]
+    told = shop.apply(shop.topic_schema("", **members))
+    assert told.returncode == 1
+    assert words in told.stderr
+    assert shop.cluster.get("tsc", "-n", shop.namespace)["items"] == []
+
+
 async def test_the_controller_survives_each_of_them_stored_while_the_webhook_was_away(
     shop: Shop, product: Product
 ) -> None:
