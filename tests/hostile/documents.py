@@ -10,7 +10,7 @@ from typing import Any, Final
 import avro_schemas
 from hostile import descriptors, floods, payloads, texts
 from topicschema.core.formats.key_value import payload as pairs
-from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
 LARGEST: Final = 3_000_000
 _SMALLEST, _SMALL = 8, 20_000
@@ -31,11 +31,15 @@ _AVRO_TEXTS: Final = (SchemaType.AVRO, SchemaType.AVRO, SchemaType.JSON, SchemaT
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """`twin` is the same schema after a small change, where one is to be had; `shape` is what made it."""
+    """`twin` is the same schema after a small change, where one is to be had; `shape` is what made it.
+
+    `line` is the broker's, by which both are read.
+    """
 
     shape: str
     info: SchemaInfo
     twin: SchemaInfo
+    line: PulsarLine
     payload: bytes = field(repr=False)
     value: Any = field(repr=False)
 
@@ -52,7 +56,7 @@ def document(seed: int, number: int) -> Document:
         make = rng.choice((*_MAKERS, _avro, _avro, _avro))
     shape, info, other = make(rng, size, number // _EVERY if is_large else None)
     content = payloads.payload(rng, size)
-    return Document(shape, info, other, content, payloads.value(rng, min(size, _SMALL)))
+    return Document(shape, info, other, rng.choice(tuple(PulsarLine)), content, payloads.value(rng, min(size, _SMALL)))
 
 
 _Made = tuple[str, SchemaInfo, SchemaInfo]

@@ -19,10 +19,10 @@ from topicschema.core.formats import key_value
 from topicschema.core.schemas import PRIMITIVES, PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic
+from topicschema.payload import json_form
 
 T = TypeVar("T")
 
-_LINE: Final = PulsarLine.V4_0
 _RECORD: Final = (
     b'{"type":"record","name":"R","fields":[{"name":"a","type":["null","int","string"]},{"name":"self","type":'
     b'["null","R"]},{"name":"f0","type":{"type":"array","items":{"type":"map","values":"bytes"}}}]}'
@@ -42,6 +42,7 @@ _GOOD: Final[Mapping[SchemaType, SchemaInfo]] = {
     SchemaType.KEY_VALUE: _PAIR,
     SchemaType.PROTOBUF_NATIVE: SchemaInfo(SchemaType.PROTOBUF_NATIVE, _ENVELOPE),
 }
+_RISKY: Final = (Strategy.ALWAYS_COMPATIBLE, Strategy.BACKWARD, Strategy.FULL_TRANSITIVE)
 _MOST_PLACES: Final = 5
 _LARGE: Final = 300_000  # bytes
 OUR_OWN: Final = TopicSchemaError
@@ -57,7 +58,8 @@ class Guarded(Protocol):
 
 def knock(document: Document, guarded: Guarded) -> None:
     """Take the document to every door."""
-    schema, twin = (_parsed(name, info, guarded) for name, info in (("", document.info), ("twin's ", document.twin)))
+    infos = (("", document.info), ("twin's ", document.twin))
+    schema, twin = (_parsed(name, info, document.line, guarded) for name, info in infos)
     earlier = formats.parse(_GOOD[document.info.type]) if document.info.type in _GOOD else None
     found = _judged(schema, twin, earlier, guarded)
     _placed(document.info, found, guarded)
@@ -69,9 +71,9 @@ def knock(document: Document, guarded: Guarded) -> None:
     _asked(document, guarded)
 
 
-def _parsed(name: str, info: SchemaInfo, guarded: Guarded) -> Schema | None:
-    guarded(f"{name}parse without defaults", lambda: formats.parse(info, _LINE, validate_defaults=False))
-    schema = guarded(f"{name}parse", lambda: formats.parse(info, _LINE))
+def _parsed(name: str, info: SchemaInfo, line: PulsarLine, guarded: Guarded) -> Schema | None:
+    guarded(f"{name}parse without defaults", lambda: formats.parse(info, line, validate_defaults=False))
+    schema = guarded(f"{name}parse", lambda: formats.parse(info, line))
     if schema is not None:
         guarded(f"{name}fingerprint", lambda: schema.fingerprint)
         guarded(f"{name}content_hash", lambda: schema.info.content_hash)
@@ -91,11 +93,21 @@ def _judged(
         for strategy in Strategy:
             told = guarded(f"{strategy} {name}", lambda: _checked(candidate, before, strategy)) or ()  # noqa: B023 - called at once
             found += told if candidate is schema else ()
+        for strategy in _RISKY:
+            told = guarded(f"risks, {strategy} {name}", lambda: _risky(candidate, before, strategy)) or ()  # noqa: B023 - called at once
+            found += told if candidate is schema else ()
     return tuple(found)
 
 
 def _checked(candidate: Schema, before: Schema, strategy: Strategy) -> tuple[Incompatibility, ...]:
     return compatibility.check(candidate, [Predecessor(0, before.info.type, before)], strategy)
+
+
+def _risky(candidate: Schema, before: Schema, strategy: Strategy) -> tuple[Incompatibility, ...]:
+    predecessor = Predecessor(0, before.info.type, before)
+    return *compatibility.risks(candidate, [predecessor], strategy), *compatibility.risks_of_equal(
+        candidate, predecessor
+    )
 
 
 def _placed(info: SchemaInfo, found: tuple[Incompatibility, ...], guarded: Guarded) -> None:
@@ -114,8 +126,10 @@ def _carried(schema: Schema, document: Document, guarded: Guarded) -> None:
     name = schema.info.type
     for what, content in (("payload", document.payload), ("text", document.info.schema)):
         guarded(f"validate {what} by {name}", lambda: payload.validate(schema, content, content))  # noqa: B023 - called at once
-        guarded(f"decode {what} by {name}", lambda: payload.decode(schema, content, content))  # noqa: B023 - called at once
+        value = guarded(f"decode {what} by {name}", lambda: payload.decode(schema, content, content))  # noqa: B023 - called at once
+        guarded(f"show {what} by {name}", lambda: json_form.to_json(schema, value))  # noqa: B023 - called at once
     guarded(f"encode by {name}", lambda: payload.encode(schema, document.value))
+    guarded(f"read a value by {name}", lambda: payload.encode(schema, json_form.of_json(schema, document.value)))
 
 
 def _texts(info: SchemaInfo, guarded: Guarded) -> None:
@@ -159,7 +173,15 @@ def _request(document: Document, step: str) -> dict[str, Any]:
         }
         for each in (document.info, document.twin)
     )
-    return {"id": 1, "strategy": "FULL_TRANSITIVE", "step": step, "history": [twin], "candidate": info}
+    return {
+        "id": 1,
+        "line": document.line,
+        "strictness": "Strict",
+        "strategy": "FULL_TRANSITIVE",
+        "step": step,
+        "history": [twin],
+        "candidate": info,
+    }
 
 
 def _answered(line: bytes) -> None:
