@@ -12,6 +12,9 @@ from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchem
 MESSAGE_BYTES = 1024
 FINDING_BYTES = 512
 """Of the path and the message of one finding."""
+# As Go writes JSON; what it writes as \uXXXX takes most.
+_ESCAPED = "<>&"
+_MOST_BYTES = 6
 BUG_REASON = "InternalError"
 
 
@@ -85,11 +88,22 @@ def told(error: Exception) -> tuple[str, str]:
 
 
 def capped(text: str, limit: int) -> str:
-    """`text` in at most `limit` UTF-8 bytes, cut between characters, with three dots where something is missing.
+    """`text` in at most `limit` bytes as an API server stores it, cut between characters, with three dots for the rest.
 
     Half of a surrogate pair, which a text in JSON can hold and an API server replaces, becomes a question mark.
     """
-    encoded = text.encode(errors="replace")
-    if len(encoded) <= limit:
-        return encoded.decode()
-    return encoded[: limit - 3].decode(errors="ignore") + "..."
+    clean = text.encode(errors="replace").decode()
+    if len(clean) * _MOST_BYTES <= limit or sum(map(_stored_bytes, clean)) <= limit:
+        return clean
+    room = limit - len("...")
+    for end, char in enumerate(clean):
+        room -= _stored_bytes(char)
+        if room < 0:
+            return clean[:end] + "..."
+    return clean
+
+
+def _stored_bytes(char: str) -> int:
+    if char in _ESCAPED or not char.isprintable():
+        return _MOST_BYTES
+    return 2 if char in '"\\' else len(char.encode())

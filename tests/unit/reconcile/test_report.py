@@ -1,5 +1,6 @@
 """Design's table of status manners, row by row: what was seen, and what the status says of it."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,9 @@ from topicschema.api.wire import encode
 from topicschema.cluster.errors import ForbiddenError
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, Place, StalledError, WaitingError
+from topicschema.core.history import Origin
 from topicschema.core.policy import EffectiveStrategy, StrategySource
+from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import Direction, Strategy, UpgradeFirst
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.conditions import Moment, told
@@ -133,6 +136,27 @@ def test_only_the_newest_hundred_versions_are_listed_oldest_first() -> None:
     assert [version.schema_version for version in status.versions] == list(range(150, 250))
     assert status.version_count == 250
     assert len(str(encode(status))) < 64_000
+
+
+@pytest.mark.parametrize("text", ["x", "ä", "🦀", "<", '"', "\0", "\u2028"])
+def test_a_status_has_at_most_64_kilobytes_whatever_it_tells(text: str) -> None:
+    version = replace(
+        BOTH.entries[0],
+        type=SchemaType.PROTOBUF_NATIVE,
+        origin=Origin.REGISTRY,
+        schema_version=9_999,
+        source_mark="abcdefghi",
+    )
+    many = replace(BOTH, entries=(version,) * 5_000, incarnation=1_000)
+    found = tuple(Incompatibility("R" * 64, text * 3_000, text * 3_000, Direction.BACKWARD, 9_999) for _ in range(99))
+    transitive = EffectiveStrategy(Strategy.BACKWARD_TRANSITIVE, StrategySource.NAMESPACE)
+    for verdict, risks in (
+        (Verdict(Outcome.INCOMPATIBLE, transitive, None, found), ()),
+        (Verdict(Outcome.EQUAL_VERSION, transitive, 9_999, notes=found), found),
+    ):
+        status = settled(Seen(version.fingerprint, verdict, many, risks), MOMENT)
+        stored = json.dumps(encode(status), separators=(",", ":"), ensure_ascii=False)
+        assert len(stored.encode()) + 5 * sum(map(stored.count, "<>&")) + 3 * stored.count("\u2028") <= 64_000
 
 
 INVALID = InvalidSchemaError("UNDEFINED_NAME", "no type is named Money", Place("$.fields[1].type"))
