@@ -60,8 +60,8 @@ class Search:
         except InvalidSchemaError as error:
             culprit = sources.file_of(error.place.path, found) or root
             shown = name if culprit == root else culprit
-            text = "" if error.place.line is None else found[culprit]  # no excerpt without a line
-            raise WrongInputError(telling.not_compiled(text, Refusal.of(error), shown)) from None
+            excerpted = "" if error.place.line is None else found[culprit]
+            raise WrongInputError(telling.not_compiled(excerpted, Refusal.of(error), shown)) from None
         except WaitingError as error:
             raise WrongInputError(error.message) from None
         return Compiled(message, found, envelope)

@@ -80,7 +80,11 @@ class _Child:
     def envelope(self) -> tuple[str, bytes]:
         """The root message and the envelope; blocks until the child has ended."""
         sources.check(self._files)
-        answer = self._asked()
+        try:
+            answer = self._asked()
+        except OSError as error:  # no memory, no more processes or files, no interpreter
+            message = f"the compiler cannot be started: {error.strerror}"
+            raise WaitingError("CompilerUnavailable", message) from error
         if "messages" in answer:
             raise complaints.unknown_message(self._message, answer["messages"], answer["count"])
         if "size" in answer:
@@ -119,13 +123,9 @@ class _Child:
                 raise WaitingError("CompilerStopped", "the compilation was given up before it began")
             given.write(json.dumps(request).encode())
             given.seek(0)
-            try:
-                self._process = subprocess.Popen(  # noqa: S603  # our own program; what is foreign is its input
-                    command, stdin=given, stdout=subprocess.PIPE, stderr=printed, env={}, cwd="/"
-                )
-            except OSError as error:
-                message = f"the compiler cannot be started: {error.strerror}"
-                raise WaitingError("CompilerUnavailable", message) from error
+            self._process = subprocess.Popen(  # noqa: S603  # our own program; what is foreign is its input
+                command, stdin=given, stdout=subprocess.PIPE, stderr=printed, env={}, cwd="/"
+            )
             return self._process
 
     def _end(self, code: int, printed: str) -> Exception:

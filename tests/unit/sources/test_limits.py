@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -122,6 +123,16 @@ def test_a_compiler_that_cannot_start_is_waited_for(monkeypatch: pytest.MonkeyPa
     with pytest.raises(WaitingError, match="cannot be started: No such file") as caught:
         compile_envelope(EMPTY)
     assert caught.value.reason == "CompilerUnavailable"
+
+
+def test_a_machine_that_has_no_more_files_is_waited_for() -> None:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, limits[1]))
+    try:
+        with pytest.raises(WaitingError, match="cannot be started: Too many open files"):
+            compile_envelope(EMPTY)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
 def test_a_compiler_that_is_not_installed_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
