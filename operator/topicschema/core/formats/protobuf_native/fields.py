@@ -31,14 +31,20 @@ class Extendable:
     @classmethod
     def of(cls, proto: DescriptorProto) -> "Extendable":
         """The numbers in order, each end behind the last number."""
+        is_set = proto.HasField("options") and proto.options.message_set_wire_format
         ranges = proto.extension_range
+        if not ranges and not is_set:
+            return _NOT_EXTENDABLE
         starts, ends = (tuple(sorted(numbers)) for numbers in ([r.start for r in ranges], [r.end for r in ranges]))
-        return cls(starts, ends, proto.options.message_set_wire_format)
+        return cls(starts, ends, is_set)
 
     def takes(self, number: int) -> bool:
         """Whether the number is an extension's: decided by the range that begins nearest before it."""
         index = bisect_right(self.starts, number) - 1
         return index >= 0 and number < self.ends[index]
+
+
+_NOT_EXTENDABLE: Final = Extendable((), (), is_set=False)
 
 
 def build(
@@ -48,7 +54,7 @@ def build(
     where = f"{message}.{proto.name}"
     if proto.HasField("extendee"):
         raise symbols.refusal(where, "a field of a message extends nothing")
-    if owner.options.message_set_wire_format:
+    if owner.HasField("options") and owner.options.message_set_wire_format:
         raise symbols.refusal(where, "a message with message_set_wire_format has extensions only")
     oneof = None
     if proto.HasField("oneof_index"):
@@ -99,7 +105,7 @@ def build_extension(symbols: Symbols, where: str, proto: FieldDescriptorProto, f
 def synthetic_oneofs(symbols: Symbols, message: str, proto: DescriptorProto) -> frozenset[int]:
     """The indexes of the oneofs that protoc made up for proto3's `optional`; they come behind all others."""
     members: dict[int, list[FieldDescriptorProto]] = {}
-    for field in proto.field:
+    for field in proto.field if proto.oneof_decl else ():
         if field.HasField("oneof_index"):
             members.setdefault(field.oneof_index, []).append(field)
     found = frozenset(index for index, inside in members.items() if len(inside) == 1 and inside[0].proto3_optional)
@@ -115,7 +121,11 @@ def _type(symbols: Symbols, where: str, proto: FieldDescriptorProto) -> tuple[Ki
     kind = _KINDS[proto.type] if proto.HasField("type") else None
     found = symbols.resolve(proto.type_name, where) if proto.HasField("type_name") else None
     kind = _kind(symbols, where, kind, found)
-    if proto.options.packed and (_label(proto) is not Label.REPEATED or kind in _UNPACKABLE):
+    if (
+        proto.HasField("options")
+        and proto.options.packed
+        and (_label(proto) is not Label.REPEATED or kind in _UNPACKABLE)
+    ):
         raise symbols.refusal(where, "only repeated fields of numbers, booleans and enums can be packed")
     if proto.HasField("default_value"):
         _check_default(symbols, where, proto, kind, found)
