@@ -229,12 +229,12 @@ _FIELDS: Final = (
     ),
     risk(
         "MESSAGE_SET_CHANGED",
-        "message_set_wire_format was set or taken away: extensions lie otherwise on the wire.",
+        "message_set_wire_format was taken away: the reader does not find the writer's extensions.",
         "keep the option.",
         (
-            file("extensions 4 to 99;", syntax="proto2"),
             file("option message_set_wire_format = true; extensions 4 to 99;", syntax="proto2"),
-            file("extensions 4 to 199;", syntax="proto2"),
+            file("extensions 4 to 99;", syntax="proto2"),
+            file("option message_set_wire_format = true; extensions 4 to 199;", syntax="proto2"),
         ),
     ),
 )

@@ -10,9 +10,9 @@ from topicschema.core.formats.protobuf_native.symbols import shown
 
 def compare(pair: MessagePair) -> Iterator[Mismatch]:
     """What cannot be said of fields with one number."""
-    if pair.reader.is_message_set != pair.writer.is_message_set:
-        message = "message_set_wire_format is set on one side only: extensions are not found; keep it as it was"
-        yield pair.both("MESSAGE_SET_CHANGED", message)
+    if pair.writer.is_message_set and not pair.reader.is_message_set:
+        message = "{writer} has message_set_wire_format, and {reader} does not find its extensions; keep the option"
+        yield finding("MESSAGE_SET_CHANGED", message, pair.reader.full_name, pair.writer.full_name)
     yield from _renumbered(pair)
     yield from _required(pair)
     yield from _taken_in_json(pair)

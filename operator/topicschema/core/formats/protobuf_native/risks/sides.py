@@ -126,10 +126,6 @@ class MessagePair:
         are_maps = reader.entry is not None and writer.entry is not None
         return is_moved or one.kind is not other.kind or (one.type_name != other.type_name and not are_maps)
 
-    def both(self, rule: str, message: str) -> Mismatch:
-        """A finding at the two messages that neither side reads of the other."""
-        return finding(rule, message, self.reader.full_name, self.writer.full_name, is_mutual=True)
-
 
 class EnumPair:
     """An enum of the reader and one of the writer; `is_closed` and `was_closed` are as in `Side`."""

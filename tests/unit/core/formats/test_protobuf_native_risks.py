@@ -1,0 +1,254 @@
+"""Risks of PROTOBUF_NATIVE, one by one: places, words, directions, and what random files do not bring about."""
+
+import json
+
+import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+from google.protobuf.message import DecodeError
+
+import protobuf_schemas
+from protobuf_evolution import readings
+from protobuf_evolution.worlds import OPTIONAL, PROTO2, PROTO3, REPEATED, F, copied, parsed, root, told
+from topicschema.core import compatibility, formats
+from topicschema.core.compatibility import Incompatibility, Predecessor
+from topicschema.core.formats import key_value
+from topicschema.core.formats.key_value import KeyValue, Part
+from topicschema.core.formats.protobuf_native import FORMAT
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.strategies import Direction, Strategy
+
+
+def order(*fields: tuple[str, int, int], syntax: str = PROTO3) -> FileDescriptorProto:
+    """The file m.proto with p.M, whose fields have these names, numbers and types."""
+    file = FileDescriptorProto(name="m.proto", package="p", syntax=syntax)
+    message = file.message_type.add(name="M")
+    for name, number, kind in fields:
+        message.field.add(name=name, number=number, type=kind, label=OPTIONAL)  # type: ignore[arg-type]
+    return file
+
+
+ID, NOTE = ("id", 1, F.TYPE_INT64), ("note", 2, F.TYPE_STRING)
+
+
+def risks(
+    candidate: FileDescriptorProto, earlier: FileDescriptorProto, strategy: Strategy = Strategy.BACKWARD
+) -> tuple[Incompatibility, ...]:
+    before = Predecessor(3, SchemaType.PROTOBUF_NATIVE, parsed(earlier))
+    assert compatibility.check(parsed(candidate), [before], strategy) == ()
+    return compatibility.risks(parsed(candidate), [before], strategy)
+
+
+def test_a_risk_names_the_field_in_the_candidate_and_says_what_happens_and_what_to_do() -> None:
+    (found,) = risks(order(("buyer", 1, F.TYPE_STRING)), order(ID))
+    assert found == Incompatibility(
+        "FIELD_NUMBER_REUSED",
+        "$.fileDescriptorSet.p.M.buyer",
+        "field 1 is id (int64) in version 3 and buyer (string) in the candidate, which reads the one as the other; "
+        "a new field takes a number never used before",
+        None,
+        3,
+    )
+
+
+@pytest.mark.parametrize("strategy", [each for each in Strategy if each.directions])
+def test_what_breaks_both_ways_is_told_once(strategy: Strategy) -> None:
+    found = risks(order(("id", 1, F.TYPE_STRING)), order(ID), strategy)
+    (renumbered,) = risks(order(("id", 5, F.TYPE_INT64), ("a", 1, F.TYPE_INT64)), order(ID), strategy)[:1]
+    assert renumbered.rule == "FIELD_RENUMBERED"
+    assert renumbered.direction is None
+    assert [each.direction for each in found] == list(strategy.directions)
+
+
+@pytest.mark.parametrize("strategy", [each for each in Strategy if each.directions])
+def test_what_is_gone_without_a_trace_is_told_in_every_direction_once_and_what_is_added_is_not(
+    strategy: Strategy,
+) -> None:
+    (found,) = risks(order(ID), order(ID, NOTE), strategy)
+    assert (found.rule, found.path, found.direction) == ("FIELD_NUMBER_NOT_RESERVED", "$.fileDescriptorSet.p.M", None)
+    assert found.message == (
+        "version 3 has note = 2, the candidate does not, nor does it reserve the number, which a later field may take "
+        "for something else; add: reserved 2;"
+    )
+    assert risks(order(ID, NOTE), order(ID), strategy) == ()
+
+
+def test_risks_come_in_the_order_of_the_numbers_and_the_root_message_before_what_it_holds() -> None:
+    def file(kind: int) -> FileDescriptorProto:
+        made = order(("z", 1, kind), ("y", 9, kind), ("x", 3, kind))
+        inner = made.message_type.add(name="N")
+        inner.field.add(name="w", number=1, type=kind, label=OPTIONAL)  # type: ignore[arg-type]
+        made.message_type[0].field.add(name="n", number=2, type=F.TYPE_MESSAGE, type_name=".p.N", label=OPTIONAL)
+        return made
+
+    found = risks(file(F.TYPE_BYTES), file(F.TYPE_STRING))
+    assert [each.path.removeprefix("$.fileDescriptorSet.p.") for each in found] == ["M.z", "M.x", "M.y", "N.w"]
+
+
+def test_a_map_says_whether_its_key_or_its_value_changed() -> None:
+    def file(key: int, value: int) -> FileDescriptorProto:
+        made = order()
+        entry = made.message_type[0].nested_type.add(name="SizesEntry")
+        entry.options.map_entry = True
+        for number, name, kind in ((1, "key", key), (2, "value", value)):
+            entry.field.add(name=name, number=number, type=kind, label=OPTIONAL)  # type: ignore[arg-type]
+        sizes = made.message_type[0].field.add(name="sizes", number=1, label=REPEATED, type_name=".p.M.SizesEntry")
+        sizes.type = F.TYPE_MESSAGE
+        return made
+
+    found = risks(file(F.TYPE_INT32, F.TYPE_STRING), file(F.TYPE_STRING, F.TYPE_INT32))
+    assert {(each.rule, each.path) for each in found} == {("FIELD_TYPE_CHANGED", "$.fileDescriptorSet.p.M.sizes")}
+    assert [each.message[:14] for each in found] == ["the key of siz", "the value of s"]
+
+
+def test_as_a_part_of_a_pair_it_has_its_risks_too() -> None:
+    def pair(file: FileDescriptorProto) -> SchemaInfo:
+        return key_value.encode(KeyValue(Part(parsed(file).info), Part(SchemaInfo(SchemaType.STRING))))
+
+    earlier, candidate = (formats.parse(pair(file)) for file in (order(ID), order(("id", 1, F.TYPE_STRING))))
+    (found,) = formats.risks(candidate, earlier)
+    assert (found.rule, found.reader_path) == ("FIELD_TYPE_CHANGED", "$.key.fileDescriptorSet.p.M.id")
+
+
+def test_what_an_enum_of_proto3_is_to_a_proto2_message_it_is_to_javas_readers_closed() -> None:
+    def file(syntax: str) -> FileDescriptorProto:
+        made = order(syntax=syntax)
+        enum = made.enum_type.add(name="E")
+        enum.value.add(name="A", number=0)
+        field = made.message_type[0].field.add(name="e", number=1, label=OPTIONAL, type_name=".p.E")
+        field.type = F.TYPE_ENUM
+        return made
+
+    assert told(file(PROTO3), file(PROTO2), Direction.BACKWARD) >= {"ENUM_CLOSED"}
+    assert "ENUM_CLOSED" not in told(file(PROTO2), file(PROTO3), Direction.BACKWARD)
+
+
+def circle(length: int, name: str) -> FileDescriptorProto:
+    """p.M, and messages that lead to each other in a circle."""
+    file = order()
+    for index in range(length):
+        message = file.message_type.add(name=f"{name}{index}")
+        message.field.add(
+            name="next", number=1, type=F.TYPE_MESSAGE, label=OPTIONAL, type_name=f".p.{name}{(index + 1) % length}"
+        )
+    file.message_type[0].field.add(name="next", number=1, type=F.TYPE_MESSAGE, label=OPTIONAL, type_name=f".p.{name}0")
+    return file
+
+
+def test_circles_of_messages_under_other_names_cost_no_more_than_their_lengths() -> None:
+    found = FORMAT.risks(parsed(circle(900, "A")), parsed(circle(901, "B")))
+    assert {each.rule for each in found} == {"FIELD_TYPE_RENAMED"}
+    assert 900 < len(found) < 900 * 10
+
+
+def test_names_without_an_end_are_cut() -> None:
+    long = "a" * 400
+    (found,) = risks(order((long, 1, F.TYPE_STRING)), order((long, 1, F.TYPE_INT64)))
+    assert len(found.path.encode()) < 200
+    assert len(found.message.encode()) < 512
+
+
+def test_equal_files_in_another_envelope_are_no_risk() -> None:
+    other = FileDescriptorProto(name="a.proto", package="q")
+    using = order(ID)
+    using.dependency.append("a.proto")
+    schemas = [
+        formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope).encode()))
+        for files in ([other, using], [using, other])
+        for envelope in [protobuf_schemas.envelope(FileDescriptorSet(file=files), "p.M", "m.proto")]
+    ]
+    assert schemas[0].info != schemas[1].info
+    assert formats.risks(*schemas) == ()
+
+
+def test_another_root_message_is_the_brokers_matter() -> None:
+    other = order(("id", 1, F.TYPE_STRING))
+    other.package = "q"
+    schema = formats.parse(
+        SchemaInfo(
+            SchemaType.PROTOBUF_NATIVE,
+            json.dumps(protobuf_schemas.envelope(FileDescriptorSet(file=[other]), "q.M", "m.proto")).encode(),
+        )
+    )
+    assert formats.risks(schema, parsed(order(ID))) == ()
+
+
+def test_texts_that_are_no_utf8_are_refused_by_a_reader_that_checks_them_and_by_no_other() -> None:
+    older = FileDescriptorProto(name="m.proto", package="p", syntax="proto2")
+    older.message_type.add(name="M").field.add(name="note", number=1, type=F.TYPE_STRING, label=OPTIONAL)
+    newer = copied(older)
+    newer.syntax = "proto3"
+    assert told(older, newer, Direction.BACKWARD) >= {"UTF8_CHECKED"}
+    before, after = root(older), root(newer)
+    assert before is not None
+    assert after is not None
+    before().ParseFromString(b"\x0a\x01\xff")
+    with pytest.raises(DecodeError):
+        after().ParseFromString(b"\x0a\x01\xff")
+
+
+def test_what_extends_a_message_set_is_not_found_without_the_option() -> None:
+    older = extended()
+    older.message_type[0].options.message_set_wire_format = True
+    newer = copied(older)
+    newer.message_type[0].options.message_set_wire_format = False
+    assert told(older, newer, Direction.BACKWARD) == {"MESSAGE_SET_CHANGED"}
+    assert told(older, newer, Direction.FORWARD) == set()
+    assert not is_extension_found(older, newer)
+    assert is_extension_found(newer, older)
+
+
+def test_an_extension_is_not_found_where_its_number_is_not_left_to_extensions() -> None:
+    older = extended()
+    newer = copied(older)
+    del newer.message_type[0].extension_range[:], newer.extension[:]
+    assert told(older, newer, Direction.BACKWARD) == {"EXTENSION_RANGE_REMOVED"}
+    assert not is_extension_found(older, newer)
+
+
+def extended() -> FileDescriptorProto:
+    """A file with an extension of p.M."""
+    file = FileDescriptorProto(name="m.proto", package="p", syntax="proto2")
+    file.message_type.add(name="M").extension_range.add(start=100, end=200)
+    inner = file.message_type.add(name="N")
+    inner.field.add(name="size", number=1, type=F.TYPE_INT64, label=OPTIONAL)
+    more = file.extension.add(name="more", number=100, extendee=".p.M", type_name=".p.N", label=OPTIONAL)
+    more.type = F.TYPE_MESSAGE
+    return file
+
+
+def is_extension_found(writer: FileDescriptorProto, reader: FileDescriptorProto) -> bool:
+    kinds = root(writer), root(reader)
+    assert kinds[0] is not None
+    assert kinds[1] is not None
+    message = kinds[0]()
+    message.Extensions[message.DESCRIPTOR.file.extensions_by_name["more"]].size = 5
+    read = readings.on_the_wire(message, kinds[1])
+    return read is not None and [field.name for field, _ in read.ListFields()] == ["more"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "take"), [("RESERVED_NUMBER_REMOVED", "other"), ("RESERVED_NAME_REMOVED", "note")], ids=lambda each: each
+)
+def test_what_is_no_longer_reserved_is_taken_and_messages_from_before_are_misread(rule: str, take: str) -> None:
+    first = FileDescriptorProto(name="m.proto", package="p", syntax="proto3")
+    first.message_type.add(name="M").field.add(name="note", number=1, type=F.TYPE_STRING, label=OPTIONAL)
+    second = copied(first)
+    message = second.message_type[0]
+    del message.field[:]
+    message.reserved_range.add(start=1, end=2)
+    message.reserved_name.append("note")
+    third = copied(second)
+    number = 1 if take == "other" else 2
+    third.message_type[0].ClearField("reserved_name" if take == "note" else "reserved_range")
+    fourth = copied(third)
+    fourth.message_type[0].field.add(name=take, number=number, type=F.TYPE_BYTES, label=OPTIONAL)
+    assert told(first, second, Direction.BACKWARD) == set()
+    assert told(second, third, Direction.BACKWARD) == {rule}
+    assert told(third, fourth, Direction.BACKWARD) == set()
+    kinds = root(first), root(fourth)
+    assert kinds[0] is not None
+    assert kinds[1] is not None
+    carry = readings.on_the_wire if take == "other" else readings.in_json
+    read = carry(kinds[0](note="abcd"), kinds[1])
+    assert read is not None
+    assert getattr(read, take) != b""
