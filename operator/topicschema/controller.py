@@ -9,14 +9,16 @@ import contextlib
 import logging
 import signal
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import aiohttp
 import kopf
 
-from topicschema import telemetry
+from topicschema import checkers, telemetry
 from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, SCHEMA_HISTORY, TOPIC_SCHEMA
+from topicschema.checkers import UnusableCheckerError
 from topicschema.cluster.client import ApiClient, Selection
 from topicschema.cluster.connection import Connection
 from topicschema.cluster.events import EventRecorder
@@ -76,7 +78,7 @@ class Term:
         self._echoes = Echoes()
         self.bell = Bell(self._look_at, settings.resync_period)
         storage, claims = RecordStorage(client, settings.namespace), Claims(client, settings.namespace)
-        self._judge = Judge(storage)
+        self._judge = Judge(storage, checkers=settings.checkers)
         around = Surroundings(
             client=client,
             storage=storage,
@@ -282,8 +284,8 @@ def _leaves(error: BaseException) -> list[BaseException]:
 def main() -> int:
     """The controller, until SIGTERM; the exit code of the program."""
     try:
-        settings = Settings.load()
-    except InvalidSettingError as error:
+        settings = replace(Settings.load(), checkers=checkers.load())
+    except (InvalidSettingError, UnusableCheckerError) as error:
         sys.stderr.write(f"topicschema controller: {error}\n")
         return 2
     telemetry.log_to_stderr(settings.log_level)

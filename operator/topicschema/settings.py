@@ -3,10 +3,12 @@
 import os
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Self
+
+from topicschema.core.checkers import BUILT_IN, Checkers
 
 _MAX_PORT = 65_535
 
@@ -33,7 +35,7 @@ class LeaseSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The controller's settings.
+    """The controller's settings. `checkers` are those that are plugged in, which no variable names.
 
     `kubeconfig` None means: inside a pod. `resync_period` is when a settled object is looked at again by itself,
     `silence_limit` how long nothing may be heard from the API server before liveness fails; seconds both.
@@ -49,6 +51,7 @@ class Settings:
     workers: int = 8
     resync_period: float = 1800.0
     silence_limit: float = 600.0
+    checkers: Checkers = field(default_factory=lambda: BUILT_IN, hash=False)
 
     @classmethod
     def load(cls, environment: Mapping[str, str] = os.environ) -> Self:
@@ -86,6 +89,7 @@ class WebhookSettings:
     port: int = 8443
     probe_port: int = 8080
     log_level: str = "INFO"
+    checkers: Checkers = field(default_factory=lambda: BUILT_IN, hash=False)
 
     @classmethod
     def load(cls, environment: Mapping[str, str] = os.environ) -> Self:

@@ -14,15 +14,16 @@ import ssl
 import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aiohttp import web
 
-from topicschema import telemetry
+from topicschema import checkers, telemetry
 from topicschema.admission import policies, review, topicschemas
 from topicschema.admission.review import Answer, MalformedReviewError, Review
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.checkers import UnusableCheckerError
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.connection import Connection
 from topicschema.core.errors import StalledError, TopicSchemaError
@@ -199,7 +200,7 @@ async def serve(settings: WebhookSettings, connection: Connection, stop: asyncio
     certificate, health = Certificate(settings.certificate, settings.key), Health()
     async with ApiClient(connection) as client, telemetry.serve(health, settings.probe_port):
         storage = RecordStorage(client, settings.namespace, _PAYLOAD_CACHE_BYTES)
-        judge = Judge(storage)
+        judge = Judge(storage, checkers=settings.checkers)
         endpoint = Endpoint(reviewers(client, judge, storage, settings))
         runner = web.AppRunner(
             endpoint.application(), access_log=None, shutdown_timeout=_FINISH, keepalive_timeout=_KEEP_ALIVE
@@ -229,10 +230,10 @@ async def _serve_until_told(settings: WebhookSettings, connection: Connection) -
 def main() -> int:
     """Run the webhook with the environment's settings until SIGTERM; 2 when they or the certificate cannot be used."""
     try:
-        settings = WebhookSettings.load()
+        settings = replace(WebhookSettings.load(), checkers=checkers.load())
         log_to_stderr(settings.log_level)
         asyncio.run(_serve_until_told(settings, Connection.load(settings.kubeconfig)))
-    except (InvalidSettingError, StalledError, OSError) as error:  # ssl.SSLError is an OSError
+    except (InvalidSettingError, UnusableCheckerError, StalledError, OSError) as error:  # ssl.SSLError is an OSError
         sys.stderr.write(f"topicschema webhook: {error}\n")
         return 2
     return 0

@@ -8,12 +8,14 @@ import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, BinaryIO, Final, TextIO
 
 from topicschema.cli import asking, wire
 from topicschema.cli.asking import Answer, Refusal, UnusableVersionError
 from topicschema.cli.exits import BUG, COMPATIBLE, WRONG_INPUT
 from topicschema.core import formats
+from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 
@@ -24,16 +26,17 @@ _SECONDS_BETWEEN_TELLING: Final = 0.2
 _Key = tuple[SchemaType, bytes, frozenset[tuple[str, str]], PulsarLine, bool]
 
 
-def answer_all(lines: BinaryIO, answers: TextIO, trouble: TextIO) -> int:
+def answer_all(lines: BinaryIO, answers: TextIO, trouble: TextIO, checkers: Checkers = BUILT_IN) -> int:
     """Answer every line; the exit code: 0, or 2 if a line was no valid request, or 70 if one met a bug.
 
-    `trouble` gets the traceback of a bug and, where it is a terminal, the progress.
+    `checkers` are those that are plugged in. `trouble` gets the traceback of a bug and, where it is a terminal, the
+    progress.
     """
-    remembered = Remembered(_REMEMBERED_BYTES)
+    around = _Asking(Remembered(_REMEMBERED_BYTES), checkers, trouble)
     progress = _Progress(trouble)
     code = COMPATIBLE
     for line in _lines(lines):
-        answer, met = _answer(line, remembered, trouble)
+        answer, met = _answer(line, around)
         code = max(code, met)
         answers.write(json.dumps(answer, separators=(",", ":")) + "\n")
         answers.flush()  # whoever asks line by line waits for it
@@ -53,7 +56,14 @@ def _lines(stream: BinaryIO) -> Iterator[bytes | None]:
         yield None
 
 
-def _answer(line: bytes | None, parse: asking.Parse, trouble: TextIO) -> tuple[dict[str, Any], int]:
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    parse: asking.Parse
+    checkers: Checkers
+    trouble: TextIO
+
+
+def _answer(line: bytes | None, around: _Asking) -> tuple[dict[str, Any], int]:
     """The answer to a line and what it means for the exit code."""
     identity = None
     try:
@@ -61,7 +71,8 @@ def _answer(line: bytes | None, parse: asking.Parse, trouble: TextIO) -> tuple[d
             raise wire.InvalidRequestError(f"the line has more than {MAX_LINE_BYTES:,} bytes")  # noqa: TRY301  # told as all others
         request = wire.read(line)
         identity = wire.id_of(request)
-        return wire.line_of(identity, asking.answer(wire.question_of(request), parse)), COMPATIBLE
+        question = wire.question_of(request, around.checkers)
+        return wire.line_of(identity, asking.answer(question, around.parse)), COMPATIBLE
     except wire.InvalidRequestError as error:
         return wire.no_answer(identity, error), WRONG_INPUT
     except InvalidSchemaError as error:
@@ -69,7 +80,7 @@ def _answer(line: bytes | None, parse: asking.Parse, trouble: TextIO) -> tuple[d
     except UnusableVersionError as error:
         return wire.line_of(identity, Answer(refusal=error.refusal)), COMPATIBLE
     except Exception as error:  # noqa: BLE001  # a bug of ours in one line is a no, told as such; the rest goes on
-        _tell_bug(error, trouble)
+        _tell_bug(error, around.trouble)
         refusal = Refusal("INTERNAL_ERROR", f"a bug in topicschema ({type(error).__name__}): please report it")
         return wire.line_of(identity, Answer(refusal=refusal)), BUG
 

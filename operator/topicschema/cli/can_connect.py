@@ -8,7 +8,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import Any, Final
 
-from topicschema.cli import asking, check, files, telling, wire
+from topicschema.cli import asking, check, files, plugged, telling, wire
 from topicschema.cli.arguments import AUTO_PRODUCE
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.cli.files import WrongInputError
@@ -53,6 +53,7 @@ def _topic(options: Namespace, kind: SchemaType, texts: list[bytes]) -> TopicSta
         enforces_validation=options.enforced,
         is_in_use=bool(options.is_in_use),
         line=PulsarLine(options.line),
+        checkers=plugged.load(),
     )
 
 

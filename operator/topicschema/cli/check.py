@@ -5,7 +5,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 
-from topicschema.cli import arguments, asking, batch, files, schema_files, telling, wire
+from topicschema.cli import arguments, asking, batch, files, plugged, schema_files, telling, wire
 from topicschema.cli.asking import Question
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.cli.files import WrongInputError
@@ -25,7 +25,8 @@ def run(options: Namespace) -> int:
     kind = schema_files.kind_of(options, names)
     given = properties(options.property, kind)
     *history, candidate = (SchemaInfo(kind, text, given) for text in schema_files.read_all(kind, names, options))
-    policy = Policy(Strategy(options.strategy), Strictness(options.strictness), BrokerProfile(PulsarLine(options.line)))
+    profile = BrokerProfile(PulsarLine(options.line), checkers=plugged.load())
+    policy = Policy(Strategy(options.strategy), Strictness(options.strictness), profile)
     question = Question(candidate, tuple(history), policy)
     answer = asking.answer(question)
     if options.output == "json":
@@ -40,7 +41,7 @@ def _batch(options: Namespace) -> int:
     given = [name for name, default in arguments.NOT_WITH_BATCH.items() if getattr(options, name) != default]
     if given:
         raise WrongInputError(f"--batch takes {given[0]} from the lines of standard input")
-    return batch.answer_all(sys.stdin.buffer, sys.stdout, sys.stderr)
+    return batch.answer_all(sys.stdin.buffer, sys.stdout, sys.stderr, plugged.load())
 
 
 def properties(given: Sequence[str], kind: SchemaType) -> Mapping[str, str]:

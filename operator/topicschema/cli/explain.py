@@ -5,12 +5,13 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import Final
 
-from topicschema.cli import rules
+from topicschema.cli import plugged, rules
 from topicschema.cli.excerpt import WIDTH
 from topicschema.cli.exits import COMPATIBLE
 from topicschema.cli.files import WrongInputError
 from topicschema.cli.rules import Rule
 from topicschema.cli.rules_page import example
+from topicschema.core.checkers import Checkers
 from topicschema.core.severity import severity_of
 
 _NAME_WIDTH: Final = 26
@@ -18,12 +19,14 @@ _NAME_WIDTH: Final = 26
 
 def run(options: Namespace) -> int:
     """Print the rule, or all rules in a line each."""
+    checkers = plugged.load()
     if options.rule is None:
-        print("\n".join(_list()))
+        print("\n".join((*_list(), *_plugged(checkers))))
         return COMPATIBLE
     rule = rules.find(options.rule)
     if rule is None:
-        raise WrongInputError(f"there is no rule {options.rule!r}; topicschema explain lists them all")
+        others = f"; ask {' or '.join(each.name for each in checkers.values())}" if checkers else ""
+        raise WrongInputError(f"there is no rule {options.rule!r}; topicschema explain lists them all{others}")
     print("\n".join(_explained(rule)))
     return COMPATIBLE
 
@@ -36,6 +39,12 @@ def _list() -> Iterator[str]:
             yield f"  {rule.id:{_NAME_WIDTH - 2}}{textwrap.shorten(_plain(rule.meaning), room, placeholder=' ...')}"
         yield ""
     yield "topicschema explain RULE tells all of one."
+
+
+def _plugged(checkers: Checkers) -> Iterator[str]:
+    if checkers:
+        yield "\nCheckers that are plugged in, with rules of their own:"
+        yield from (f"  {kind:{_NAME_WIDTH - 2}}{each.name}" for kind, each in checkers.items())
 
 
 def _explained(rule: Rule) -> Iterator[str]:

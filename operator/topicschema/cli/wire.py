@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from topicschema.cli.asking import Answer, Question, Step, UnusableVersionError
+from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.policy import BrokerProfile, Policy, Strictness
@@ -50,8 +51,8 @@ def id_of(request: Any) -> str | int | float | None:
     return found if isinstance(found, str | int | float) else None
 
 
-def question_of(request: Any) -> Question:
-    """The question that a request asks.
+def question_of(request: Any, checkers: Checkers = BUILT_IN) -> Question:
+    """The question that a request asks, where `checkers` are plugged in.
 
     InvalidRequestError when it is no request. InvalidSchemaError or UnusableVersionError when all is wrong with it is a
     type that Pulsar has no name for, which the broker answers with an error.
@@ -63,7 +64,7 @@ def question_of(request: Any) -> Question:
     policy = Policy(
         strategy=members.named("strategy", Strategy, Strategy.UNDEFINED),
         strictness=members.named("strictness", Strictness, Strictness.BROKER),
-        profile=BrokerProfile(members.named("line", PulsarLine, PulsarLine.V4_0)),
+        profile=BrokerProfile(members.named("line", PulsarLine, PulsarLine.V4_0), checkers=checkers),
     )
     step = members.named("step", Step, Step.REGISTER)
     parts = [each.schema(default) for each in (*history, candidate)]

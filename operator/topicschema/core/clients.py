@@ -8,25 +8,19 @@ docs/clients.md has the two tables.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
 from topicschema.core import compatibility, formats, jackson, refusals
+from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import avro
 from topicschema.core.jackson import Reading
 from topicschema.core.refusals import BrokerError
-from topicschema.core.schemas import (
-    AVRO_TEXTS,
-    PulsarLine,
-    Schema,
-    SchemaInfo,
-    SchemaType,
-    fingerprint_of_bytes,
-)
+from topicschema.core.schemas import AVRO_TEXTS, PulsarLine, Schema, SchemaInfo, SchemaType, fingerprint_of_bytes
 from topicschema.core.strategies import Strategy, UpgradeFirst
 
 
@@ -54,6 +48,7 @@ class TopicState:
     `history` is oldest first, None is a tombstone, the index is the version's number; KEY_VALUEs are the binary form.
     `strategy` is the one in force; UNDEFINED, which a broker resolves before, is answered as its checkers do.
     `is_in_use` says whether the topic has a producer, a consumer whose type is not AUTO_CONSUME, or stored messages.
+    `checkers` stand for those of the broker that are not Pulsar's own.
     """
 
     history: tuple[SchemaInfo | None, ...] = ()
@@ -62,6 +57,7 @@ class TopicState:
     enforces_validation: bool = False
     is_in_use: bool = False
     line: PulsarLine = PulsarLine.V4_0
+    checkers: Checkers = field(default_factory=lambda: BUILT_IN, hash=False)
 
     @property
     def versions(self) -> tuple[tuple[int, SchemaInfo], ...]:
@@ -220,17 +216,20 @@ def _compare(
     is_latest_only = bool(strategy.directions) and not strategy.is_transitive
     if is_latest_only and (latest.type, latest.schema) == (sent.type, sent.schema):
         return
-    if is_latest_only and latest.type is sent.type is SchemaType.JSON and _is_settled(considered[-1], sent, topic.line):
+    is_json = latest.type is sent.type is SchemaType.JSON and sent.type not in topic.checkers
+    if is_latest_only and is_json and _is_settled(considered[-1], sent, topic.line):
         return
     offenders = [(number, info) for number, info in considered if info.type is not sent.type]  # asked of all, first
-    is_read = not offenders and compatibility.is_payload_needed(strategy, sent.type, sent.type)
+    is_read = not offenders and compatibility.is_payload_needed(strategy, sent.type, sent.type, topic.checkers)
     reader = _Reader(topic.line, is_latest_only=is_latest_only)
     predecessors = [
         Predecessor(number, info.type, reader.read(info, number) if is_read else None)
         for number, info in offenders or considered
     ]
     candidate = reader.read(sent, None) if is_read else _Unread(sent)
-    found = compatibility.check(candidate, predecessors, strategy)
+    found = compatibility.check(candidate, predecessors, strategy, topic.checkers)
+    if found and not offenders and sent.type in topic.checkers:
+        raise _RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, "", *found)  # in words that only that checker knows
     if found:
         error, message = refusals.of_incompatible(sent.type, predecessors[0].type, strategy, found)
         raise _RefusedError(error, message, *found)

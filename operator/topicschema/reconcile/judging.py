@@ -11,13 +11,14 @@ from typing import NamedTuple, TypeVar
 
 from topicschema.api.topicschemas import TopicSchemaSpec
 from topicschema.core import formats, verdict
-from topicschema.core.compatibility import Incompatibility
+from topicschema.core.checkers import BUILT_IN, Checkers
+from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError, StalledError
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.policy import Constraints, Policy, Strictness
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType, digest
 from topicschema.core.strategies import Strategy
-from topicschema.core.verdict import Candidate, Verdict
+from topicschema.core.verdict import Candidate, Comparison, Verdict
 from topicschema.reconcile.candidates import Envelopes, info_of, size_of, sources_of
 from topicschema.reconcile.kept import Kept
 from topicschema.storage.protocol import SchemaStorage
@@ -28,6 +29,8 @@ _CACHE_BYTES = 64 * 1024 * 1024
 # Work on texts from this size on (bytes) goes to a thread, so that the event loop answers others meanwhile.
 _LARGE = 32 * 1024
 _READS_AT_ONCE = 16
+# An API server waits 10 seconds for the webhook.
+_PATIENCE = 5.0
 _BYTES_PER_BYTE = 10
 _BYTES_PER_SCHEMA = 2_000
 
@@ -51,19 +54,31 @@ class Judge:
     """Answers whether a schema may be a topic's next version; keeps parsed schemas of earlier versions in memory.
 
     `cache_bytes` bounds what is kept, by an estimate of its size. Versions are immutable, so nothing kept is stale.
+    `checkers` are those that are plugged in, `patience` is how long they may take for one verdict, in seconds.
     """
 
-    def __init__(self, storage: SchemaStorage, cache_bytes: int = _CACHE_BYTES) -> None:
+    def __init__(
+        self,
+        storage: SchemaStorage,
+        cache_bytes: int = _CACHE_BYTES,
+        *,
+        checkers: Checkers = BUILT_IN,
+        patience: float = _PATIENCE,
+    ) -> None:
         self._storage = storage
+        self._checkers = checkers
+        self._patience = patience
         self._cache: Kept[_CacheKey, Schema] = Kept(cache_bytes)
         self._envelopes = Envelopes()
         self._risks: Kept[_RisksKey, tuple[Incompatibility, ...]] = Kept(_RISKS_BYTES)
         self._threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="judging")
+        self._asking = ThreadPoolExecutor(max_workers=2, thread_name_prefix="checkers")
         self._reads = asyncio.Semaphore(_READS_AT_ONCE)
 
     def close(self) -> None:
-        """End the threads; work in them is finished first."""
+        """End the threads; work in them is finished first, but for what checkers do that are plugged in."""
         self._threads.shutdown()
+        self._asking.shutdown(wait=False, cancel_futures=True)
 
     async def parse(self, info: SchemaInfo, line: PulsarLine) -> Schema:
         """The parsed schema; InvalidSchemaError with rule and place."""
@@ -95,10 +110,39 @@ class Judge:
 
     async def judge(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
         """The verdict on the candidate as the next version; StalledError(RecordDamaged) when the record is unusable."""
+        policy = self._with_checkers(policy)
         wanted = verdict.needed(candidate, history, policy)
         payloads = await self._payloads(history, wanted, policy.profile.line)
-        size = len(candidate.schema.info.schema) + sum(len(s.info.schema) for s in payloads.values())
-        return await self._run(size, lambda: verdict.judge(candidate, history, policy, payloads))
+        schemas = (candidate.schema, *payloads.values())
+        return await self._judged(schemas, lambda: verdict.judge(candidate, history, policy, payloads))
+
+    async def compare(
+        self, candidate: Schema, earlier: Schema | None, strategy: Strategy, policy: Policy
+    ) -> Comparison:
+        """Why `candidate` may not follow an edit that is on no record yet, if there is one, and who then suffers."""
+        if earlier is None or candidate.fingerprint == earlier.fingerprint:
+            return Comparison((), ())
+        policy, before = self._with_checkers(policy), (Predecessor(None, earlier.info.type, earlier),)
+        return await self._judged((candidate, earlier), lambda: verdict.compare(candidate, before, strategy, policy))
+
+    def _with_checkers(self, policy: Policy) -> Policy:
+        return replace(policy, profile=replace(policy.profile, checkers=self._checkers)) if self._checkers else policy
+
+    async def _judged(self, schemas: Iterable[Schema], work: Callable[[], T]) -> T:
+        """What `work` returns; StalledError(CheckerTimeout) where a plugged checker keeps it too long.
+
+        A thread cannot be ended from outside. One that hangs is lost until the process is, and so in the end are all
+        that could ask: the answer stays no.
+        """
+        if not self._checkers:
+            return await self._run(sum(len(schema.info.schema) for schema in schemas), work)
+        asked = asyncio.get_running_loop().run_in_executor(self._asking, work)
+        try:
+            return await asyncio.wait_for(asked, self._patience)
+        except TimeoutError:
+            names = ", ".join(each.name for each in self._checkers.values())
+            message = f"no answer within {self._patience:g} seconds where checkers are plugged in ({names})"
+            raise StalledError("CheckerTimeout", f"{message}; so it is no") from None
 
     async def replay(self, history: History, strategy: Strategy | None, policy: Policy) -> tuple[Incompatibility, ...]:
         """Why the latest version would be refused if it were applied now, after those before it; () when it would pass.

@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import threading
 from dataclasses import replace
 
 import pytest
 
 from topicschema.cluster.errors import ConflictError
 from topicschema.core import formats
+from topicschema.core.checkers import Finding, Plugged
 from topicschema.core.errors import InvalidSchemaError, StalledError
 from topicschema.core.history import History, Origin
 from topicschema.core.policy import Constraints, Policy, Strictness
@@ -138,6 +140,44 @@ async def test_replay_tells_why_the_latest_would_be_refused_after_those_before_i
     assert [(each.rule, each.schema_version) for each in found] == [("FIELD_WITHOUT_DEFAULT", 0)]
     assert await judge.replay(history, None, Policy(Strategy.FORWARD)) == ()
     assert await judge.replay(history, Strategy.FORWARD, Policy(Strategy.BACKWARD)) == ()
+    judge.close()
+
+
+class Refusing:
+    def incompatibilities(self, *_: object) -> list[Finding]:
+        return [Finding("NO", "no")]
+
+
+class Hanging:
+    def __init__(self) -> None:
+        self.released = threading.Event()
+
+    def incompatibilities(self, *_: object) -> list[Finding]:
+        self.released.wait(60)
+        return []
+
+
+async def test_checkers_that_are_plugged_in_are_asked_wherever_something_is_judged() -> None:
+    storage, history = await on_record(schema(ID))
+    judge = Judge(storage, checkers={SchemaType.AVRO: Plugged("acme", Refusing())})
+    candidate, policy = schema(ID, NOTE), Policy(Strategy.FORWARD)
+    verdict = await judge.judge(Candidate(candidate), history, policy)
+    assert [each.rule for each in verdict.incompatibilities] == ["NO"]
+    compared = await judge.compare(candidate, schema(ID), Strategy.FORWARD, policy)
+    assert [each.rule for each in compared.incompatibilities] == ["NO"]
+    judge.close()
+
+
+async def test_one_that_hangs_is_a_no_and_holds_up_nobody_else() -> None:
+    storage, history = await on_record(schema(ID))
+    hanging = Hanging()
+    judge = Judge(storage, checkers={SchemaType.AVRO: Plugged("acme", hanging)}, patience=0.05)
+    with pytest.raises(StalledError) as raised:
+        await judge.judge(Candidate(schema(ID, NOTE)), history, Policy(Strategy.FORWARD))
+    assert raised.value.reason == "CheckerTimeout"
+    assert "checkers are plugged in (acme); so it is no" in raised.value.message
+    assert (await judge.parse(schema(ID).info, PulsarLine.V4_0)).info == schema(ID).info
+    hanging.released.set()
     judge.close()
 
 

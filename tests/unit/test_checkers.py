@@ -1,0 +1,164 @@
+"""Plugged checkers as they are met outside: real distributions, found by a process of its own."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ACME = Path(__file__).parents[1] / "plugins" / "acme"
+ORDER, ITEM, LONGER = (
+    json.dumps({"type": "record", "name": name, "fields": [{"name": "id", "type": "long"}, *more]})
+    for name, more in (("Order", []), ("Item", []), ("Order", [{"name": "note", "type": "string", "default": ""}]))
+)
+CHECKER = "class C:\n    def incompatibilities(self, candidate, earlier, strategy):\n        {}\n"
+
+
+@pytest.fixture(scope="module")
+def acme(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The plug-in of tests/plugins/acme, built and installed as anybody would."""
+    source = shutil.copytree(ACME, tmp_path_factory.mktemp("source") / "acme")
+    target = tmp_path_factory.mktemp("target")
+    options = ["--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--target", str(target)]
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", *options, str(source)]
+    subprocess.run(pip, check=True, capture_output=True)
+    return target
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    for name, text in (("order", ORDER), ("item", ITEM), ("longer", LONGER)):
+        (tmp_path / f"{name}.avsc").write_text(text)
+    return tmp_path
+
+
+def run(plugins: Path, where: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join(filter(None, (str(plugins), os.environ.get("PYTHONPATH"))))
+    command = [sys.executable, "-m", "topicschema", *arguments]
+    environment = {**os.environ, "PYTHONPATH": path}
+    return subprocess.run(
+        command, cwd=where, env=environment, input=stdin, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def check(plugins: Path, files: Path, candidate: str = "item", *more: str) -> subprocess.CompletedProcess[str]:
+    history = ["--history", "order.avsc", f"{candidate}.avsc"]
+    return run(plugins, files, "check", "--type", "PROTOBUF", "--strategy", "BACKWARD", *more, *history)
+
+
+def distribution(where: Path, source: str, name: str = "PROTOBUF", package: str = "odd") -> Path:
+    """A distribution as an installer leaves it, with one module and one entry point."""
+    info = where / f"{package}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[topicschema.checkers]\n{name} = {package}:C\n")
+    (where / f"{package}.py").write_text(source)
+    return where
+
+
+def test_an_installed_checker_takes_the_place_of_the_built_in_one(acme: Path, files: Path) -> None:
+    done = check(acme, files)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "ACME_RECORD_NAME at $.name" in done.stdout
+    assert "(acme_checkers:RecordNames of acme-checkers 1.2.0)" in " ".join(done.stdout.split())
+    assert "BACKWARD: consumers with the candidate must read messages of version 0" in done.stdout
+    assert check(acme, files, "longer").returncode == 0
+    assert check(files, files).returncode == 0
+
+
+def test_so_it_does_in_a_batch(acme: Path, files: Path) -> None:
+    entry = {"type": "PROTOBUF", "strategy": "FORWARD", "history": [{"schema": ORDER}], "candidate": {"schema": ITEM}}
+    lines = [json.dumps({**entry, "step": step}) for step in ("register", "compatibility")]
+    done = run(acme, files, "check", "--batch", stdin="\n".join(lines))
+    for answer in map(json.loads, done.stdout.splitlines()):
+        assert (answer["compatible"], [each["rule"] for each in answer["incompatibilities"]]) == (
+            False,
+            ["ACME_RECORD_NAME"],
+        )
+
+
+def test_it_is_asked_when_a_client_connects(acme: Path, files: Path) -> None:
+    asked = ["can-connect", "producer", "--type", "PROTOBUF", "--history", "order.avsc", "item.avsc"]
+    done = run(acme, files, *asked)
+    assert (done.returncode, "ACME_RECORD_NAME" in done.stdout) == (1, True)
+    assert run(files, files, *asked).returncode == 0
+
+
+def test_explain_names_it(acme: Path, files: Path) -> None:
+    assert "acme_checkers:RecordNames of acme-checkers 1.2.0" in run(acme, files, "explain").stdout
+    done = run(acme, files, "explain", "ACME_RECORD_NAME")
+    assert (done.returncode, "ask acme_checkers:RecordNames of acme-checkers 1.2.0" in done.stderr) == (2, True)
+    assert "plugged" not in run(files, files, "explain", "TYPE_CHANGED").stdout
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("raise OSError('no network')", "raised OSError: no network"),
+        ("return None", "raised TypeError"),
+        ("import sys; sys.exit(0)", "raised SystemExit: 0"),
+        ("return self.incompatibilities(candidate, earlier, strategy)", "raised RecursionError"),
+    ],
+)
+def test_one_that_fails_is_a_no(tmp_path: Path, files: Path, body: str, said: str) -> None:
+    done = check(distribution(tmp_path / "odd", CHECKER.format(body)), files)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "CHECKER_FAILED at $" in done.stdout
+    assert said in " ".join(done.stdout.split())
+
+
+SOUND = CHECKER.format("return []")
+UNUSABLE = {
+    "a type in small letters": ("protobuf", SOUND, "'protobuf' is no type that schemas have"),
+    "a type that is never stored": ("AUTO_CONSUME", SOUND, "'AUTO_CONSUME' is no type that schemas have"),
+    "a module that cannot be imported": ("AVRO", "import nowhere", "ModuleNotFoundError: No module named 'nowhere'"),
+    "a module without the object": ("AVRO", "D = 1", "AttributeError: "),
+    "an object without the method": ("AVRO", "C = 1", "odd:C has no method `incompatibilities`"),
+    "a class that wants arguments": ("AVRO", "class C:\n    def __init__(self, x): ...", "TypeError: "),
+}
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_one_that_cannot_be_used_stops_the_start(tmp_path: Path, files: Path, case: str) -> None:
+    name, source, said = UNUSABLE[case]
+    plugins = distribution(tmp_path / "odd", source, name)
+    done = run(plugins, files, "check", "order.avsc")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("topicschema check: the checker odd:C of odd 1.0 cannot be used: ")
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize("command", ["check --batch", "explain", "webhook", "controller"])
+def test_whatever_is_started(tmp_path: Path, files: Path, command: str) -> None:
+    plugins = distribution(tmp_path / "odd", SOUND, "AVRO2")
+    done = run(plugins, files, *command.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the checker odd:C of odd 1.0 cannot be used: 'AVRO2' is no type" in done.stderr
+
+
+def test_two_of_one_type_stop_the_start(tmp_path: Path, files: Path) -> None:
+    for package in ("odd", "even"):
+        distribution(tmp_path / "both", SOUND, package=package)
+    done = run(tmp_path / "both", files, "check", "order.avsc")
+    assert (done.returncode, "two checkers of PROTOBUF are plugged in" in done.stderr) == (2, True)
+
+
+def test_one_in_an_archive_is_found(tmp_path: Path, files: Path) -> None:
+    plugins = distribution(tmp_path / "odd", CHECKER.format("raise ValueError"))
+    archive = tmp_path / "plugins.zip"
+    with zipfile.ZipFile(archive, "w") as zipped:
+        for each in plugins.rglob("*"):
+            zipped.write(each, each.relative_to(plugins))
+    assert "CHECKER_FAILED" in check(archive, files).stdout
+
+
+def test_without_any_nobody_pays_for_the_search(files: Path) -> None:
+    program = (
+        "import sys; from topicschema import checkers; print(len(checkers.load()), 'importlib.metadata' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=files, capture_output=True, text=True, check=True)
+    assert done.stdout == "0 False\n"
