@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
+from topicschema.cli import payload_arguments
 from topicschema.core.policy import Strictness
 from topicschema.core.schemas import PulsarLine, SchemaType
 from topicschema.core.strategies import Strategy
@@ -69,6 +70,7 @@ def parser() -> argparse.ArgumentParser:
     _fingerprint(_command(commands, "fingerprint", "what a broker tells schemas apart by"))
     _explain(_command(commands, "explain", "what a rule means, and what to do"))
     _manifest(_command(commands, "manifest", "a schema's file as a TopicSchema manifest"))
+    payload_arguments.add(commands, _proto_options)
     _completion(_command(commands, "completion", "a script that completes this command in a shell"))
     for name, text in _PROCESSES.items():
         process = commands.add_parser(name, help=text, description=text)

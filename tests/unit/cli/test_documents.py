@@ -25,7 +25,7 @@ def test_what_the_page_shows_is_what_is_printed(tmp_path: Path) -> None:
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     program = f"{shlex.quote(sys.executable)} -m topicschema "
-    assert len(consoles()) == 5
+    assert len(consoles()) == 8
     for command, printed in consoles():
         line = command.replace("topicschema ", program)
         done = subprocess.run(["/bin/sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -1,0 +1,45 @@
+"""`topicschema encode`: the payload of a value that is given as JSON."""
+
+import sys
+from argparse import Namespace
+
+from topicschema import payload
+from topicschema.cli import files, payloads
+from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
+from topicschema.cli.files import WrongInputError
+from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
+from topicschema.core.formats import json_text
+from topicschema.core.schemas import Schema
+from topicschema.payload import Message, json_form
+
+
+def run(options: Namespace) -> int:
+    """Write the payload; 1, with the reason on standard error, when the value is none of the schema's."""
+    schema = payloads.schema(options)
+    if options.key is not None:
+        payloads.demand_separated(schema)
+    elif payloads.is_separated(schema):
+        raise WrongInputError("the pair is SEPARATED: name a file for the message's key with --key FILE")
+    name = files.shown(options.value)
+    try:
+        message = payloads.usable(lambda: _message(schema, options.value), options.schema)
+    except InvalidPayloadError as error:
+        print(f"topicschema encode: {name}: {error.sentence}", file=sys.stderr)
+        return INCOMPATIBLE
+    if message.payload is None:
+        raise WrongInputError(f"{name}: null is a message without a payload")
+    if message.key is not None:
+        payloads.write(message.key, options.key, options)
+    payloads.write(message.payload, options.output, options)
+    return COMPATIBLE
+
+
+def _message(schema: Schema, name: str) -> Message:
+    content = files.read(name)
+    try:
+        value = json_text.read(content.decode())
+    except UnicodeDecodeError as error:
+        raise WrongInputError(f"{files.shown(name)}: byte {error.start} is not UTF-8") from None
+    except InvalidSchemaError as error:
+        raise WrongInputError(f"{files.shown(name)} is not JSON: {error.sentence}") from None
+    return payload.encode(schema, json_form.of_json(schema, value))

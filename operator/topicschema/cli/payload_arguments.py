@@ -1,0 +1,101 @@
+"""The options of `decode`, `encode` and `validate`. Imports nothing that a command needs for its work."""
+
+import argparse
+from collections.abc import Callable
+from typing import Final
+
+from topicschema.core.schemas import PulsarLine, SchemaType
+
+_AS_WRITTEN: Final = argparse.RawDescriptionHelpFormatter
+_CLIENTS_ONLY: Final = frozenset({SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLISH})
+_EXITS: Final = """exit codes:
+  0  {yes}
+  1  {no}
+  2  wrong input: a file that cannot be read, no schema, a wrong option
+
+examples:
+"""
+_TEXTS: Final = {
+    "decode": (
+        "the value of a payload, as JSON",
+        _EXITS.format(yes="the value is printed", no="the bytes are no payload of the schema")
+        + """  topicschema decode --schema order.avsc message.bin
+  echo 089601 | topicschema decode --schema order.proto --hex -
+  topicschema decode --schema v2.avsc --writer v1.avsc message.bin""",
+    ),
+    "encode": (
+        "the payload of a value that is given as JSON",
+        _EXITS.format(yes="the payload is written", no="the value is none of the schema's")
+        + """  echo '{"id": 1}' | topicschema encode --schema order.avsc -o message.bin -
+  echo '"2026-01-31"' | topicschema encode --type LOCAL_DATE --hex -""",
+    ),
+    "validate": (
+        "are these bytes a payload of that schema, and if not, where and why not?",
+        _EXITS.format(yes="valid", no="invalid")
+        + """  topicschema validate --schema order.avsc message.bin
+  topicschema validate --type JSON --schema order.avsc -o json message.json""",
+    ),
+}
+
+
+def add(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    proto_options: Callable[[argparse.ArgumentParser], None],
+) -> None:
+    """Adds the three commands; `proto_options` adds what .proto files need."""
+    for name, (text, epilog) in _TEXTS.items():
+        command = commands.add_parser(name, help=text, description=text, epilog=epilog, formatter_class=_AS_WRITTEN)
+        proto_options(command)
+        command.set_defaults(module=f"topicschema.cli.{name}", is_process=False)
+        _schema(command)
+        _form(command)
+        _ADDED[name](command)
+
+
+def _schema(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--type",
+        default=SchemaType.AVRO.value,
+        metavar="TYPE",
+        choices=tuple(each.value for each in SchemaType if each not in _CLIENTS_ONLY),
+        help="schema type, by Pulsar's name (default: AVRO)",
+    )
+    command.add_argument("--schema", metavar="FILE", help="the schema's file; a primitive type needs none")
+    command.add_argument(
+        "--property",
+        action="append",
+        default=[],
+        metavar="NAME=TEXT",
+        help="a property of the schema, for instance key.schema.type=STRING of a KEY_VALUE; once for each",
+    )
+    command.add_argument(
+        "--line",
+        default=PulsarLine.V4_0.value,
+        choices=tuple(each.value for each in PulsarLine),
+        help="release line of Pulsar whose reading of schemas is wanted (default: 4.0)",
+    )
+
+
+def _form(command: argparse.ArgumentParser) -> None:
+    form = command.add_mutually_exclusive_group()
+    form.add_argument("--hex", action="store_true", help="payload and key are hexadecimal text")
+    form.add_argument("--base64", action="store_true", help="payload and key are base64 text")
+    command.add_argument("--key", metavar="FILE", help="the message's key, which a SEPARATED KEY_VALUE has as its own")
+
+
+def _reading(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--writer", metavar="FILE", help="AVRO: the version that the message was written with")
+    command.add_argument("payload", metavar="PAYLOAD", help="the payload's file; - is standard input")
+
+
+def _encode(command: argparse.ArgumentParser) -> None:
+    command.add_argument("-o", "--output", metavar="FILE", help="where the payload goes; else standard output")
+    command.add_argument("value", metavar="VALUE", help="the file with the value, as JSON; - is standard input")
+
+
+def _validate(command: argparse.ArgumentParser) -> None:
+    command.add_argument("-o", "--output", choices=("text", "json"), default="text", help="text (the default) or json")
+    _reading(command)
+
+
+_ADDED: Final = {"decode": _reading, "encode": _encode, "validate": _validate}

@@ -1,0 +1,181 @@
+"""`decode`, `encode` and `validate`: every type in and out, in every form, and what is told of what is wrong."""
+
+import importlib
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from protobuf_orders import PROTO_3
+from topicschema.cli import arguments
+from topicschema.cli.files import WrongInputError
+
+V1 = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}]}'
+V2 = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}, {"name": "raw", "type": "bytes", "default": "x"}]}'  # noqa: E501
+PAIR = (
+    "--type KEY_VALUE --schema pair.json --property key.schema.type=STRING --property value.schema.type=AVRO "
+    "--property kv.encoding.type="
+)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("v1.avsc").write_text(V1)
+    Path("v2.avsc").write_text(V2)
+    Path("pair.json").write_text(json.dumps({"key": "", "value": json.loads(V1)}))
+    Path("order.json").write_bytes(PROTO_3.info.schema)
+    Path("order.proto").write_text('syntax = "proto3"; message Order { int64 id = 1; }')
+    return tmp_path
+
+
+def run(line: str) -> int:
+    options = arguments.parser().parse_args(shlex.split(line))
+    code: int = importlib.import_module(options.module).run(options)
+    return code
+
+
+def given(name: str, content: str | bytes) -> str:
+    Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return name
+
+
+@pytest.mark.parametrize(
+    ("options", "value", "written"),
+    [
+        ("--schema v1.avsc", {"id": 1}, "02"),
+        ("--schema v2.avsc", {"id": 1, "raw": "/w=="}, "0202ff"),
+        ("--type JSON --schema v2.avsc", {"id": 1, "raw": "/w=="}, b'{"id":1,"raw":"/w=="}'.hex()),
+        (
+            "--type PROTOBUF_NATIVE --schema order.json",
+            {"id": 150, "by": {"5": {"sku": "a"}}},
+            "0896012207080512030a0161",
+        ),
+        ("--type LOCAL_DATE", "1970-01-02", "0000000000000001"),
+        ("--type BYTES", "/w==", "ff"),
+        ("--type INT64", 2**62, "4000000000000000"),
+        (f"{PAIR}INLINE", {"key": "k", "value": {"id": 1}}, "000000016b0000000102"),
+    ],
+)
+def test_a_value_goes_in_and_comes_out(
+    here: Path, capfdbinary: pytest.CaptureFixture[bytes], options: str, value: object, written: str
+) -> None:
+    assert run(f"encode {options} --hex {given('value.json', json.dumps(value))}") == 0
+    assert capfdbinary.readouterr().out.decode() == f"{written}\n"
+    assert run(f"encode {options} -o payload.bin value.json") == 0
+    assert Path("payload.bin").read_bytes().hex() == written
+    assert run(f"decode {options} payload.bin") == 0
+    out, err = capfdbinary.readouterr()
+    assert (json.loads(out), err) == (value, b"")
+    assert run(f"validate {options} payload.bin") == 0
+    assert capfdbinary.readouterr().out == b"payload.bin is valid\n"
+
+
+def test_text_in_hexadecimal_and_base64_may_have_spaces(here: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run(f"decode --type INT16 --hex {given('text', '01 02 ')}") == 0
+    assert run(f"decode --type INT16 --base64 {given('text', 'AQI=')}") == 0
+    assert capfdbinary.readouterr().out == b"258\n258\n"
+    assert run(f"encode --type INT16 --base64 {given('value.json', '258')}") == 0
+    assert capfdbinary.readouterr().out == b"AQI=\n"
+
+
+def test_a_separated_key_has_a_file_of_its_own(here: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    value = {"key": "k", "value": {"id": 1}}
+    assert run(f"encode {PAIR}SEPARATED --key key.bin -o value.bin {given('value.json', json.dumps(value))}") == 0
+    assert (Path("key.bin").read_bytes(), Path("value.bin").read_bytes()) == (b"k", b"\x02")
+    assert run(f"decode {PAIR}SEPARATED --key key.bin value.bin") == 0
+    assert json.loads(capfdbinary.readouterr().out) == value
+
+
+def test_an_avro_message_is_read_with_another_version(here: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run(f"decode --schema v2.avsc --writer v1.avsc {given('payload.bin', bytes([2]))}") == 0
+    assert json.loads(capfdbinary.readouterr().out) == {"id": 1, "raw": "eA=="}
+    assert run("validate --schema v1.avsc --writer v2.avsc payload.bin") == 1
+    assert b"UNRESOLVABLE at $.id, byte 0" in capfdbinary.readouterr().out
+
+
+def test_sources_are_a_schema_too(here: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run(f"decode --schema order.proto --hex {given('payload.hex', '089601 1001')}") == 0
+    out, err = capfdbinary.readouterr()
+    assert json.loads(out) == {"id": 150}
+    assert b"UNKNOWN_FIELD at $, byte 3" in err
+    assert b"consumers read on" in err
+
+
+def test_what_is_wrong_has_its_rule_its_place_and_exit_code_1(
+    here: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert run(f"decode --schema v2.avsc {given('payload.bin', bytes([2, 4, 1]))}") == 1
+    out, err = capfdbinary.readouterr()
+    assert (out, b"TRUNCATED at $.raw, byte 2" in err) == (b"", True)
+    assert run(f"encode --schema v1.avsc {given('value.json', json.dumps({'id': 'x'}))}") == 1
+    out, err = capfdbinary.readouterr()
+    assert (out, b"value.json: WRONG_TYPE at $.id" in err) == (b"", True)
+
+
+def test_validate_answers_in_json_and_says_what_auto_produce_would_do(
+    here: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert run(f"validate --type JSON --schema v1.avsc -o json {given('payload.bin', '[]')}") == 1
+    answer = json.loads(capfdbinary.readouterr().out)
+    assert (answer["valid"], answer["autoProduceSends"]) == (False, True)
+    [found] = answer["findings"]
+    assert (found["rule"], found["path"], found["offset"], found["isTolerated"]) == ("WRONG_TYPE", "$", 0, False)
+    assert run("validate --type JSON --schema v1.avsc payload.bin") == 1
+    assert b"AUTO_PRODUCE sends it all the same" in capfdbinary.readouterr().out
+
+
+def test_what_consumers_read_over_is_valid(here: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run(f"validate --schema v1.avsc {given('payload.bin', bytes([2, 2]))}") == 0
+    out = capfdbinary.readouterr().out.decode()
+    assert out.startswith("payload.bin is valid\n\nTRAILING_BYTES at $, byte 1\n")
+    assert "Consumers read on." in out
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "decode payload.bin",
+        "decode --schema nowhere.avsc payload.bin",
+        "decode --schema payload.bin payload.bin",
+        "decode --schema - -",
+        "decode --schema v1.avsc nowhere.bin",
+        "decode --schema v1.avsc --hex payload.bin",
+        "decode --schema v1.avsc --key payload.bin payload.bin",
+        "decode --type JSON --schema v1.avsc --writer v1.avsc payload.bin",
+        "decode --type PROTOBUF --schema v1.avsc payload.bin",
+        f"decode {PAIR}BESIDE payload.bin",
+        "encode --schema v1.avsc payload.bin",
+        "encode --schema v1.avsc notes.txt",
+        "encode --schema v1.avsc null.json",
+        f"encode {PAIR}SEPARATED null.json",
+        "encode --type PROTOBUF --schema v1.avsc null.json",
+        "encode --type INT8 -o nowhere/payload.bin number.json",
+    ],
+)
+def test_a_question_that_makes_no_sense_is_wrong_input(here: Path, line: str) -> None:
+    given("payload.bin", b"\xff")
+    given("notes.txt", "no JSON")
+    given("null.json", "null")
+    given("number.json", "1")
+    with pytest.raises(WrongInputError):
+        run(line)
+
+
+def test_a_value_nested_too_deep_to_be_shown_is_told_so(here: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    text = '{"type": "record", "name": "R", "fields": [{"name": "next", "type": ["null", "R"]}]}'
+    line = f"decode --schema {given('deep.avsc', text)} {given('payload.bin', bytes([2]) * 5000 + bytes(1))}"
+    assert run(line) == 1
+    assert b"TOO_DEEP" in capfdbinary.readouterr().err
+
+
+def test_binary_goes_through_a_pipe_untouched(here: Path) -> None:
+    def piped(command: str, content: bytes) -> bytes:
+        line = [sys.executable, "-m", "topicschema", command, "--type", "BYTES", "-"]
+        return subprocess.run(line, input=content, capture_output=True, check=True).stdout
+
+    assert piped("encode", b'"/wA="') == b"\xff\0"
+    assert piped("decode", b"\xff\0") == b'"/wA="\n'
