@@ -27,6 +27,11 @@ AVRO_OF: Mapping[PulsarLine, Path] = {
     PulsarLine.V4_1: _HERE / "pom-1.12.xml",
     PulsarLine.V4_2: _HERE / "pom-1.12.xml",
 }
+BROKER_OF: Mapping[PulsarLine, Path] = {
+    PulsarLine.V4_0: _HERE / "broker" / "pom.xml",
+    PulsarLine.V4_1: _HERE / "broker" / "pom-4.1.xml",
+    PulsarLine.V4_2: _HERE / "broker" / "pom-4.2.xml",
+}
 
 
 def why_absent() -> str | None:

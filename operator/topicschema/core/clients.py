@@ -169,19 +169,28 @@ def _added(sent: SchemaInfo, topic: TopicState) -> Connection:
 
 
 def _validate(sent: SchemaInfo, line: PulsarLine) -> None:
-    """The validation at upload: it leaves defaults unread, and takes a legacy JSON Schema for JSON."""
+    """The validation at upload: it leaves defaults unread, and before 4.2 takes a legacy JSON Schema for JSON."""
     if sent.type is SchemaType.NONE:
         return
     try:
         formats.parse(sent, line, validate_defaults=False)
     except InvalidSchemaError as invalid:
         error, message = refusals.of_invalid(sent.type, invalid.rule)
-        if sent.type is SchemaType.JSON and invalid.rule != "DUPLICATE_FIELD":  # that one is no SchemaParseException
+        if sent.type is SchemaType.JSON and _falls_back(sent, line):
             reading = jackson.reading(sent.schema)
             if reading is Reading.JSON_SCHEMA:
                 return
             error = BrokerError.NO_ANSWER if reading is Reading.FAILURE else error
         raise _RefusedError(error, "" if error is BrokerError.NO_ANSWER else message, _finding(invalid)) from None
+
+
+def _falls_back(sent: SchemaInfo, line: PulsarLine) -> bool:
+    """Whether the broker goes on to ask Jackson about a JSON text that Avro does not parse."""
+    try:
+        formats.parse(replace(sent, type=SchemaType.PROTOBUF), line, validate_defaults=False)
+    except InvalidSchemaError as invalid:  # Avro's own reason, without the one that is ours: LEGACY_JSON_SCHEMA
+        return line is not PulsarLine.V4_2 and refusals.is_foreseen(invalid.rule, line)
+    return False
 
 
 def _equal_version(sent: SchemaInfo, topic: TopicState) -> int | None:
@@ -246,7 +255,7 @@ class _Reader:
         try:
             return _read(info, self.line, validate_defaults=False)
         except InvalidSchemaError as invalid:
-            error = refusals.of_unreadable(info.type, invalid.rule, is_latest_only=self.is_latest_only)
+            error = refusals.of_unreadable(info.type, invalid.rule, self.line, is_latest_only=self.is_latest_only)
             raise _RefusedError(error, "", _finding(invalid, number)) from None
 
 
@@ -257,7 +266,10 @@ def _is_settled(latest: tuple[int, SchemaInfo], sent: SchemaInfo, line: PulsarLi
     met, culprit = (before[1], number) if after[1] is None else (after[1], None)
     if met is None:
         return False
-    error = refusals.of_readings((before[0], earlier.schema), (after[0], sent.schema))
+    if line is PulsarLine.V4_2:
+        error: tuple[BrokerError, str] | None = refusals.of_not_avro(before[0])
+    else:
+        error = refusals.of_readings((before[0], earlier.schema), (after[0], sent.schema))
     if error is not None:
         raise _RefusedError(*error, _finding(met, culprit))
     return True

@@ -1,7 +1,7 @@
 """JSON texts that are no Avro schema: what the broker's fallback for Jackson's JSON Schema makes of them.
 
-Line 4.0 tries it where Avro does not parse a text of type JSON: at upload (StructSchemaDataValidator), and where it
-compares with the latest version alone (JsonSchemaCompatibilityCheck).
+Lines 4.0 and 4.1 try it where Avro does not parse a text of type JSON: at upload (StructSchemaDataValidator), and where
+they compare with the latest version alone (JsonSchemaCompatibilityCheck). 4.2 does not, unless it is told to (PIP-464).
 """
 
 import json
@@ -38,6 +38,11 @@ def id_of(text: bytes) -> str | None:
     value = _first_value(text)
     found = value.get("id") if isinstance(value, dict) else None
     return found if isinstance(found, str) else None
+
+
+def is_null(text: bytes) -> bool:
+    """Whether the text is `null`, which the broker takes for a JSON Schema until it looks into it."""
+    return _first_value(text) is None
 
 
 def _first_value(text: bytes) -> Any:

@@ -1,6 +1,6 @@
 """Which error a client gets of the broker that refuses it, and how the broker's words begin. Nothing is judged here.
 
-Source: the classes named in `clients` and Pulsar's schema validators and checkers, line 4.0 (texts as in 4.0.7).
+Source: the classes named in `clients` and Pulsar's schema validators and checkers (texts as in 4.0.7 and 4.2.4).
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Final
 from topicschema.core import jackson
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.jackson import Reading
-from topicschema.core.schemas import SchemaType
+from topicschema.core.schemas import PulsarLine, SchemaType
 from topicschema.core.strategies import Strategy
 
 
@@ -29,6 +29,7 @@ EMPTY_BUT_ACTIVE: Final = "Failed to add schema to an active topic with empty(BY
 
 _NEVER_ANSWERED: Final = frozenset({"KEY_VALUE_PAYLOAD", "UNKNOWN_PART_TYPE", "PART_PROPERTIES"})
 """Pairs that the broker cannot take apart: the exception ends its work on the client's request."""
+_UNDEFINED: Final = frozenset({"UNKNOWN_TYPE", "UNDEFINED_NAME"})
 _OVERFLOWS: Final = frozenset({"ENDLESS_RECORD", "ENDLESS_DEFAULT"})
 _THROWS: Final = _OVERFLOWS | {"INVALID_DEFAULT", "INVALID_WRITER_DEFAULT", "ALIAS_CONFLICT", "TANGLED_RECORDS"}
 """What is no SchemaValidationException in the broker; a check against all versions wraps all but what overflows."""
@@ -91,11 +92,24 @@ def _thrown(found: Sequence[Incompatibility]) -> str | None:
     return None
 
 
-def of_unreadable(kind: SchemaType, rule: str, *, is_latest_only: bool) -> BrokerError:
+def is_foreseen(rule: str, line: PulsarLine) -> bool:
+    """Whether Avro's exception for a text that it does not parse is the SchemaParseException that brokers expect.
+
+    Avro 1.12 throws others for names that nothing defines (AvroTypeException; NullPointerException at the top).
+    """
+    return rule != "DUPLICATE_FIELD" and (line is PulsarLine.V4_0 or rule not in _UNDEFINED)
+
+
+def of_unreadable(kind: SchemaType, rule: str, line: PulsarLine, *, is_latest_only: bool) -> BrokerError:
     """The error for a text, of whichever side, that a checker cannot read; `rule` is that of the InvalidSchemaError."""
-    # Avro's SchemaParseException is foreseen, and nothing else.
-    throws = kind is SchemaType.PROTOBUF_NATIVE or rule in _NEVER_ANSWERED or rule == "DUPLICATE_FIELD"
+    throws = kind is SchemaType.PROTOBUF_NATIVE or rule in _NEVER_ANSWERED or not is_foreseen(rule, line)
     return BrokerError.UNKNOWN_ERROR if throws and is_latest_only else BrokerError.INCOMPATIBLE_SCHEMA
+
+
+def of_not_avro(before: Reading) -> tuple[BrokerError, str]:
+    """As `of_readings`, for a broker that knows no JSON Schemas (PIP-464: line 4.2, unless it is told otherwise)."""
+    missed = "expected Avro schema" if before is Reading.AVRO else "existing schema is not in valid Avro"
+    return BrokerError.INCOMPATIBLE_SCHEMA, f"Incompatible schema: {missed} format for SchemaType.JSON"
 
 
 def of_readings(before: tuple[Reading, bytes], after: tuple[Reading, bytes]) -> tuple[BrokerError, str] | None:
@@ -109,7 +123,7 @@ def of_readings(before: tuple[Reading, bytes], after: tuple[Reading, bytes]) -> 
     if before[0] is not after[0]:
         return None
     wanted = jackson.id_of(before[1])
-    if wanted is None:
+    if wanted is None or jackson.is_null(after[1]):
         return BrokerError.UNKNOWN_ERROR, ""
     return None if wanted == jackson.id_of(after[1]) else (BrokerError.INCOMPATIBLE_SCHEMA, "Incompatible Schema from ")
 
