@@ -156,6 +156,14 @@ def test_one_in_an_archive_is_found(tmp_path: Path, files: Path) -> None:
     assert "CHECKER_FAILED" in check(archive, files).stdout
 
 
+def test_the_document_shows_what_is_installed_here() -> None:
+    page = (ACME.parents[2] / "docs" / "checkers.md").read_text(encoding="utf-8")
+    source = (ACME / "acme_checkers.py").read_text(encoding="utf-8")
+    shown = page.split("```python\n")[1].split("```")[0].strip()
+    assert shown in source
+    assert page.split("```toml\n")[1].split("```")[0].strip() in (ACME / "pyproject.toml").read_text(encoding="utf-8")
+
+
 def test_without_any_nobody_pays_for_the_search(files: Path) -> None:
     program = (
         "import sys; from topicschema import checkers; print(len(checkers.load()), 'importlib.metadata' in sys.modules)"
