@@ -9,8 +9,11 @@ or twice, defaults of a later branch). `avro_features` tells what a pair has.
 import copy
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
+
+import avro_corners
+from avro_corners import fields, objects, records
 
 _Schema = Any
 _Named = dict[str, Any]
@@ -141,28 +144,11 @@ def pair(rng: random.Random) -> tuple[str, str]:
     for _ in range(rng.choice((1, 1, 2, 3))):
         rng.choice(_EDITS)(rng, second)
     if rng.random() < 0.12:
-        _corner(rng, first)
+        avro_corners.add(rng, first)
     if rng.random() < 0.12:
-        _corner(rng, second)
+        avro_corners.add(rng, second)
     texts = json.dumps(first), json.dumps(second)
     return texts if rng.random() < 0.5 else texts[::-1]
-
-
-def objects(value: Any) -> Iterator[dict[str, Any]]:
-    """All JSON objects within, from the outside in."""
-    if isinstance(value, dict):
-        yield value
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for part in parts:
-        yield from objects(part)
-
-
-def _records(value: Any) -> list[_Named]:
-    return [each for each in objects(value) if isinstance(each.get("fields"), list)]
-
-
-def _fields(value: Any) -> list[dict[str, Any]]:
-    return [each for record in _records(value) for each in record["fields"]]
 
 
 def _some(rng: random.Random, found: list[Any]) -> list[Any]:
@@ -170,7 +156,7 @@ def _some(rng: random.Random, found: list[Any]) -> list[Any]:
 
 
 def _add_field(rng: random.Random, value: Any) -> None:
-    fields = rng.choice(_records(value))["fields"]
+    fields = rng.choice(records(value))["fields"]
     made = _Maker(rng).field(rng.choice([*_FIELDS, "extra", "more"]), 1)
     if rng.random() < 0.6:
         made.setdefault("default", _Maker(rng).default(made["type"]))
@@ -179,18 +165,18 @@ def _add_field(rng: random.Random, value: Any) -> None:
 
 
 def _drop_field(rng: random.Random, value: Any) -> None:
-    fields = rng.choice(_records(value))["fields"]
+    fields = rng.choice(records(value))["fields"]
     if fields:
         fields.pop(rng.randrange(len(fields)))
 
 
 def _reorder(rng: random.Random, value: Any) -> None:
-    record = rng.choice(_records(value))
+    record = rng.choice(records(value))
     rng.shuffle(record["fields"])
 
 
 def _rename_field(rng: random.Random, value: Any) -> None:
-    record = rng.choice(_records(value))
+    record = rng.choice(records(value))
     for each in _some(rng, record["fields"]):
         if rng.random() < 0.7:
             each["aliases"] = [each["name"]]
@@ -207,7 +193,7 @@ def _promote(rng: random.Random, value: Any) -> None:
 
 
 def _wrap(rng: random.Random, value: Any) -> None:
-    for each in _some(rng, _fields(value)):
+    for each in _some(rng, fields(value)):
         kind = each["type"]
         if not isinstance(kind, list):
             each["type"] = ["null", kind] if rng.random() < 0.6 else [kind, "null"]
@@ -249,7 +235,7 @@ def _edit_logical(rng: random.Random, value: Any) -> None:
 
 
 def _edit_default(rng: random.Random, value: Any) -> None:
-    for each in _some(rng, _fields(value)):
+    for each in _some(rng, fields(value)):
         if rng.random() < 0.3:
             each.pop("default", None)
         else:
@@ -259,54 +245,10 @@ def _edit_default(rng: random.Random, value: Any) -> None:
 def _redocument(rng: random.Random, value: Any) -> None:
     each = rng.choice(list(objects(value)))
     each["doc"] = "words"
-    rng.choice(_fields(value) or [{}])["order"] = "ascending"
+    rng.choice(fields(value) or [{}])["order"] = "ascending"
 
 
 _EDITS: tuple[Callable[[random.Random, Any], None], ...] = (
     _add_field, _add_field, _drop_field, _reorder, _reorder, _rename_field, _promote, _promote, _wrap, _rename_type,
     _edit_enum, _edit_logical, _edit_default, _redocument,
 )  # fmt: skip
-
-
-def _corner(rng: random.Random, value: Any) -> None:
-    """Something that Avro's releases take differently."""
-    rng.choice((_dollar, _odd_space, _late, _late, _twice, _huge_property))(rng, value)
-
-
-def _dollar(rng: random.Random, value: Any) -> None:
-    each = rng.choice([each for each in objects(value) if isinstance(each.get("name"), str)])
-    each["name"] += "$"
-
-
-def _odd_space(rng: random.Random, value: Any) -> None:
-    rng.choice(_records(value))["namespace"] = rng.choice(("y-z", "a..b", "x.1y", "$", "a.b$", ".a", "a."))
-
-
-def _late(rng: random.Random, value: Any) -> None:
-    """A type is named first and defined in a field at the end."""
-    named = [each for each in _fields(value) if isinstance(each["type"], dict) and "name" in each["type"]]
-    if not named:
-        named = [{"name": "late", "type": _Maker(rng).record(1), "default": rng.choice(({}, {"id": 1}, None))}]
-        value["fields"].insert(0, named[0])
-    each = rng.choice(named)
-    made, space = each["type"], each["type"].get("namespace")
-    name = f"{space}.{made['name']}" if space else made["name"]
-    each["type"] = rng.choice((name, ["null", name], {"type": "array", "items": name}, {"type": name}))
-    if rng.random() < 0.5:
-        each["default"] = rng.choice((None, {}, [], {"id": 1, "name": "x", "count": 1}))
-    value["fields"].append({"name": "last", "type": rng.choice((made, ["null", made]))})
-
-
-def _twice(rng: random.Random, value: Any) -> None:
-    """A type is defined again, or a record within itself."""
-    found = [each for each in objects(value) if each.get("type") in ("enum", "fixed") and "name" in each]
-    again = copy.deepcopy(rng.choice(found)) if found and rng.random() < 0.7 else {**_Maker(rng).record(0)}
-    if "fields" in again:
-        again = {**again, "name": value.get("name")}
-    if rng.random() < 0.3:
-        again["x"] = rng.choice((1, 2))
-    value["fields"].insert(rng.randint(0, len(value["fields"])), {"name": "again", "type": ["null", again]})
-
-
-def _huge_property(rng: random.Random, value: Any) -> None:
-    rng.choice(list(objects(value)))["x"] = rng.choice((2**63, [10**30], {"a": -(2**63)}))

@@ -4,7 +4,8 @@ import json
 from collections import Counter
 from typing import Any
 
-from avro_evolution import NUMBERS, objects
+from avro_corners import objects
+from avro_evolution import NUMBERS
 
 
 def of(first: str, second: str) -> set[str]:

@@ -176,21 +176,12 @@ def _validate(sent: SchemaInfo, line: PulsarLine) -> None:
         formats.parse(sent, line, validate_defaults=False)
     except InvalidSchemaError as invalid:
         error, message = refusals.of_invalid(sent.type, invalid.rule)
-        if sent.type is SchemaType.JSON and _falls_back(sent, line):
+        if sent.type is SchemaType.JSON and refusals.asks_jackson(sent, line):
             reading = jackson.reading(sent.schema)
             if reading is Reading.JSON_SCHEMA:
                 return
             error = BrokerError.NO_ANSWER if reading is Reading.FAILURE else error
         raise _RefusedError(error, "" if error is BrokerError.NO_ANSWER else message, _finding(invalid)) from None
-
-
-def _falls_back(sent: SchemaInfo, line: PulsarLine) -> bool:
-    """Whether the broker goes on to ask Jackson about a JSON text that Avro does not parse."""
-    try:
-        formats.parse(replace(sent, type=SchemaType.PROTOBUF), line, validate_defaults=False)
-    except InvalidSchemaError as invalid:  # Avro's own reason, without the one that is ours: LEGACY_JSON_SCHEMA
-        return line is not PulsarLine.V4_2 and refusals.is_foreseen(invalid.rule, line)
-    return False
 
 
 def _equal_version(sent: SchemaInfo, topic: TopicState) -> int | None:
@@ -266,10 +257,7 @@ def _is_settled(latest: tuple[int, SchemaInfo], sent: SchemaInfo, line: PulsarLi
     met, culprit = (before[1], number) if after[1] is None else (after[1], None)
     if met is None:
         return False
-    if line is PulsarLine.V4_2:
-        error: tuple[BrokerError, str] | None = refusals.of_not_avro(before[0])
-    else:
-        error = refusals.of_readings((before[0], earlier.schema), (after[0], sent.schema))
+    error = refusals.of_readings((before[0], earlier.schema), (after[0], sent.schema), line)
     if error is not None:
         raise _RefusedError(*error, _finding(met, culprit))
     return True

@@ -4,14 +4,16 @@ Source: the classes named in `clients` and Pulsar's schema validators and checke
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from topicschema.core import jackson
+from topicschema.core import formats, jackson
 from topicschema.core.compatibility import Incompatibility
+from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.jackson import Reading
-from topicschema.core.schemas import PulsarLine, SchemaType
+from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 
@@ -92,7 +94,16 @@ def _thrown(found: Sequence[Incompatibility]) -> str | None:
     return None
 
 
-def is_foreseen(rule: str, line: PulsarLine) -> bool:
+def asks_jackson(sent: SchemaInfo, line: PulsarLine) -> bool:
+    """Whether the broker goes on to ask Jackson about a text of type JSON that Avro does not parse."""
+    try:
+        formats.parse(replace(sent, type=SchemaType.PROTOBUF), line, validate_defaults=False)
+    except InvalidSchemaError as invalid:  # Avro's own reason, without the one that is ours: LEGACY_JSON_SCHEMA
+        return line is not PulsarLine.V4_2 and _is_foreseen(invalid.rule, line)
+    return False
+
+
+def _is_foreseen(rule: str, line: PulsarLine) -> bool:
     """Whether Avro's exception for a text that it does not parse is the SchemaParseException that brokers expect.
 
     Avro 1.12 throws others for names that nothing defines (AvroTypeException; NullPointerException at the top).
@@ -102,30 +113,34 @@ def is_foreseen(rule: str, line: PulsarLine) -> bool:
 
 def of_unreadable(kind: SchemaType, rule: str, line: PulsarLine, *, is_latest_only: bool) -> BrokerError:
     """The error for a text, of whichever side, that a checker cannot read; `rule` is that of the InvalidSchemaError."""
-    throws = kind is SchemaType.PROTOBUF_NATIVE or rule in _NEVER_ANSWERED or not is_foreseen(rule, line)
+    throws = kind is SchemaType.PROTOBUF_NATIVE or rule in _NEVER_ANSWERED or not _is_foreseen(rule, line)
     return BrokerError.UNKNOWN_ERROR if throws and is_latest_only else BrokerError.INCOMPATIBLE_SCHEMA
 
 
-def of_not_avro(before: Reading) -> tuple[BrokerError, str]:
-    """As `of_readings`, for a broker that knows no JSON Schemas (PIP-464: line 4.2, unless it is told otherwise)."""
-    missed = "expected Avro schema" if before is Reading.AVRO else "existing schema is not in valid Avro"
-    return BrokerError.INCOMPATIBLE_SCHEMA, f"Incompatible schema: {missed} format for SchemaType.JSON"
+def of_readings(
+    before: tuple[Reading, bytes], after: tuple[Reading, bytes], line: PulsarLine
+) -> tuple[BrokerError, str] | None:
+    """The error, and how its text begins, for two texts of type JSON, not both Avro schemas; None where they pass.
 
-
-def of_readings(before: tuple[Reading, bytes], after: tuple[Reading, bytes]) -> tuple[BrokerError, str] | None:
-    """The error, and how its text begins, for two texts of type JSON, not both Avro schemas; None where they pass."""
+    Line 4.2 knows no JSON Schemas (PIP-464), unless it is told otherwise.
+    """
+    if line is PulsarLine.V4_2:
+        missed = "expected Avro schema" if before[0] is Reading.AVRO else "existing schema is not in valid Avro"
+        return BrokerError.INCOMPATIBLE_SCHEMA, f"Incompatible schema: {missed} format for SchemaType.JSON"
     if before[0] is Reading.NEITHER:
         return None
     if Reading.FAILURE in (before[0], after[0]):
         return BrokerError.UNKNOWN_ERROR, ""
     if after[0] is Reading.NEITHER:
         return BrokerError.INCOMPATIBLE_SCHEMA, "Unknown schema format"
-    if before[0] is not after[0]:
-        return None
-    wanted = jackson.id_of(before[1])
-    if wanted is None or jackson.is_null(after[1]):
+    return None if before[0] is not after[0] else _of_json_schemas(before[1], after[1])
+
+
+def _of_json_schemas(before: bytes, after: bytes) -> tuple[BrokerError, str] | None:
+    wanted = jackson.id_of(before)
+    if wanted is None or jackson.is_null(after):
         return BrokerError.UNKNOWN_ERROR, ""
-    return None if wanted == jackson.id_of(after[1]) else (BrokerError.INCOMPATIBLE_SCHEMA, "Incompatible Schema from ")
+    return None if wanted == jackson.id_of(after) else (BrokerError.INCOMPATIBLE_SCHEMA, "Incompatible Schema from ")
 
 
 def _words_of_checker(kind: SchemaType, strategy: Strategy, rule: str) -> str:

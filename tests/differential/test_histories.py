@@ -1,0 +1,92 @@
+"""Real histories beside Avro's own library: every release against every other, and against all before it.
+
+`make test-differential` has them; the wheels they come in are fetched once, into the cache folder.
+"""
+
+import functools
+import os
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import datahub_releases
+from demo.errors import DemoError
+from differential import oracle
+from topicschema.core import compatibility, formats
+from topicschema.core.compatibility import Predecessor
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+
+pytestmark = [
+    pytest.mark.differential,
+    pytest.mark.timeout(1800),
+    pytest.mark.skipif(
+        os.environ.get("TOPICSCHEMA_TEST_HISTORIES") != "all",
+        reason="real histories: 57 MB are fetched by make test-differential",
+    ),
+]
+
+LINES = (PulsarLine.V4_0, PulsarLine.V4_1)  # 4.2 judges with the library of 4.1
+PAIRWISE = (Strategy.BACKWARD, Strategy.FORWARD, Strategy.FULL)
+ASKED_OF_AVRO = (*PAIRWISE, *(strategy for strategy in Strategy if strategy.is_transitive))
+
+
+@functools.cache
+def texts(file: str) -> list[str]:
+    try:
+        return datahub_releases.texts(file)
+    except DemoError as error:
+        pytest.skip(f"real histories: {error}")
+
+
+@functools.cache
+def avro(file: str, class_path: Path) -> dict[str, Any]:
+    (answer,) = oracle.ask([{"op": "history", "texts": texts(file)}], class_path=class_path)
+    return answer
+
+
+def parsed(file: str, line: PulsarLine) -> list[Schema]:
+    infos = [SchemaInfo(SchemaType.AVRO, text.encode()) for text in texts(file)]
+    return [formats.parse(info, line, validate_defaults=False) for info in infos]
+
+
+def is_admitted(candidate: Schema, before: list[Schema], strategy: Strategy) -> bool:
+    versions = [Predecessor(number, SchemaType.AVRO, schema) for number, schema in enumerate(before)]
+    considered = versions if strategy.is_transitive else versions[-1:]
+    return not compatibility.check(candidate, considered, strategy)
+
+
+@pytest.mark.parametrize("file", datahub_releases.FILES)
+@pytest.mark.parametrize("line", LINES)
+def test_every_release_follows_every_other_exactly_where_avro_says_so(file: str, line: PulsarLine) -> None:
+    schemas, reads = parsed(file, line), avro(file, oracle.AVRO_OF[line])["reads"]
+    wrong = []
+    for before, after in product(range(len(schemas)), repeat=2):
+        backward, forward = reads[after][before], reads[before][after]
+        expected = dict(zip(PAIRWISE, (backward, forward, backward and forward), strict=True))
+        found = {strategy: is_admitted(schemas[after], [schemas[before]], strategy) for strategy in PAIRWISE}
+        wrong += [(before, after)] if found != expected else []
+    assert wrong == []
+    assert len(schemas) == len(datahub_releases.RELEASES) == 40
+
+
+@pytest.mark.parametrize("file", datahub_releases.FILES)
+@pytest.mark.parametrize("line", LINES)
+def test_every_release_follows_all_before_it_exactly_where_avro_says_so(file: str, line: PulsarLine) -> None:
+    schemas, follows = parsed(file, line), avro(file, oracle.AVRO_OF[line])["follows"]
+    for strategy in ASKED_OF_AVRO:
+        found = [is_admitted(schema, schemas[:number], strategy) for number, schema in enumerate(schemas)]
+        assert found == follows[strategy.value], strategy
+    assert all(
+        is_admitted(schema, schemas[:number], Strategy.ALWAYS_COMPATIBLE) for number, schema in enumerate(schemas)
+    )
+    assert not any(is_admitted(schema, schemas[:1], Strategy.ALWAYS_INCOMPATIBLE) for schema in schemas[1:])
+
+
+def test_the_large_history_has_releases_that_may_follow_and_some_that_may_not() -> None:
+    reads = [
+        verdict for row in avro("MetadataChangeEvent", oracle.AVRO_OF[PulsarLine.V4_0])["reads"] for verdict in row
+    ]
+    assert set(reads) == {True, False}
