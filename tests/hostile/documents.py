@@ -65,8 +65,14 @@ _Made = tuple[str, SchemaInfo, SchemaInfo]
 def _text(rng: Random, size: int, turn: int | None) -> tuple[str, bytes]:
     """A text of some shape; large ones take turns, so that a few dozen have them all."""
     shape = rng.choice(_SHAPES) if turn is None else _LARGE_SHAPES[turn % len(_LARGE_SHAPES)]
-    made = shape(rng, size)
-    return shape.__name__, made if isinstance(made, bytes) else made.encode("utf-8", "surrogatepass")
+    made = _encoded(shape(rng, size))
+    if len(made) > LARGEST:  # whoever estimates their size wrongly is asked again
+        made = _encoded(shape(rng, size * size // len(made)))
+    return shape.__name__, made
+
+
+def _encoded(made: str | bytes) -> bytes:
+    return made if isinstance(made, bytes) else made.encode("utf-8", "surrogatepass")
 
 
 def _avro(rng: Random, size: int, turn: int | None) -> _Made:
