@@ -8,10 +8,11 @@ enum, a fixed, or a record within the record of its name. References mean the fi
 
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping
+from itertools import islice
 from types import GeneratorType
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
-from topicschema.core.formats.avro import attributes, names
+from topicschema.core.formats.avro import attributes, names, sharing
 from topicschema.core.formats.avro.ahead import Ahead
 from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import (
@@ -24,8 +25,10 @@ from topicschema.core.formats.avro.model import (
     Node,
     Primitive,
     Record,
+    Reference,
     Union,
 )
+from topicschema.core.formats.avro.sharing import Made
 
 _LARGEST_FIXED: Final = 2**31 - 9  # Java's largest array
 _MOST_PATH_LENGTH: Final = 2**25  # characters in all paths; bounds memory; hundreds of times what a 400 kB schema needs
@@ -42,7 +45,7 @@ class Builder:
     all records, each after those in its type.
     """
 
-    def __init__(self, value: Any, library: Library) -> None:
+    def __init__(self, value: Any, library: Library, *, shares: bool = False) -> None:
         self.named: dict[str, Named] = {}
         self.again: list[Named] = []
         self.ahead = Ahead(value)
@@ -52,14 +55,8 @@ class Builder:
         self._open: set[Named] = set()
         self._times: Counter[str] = Counter()
         self._path_length = 0
-        self._builds: dict[str, Callable[[_Json, str, str], Node | _Building]] = {
-            "record": self._record,
-            "error": self._record,
-            "enum": self._enum,
-            "fixed": self._fixed,
-            "array": self._array,
-            "map": self._map,
-        }
+        self._references: list[Reference] = []
+        self._shares = shares
 
     def build(self) -> Node:
         """The root; InvalidSchemaError with rule and path."""
@@ -97,15 +94,15 @@ class Builder:
         kind = attributes.kind(value, path)
         if kind in names.PRIMITIVES:
             return Primitive(path=path, props=attributes.custom_props(value), kind=kind)
-        build = self._builds.get(kind)
-        return build(value, path, space) if build else self._by_type(kind, path, space)
+        build = self._BUILDS.get(kind)
+        return build(self, value, path, space) if build else self._by_type(kind, path, space)
 
     def _by_type(self, kind: str, path: str, space: str) -> Node:
         """The named type that an object's `type` names; the object's other members count for nothing."""
         if self._library is Library.AVRO_1_12:
             known = self._known(kind, path, space)
         else:
-            known = self.named.get(names.full(kind, space, f"{path}.type", self._library))
+            known = self._meant(names.full(kind, space, f"{path}.type", self._library))
         if known is None:
             message = f"{names.shown(kind)} is neither a type of Avro nor a name defined before this place"
             attributes.refuse("UNKNOWN_TYPE", message, f"{path}.type")
@@ -117,8 +114,7 @@ class Builder:
         if self._library is Library.AVRO_1_12:
             known = self._known(name, path, space)
         else:
-            full_names = (names.full(name, each, path, self._library) for each in (space, ""))
-            known = next((self.named[each] for each in full_names if each in self.named), None)
+            known = self._meant(*(names.full(name, each, path, self._library) for each in (space, "")))
         if known is None:
             hint = f"; the type is spelled '{name.lower()}'" if name.lower() in names.PRIMITIVES else ""
             attributes.refuse(
@@ -129,7 +125,13 @@ class Builder:
     def _known(self, name: str, path: str, space: str) -> Named | None:
         """What Avro 1.12 finds under a name, which it does not check: a type of before, or one that comes later."""
         full_name = f"{space}.{name}" if space and "." not in name else name
-        return self.named.get(full_name) or self.named.get(name) or self.ahead.shell(full_name, path)
+        return self._meant(full_name, name) or self.ahead.shell(full_name, path)
+
+    def _meant(self, *full_names: str) -> Named | None:
+        known = next((self.named[each] for each in full_names if each in self.named), None)
+        if self._shares:
+            self._references.append((full_names, known))
+        return known
 
     def _array(self, value: _Json, path: str, space: str) -> _Building:
         if "items" not in value:
@@ -161,6 +163,30 @@ class Builder:
             seen.add(label)
             branches.append(branch)
         return Union(path=path, branches=tuple(branches))
+
+    def _any_record(self, value: _Json, path: str, space: str) -> Node | _Building:
+        """A record that another schema has alike, or a new one that others may share."""
+        if not self._shares or self.ahead.places or self.again:
+            return self._record(value, path, space)
+        key = sharing.key(value, path, space, self._library)
+        known = sharing.find(key, self.named)
+        if known is None or known.outline is None:
+            return self._offered(key, self._record(value, path, space))
+        self.named |= {each.full_name: each for each in (known, *known.outline.types)}
+        self.fields += known.outline.fields
+        self._references += known.outline.references
+        self._path_length += known.outline.path_length
+        return known
+
+    def _offered(self, key: bytes, building: _Building) -> _Building:
+        types, fields, references = map(len, (self.named, self.fields, self._references))
+        length = self._path_length
+        record = yield building
+        if isinstance(record, Record) and not self.ahead.places and not self.again:
+            within = list(islice(self.named.values(), types, None))
+            made = Made(within, self.fields[fields:], self._references[references:], self._path_length - length)
+            sharing.offer(key, record, made, self._open)
+        return record
 
     def _record(self, value: _Json, path: str, space: str) -> _Building:
         full_name = attributes.type_name(value, path, space, self._library)
@@ -249,6 +275,16 @@ class Builder:
         if isinstance(earlier, Fixed) and isinstance(node, Fixed):
             return not earlier.props and earlier.size == node.size
         return earlier in self._open and isinstance(node, Record)
+
+    # Functions, not bound methods: a builder that held itself would keep its nodes until the garbage is collected.
+    _BUILDS: ClassVar[Mapping[str, Callable[["Builder", _Json, str, str], "Node | _Building"]]] = {
+        "record": _any_record,
+        "error": _any_record,
+        "enum": _enum,
+        "fixed": _fixed,
+        "array": _array,
+        "map": _map,
+    }
 
 
 def _label(node: Node) -> str:

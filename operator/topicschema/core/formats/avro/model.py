@@ -121,15 +121,35 @@ class Field:
     props: Mapping[str, JsonValue] = field(default_factory=lambda: NO_PROPS)
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
+Reference = tuple[tuple[str, ...], Named | None]
+"""Names, the first of which that is defined counts, and the type that they mean."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outline:
+    """What a schema that takes over a record has to know of it; see `sharing`.
+
+    `types` are those defined within it but itself, `fields` all fields of them and its own, each after those in its
+    type, `references` the names that it takes from outside, with the type that each has to mean, None for none.
+    """
+
+    types: tuple[Named, ...]
+    fields: "tuple[Field, ...]"
+    references: "tuple[Reference, ...]"
+    path_length: int
+
+
+@dataclass(slots=True, eq=False, kw_only=True, weakref_slot=True)
 class Record(Named):
     """A record (or error, which is the same to everyone); `fields` is set once, when the record has been parsed.
 
+    `outline` is set where other schemas may share it.
     `lore` and `reads` are what comparisons found out and will want again; a copy has none. `reads` has the digests of
     writers' records that are readable in full, whatever schemas the two stand in.
     """
 
     fields: tuple[Field, ...] = ()
+    outline: Outline | None = field(default=None, init=False)
     lore: Lore | None = field(default=None, init=False)
     reads: set[bytes] | None = field(default=None, init=False)
 

@@ -30,7 +30,8 @@ def parse(info: SchemaInfo, line: PulsarLine = PulsarLine.V4_0, *, validate_defa
     """
     library = libraries.of(line)
     value = json_text.read(_text(info.schema))
-    builder = Builder(value, library)
+    is_large = len(info.schema) >= _LARGE
+    builder = Builder(value, library, shares=is_large)
     try:
         root = builder.build()
     except InvalidSchemaError:
@@ -41,7 +42,7 @@ def parse(info: SchemaInfo, line: PulsarLine = PulsarLine.V4_0, *, validate_defa
         raise InvalidSchemaError("UNION_AT_TOP", "a schema of type AVRO may not be a union; wrap it in a record")
     if validate_defaults:
         _check_defaults(builder, library)
-    if len(info.schema) >= _LARGE:
+    if is_large:
         identity.seal(root)
     return root
 
