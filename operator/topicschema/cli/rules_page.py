@@ -9,6 +9,7 @@ from typing import Final
 from topicschema.cli import rules
 from topicschema.cli.excerpt import printable
 from topicschema.cli.rules import Chapter, Example, Rule
+from topicschema.cli.rules.payload_example import PayloadExample
 from topicschema.core.severity import severity_of
 
 _WIDTH: Final = 120
@@ -60,6 +61,11 @@ def _rule(rule: Rule) -> Iterator[str]:
 
 def _example(shown: Example) -> Iterator[str]:
     yield from shown.terms
+    if isinstance(shown, PayloadExample):
+        for name, text in shown.shown:
+            yield f"{name}:"
+            yield from _text(text)
+        return
     if shown.earlier is not None:
         yield "version 0:"
         yield from _text(shown.earlier)

@@ -2,28 +2,33 @@
 
 import ast
 import functools
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from topicschema import payload
 from topicschema.cli import asking, rules, rules_page
 from topicschema.cli.asking import Question
 from topicschema.cli.rules import Example, Rule
+from topicschema.cli.rules.payload_example import PayloadExample
 from topicschema.cli.rules.protobuf_sources import ProtoExample
-from topicschema.core import policy
-from topicschema.core.errors import InvalidSchemaError
+from topicschema.core import formats, policy
+from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
+from topicschema.core.formats.primitives import PrimitiveSchema
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
+from topicschema.payload import generic
 from topicschema.sources import ProtobufSources, compile_envelope
 
 ROOT = Path(__file__).parents[3]
-ROOMS = [ROOT / "operator" / "topicschema" / name for name in ("core", "sources")]
+ROOMS = [ROOT / "operator" / "topicschema" / name for name in ("core", "payload", "sources")]
 SHOWN = [rule for rule in rules.every() if rule.refused is not None]
 # Ids have an underscore, but for these; other capitals in the code are Pulsar's names.
-SINGLE_WORDS = {"SYNTAX"}
-OTHER_NAMES = {each.value for each in (*SchemaType, *Strategy)} | {"PROTOBUF_NATIVE"}
+SINGLE_WORDS = {"SYNTAX", "TRUNCATED", "UNRESOLVABLE"}
+OTHER_NAMES = {each.value for each in (*SchemaType, *Strategy)} | {"MAX_DEPTH", "MAX_FILES"}
 
 
 @functools.cache
@@ -37,8 +42,31 @@ def compiled(example: ProtoExample) -> Question:
     return replace(example.question, candidate=candidate, history=tuple(history))
 
 
+def of_payload(example: PayloadExample) -> set[str]:
+    """The rules that answer the example of a payload."""
+    question = example.question
+    try:
+        schema, *others = (
+            PrimitiveSchema(info, "") if not info.schema else formats.parse(info)
+            for info in (question.candidate, *question.history)
+        )
+        if example.value is not None:
+            payload.encode(schema, json.loads(example.value))
+            return set()
+        if "__AVRO_READ_OFFSET__" in example.properties:
+            generic.record(schema, example.payload)
+            return set()
+        return {each.rule for each in payload.reader(schema, *others).read(example.payload)[1]}
+    except InvalidPayloadError as error:
+        return {error.rule}
+    except InvalidSchemaError as error:
+        return {error.rule}
+
+
 def found(example: Example) -> set[str]:
     """The rules that answer the example, with the policy's constraints."""
+    if isinstance(example, PayloadExample):
+        return of_payload(example)
     try:
         question = compiled(example) if isinstance(example, ProtoExample) else example.question
     except InvalidSchemaError as error:

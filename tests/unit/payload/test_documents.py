@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "payloads.md").read_text()
-RULE = re.compile(r"[A-Z0-9]+(?:_[A-Z0-9]+)+|SYNTAX|TRUNCATED")
+RULE = re.compile(r"[A-Z0-9]+(?:_[A-Z0-9]+)+|SYNTAX|TRUNCATED|UNRESOLVABLE")
 OF_SCHEMAS = {"UNSUPPORTED_TYPE", "UNKNOWN_ENCODING", "UNKNOWN_CHARSET", "MISSING_PARSING_INFO", "READ_OFFSET"}
 OTHER_NAMES = {"TRAILING_TEXT", "KEY_VALUE"}  # core's rule for what is TRAILING_BYTES here; a type
 

@@ -9,6 +9,7 @@ from topicschema.cli.rules import (
     avro_risks,
     key_value,
     others,
+    payloads,
     protobuf_native,
     protobuf_risks,
     protobuf_sources,
@@ -32,6 +33,7 @@ CHAPTERS = (
     others.TYPES,
     others.POLICY,
     others.COMMAND_LINE,
+    payloads.PAYLOADS,
 )
 """All rules, in the order of the document."""
 

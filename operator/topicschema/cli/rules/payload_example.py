@@ -1,0 +1,38 @@
+"""What an example of a payload's rule is made of."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from typing_extensions import override
+
+from topicschema.cli.rules.rule import Example
+
+
+@dataclass(frozen=True, slots=True)
+class PayloadExample(Example):
+    """A payload, or a value to be written (as JSON), by the schema that is the candidate.
+
+    `earlier`, where it is there, is the version that an AVRO payload was written with.
+    """
+
+    payload: bytes = b""
+    value: str | None = None
+
+    @property
+    def shown(self) -> Iterator[tuple[str, str]]:
+        """What stands below the terms, each text with its name."""
+        if self.earlier is not None:
+            yield "written with", self.earlier
+        if self.candidate:
+            yield "schema", self.candidate
+        if self.value is not None:
+            yield "value to be written", self.value
+        else:
+            is_text = self.payload.isascii() and self.payload.decode("ascii").isprintable()
+            yield "payload", self.payload.decode() if is_text and self.payload else self.payload.hex(" ")
+
+    @override
+    def _terms(self) -> Iterator[str]:
+        yield f"type {self.type}"
+        for name, text in self.properties.items():
+            yield f"{name}={text}"

@@ -1,0 +1,240 @@
+"""The rules of payloads: why bytes are no message of a schema, or a value has no bytes (docs/payloads.md)."""
+
+from typing import Final
+
+from topicschema.cli.rules.payload_example import PayloadExample
+from topicschema.cli.rules.rule import Chapter, Rule
+from topicschema.core.schemas import SchemaType
+
+_ASK_PRODUCER: Final = "look at what made the message: it wrote with another schema, or not to the end."
+_MEND: Final = "mend the value at that path."
+_ID: Final = "Ch4KB28ucHJvdG8iEwoFT3JkZXISCgoCaWQYASABKAM="
+"""The descriptors of a file o.proto, with a message Order that has an int64 `id` as its field 1."""
+_CHOICE: Final = "CjEKB28ucHJvdG8iJgoFT3JkZXISCwoBYRgBIAEoA0gAEgsKAWIYAiABKANIAEIDCgFj"
+"""Those of an Order with a oneof of two int64, `a` and `b`."""
+_PARSING_INFO: Final = '[{"number":1,"name":"n","type":"INT64","label":"OPTIONAL"}]'
+
+
+def _of(field: str) -> str:
+    return f'{{"type": "record", "name": "Order", "fields": [\n  {{"name": "n", "type": {field}}}]}}'
+
+
+def _avro(field: str, payload: str, writer: str | None = None) -> PayloadExample:
+    earlier = None if writer is None else _of(writer)
+    return PayloadExample(_of(field), earlier, payload=bytes.fromhex(payload))
+
+
+def _json(field: str, payload: str) -> PayloadExample:
+    return PayloadExample(_of(field), type=SchemaType.JSON, payload=payload.encode())
+
+
+def _native(payload: str = "", descriptors: str = _ID, value: str | None = None) -> PayloadExample:
+    envelope = (
+        f'{{"fileDescriptorSet":\n  "{descriptors}",\n'
+        ' "rootMessageTypeName": "Order", "rootFileDescriptorName": "o.proto"}'
+    )
+    content = bytes.fromhex(payload)
+    return PayloadExample(envelope, type=SchemaType.PROTOBUF_NATIVE, payload=content, value=value)
+
+
+def _text(payload: str, charset: str) -> PayloadExample:
+    properties = {"__charset": charset}
+    return PayloadExample("", type=SchemaType.STRING, properties=properties, payload=bytes.fromhex(payload))
+
+
+_BYTES = (
+    Rule(
+        "TRUNCATED",
+        "The payload ends before the value does.",
+        _ASK_PRODUCER,
+        _avro('"long"', "80"),
+        _avro('"long"', "02"),
+    ),
+    Rule(
+        "TRAILING_BYTES",
+        "Bytes follow the value. Java reads over them in AVRO, KEY_VALUE, INSTANT and LOCAL_DATE_TIME.",
+        _ASK_PRODUCER,
+        _avro('"long"', "02 00"),
+        _avro('"long"', "02"),
+    ),
+    Rule(
+        "INVALID_UTF8",
+        "A text is not UTF-8. Java reads U+FFFD in its place, but in JSON and in proto3 it fails.",
+        "make the producer write UTF-8; bytes that are no text belong in a field of bytes.",
+        _avro('"string"', "02 ff"),
+        _avro('"string"', "02 61"),
+    ),
+    Rule(
+        "INVALID_TEXT",
+        "A STRING is not in its `__charset`. Java reads U+FFFD in the place of what is not.",
+        "make the producer write with the charset that the schema names.",
+        _text("e9", "US-ASCII"),
+        _text("65", "US-ASCII"),
+    ),
+    Rule(
+        "OUT_OF_RANGE",
+        "A number is outside its type's limits, a fixed has another size, a boolean is neither 0 nor 1.",
+        "make the producer write a value of the type, or give the field a larger type.",
+        PayloadExample("", type=SchemaType.BOOLEAN, payload=b"\2"),
+        PayloadExample("", type=SchemaType.BOOLEAN, payload=b"\1"),
+    ),
+    Rule("NEGATIVE_LENGTH", "A length is below zero.", _ASK_PRODUCER, _avro('"bytes"', "01"), _avro('"bytes"', "00")),
+    Rule(
+        "VARINT_TOO_LONG",
+        "A number goes on beyond the bytes that its type can have: 5 for an int of Avro, 10 for all others.",
+        _ASK_PRODUCER,
+        _avro('"int"', "ff ff ff ff ff 01"),
+        _avro('"int"', "02"),
+    ),
+)
+_AVRO = (
+    Rule(
+        "UNION_INDEX",
+        "The union has no branch of that number.",
+        _ASK_PRODUCER,
+        _avro('["null", "long"]', "04"),
+        _avro('["null", "long"]', "00"),
+    ),
+    Rule(
+        "ENUM_INDEX",
+        "The enum has no symbol of that number.",
+        _ASK_PRODUCER,
+        _avro('{"type": "enum", "name": "E", "symbols": ["A"]}', "02"),
+        _avro('{"type": "enum", "name": "E", "symbols": ["A"]}', "00"),
+    ),
+    Rule(
+        "BLOCK_SIZE",
+        "A block of an array or a map has another size than it says. Who reads it does not notice, who skips it goes "
+        "astray.",
+        "mend the producer; Avro's own libraries write no wrong sizes.",
+        _avro('{"type": "array", "items": "long"}', "01 0a 02 00"),
+        _avro('{"type": "array", "items": "long"}', "01 02 02 00"),
+    ),
+    Rule(
+        "TOO_MANY_VALUES",
+        "A few bytes claim more values than anybody could hold (Avro), or there are more than a million (protobuf).",
+        "split the message.",
+        _avro('{"type": "array", "items": "null"}', "80 89 7a 00"),
+        _avro('{"type": "array", "items": "null"}', "02 00"),
+    ),
+    Rule(
+        "UNRESOLVABLE",
+        "What was written with one version has no place in the version that it is read with, or a field that only the "
+        "reader has has no default.",
+        "ask `topicschema check` whether the two versions go together.",
+        _avro('"long"', "02 61", '"string"'),
+        _avro('"long"', "02", '"int"'),
+    ),
+    Rule(
+        "READ_OFFSET",
+        "The property `__AVRO_READ_OFFSET__` is no number of bytes.",
+        "write how many bytes stand before each message.",
+        PayloadExample(_of('"long"'), payload=b"\2", properties={"__AVRO_READ_OFFSET__": "five"}),
+        PayloadExample(_of('"long"'), payload=b"\2\2", properties={"__AVRO_READ_OFFSET__": "1"}),
+    ),
+)
+_JSON = (
+    Rule(
+        "WRONG_TYPE",
+        "A value has another type than the schema says.",
+        _MEND,
+        _json('"int"', '{"n": "x"}'),
+        _json('"int"', '{"n": 1}'),
+    ),
+    Rule(
+        "UNKNOWN_SYMBOL",
+        "The enum has no such symbol. In protobuf an unknown number is kept, or in proto2 dropped, and only told.",
+        "write one of the enum's symbols, or add this one to the schema.",
+        _json('{"type": "enum", "name": "E", "symbols": ["A"]}', '{"n": "B"}'),
+        _json('{"type": "enum", "name": "E", "symbols": ["A"]}', '{"n": "A"}'),
+    ),
+    Rule(
+        "INVALID_BASE64",
+        "Bytes in JSON are not base64.",
+        "write them in base64, with their padding.",
+        _json('"bytes"', '{"n": "?"}'),
+        _json('"bytes"', '{"n": "/w=="}'),
+    ),
+    Rule(
+        "NO_BRANCH",
+        "No branch of the union takes the value.",
+        _MEND,
+        _json('["int", "string"]', '{"n": true}'),
+        _json('["int", "string"]', '{"n": 1}'),
+    ),
+    Rule(
+        "MISSING_FIELD",
+        "A required field is absent. Jackson reads over it in JSON; a required field of proto2 is always missed, and "
+        "so is each when a value is written.",
+        "write the field.",
+        _json('"int"', "{}"),
+        _json('"int"', '{"n": 1}'),
+    ),
+    Rule(
+        "UNEXPECTED_NULL",
+        "A field is null that may not be. Jackson reads over it.",
+        "write a value, or make the field's type a union with null.",
+        _json('"int"', '{"n": null}'),
+        _json('["null", "int"]', '{"n": null}'),
+    ),
+    Rule(
+        "UNKNOWN_FIELD",
+        "A field is not in the schema. Jackson and every reader of protobuf read over it; it cannot be written.",
+        "add the field to the schema, or leave it out.",
+        _json('"int"', '{"n": 1, "m": 2}'),
+        _json('"int"', '{"n": 1}'),
+    ),
+)
+_PROTOBUF = (
+    Rule("INVALID_FIELD_NUMBER", "A field has the number 0.", _ASK_PRODUCER, _native("00"), _native("08 01")),
+    Rule(
+        "INVALID_WIRE_TYPE",
+        "A field has the wire type 6 or 7, which there are not.",
+        _ASK_PRODUCER,
+        _native("0f"),
+        _native("08 01"),
+    ),
+    Rule("UNMATCHED_GROUP", "A group ends that did not begin.", _ASK_PRODUCER, _native("0c"), _native("08 01")),
+    Rule(
+        "WRONG_WIRE_TYPE",
+        "A field has another wire type than its type has. Java takes it for an unknown field and reads on.",
+        "do not change a field's type; give the new one a number of its own.",
+        _native("0d 00 00 00 00"),
+        _native("08 01"),
+    ),
+    Rule(
+        "ONEOF_CONFLICT",
+        "A value to be written has two fields of one oneof.",
+        "leave one of them out.",
+        _native(descriptors=_CHOICE, value='{"a": 1, "b": 2}'),
+        _native(descriptors=_CHOICE, value='{"a": 1}'),
+    ),
+    Rule(
+        "MISSING_PARSING_INFO",
+        "A schema of type PROTOBUF has no property `__PARSING_INFO__`, or one that tells no fields; without their "
+        "numbers no payload can be read.",
+        "publish the schema with Pulsar's Java client, or use PROTOBUF_NATIVE.",
+        PayloadExample(_of('"long"'), type=SchemaType.PROTOBUF, payload=b"\x08\x01"),
+        PayloadExample(
+            _of('"long"'),
+            type=SchemaType.PROTOBUF,
+            payload=b"\x08\x01",
+            properties={"__PARSING_INFO__": _PARSING_INFO},
+        ),
+    ),
+)
+_CHARSET = Rule(
+    "UNKNOWN_CHARSET",
+    "The property `__charset` of a STRING names no charset that every Java has.",
+    "use UTF-8, US-ASCII, ISO-8859-1, UTF-16, UTF-16BE or UTF-16LE.",
+    _text("61", "EBCDIC-XML-US"),
+    _text("61", "UTF-8"),
+)
+
+PAYLOADS = Chapter(
+    "Payloads",
+    introduction="What `topicschema decode`, `encode` and `validate` tell of a message's bytes. A finding has the byte "
+    "where it is, from 0, and a path through the schema's fields; which of them consumers read over stands in "
+    "payloads.md. SYNTAX and TOO_DEEP are told of payloads too.",
+    rules=(*_BYTES, *_AVRO, *_JSON, *_PROTOBUF, _CHARSET),
+)
