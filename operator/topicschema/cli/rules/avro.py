@@ -10,7 +10,7 @@ READING = Chapter(
     "therefore speaks of the schema that reads. The examples are asked under BACKWARD.",
     conclusion="*Not* compared are the symbols of enums, the names of records (outside unions), the order of fields, "
     "fields that only the writer has, logical types, docs, and the defaults of fields that both have. The broker lets "
-    "all that through, also where consumers then choke.",
+    "all that through; where consumers then lose or misread messages, it is a risk.",
     rules=(
         Rule(
             "FIELD_WITHOUT_DEFAULT",

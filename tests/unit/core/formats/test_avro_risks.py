@@ -147,6 +147,12 @@ def test_a_field_alias_leads_to_what_is_compared() -> None:
     assert risks(renamed, record("Other", field("was", "long"))) == [("NUMBER_ROUNDED", "$.fields[0].type")]
 
 
+def test_the_aliases_of_an_equal_schema_do_not_count() -> None:
+    twisted = record("R", field("c", "int", aliases=["d"]), field("d", "int"))
+    assert risks(twisted, twisted, SchemaType.JSON) == []
+    assert risks(array(twisted), array(twisted), SchemaType.JSON) == []
+
+
 def test_json_has_no_names_of_types_no_defaults_of_enums_and_no_aliases() -> None:
     json_ = SchemaType.JSON
     assert risks(record("S"), record("R"), json_) == [("CLASS_RENAMED", "$")]

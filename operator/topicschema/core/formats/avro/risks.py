@@ -1,15 +1,15 @@
 """What the broker's check lets pass, and a reader then loses or misreads: a walk over the pairs that meet.
 
 The pairs are those that Avro's resolver would take: fields by name and alias, a union's branch by `unions` and by the
-order of Resolver.resolve. Where nothing meets, `resolution` has said so. Equal parts are skipped by their digest, so a
-walk costs what differs. Which words a risk has, `risk_words` knows.
+order of Resolver.resolve. Where nothing meets, `resolution` has said so. Equal parts are skipped at a glance, so a walk
+costs what differs. Which words a risk has, `risk_words` knows.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from topicschema.core.formats.avro import risk_words
+from topicschema.core.formats.avro import identity, risk_words
 from topicschema.core.formats.avro.logical import DECIMAL, logical
 from topicschema.core.formats.avro.model import Array, Enum, Field, Map, Named, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.risk_words import Risk, Trouble
@@ -56,11 +56,11 @@ class _Walk:
 
     def over(self, reader: Node, writer: Node) -> Iterator[Risk]:
         seen: set[tuple[Node, Node]] = set()
-        ahead = [_Meeting(reader, writer)]
+        ahead = [] if identity.equal(reader, writer) else [_Meeting(reader, writer)]  # aliases do not count then
         while ahead:
             meeting = ahead.pop()
             pair = meeting.reader, meeting.writer
-            if _are_equal(*pair) or pair in seen:
+            if pair in seen:
                 continue
             seen.add(pair)
             if isinstance(meeting.reader, Union) or isinstance(meeting.writer, Union):
@@ -71,7 +71,11 @@ class _Walk:
             if isinstance(meeting.reader, Record) and isinstance(meeting.writer, Record):
                 fields = _fields(meeting.reader, meeting.writer)
                 yield from self._by_alias(fields)
-                ahead.extend(_Meeting(read.type, written.type, read) for read, written in reversed(fields))
+                ahead.extend(
+                    _Meeting(read.type, written.type, read)
+                    for read, written in reversed(fields)
+                    if not _are_equal(read.type, written.type)
+                )
             else:
                 ahead.extend(_elements(meeting))
 
@@ -83,7 +87,11 @@ class _Walk:
         else:
             written = writer.branches if isinstance(writer, Union) else (writer,)
             pairs = [(self._chosen(reader, each), each) for each in written]
-        return [_Meeting(read, each, meeting.within, is_branch=True) for read, each in pairs if read is not None]
+        return [
+            _Meeting(read, each, meeting.within, is_branch=True)
+            for read, each in pairs
+            if read is not None and not _are_equal(read, each)
+        ]
 
     def _chosen(self, reader: Node, writer: Node) -> Node | None:
         """The reader's branch that takes what the writer writes; the reader itself where it is no union."""
@@ -139,7 +147,16 @@ class _Walk:
 
 
 def _are_equal(reader: Node, writer: Node) -> bool:
-    return reader is writer or (bool(reader.digest) and reader.digest == writer.digest)
+    """Whether the two are equal at a glance, and so no risk: most of what two versions have is."""
+    if reader is writer:
+        return True
+    if reader.__class__ is not writer.__class__:
+        return False
+    if isinstance(reader, Primitive) and isinstance(writer, Primitive):
+        return reader.kind == writer.kind and reader.props == writer.props
+    if isinstance(reader, Union) and isinstance(writer, Union):
+        return len(reader.branches) == len(writer.branches) and all(map(_are_equal, reader.branches, writer.branches))
+    return bool(reader.digest) and reader.digest == writer.digest
 
 
 def _is_called(writer: Named, reader: Named) -> bool:
