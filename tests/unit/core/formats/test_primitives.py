@@ -43,3 +43,24 @@ def test_a_type_that_no_topic_should_hold_is_refused_with_its_reason(kind: Schem
         formats.parse(SchemaInfo(kind))
     assert refusal.value.rule == "UNSUPPORTED_TYPE"
     assert "yet" not in refusal.value.message
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "read", "rules"),
+    [
+        (SchemaType.STRING, "UTF-16", "UTF-8", ["CHARSET_CHANGED"]),
+        (SchemaType.STRING, "UTF-16", None, ["CHARSET_CHANGED"]),
+        (SchemaType.STRING, "utf-8", None, []),
+        (SchemaType.STRING, "Utf-16", "uTF-16", []),
+        (SchemaType.INT32, "UTF-16", "UTF-8", []),
+    ],
+)
+def test_only_a_text_has_a_charset_and_its_name_has_no_case(
+    kind: SchemaType, written: str, read: str | None, rules: list[str]
+) -> None:
+    writer, reader = (
+        formats.parse(SchemaInfo(kind, b"", {} if charset is None else {"__charset": charset}))
+        for charset in (written, read)
+    )
+    assert [each.rule for each in formats.risks(reader, writer)] == rules
+    assert [each.rule for each in formats.risks(writer, reader)] == rules
