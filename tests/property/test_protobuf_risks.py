@@ -14,7 +14,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import protobuf_evolution as steps
+import protobuf_schemas
+from avro_schemas import seeded
 from protobuf_evolution import of_others, readings, worlds
+from topicschema.core import formats
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.severity import Severity, severity_of
 from topicschema.core.strategies import Direction
 
@@ -93,6 +98,19 @@ def test_no_schema_is_a_risk_to_itself(random: Random) -> None:
     spaced = worlds.copied(file)
     spaced.source_code_info.location.add(leading_comments="a comment")
     assert worlds.told(file, spaced, Direction.BACKWARD) == worlds.told(file, spaced, Direction.FORWARD) == set()
+
+
+@given(st.integers(min_value=0, max_value=2**32), st.integers(min_value=0, max_value=3))
+@MANY
+def test_descriptors_that_no_compiler_wrote_are_compared_too(seed: int, mistakes: int) -> None:
+    texts = (protobuf_schemas.random_envelope(seeded(seed), many) for many in (0, mistakes))
+    try:
+        reader, writer = (formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, text)) for text in texts)
+    except InvalidSchemaError:
+        return
+    for found in (formats.risks(reader, writer), formats.risks(writer, reader)):
+        assert all(severity_of(each.rule) for each in found)
+        assert all(len(each.message) < 500 for each in found)
 
 
 def pairs(rule: str) -> Iterator[tuple[Random, FileDescriptorProto, FileDescriptorProto, Direction]]:

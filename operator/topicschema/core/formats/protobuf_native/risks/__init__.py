@@ -6,7 +6,7 @@ to, each pair of a reader's and a writer's message once, those nearest to the ro
 packed, because every reader takes both forms; and what is added, because readers skip it (of JSON: when told to).
 """
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
@@ -17,8 +17,8 @@ from topicschema.core.formats.protobuf_native.risks.sides import HOLDERS, EnumPa
 
 __all__ = ["risks"]
 
-MAX_STAND_INS: Final = 8
-"""So many types of the writer are compared with one of the reader besides its namesake: a bound against circles."""
+MAX_STAND_INS: Final = 5_000
+"""So many pairs of types with two names are compared: a bound against circles, each pair of which has been told."""
 
 
 def risks(reader: Descriptors, writer: Descriptors) -> tuple[Mismatch, ...]:
@@ -35,7 +35,7 @@ class _Walk:
         self._reader, self._writer = View(reader), View(writer)
         self._waiting: deque[tuple[Kind, str, str]] = deque()
         self._met: set[tuple[str, str]] = set()
-        self._stand_ins: Counter[str] = Counter()
+        self._stand_ins = 0
 
     def found(self) -> Iterator[Mismatch]:
         reader, writer = self._reader.descriptors, self._writer.descriptors
@@ -83,8 +83,9 @@ class _Walk:
 
     def _meet(self, read: Field, written: Field) -> None:
         names = read.type_name, written.type_name
-        if not read.type_name or names in self._met or self._stand_ins[read.type_name] == MAX_STAND_INS:
+        is_stand_in = read.type_name != written.type_name
+        if not read.type_name or names in self._met or (is_stand_in and self._stand_ins == MAX_STAND_INS):
             return
         self._met.add(names)
         self._waiting.append((read.kind, *names))
-        self._stand_ins[read.type_name] += read.type_name != written.type_name
+        self._stand_ins += is_stand_in

@@ -54,7 +54,9 @@ class View:
     def fields(self, message: Message) -> Mapping[int, Field]:
         """The message's fields by their numbers, then what extends it."""
         extensions = self.descriptors.extensions.get(message.full_name)
-        return {**message.fields, **dict(sorted(extensions.items()))} if extensions else message.fields
+        if not extensions:
+            return message.fields
+        return {**message.fields, **{n: extensions[n] for n in sorted(extensions) if n not in message.fields}}
 
     def side(self, message: Message, field: Field) -> Side:
         """The message's field with what it refers to."""

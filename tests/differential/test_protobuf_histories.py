@@ -1,0 +1,35 @@
+"""Real histories of protobuf before the broker's own checker: it lets every release follow every other."""
+
+from itertools import permutations
+
+import pytest
+
+import googleapis_releases
+from demo.errors import DemoError
+from differential import oracle
+from differential.test_protobuf_native import wire
+from topicschema.core.strategies import Strategy
+
+pytestmark = pytest.mark.differential
+
+
+def test_the_broker_lets_every_release_follow_every_other_as_we_do() -> None:
+    try:
+        texts = {root: googleapis_releases.envelopes(root) for root in googleapis_releases.ROOTS}
+    except DemoError as error:
+        pytest.skip(f"real histories of protobuf: {error}")
+    roots = [(root, text) for root, found in texts.items() for text in found.values()]
+    answers = oracle.ask(({"op": "root", "schema": wire(text)} for _, text in roots), oracle.BROKER)
+    assert [answer.get("result") for answer in answers] == [root for root, _ in roots]
+    pairs = [pair for found in texts.values() for pair in permutations(found.values(), 2)]
+    asked = (
+        {
+            "op": "check",
+            "existing": [wire(earlier)],
+            "candidate": wire(candidate),
+            "strategy": Strategy.FULL.value,
+            "all": False,
+        }
+        for earlier, candidate in pairs
+    )
+    assert {answer["verdict"] for answer in oracle.ask(asked, oracle.BROKER)} == {True}
