@@ -26,8 +26,10 @@ from topicschema.storage.protocol import SchemaStorage
 T = TypeVar("T")
 
 _CACHE_BYTES = 64 * 1024 * 1024
-# Work on texts from this size on (bytes) goes to a thread, so that the event loop answers others meanwhile.
-_LARGE = 32 * 1024
+# Reading texts from this size on (bytes) goes to a thread, so that the event loop answers others meanwhile. For less,
+# the way to the thread and back is longer than the work.
+_LARGE = 64 * 1024
+_COMPARISONS_PER_READING = 8
 _READS_AT_ONCE = 16
 # An API server waits 10 seconds for the webhook.
 _PATIENCE = 5.0
@@ -105,7 +107,8 @@ class Judge:
                 envelope = (await self.version(history, known, line)).info.schema
             info = SchemaInfo(spec.type, envelope, dict(spec.properties))
         else:
-            info = await self._run(size_of(spec), lambda: info_of(spec))
+            size = size_of(spec) if spec.key_value else 0  # only pairs are written anew
+            info = await self._run(size, lambda: info_of(spec))
         return await self.parse(info, line)
 
     async def judge(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
@@ -135,7 +138,8 @@ class Judge:
         that could ask: the answer stays no.
         """
         if not self._checkers:
-            return await self._run(sum(len(schema.info.schema) for schema in schemas), work)
+            size = sum(len(schema.info.schema) for schema in schemas)
+            return await self._run(size // _COMPARISONS_PER_READING, work)
         asked = asyncio.get_running_loop().run_in_executor(self._asking, work)
         try:
             return await asyncio.wait_for(asked, self._patience)

@@ -25,7 +25,7 @@ from topicschema.storage.protocol import Stored
 KEY = TopicKey("pulsar", Topic("shop", "orders", "created"))
 ID = {"name": "id", "type": "string"}
 NOTE = {"name": "note", "type": "string"}
-DOC = "d" * 50_000
+DOC = "d" * 600_000
 
 
 def schema(*fields: object, doc: str = "") -> Schema:
