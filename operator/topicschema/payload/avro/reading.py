@@ -4,6 +4,7 @@ What a Java reader passes over is a finding all the same: booleans other than 0 
 another length than they say, bytes after the end.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from types import GeneratorType, MappingProxyType
 from typing import Any, Final
@@ -18,6 +19,10 @@ from topicschema.payload.path import Entry, Path, shown
 MAX_DEPTH: Final = 10_000  # of records, arrays and maps; Java's default stack ends before 1,000
 _EMPTY_VALUES: Final = 20_000  # that take no bytes, in any payload; and one more for each byte that it has
 _MORE: Final = 0x80
+_VARINT: Final = re.compile(rb"[\x80-\xff]*[\x00-\x7f]")
+_INTEGERS: Final[Mapping[str, tuple[int, range]]] = MappingProxyType(
+    {"int": (5, numbers.INT), "long": (10, numbers.LONG)}
+)
 
 
 def read(root: Node, payload: bytes, found: list[Finding], *, cuts: bool = False) -> Any:
@@ -95,11 +100,28 @@ class Reading:
     def _array(self, node: Array, path: Path | None) -> Step[list[Any]]:
         values: list[Any] = []
         while count := (block := Block(self, path)).count:
-            for _ in range(count):
+            numbers_only = self._numbers(node.items, count)
+            values += numbers_only
+            for _ in range(count - len(numbers_only)):
                 value = self.begin(node.items, Path(path, len(values)))
                 values.append((yield value) if isinstance(value, GeneratorType) else value)
             block.end(self, path)
         return values
+
+    def _numbers(self, items: Node, count: int) -> list[int]:
+        """The next integers of an array at once, where that is what they are and all are well; else none of them."""
+        kind = items.kind if isinstance(items, Primitive) else ""
+        if self._cuts or kind not in _INTEGERS:
+            return []
+        longest, allowed = _INTEGERS[kind]
+        pieces: list[bytes] = _VARINT.findall(self._payload[self.at : self.at + count * longest])[:count]
+        if len(pieces) < count or max(map(len, pieces)) > longest:
+            return []
+        found = [bits >> 1 ^ -(bits & 1) for bits in map(_bits, pieces)]
+        if min(found) not in allowed or max(found) not in allowed:
+            return []
+        self.at += sum(map(len, pieces))
+        return found
 
     def _map(self, node: Map, path: Path | None) -> Step[dict[str, Any]]:
         values: dict[str, Any] = {}
@@ -241,6 +263,16 @@ class Block:
         if self._end is not None and self._end != reading.at:
             message = f"the block says that it ends at byte {self._end}, it ends at byte {reading.at}"
             reading.note("BLOCK_SIZE", message, self._start, path)
+
+
+def _bits(content: bytes) -> int:
+    """The bits of a variable-length integer, seven to a byte, the lowest first."""
+    if len(content) == 1:
+        return content[0]
+    bits = 0
+    for byte in reversed(content):
+        bits = bits << 7 | byte & 0x7F
+    return bits
 
 
 _PRIMITIVES: Final[Mapping[str, Callable[[Reading, Path | None], Any]]] = MappingProxyType(

@@ -14,10 +14,11 @@ from topicschema.payload.path import Entry, Path, shown
 from topicschema.payload.protobuf_native import kinds
 from topicschema.payload.protobuf_native.completeness import Completeness
 from topicschema.payload.protobuf_native.plans import FieldPlan, MessagePlan
-from topicschema.payload.protobuf_native.wire import Wire
+from topicschema.payload.protobuf_native.wire import NOTHING, Wire
 
 MAX_VALUES: Final = 1_000_000  # that are not packed; a bound of this reader
-_MESSAGE: Final = 4  # how many values a message counts for: that much longer it takes
+_MESSAGE: Final = 4  # how many more values a message counts for: that much longer it takes
+_MALFORMED: Final = 4  # a text that is not UTF-8, likewise
 _CUT: Final = {4: struct.Struct("<I"), 8: struct.Struct("<Q")}
 
 
@@ -148,8 +149,10 @@ class _Reading(Wire):
             where = self.at - len(content) + error.start
             if field.checks_utf8:
                 raise self.stop("INVALID_UTF8", "these bytes are not UTF-8, which a string must be", where) from None
-            message = "these bytes are not UTF-8; Java reads U+FFFD in their place"
-            self._note("INVALID_UTF8", message, where, self.path())
+            self._count(_MALFORMED)
+            if self._has_room:
+                message = "these bytes are not UTF-8; Java reads U+FFFD in their place"
+                self._note("INVALID_UTF8", message, where, self.path())
             return text.decode(content)[0]
 
     def _put_packed(self, frame: _Frame, field: FieldPlan) -> None:
@@ -165,15 +168,14 @@ class _Reading(Wire):
             del frame.value[field.name]
 
     def _put_enums(self, field: FieldPlan, end: int, values: list[Any]) -> None:
-        start = self.at
-        for bits in self.varints(end):
-            number = kinds.OF_VARINT[Kind.ENUM](bits)
-            if number in field.names:
-                values.append(field.names[number])
-            else:
-                self._note_number(field, start)
-                if not field.is_closed:
-                    values.append(number)
+        start, names = self.at, field.names
+        found = [kinds.OF_VARINT[Kind.ENUM](bits) for bits in self.varints(end)]
+        unknown = [index for index, number in enumerate(found) if number not in names]
+        for index in unknown[:MAX_FINDINGS]:
+            self.packed = range(index)
+            self._note_number(field, start)
+        self.packed = NOTHING
+        values += [names.get(number, number) for number in found if number in names or not field.is_closed]
 
     def _fixed_values(self, field: FieldPlan, end: int) -> tuple[Any, ...]:
         size, letter = kinds.FIXED[field.kind]
@@ -237,6 +239,9 @@ class _Reading(Wire):
 
     def _skip(self, number: int, wire: int, start: int, field: FieldPlan | None) -> None:
         self.skip(number, wire, start)
+        self._count(1)
+        if not self._has_room:
+            return
         if field is None:
             message = f"{self._frame.plan.full_name} has no field with the number {number}; it is passed over"
             self._note("UNKNOWN_FIELD", message, start, self._frame.path)
@@ -245,12 +250,18 @@ class _Reading(Wire):
             self._note("WRONG_WIRE_TYPE", message, start, Path(self._frame.path, field.name))
 
     def _note_number(self, field: FieldPlan, start: int) -> None:
+        if not self._has_room:
+            return
         kept = "Java drops it" if field.is_closed else "its number is kept"
         self._note("UNKNOWN_SYMBOL", f"the enum has no value with this number; {kept}", start, self.path())
 
     def _note(self, rule: str, message: str, offset: int, path: Path | None) -> None:
-        if len(self._found) < MAX_FINDINGS:
-            self._found.append(tolerated(rule, message, offset, shown(path)))
+        self._found.append(tolerated(rule, message, offset, shown(path)))
+
+    @property
+    def _has_room(self) -> bool:
+        """Whether more of what is tolerated would be told."""
+        return len(self._found) < MAX_FINDINGS
 
     def _count(self, values: int) -> None:
         self._left -= values

@@ -14,7 +14,7 @@ MAX_DEPTH: Final = 100
 """How deep messages and groups nest below the root, in Java as in every other protobuf library."""
 
 _LONGEST: Final = 10
-_NOTHING: Final = range(0)
+NOTHING: Final = range(0)
 _VARINT: Final = re.compile(rb"[\x80-\xff]{0,9}[\x00-\x7f]")
 _U32: Final = 0xFFFF_FFFF
 _MAX_LENGTH: Final = 0x7FFF_FFFF
@@ -30,7 +30,7 @@ class Wire:
         self.at = 0
         self.end = len(payload)
         self.depth = 0
-        self.packed: list[int] | range = _NOTHING
+        self.packed: list[int] | range = NOTHING
         """What was read so far of the packed list that is being read."""
 
     def path(self) -> Path | None:
@@ -78,15 +78,16 @@ class Wire:
     def varints(self, end: int) -> list[int]:
         """All varints from here to `end`, which lies before the end of what is being read."""
         chunk = self.payload[self.at : end]
-        if chunk.isascii():
+        pieces: list[bytes] = _VARINT.findall(chunk)
+        if sum(map(len, pieces)) == len(chunk):
             self.at = end
-            return list(chunk)
+            return list(chunk) if len(pieces) == len(chunk) else [_bits(each) for each in pieces]
         outer, self.end = self.end, end
         found: list[int] = []
         self.packed = found
         while self.at < end:
             found.append(self.varint("a packed value"))
-        self.end, self.packed = outer, _NOTHING
+        self.end, self.packed = outer, NOTHING
         return found
 
     def skip(self, number: int, wire: int, start: int) -> None:
@@ -140,6 +141,8 @@ class Wire:
 
 def _bits(content: bytes) -> int:
     """The lowest 64 of the bits, seven to a byte, the lowest first."""
+    if len(content) == 1:
+        return content[0]
     bits = 0
     for byte in reversed(content):
         bits = bits << 7 | byte & 0x7F
