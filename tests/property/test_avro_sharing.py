@@ -6,7 +6,7 @@ import random
 from dataclasses import fields
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import avro_schemas
@@ -74,6 +74,7 @@ def parsed(info: SchemaInfo, line: PulsarLine) -> tuple[Node | None, list[Any] |
     return root, told(root)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**32))
 def test_a_schema_is_the_same_alone_and_among_others(seed: int) -> None:
     rng = avro_schemas.seeded(seed)

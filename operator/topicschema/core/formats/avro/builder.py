@@ -50,8 +50,8 @@ class Builder:
         self.again: list[Named] = []
         self.ahead = Ahead(value)
         self.fields: list[Field] = []
-        self._value = value
-        self._library = library
+        self.value = value
+        self.library = library
         self._open: set[Named] = set()
         self._times: Counter[str] = Counter()
         self._path_length = 0
@@ -60,7 +60,7 @@ class Builder:
 
     def build(self) -> Node:
         """The root; InvalidSchemaError with rule and path."""
-        wanted = self._schema(self._value, "$", "")
+        wanted = self._schema(self.value, "$", "")
         if isinstance(wanted, Node):
             return wanted
         stack: list[_Building] = [wanted]
@@ -99,10 +99,10 @@ class Builder:
 
     def _by_type(self, kind: str, path: str, space: str) -> Node:
         """The named type that an object's `type` names; the object's other members count for nothing."""
-        if self._library is Library.AVRO_1_12:
+        if self.library is Library.AVRO_1_12:
             known = self._known(kind, path, space)
         else:
-            known = self._meant(names.full(kind, space, f"{path}.type", self._library))
+            known = self._meant(names.full(kind, space, f"{path}.type", self.library))
         if known is None:
             message = f"{names.shown(kind)} is neither a type of Avro nor a name defined before this place"
             attributes.refuse("UNKNOWN_TYPE", message, f"{path}.type")
@@ -111,10 +111,10 @@ class Builder:
     def _reference(self, name: str, path: str, space: str) -> Node:
         if name in names.PRIMITIVES:
             return Primitive(path=path, kind=name)
-        if self._library is Library.AVRO_1_12:
+        if self.library is Library.AVRO_1_12:
             known = self._known(name, path, space)
         else:
-            known = self._meant(*(names.full(name, each, path, self._library) for each in (space, "")))
+            known = self._meant(*(names.full(name, each, path, self.library) for each in (space, "")))
         if known is None:
             hint = f"; the type is spelled '{name.lower()}'" if name.lower() in names.PRIMITIVES else ""
             attributes.refuse(
@@ -137,13 +137,13 @@ class Builder:
         if "items" not in value:
             attributes.refuse("MISSING_ATTRIBUTE", "an array needs 'items', the type of its elements", path)
         items = yield self._schema(value["items"], f"{path}.items", space)
-        return Array(path=path, props=attributes.copied_props(value, path, self._library), items=items)
+        return Array(path=path, props=attributes.copied_props(value, path, self.library), items=items)
 
     def _map(self, value: _Json, path: str, space: str) -> _Building:
         if "values" not in value:
             attributes.refuse("MISSING_ATTRIBUTE", "a map needs 'values', the type of its values", path)
         values = yield self._schema(value["values"], f"{path}.values", space)
-        return Map(path=path, props=attributes.copied_props(value, path, self._library), values=values)
+        return Map(path=path, props=attributes.copied_props(value, path, self.library), values=values)
 
     def _union(self, value: list[Any], path: str, space: str) -> _Building:
         branches: list[Node] = []
@@ -166,9 +166,9 @@ class Builder:
 
     def _any_record(self, value: _Json, path: str, space: str) -> Node | _Building:
         """A record that another schema has alike, or a new one that others may share."""
-        if not self._shares or self.ahead.places or self.again:
+        if not self._shares or path == "$" or self.ahead.places or self.again:
             return self._record(value, path, space)
-        key = sharing.key(value, path, space, self._library)
+        key = sharing.key(value, path, space, self.library)
         known = sharing.find(key, self.named)
         if known is None or known.outline is None:
             return self._offered(key, self._record(value, path, space))
@@ -189,7 +189,7 @@ class Builder:
         return record
 
     def _record(self, value: _Json, path: str, space: str) -> _Building:
-        full_name = attributes.type_name(value, path, space, self._library)
+        full_name = attributes.type_name(value, path, space, self.library)
         record = self._define(Record(path=path, full_name=full_name, doc=attributes.text_or_none(value, "doc")))
         self._open.add(record)
         space = record.namespace
@@ -197,7 +197,7 @@ class Builder:
         fields: dict[str, Field] = {}
         for index, text in enumerate(texts):
             inner = f"{path}.fields[{index}]"
-            name = attributes.field_name(text, inner, self._library)
+            name = attributes.field_name(text, inner, self.library)
             kind = yield self._schema(text["type"], f"{inner}.type", space)
             if name in fields:
                 message = f"the record {names.shown(record.full_name)} has the field {names.shown(name)} twice"
@@ -206,19 +206,19 @@ class Builder:
             self.fields.append(fields[name])
         self._open.discard(record)
         record.fields = tuple(fields.values())
-        record.props = attributes.copied_props(value, path, self._library)
-        record.aliases = attributes.type_aliases(value, space, path, self._library)
+        record.props = attributes.copied_props(value, path, self.library)
+        record.aliases = attributes.type_aliases(value, space, path, self.library)
         return record
 
     def _enum(self, value: _Json, path: str, space: str) -> Node:
-        name = attributes.type_name(value, path, space, self._library)
+        name = attributes.type_name(value, path, space, self.library)
         symbols = attributes.required_list(value, "symbols", "an enum", path)
         seen: set[str] = set()
         for index, symbol in enumerate(symbols):
             inner = f"{path}.symbols[{index}]"
             if not isinstance(symbol, str):
                 attributes.refuse("INVALID_NAME", "a symbol must be a text", inner)
-            names.check(symbol, inner, self._library)
+            names.check(symbol, inner, self.library)
             if symbol in seen:
                 attributes.refuse("DUPLICATE_SYMBOL", f"the enum has the symbol {names.shown(symbol)} twice", inner)
             seen.add(symbol)
@@ -236,7 +236,7 @@ class Builder:
         return self._finish(enum, value, attributes.RESERVED_IN_ENUM)
 
     def _fixed(self, value: _Json, path: str, space: str) -> Node:
-        name = attributes.type_name(value, path, space, self._library)
+        name = attributes.type_name(value, path, space, self.library)
         size = value.get("size")
         if size is None:
             attributes.refuse("MISSING_ATTRIBUTE", "a fixed needs 'size', its number of bytes", path)
@@ -251,7 +251,7 @@ class Builder:
     def _finish(self, node: Named, value: _Json, reserved: frozenset[str] = attributes.RESERVED) -> Named:
         node = self._define(node)
         node.props = attributes.custom_props(value, reserved)
-        node.aliases = attributes.type_aliases(value, node.namespace, node.path, self._library)
+        node.aliases = attributes.type_aliases(value, node.namespace, node.path, self.library)
         return node
 
     def _define(self, node: _N) -> _N:
@@ -260,7 +260,7 @@ class Builder:
         earlier = self.named.setdefault(node.full_name, node)
         if earlier is node:
             return node
-        if self._library is Library.AVRO_1_11 or not self._is_same(earlier, node):
+        if self.library is Library.AVRO_1_11 or not self._is_same(earlier, node):
             message = f"{names.shown(node.full_name)} is defined already at {earlier.path}; refer to it by its name"
             attributes.refuse("DUPLICATE_NAME", message, node.path)
         self.again.append(node)

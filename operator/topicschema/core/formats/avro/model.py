@@ -79,7 +79,7 @@ class Named(Node):
     aliases: tuple[str, ...] = ()
     doc: str | None = None
     twin: int = 0
-    written: "tuple[str, list[Named]] | None" = field(default=None, init=False)
+    written: "tuple[str, list[Named]] | None" = field(default=None, init=False, repr=False)
 
     @property
     def simple_name(self) -> str:
@@ -149,9 +149,9 @@ class Record(Named):
     """
 
     fields: tuple[Field, ...] = ()
-    outline: Outline | None = field(default=None, init=False)
-    lore: Lore | None = field(default=None, init=False)
-    reads: set[bytes] | None = field(default=None, init=False)
+    outline: Outline | None = field(default=None, init=False, repr=False)
+    lore: Lore | None = field(default=None, init=False, repr=False)
+    reads: set[bytes] | None = field(default=None, init=False, repr=False)
 
     def field(self, name: str) -> Field | None:
         """The field of that name."""

@@ -11,10 +11,9 @@ from typing import Any, Final
 
 from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import json_text
-from topicschema.core.formats.avro import defaults, identity
+from topicschema.core.formats.avro import defaults, identity, sharing
 from topicschema.core.formats.avro import library as libraries
 from topicschema.core.formats.avro.builder import Builder
-from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import Node, Union
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
@@ -29,29 +28,37 @@ def parse(info: SchemaInfo, line: PulsarLine = PulsarLine.V4_0, *, validate_defa
     `validate_defaults=False` is the parse of the broker's compatibility check alone, which leaves defaults unread.
     """
     library = libraries.of(line)
-    value = json_text.read(_text(info.schema))
-    is_large = len(info.schema) >= _LARGE
-    builder = Builder(value, library, shares=is_large)
+    if len(info.schema) < _LARGE:
+        return _parsed(info, Builder(json_text.read(_text(info.schema)), library), validate_defaults=validate_defaults)
+    key = sharing.key_of_text(info.schema, library, validates=validate_defaults)
+    root: Node | None = sharing.find_whole(key)
+    if root is None:
+        builder = Builder(json_text.read(_text(info.schema)), library, shares=True)
+        root = _parsed(info, builder, validate_defaults=validate_defaults)
+        identity.seal(root)
+        sharing.offer_whole(key, root)
+    return root
+
+
+def _parsed(info: SchemaInfo, builder: Builder, *, validate_defaults: bool) -> Node:
     try:
         root = builder.build()
     except InvalidSchemaError:
-        if info.type is SchemaType.JSON and _is_legacy(value):
+        if info.type is SchemaType.JSON and _is_legacy(builder.value):
             raise _legacy() from None
         raise
     if info.type is SchemaType.AVRO and isinstance(root, Union):
         raise InvalidSchemaError("UNION_AT_TOP", "a schema of type AVRO may not be a union; wrap it in a record")
     if validate_defaults:
-        _check_defaults(builder, library)
-    if is_large:
-        identity.seal(root)
+        _check_defaults(builder)
     return root
 
 
-def _check_defaults(builder: Builder, library: Library) -> None:
+def _check_defaults(builder: Builder) -> None:
     if builder.ahead.places:
         defaults.check_ahead(builder.fields, builder.named.values(), frozenset(builder.ahead.places))
     else:
-        defaults.check(builder.fields, library)
+        defaults.check(builder.fields, builder.library)
 
 
 def _text(schema: bytes) -> str:

@@ -100,10 +100,7 @@ class _Resolution:
         return run(self._step(writer, reader))
 
     def _step(self, writer: Node, reader: Node) -> Step[Outcome | None]:
-        answer = self._by_writer[writer.__class__](writer, reader)
-        if answer.__class__ is GeneratorType:
-            answer = yield answer
-        return cast("Outcome | None", answer)
+        return _settled(self._by_writer[writer.__class__](writer, reader))
 
     def _primitive(self, writer: Primitive, reader: Node) -> _Answer:
         readable = _READ_BY[writer.kind]
@@ -149,13 +146,12 @@ class _Resolution:
     def _within(self, writer: Node, reader: Node) -> _Answer:
         if writer.__class__ is Primitive:
             return _inner(self._primitive(writer, reader))
-        return self._deeper(writer, reader)
-
-    def _deeper(self, writer: Node, reader: Node) -> Step[Outcome | None]:
-        return _inner((yield self._step(writer, reader)))
+        return _inner_later(self._step(writer, reader))
 
     def _union(self, writer: Union, reader: Node) -> _Answer:
-        if reader.__class__ is Union and self._unions.holds(writer, reader):
+        if reader.__class__ is Union and (
+            self._shortcuts.are_readable(writer, reader) or self._unions.holds(writer, reader)
+        ):
             return None
         return self._each_branch(writer, reader)
 
@@ -179,9 +175,9 @@ class _Resolution:
             return self._choose(writer, reader) if called_alike is None else self._in_branch(writer, called_alike)
         return Fault(Rule.TYPE_MISMATCH, reader, writer)
 
-    def _in_branch(self, writer: Record, branch: Record) -> Step[Outcome | None]:
+    def _in_branch(self, writer: Record, branch: Record) -> _Answer:
         answer = self._pair(writer, branch)
-        return _inner((yield answer) if answer.__class__ is GeneratorType else answer)
+        return _inner_later(answer) if answer.__class__ is GeneratorType else _inner(answer)
 
     def _choose(self, writer: Record, reader: Union) -> Step[Outcome | None]:
         """The branch of the full name, else one of the same structure; trying one leaves the pair known."""
@@ -203,7 +199,7 @@ class _Resolution:
         if chosen is None:
             return Fault(Rule.NO_UNION_BRANCH, reader, writer, tried=tuple(tried))
         self.decided.branches[writer, reader] = chosen
-        found: Outcome | None = yield self._in_branch(writer, chosen)
+        found: Outcome | None = yield _settled(self._in_branch(writer, chosen))
         return found
 
     def _pair(self, writer: Record, reader: Record) -> _Answer:
@@ -285,6 +281,14 @@ def _first_alike(writer: Node, reader: Node) -> Node | Fault:
         if branch.__class__ is writer.__class__:
             return branch
     return Fault(Rule.NO_UNION_BRANCH, reader, writer)
+
+
+def _settled(answer: _Answer) -> Step[Outcome | None]:
+    return cast("Outcome | None", (yield answer) if answer.__class__ is GeneratorType else answer)
+
+
+def _inner_later(step: Step[Outcome | None]) -> Step[Outcome | None]:
+    return _inner((yield step))
 
 
 def _inner(answer: Outcome | None) -> Inner | None:

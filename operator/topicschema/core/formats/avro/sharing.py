@@ -12,10 +12,28 @@ from typing import Any, Final
 from weakref import WeakValueDictionary
 
 from topicschema.core.formats.avro.library import Library
-from topicschema.core.formats.avro.model import Field, Named, Outline, Record, Reference
+from topicschema.core.formats.avro.model import Field, Named, Node, Outline, Record, Reference
 
 _SHELF: Final[WeakValueDictionary[bytes, Record]] = WeakValueDictionary()
 """All records that may be shared, by their keys; it keeps none of them alive."""
+_WHOLES: Final[WeakValueDictionary[bytes, Record]] = WeakValueDictionary()
+"""In the same way those that are whole schemas, by the keys of their texts."""
+
+
+def key_of_text(text: bytes, library: Library, *, validates: bool) -> bytes:
+    """What is equal for two texts exactly when they are the same text, read alike."""
+    return hashlib.sha256(f"{library.value} {validates}\n".encode() + text).digest()
+
+
+def find_whole(wanted: bytes) -> Record | None:
+    """The schema with that key."""
+    return _WHOLES.get(wanted)
+
+
+def offer_whole(wanted: bytes, root: Node) -> None:
+    """Let others have the schema, of which all has been checked."""
+    if isinstance(root, Record):
+        _WHOLES[wanted] = root
 
 
 def key(value: Any, path: str, space: str, library: Library) -> bytes:

@@ -17,12 +17,12 @@ _MOST_KNOWN: Final = 100
 class Shortcuts:
     """The shortcuts in comparing with one reader's schema."""
 
-    __slots__ = ("_called", "_is_tangled", "_root")
+    __slots__ = ("_by_name", "_is_tangled", "_root")
 
     def __init__(self, root: Node) -> None:
         self._root = root
         self._is_tangled = lore_of(root).is_tangled
-        self._called: dict[Union, dict[str, Record]] = {}
+        self._by_name: dict[Union, dict[str, Record]] = {}
 
     def is_readable(self, writer: Record, reader: Record) -> bool:
         """Whether it is known that all of the writer's record can be read."""
@@ -37,12 +37,24 @@ class Shortcuts:
                 reader.reads = set()
             reader.reads.add(writer.digest)
 
+    def are_readable(self, writer: Union, reader: Union) -> bool:
+        """Whether it is known of all of the writer's branches, which then are records."""
+        if len(writer.branches) <= _FEW:
+            return False
+        for branch in writer.branches:
+            alike = self.branch(branch, reader) if isinstance(branch, Record) else None
+            if alike is None or not self.is_readable(branch, alike):  # type: ignore[arg-type]  # a record
+                return False
+        return True
+
     def branch(self, writer: Record, reader: Union) -> Record | None:
         """The branch of the writer's full name, where nothing can come of trying those before it, as Avro does."""
+        known = self._by_name.get(reader)
+        if known is None:
+            known = self._by_name[reader] = self._records(reader)
+        return known.get(writer.full_name)
+
+    def _records(self, reader: Union) -> dict[str, Record]:
         if len(reader.branches) <= _FEW or not is_plain(self._root):
-            return None
-        if reader not in self._called:
-            self._called[reader] = {
-                branch.full_name: branch for branch in reader.branches if isinstance(branch, Record)
-            }
-        return self._called[reader].get(writer.full_name)
+            return {}
+        return {branch.full_name: branch for branch in reader.branches if isinstance(branch, Record)}

@@ -6,7 +6,7 @@ A plain schema has no circle, no alias, and no default that one of the libraries
 a part of it depends on nothing else then.
 """
 
-from typing import Any
+from typing import Any, Final
 
 from topicschema.core.formats.avro import circles
 from topicschema.core.formats.avro.encoding import Defaults
@@ -30,19 +30,26 @@ def lore_of(root: Node) -> Lore:
 
 
 def is_plain(root: Node) -> bool:
-    """Whether the schema is plain."""
+    """Whether the schema is plain. What is known to be plain is not walked again as a part of another schema."""
     lore = lore_of(root)
     if lore.is_plain is None:
-        lore.is_plain = not lore.is_aliased and not lore.is_tangled and _is_plain(root)
+        met: list[Record] = []
+        Survey().walk(root, met)
+        lore.is_plain = not lore.is_aliased and not lore.is_tangled and _are_plain(met)
+        for record in met if lore.is_plain else ():
+            record.lore = record.lore or _PLAIN
     return lore.is_plain
 
 
-def _is_plain(root: Node) -> bool:
-    met: list[Record] = []
-    again = Survey().walk(root, met)
-    if again and circles.find(met, lambda record: list(_held(record))) is not None:
+_PLAIN: Final = Lore(is_aliased=False, is_tangled=False, is_plain=True)
+
+
+def _are_plain(records: list[Record]) -> bool:
+    """Whether records are plain that lead to no others but plain ones."""
+    inside = set(records)
+    if circles.find(records, lambda record: list(_held(record) & inside)) is not None:
         return False
-    with_default = [field for record in met for field in record.fields if field.default is not ABSENT]
+    with_default = [field for record in records for field in record.fields if field.default is not ABSENT]
     return all(defaults.fits(field) for defaults in map(Defaults, Library) for field in with_default)
 
 
@@ -65,7 +72,10 @@ class Survey:
         return found
 
     def walk(self, root: Node, met: list[Record]) -> bool:
-        """Add the records not seen before to `met`; whether one was met twice, as every circle has it."""
+        """Add the records not seen before to `met`; whether one was met twice, as every circle has it.
+
+        What is known to be plain is passed by: it has nothing that is looked for, and leads back to nothing.
+        """
         again = False
         seen = self._finite
         stack: list[Any] = [root]
@@ -75,16 +85,14 @@ class Survey:
             if kind is Record:
                 if node in seen:
                     again = True
-                    continue
-                seen.add(node)
-                met.append(node)
-                self._enter(node, stack)
+                elif node.lore is None or not node.lore.is_plain:
+                    seen.add(node)
+                    met.append(node)
+                    self._enter(node, stack)
             elif kind is Union:
                 stack += node.branches
-            elif kind is Array:
-                stack.append(node.items)
-            elif kind is Map:
-                stack.append(node.values)
+            elif kind is Array or kind is Map:
+                stack.append(node.items if kind is Array else node.values)
             elif kind in _ALIASED and node.aliases:
                 self.aliased = True
         return again
@@ -105,7 +113,7 @@ def _direct(record: Record) -> list[Record]:
 
 def _is_tangled(records: list[Record]) -> bool:
     """Whether a direct field is left when all that leads nowhere, or is led to from nowhere, is taken away."""
-    ahead = {record: _held(record) for record in records}
+    ahead = {record: _held(record).intersection(records) for record in records}
     behind: dict[Record, set[Record]] = {record: set() for record in records}
     for record, held in ahead.items():
         for each in held:

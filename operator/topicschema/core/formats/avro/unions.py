@@ -43,7 +43,7 @@ class Equivalence:
                 self._refute(link)
                 return False
             passed.add(pair)
-            ahead.extend((w, r, link) for w, r in parts)
+            ahead += [(w, r, link) for w, r in parts if w is not r and not (w.digest and w.digest == r.digest)]
         self._same |= passed
         return True
 

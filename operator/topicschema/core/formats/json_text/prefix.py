@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, repeat
+from itertools import accumulate, chain, repeat
 from typing import Any, Final
 
 from topicschema.core.formats.json_text.dialect import MAX_DEPTH, MAX_DIGITS, MAX_NAME, has_too_many_digits
@@ -21,7 +21,6 @@ _FLAT = rf"{_OTHER}*+(?:\[{_OTHER}*+\]{_OTHER}*+|\{{{_OTHER}*+\}}{_OTHER}*+)?+"
 _TOKEN = re.compile(rf"(?:{_FLAT},)++|{_STRING}|[\[\]{{}}:]|{_OTHER}++", re.DOTALL)
 _SUSPECT = re.compile(rf"{_STRING}|NaN|-?Infinity|-?[0-9][0-9.eE+-]{{{MAX_DIGITS - 1},}}", re.DOTALL)
 _DEEPER: Final = {"[": 1, "{": 1, "]": -1, "}": -1}
-_CONTAINERS: Final[frozenset[type]] = frozenset({dict, list})
 
 Step = str | int
 
@@ -72,20 +71,16 @@ def is_within_bounds(text: str, value: Any, levels: int = MAX_DEPTH) -> bool:
 def _members(value: Any, levels: int, *, look_at_names: bool) -> int | None:
     """The number of members of all objects; None where a limit is passed."""
     members = 0
-    level: list[Any] = [value] if value.__class__ in _CONTAINERS else []
+    level: list[Any] = [value] if isinstance(value, dict | list) else []
     for _ in range(levels + 1):
         if not level:
             return members
         objects = [each for each in level if each.__class__ is dict]
         members += sum(map(len, objects))
-        if look_at_names and any(len(name) > MAX_NAME for each in objects for name in each):
+        if look_at_names and max(map(len, chain.from_iterable(objects)), default=0) > MAX_NAME:
             return None
-        level = [
-            child
-            for each in level
-            for child in (each.values() if each.__class__ is dict else each)
-            if child.__class__ in _CONTAINERS
-        ]
+        below = chain.from_iterable([each.values() if each.__class__ is dict else each for each in level])
+        level = [child for child in below if child.__class__ is dict or child.__class__ is list]
     return None
 
 
