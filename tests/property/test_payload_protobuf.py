@@ -1,0 +1,73 @@
+"""Protobuf payloads beside google.protobuf: each reads what the other writes, and nothing raises but our own errors."""
+
+import base64
+import json
+import random
+from typing import Any
+
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message_factory import GetMessageClass
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import protobuf_values
+from topicschema import payload
+from topicschema.core.errors import InvalidPayloadError
+from topicschema.core.formats.protobuf_native import ProtobufNativeSchema
+from topicschema.payload import json_form
+from topicschema.payload.protobuf_native import of
+
+SEEDS = st.integers(0, 2**32)
+
+
+def seeded(seed: int) -> random.Random:
+    return random.Random(seed)  # noqa: S311  # a seed, not a secret
+
+
+def message_class(schema: ProtobufNativeSchema) -> Any:
+    """The class that google.protobuf makes of the envelope."""
+    envelope = json.loads(schema.info.schema)
+    pool = DescriptorPool()
+    for file in FileDescriptorSet.FromString(base64.b64decode(envelope["fileDescriptorSet"])).file:
+        pool.Add(file)
+    return GetMessageClass(pool.FindMessageTypeByName(envelope["rootMessageTypeName"]))
+
+
+@settings(deadline=None)
+@given(SEEDS)
+def test_google_reads_what_we_write_and_we_read_what_it_writes(seed: int) -> None:
+    rng = seeded(seed)
+    schema = protobuf_values.schema(rng)
+    if next(iter(schema.descriptors.files.values())).syntax not in ("proto2", "proto3"):
+        return  # of editions it knows more than Pulsar's client does
+    value = protobuf_values.value(rng, of(schema).root)
+    content = payload.encode(schema, value).payload or b""
+    theirs = message_class(schema).FromString(content).SerializeToString(deterministic=True)
+    plan = of(schema).root
+    ours, back = payload.decode(schema, content), payload.decode(schema, theirs)
+    assert shown(protobuf_values.shown(plan, back)) == shown(protobuf_values.shown(plan, ours))
+    assert len(theirs) == len(content)
+
+
+def shown(value: Any) -> str:
+    """The value, whatever the order of a map's entries is."""
+    if isinstance(value, list):
+        return repr(sorted(map(shown, value)))
+    return repr(value)
+
+
+@settings(deadline=None)
+@given(SEEDS, st.binary(max_size=40))
+def test_no_bytes_raise_anything_but_our_own_errors(seed: int, content: bytes) -> None:
+    rng = seeded(seed)
+    schema = protobuf_values.schema(rng)
+    for each in (content, protobuf_values.broken(rng, protobuf_values.odd(rng, of(schema).root))):
+        found = payload.validate(schema, each)
+        assert all(0 <= finding.offset <= len(each) for finding in found)
+        try:
+            value = payload.decode(schema, each)
+        except InvalidPayloadError:
+            assert not all(finding.is_tolerated for finding in found)
+        else:
+            assert json_form.of_json(schema, json_form.to_json(schema, value)).keys() == value.keys()
