@@ -53,7 +53,7 @@ def test_a_risk_names_the_field_in_the_candidate_and_says_what_happens_and_what_
 
 @pytest.mark.parametrize("strategy", [each for each in Strategy if each.directions])
 def test_what_breaks_both_ways_is_told_once(strategy: Strategy) -> None:
-    found = risks(order(("id", 1, F.TYPE_STRING)), order(ID), strategy)
+    found = risks(order(("id", 1, F.TYPE_FIXED64)), order(("id", 1, F.TYPE_SFIXED64)), strategy)
     (renumbered,) = risks(order(("id", 5, F.TYPE_INT64), ("a", 1, F.TYPE_INT64)), order(ID), strategy)[:1]
     assert renumbered.rule == "FIELD_RENUMBERED"
     assert renumbered.direction is None
@@ -121,6 +121,15 @@ def test_what_an_enum_of_proto3_is_to_a_proto2_message_it_is_to_javas_readers_cl
 
     assert told(file(PROTO3), file(PROTO2), Direction.BACKWARD) >= {"ENUM_CLOSED"}
     assert "ENUM_CLOSED" not in told(file(PROTO2), file(PROTO3), Direction.BACKWARD)
+
+
+def test_a_json_name_that_a_later_field_has_taken_is_told_where_the_earlier_field_is_gone() -> None:
+    earlier, candidate = order(ID, NOTE), order(ID, ("text", 3, F.TYPE_STRING))
+    candidate.message_type[0].reserved_range.add(start=2, end=3)
+    candidate.message_type[0].reserved_name.append("note")
+    candidate.message_type[0].field[1].json_name = "note"
+    (found,) = risks(candidate, earlier)
+    assert (found.rule, found.path) == ("JSON_NAME_CHANGED", "$.fileDescriptorSet.p.M.text")
 
 
 def circle(length: int, name: str) -> FileDescriptorProto:

@@ -76,7 +76,7 @@ def _counts(reader: Side, writer: Side) -> Iterator[Mismatch]:
 def _presence(reader: Side, writer: Side) -> Iterator[Mismatch]:
     are_grouped = reader.field.oneof or writer.field.oneof
     is_known = reader.field.presence is not Presence.IMPLICIT
-    if reader.is_repeated or writer.is_repeated or are_grouped:
+    if reader.is_repeated or writer.is_repeated or are_grouped or not HOLDERS.isdisjoint(_kinds(reader, writer)):
         return
     if is_known != (writer.field.presence is not Presence.IMPLICIT):
         knows, not_knows = ("{reader}", "{writer}") if is_known else ("{writer}", "{reader}")
@@ -88,7 +88,7 @@ def _presence(reader: Side, writer: Side) -> Iterator[Mismatch]:
 
 
 def _default(reader: Side, writer: Side) -> Iterator[Mismatch]:
-    if reader.is_repeated or writer.is_repeated or reader.field.kind in HOLDERS or writer.field.kind in HOLDERS:
+    if reader.is_repeated or writer.is_repeated or not HOLDERS.isdisjoint(_kinds(reader, writer)):
         return
     read, written = _default_text(reader), _default_text(writer)
     is_said = reader.field.default is not None or writer.field.default is not None
@@ -98,6 +98,10 @@ def _default(reader: Side, writer: Side) -> Iterator[Mismatch]:
             f"{shown(read) or 'nothing'} in {{reader}}; keep the default"
         )
         yield finding("DEFAULT_CHANGED", message, reader.where, writer.where, is_mutual=True)
+
+
+def _kinds(reader: Side, writer: Side) -> tuple[Kind, Kind]:
+    return reader.field.kind, writer.field.kind
 
 
 def _default_text(side: Side) -> str:

@@ -49,6 +49,7 @@ _RANGES: Final[Mapping[Kind, range]] = {
 }
 _IN_WORDS: Final[Mapping[Kind, str]] = {Kind.BOOL: "all but 0 and 1", Kind.ENUM: "numbers that the enum does not have"}
 _NAMED_IN_JSON: Final = frozenset({Kind.BOOL, Kind.ENUM})
+_BOTH_WAYS: Final = frozenset({"FIELD_TYPE_CHANGED", "FIELD_TYPE_RENAMED"})
 _BESIDE: Final = "add a field of the new type beside it"
 OWN_JSON: Final = frozenset(
     f"google.protobuf.{name}"
@@ -147,4 +148,4 @@ def _family(side: Side) -> Family:
 
 def _finding(rule: str, what: str, reader: Side, writer: Side, advice: str = _BESIDE) -> Mismatch:
     message = f"{reader.name} is {writer.type} in {{writer}} and {reader.type} in {{reader}}, {what}; {advice}"
-    return finding(rule, message, reader.where, writer.where, is_mutual=rule == "FIELD_TYPE_RENAMED")
+    return finding(rule, message, reader.where, writer.where, is_mutual=rule in _BOTH_WAYS)
