@@ -187,10 +187,10 @@ def reviewers(
 ) -> dict[str, Reviewer]:
     """Who reviews which kind."""
     claims = Claims(client, settings.namespace)
-    places = policies.Places(client, storage, claims)
+    places, found = policies.Places(client, storage, claims), Policies(client, claims, believes_status=True)
     is_open = settings.claims is ClaimMode.OPEN
     return {
-        TOPIC_SCHEMA.name: topicschemas.TopicSchemas(client, storage, Policies(client, claims), judge).review,
+        TOPIC_SCHEMA.name: topicschemas.TopicSchemas(client, storage, found, judge).review,
         NAMESPACE_SCHEMA_POLICY.name: policies.Policies(places, judge, anyone_may_claim=is_open).review,
     }
 

@@ -7,7 +7,7 @@ releasing claims is `policy`'s matter.
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, Kind
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
@@ -23,6 +23,7 @@ from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.reconcile.shared_reads import SharedReads
 from topicschema.storage.claims import StoredClaim
 
+T = TypeVar("T")
 _Names = tuple[str, str]  # of the Kubernetes namespace and of the Pulsar namespace
 _REMEMBERED = 10_000
 _BLOCKING_REASONS = ("ClaimNotAllowed", "TopicClaimed")
@@ -70,11 +71,15 @@ class Policies:
 
     The name of each policy found is remembered, so that the next question is two GETs at once and no LIST. What the
     policy says and who holds the claim is read after each question; questions asked at the same time share a read.
+
+    With `believes_status` a policy whose own status calls it in force is not asked for its claim: enough to answer by,
+    never to register by (docs/decisions/0008-two-reads-for-an-answer.md).
     """
 
-    def __init__(self, client: Reader, claims: ClaimReader) -> None:
+    def __init__(self, client: Reader, claims: ClaimReader, *, believes_status: bool = False) -> None:
         self._client = client
         self._claims = claims
+        self._believes_status = believes_status
         self._remembered: dict[_Names, _Known] = {}
         self._reads = SharedReads(self._find)
 
@@ -106,21 +111,18 @@ class Policies:
 
     async def _find_known(self, namespace: str, pulsar_namespace: str, known: _Known) -> FoundPolicy | None:
         key = PulsarNamespaceKey.parse(known.pulsar_cluster, pulsar_namespace)
-        wire, claim = await asyncio.gather(
-            self._client.get(NAMESPACE_SCHEMA_POLICY, namespace, known.name),
-            self._claims.get_claim(key),
-            return_exceptions=True,
-        )
+        reading = self._client.get(NAMESPACE_SCHEMA_POLICY, namespace, known.name)
+        asked = () if self._believes_status else (self._claims.get_claim(key),)
+        wire, *claims = await asyncio.gather(reading, *asked, return_exceptions=True)
         if isinstance(wire, NotFoundError):
             return None
-        if isinstance(wire, BaseException):
-            raise wire
-        if isinstance(claim, BaseException):
-            raise claim
-        resource = _readable(wire)
-        if resource is None or not _names(resource, key) or not _holds(claim, resource):
+        resource = _readable(_unless_raised(wire))
+        if resource is None or not _names(resource, key):
             return None
-        return self._remember(namespace, resource)
+        if self._believes_status and resource.metadata.deletion_timestamp is None and says_in_force(resource):
+            return self._remember(namespace, resource)
+        claim = _unless_raised(claims[0]) if claims else await self._claims.get_claim(key)
+        return self._remember(namespace, resource) if _holds(claim, resource) else None
 
     def _remember(self, namespace: str, resource: NamespaceSchemaPolicy) -> FoundPolicy:
         names = (namespace, resource.spec.pulsar_namespace)
@@ -198,6 +200,22 @@ def _names(resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> bool:
 
 def _holds(claim: StoredClaim, resource: NamespaceSchemaPolicy) -> bool:
     return claim.owner == owner_of(resource) and resource.metadata.deletion_timestamp is None
+
+
+def says_in_force(resource: NamespaceSchemaPolicy) -> bool:
+    """Whether its status says that it is in force, and speaks of what it is now."""
+    return any(
+        condition.type is ConditionType.READY
+        and condition.status is ConditionStatus.TRUE
+        and condition.observed_generation == resource.metadata.generation
+        for condition in resource.status.conditions
+    )
+
+
+def _unless_raised(outcome: T | BaseException) -> T:
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
 
 
 def _not_in_force(resource: NamespaceSchemaPolicy, claim: StoredClaim) -> TopicSchemaError:

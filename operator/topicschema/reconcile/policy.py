@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
-from topicschema.api.metadata import ConditionStatus, ConditionType, Metadata
+from topicschema.api.metadata import Metadata
 from topicschema.api.policies import (
     HistoryConflict,
     NamespaceSchemaPolicy,
@@ -28,7 +28,7 @@ from topicschema.reconcile import telling
 from topicschema.reconcile.claiming import hold_claim
 from topicschema.reconcile.conditions import FINDING_BYTES, Moment, capped, not_ready, ready
 from topicschema.reconcile.neighbours import TopicSight
-from topicschema.reconcile.policies import owner_of, policy_of
+from topicschema.reconcile.policies import owner_of, policy_of, says_in_force
 from topicschema.reconcile.queue import Key, Rest
 from topicschema.reconcile.status_write import SILENT
 from topicschema.reconcile.surroundings import Surroundings
@@ -120,7 +120,7 @@ class NamespaceSchemaPolicies:
         last: tuple[int, _Overrides] | None, now: tuple[int, _Overrides], resource: NamespaceSchemaPolicy
     ) -> bool:
         if last is None:
-            return not _was_in_force(resource)
+            return not says_in_force(resource)
         # A version that came since was judged by the strategy in force; only changes and departures can matter.
         return last[0] != now[0] or any(now[1].get(history) != own for history, own in last[1].items())
 
@@ -168,12 +168,3 @@ def _growing(history: History) -> Iterator[History]:
     first = len(history.entries) - len(history.trimmed)
     for end in range(first + 2, len(history.entries) + 1):
         yield replace(history, entries=history.entries[:end])
-
-
-def _was_in_force(resource: NamespaceSchemaPolicy) -> bool:
-    return any(
-        condition.type is ConditionType.READY
-        and condition.status is ConditionStatus.TRUE
-        and condition.observed_generation == resource.metadata.generation
-        for condition in resource.status.conditions
-    )

@@ -25,6 +25,7 @@ class Shop:
 
     def __init__(self, api: FakeApiServer, client: ApiClient) -> None:
         self.api = api
+        self.client = client
         self.claims = Claims(client, SYSTEM)
         self.policies = Policies(client, self.claims)
 
@@ -180,3 +181,52 @@ async def test_the_key_can_be_foreseen_once_a_policy_was_found(shop: Shop) -> No
     await shop.claim(shop.policy("orders"))
     await shop.name()
     assert shop.policies.expected_key("shop", TOPIC) == TopicKey("pulsar", TOPIC)
+
+
+def in_force(generation: int = 1, status: str = "True") -> dict[str, object]:
+    """The status of a policy that was in force at that generation."""
+    ready = {"type": "Ready", "status": status, "reason": "InForce", "observedGeneration": generation}
+    return {"conditions": [ready]}
+
+
+def claims_read(shop: Shop) -> int:
+    return sum("/pulsarnamespaceclaims/" in request for request in shop.api.requests)
+
+
+@pytest.fixture
+def answering(shop: Shop) -> Shop:
+    """The same, asked for answers only."""
+    shop.policies = Policies(shop.client, shop.claims, believes_status=True)
+    return shop
+
+
+async def found_again(shop: Shop, **members: object) -> tuple[str | None, int]:
+    """Which policy is found the second time, with these members, and how many claims were read for that."""
+    await shop.claim(shop.policy("orders"))
+    await shop.name()
+    shop.api.change("namespaceschemapolicies/orders", lambda wire: wire.update(members))
+    shop.api.requests.clear()
+    return await shop.name(), claims_read(shop)
+
+
+async def test_for_an_answer_a_policy_that_says_it_is_in_force_is_believed(answering: Shop) -> None:
+    assert await found_again(answering, status=in_force()) == ("orders", 0)
+
+
+@pytest.mark.parametrize("status", [{}, in_force(generation=0), in_force(status="False"), in_force(status="Unknown")])
+async def test_one_that_does_not_say_so_of_what_it_is_now_is_asked_for_its_claim(
+    answering: Shop, status: dict[str, object]
+) -> None:
+    assert await found_again(answering, status=status) == ("orders", 1)
+
+
+async def test_whoever_registers_never_believes_a_status(shop: Shop) -> None:
+    assert await found_again(shop, status=in_force()) == ("orders", 1)
+
+
+async def test_a_policy_that_says_it_is_in_force_and_goes_away_is_in_force_no_more(answering: Shop) -> None:
+    await answering.claim(answering.policy("orders", status=in_force()))
+    assert await answering.name() == "orders"
+    going = {"deletionTimestamp": "2026-11-21T05:30:00Z"}
+    answering.api.change("namespaceschemapolicies/orders", lambda wire: wire["metadata"].update(going))
+    assert await answering.name() is None
