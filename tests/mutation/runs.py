@@ -54,7 +54,8 @@ class Tree:
         for name in _COPIED:
             (shutil.copytree if (root / name).is_dir() else shutil.copy2)(root / name, folder / name)
         paths = os.pathsep.join(str(folder / each) for each in ("operator", "tests"))
-        self._environment = {**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
+        self._environment = {**os.environ, "PYTHONPATH": paths}
+        self._writes = 0
         self._lines: dict[str, list[str]] = {}
         self._seconds: dict[str, float] = {}
 
@@ -86,15 +87,21 @@ class Tree:
             return Outcome.NOT_RUN
         file = self.folder / CORE / place.file
         source = file.read_bytes()
-        file.write_bytes(place.mutant.applied(source))
         try:
+            self._write(file, place.mutant.applied(source))
             arguments = ["-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--timeout=0", "--no-header", *tests]
             done = self._run(arguments, _STARTING + seconds * _SLOWER)
         except subprocess.TimeoutExpired:
             return Outcome.TIMED_OUT
         finally:
-            file.write_bytes(source)
+            self._write(file, source)
         return Outcome.KILLED if done.returncode else Outcome.SURVIVED
+
+    def _write(self, file: Path, source: bytes) -> None:
+        """Writes with a time of its own: by that, in seconds, Python knows what it compiled before."""
+        self._writes += 1
+        file.write_bytes(source)
+        os.utime(file, (self._writes, self._writes))
 
     def _chosen(self, place: Place) -> tuple[list[str], float]:
         """The tests that run the line, fast ones first; for a line that is run on import, all that run its file."""
