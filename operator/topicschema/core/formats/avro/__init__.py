@@ -51,11 +51,7 @@ class _Avro:
     def risks(self, reader: AvroSchema, writer: AvroSchema) -> tuple[Mismatch, ...]:
         """What `reader` loses or misreads of messages written with `writer`."""
         is_json = reader.info.type is SchemaType.JSON
-        return risks.between(reader.root, writer.root, _fits, is_json=is_json)
-
-
-def _fits(reader: Node, writer: Node) -> bool:
-    return not resolution.unreadable(reader, writer)
+        return risks.between(reader.root, writer.root, reader.library, is_json=is_json)
 
 
 FORMAT = _Avro()

@@ -117,9 +117,9 @@ def _kind(node: Node | Field) -> str:
 
 
 def _branches(node: Node | Field) -> str:
-    branches = [_kind(branch) for branch in node.branches] if isinstance(node, Union) else []
+    branches = node.branches if isinstance(node, Union) else ()
     more = len(branches) - _SHOWN_BRANCHES
-    return ", ".join(branches[:_SHOWN_BRANCHES]) + (f" and {more} more" if more > 0 else "") or "nothing"
+    return ", ".join(map(_kind, branches[:_SHOWN_BRANCHES])) + (f" and {more} more" if more > 0 else "") or "nothing"
 
 
 _SHOWN_BRANCHES: Final = 8

@@ -1,40 +1,32 @@
 """What the broker's check lets pass, and a reader then loses or misreads: a walk over the pairs that meet.
 
-The pairs are those that Avro's resolver would take: fields by name and alias, a union's branch by `unions` and by the
-order of Resolver.resolve. Where nothing meets, `resolution` has said so. Equal parts are skipped at a glance, so a walk
-costs what differs. Which words a risk has, `risk_words` knows.
+The pairs are those that Avro's resolver would take: fields by name and alias, a union's branch by `choices`. Where
+nothing meets, `resolution` has said so. Equal parts are skipped at a glance, so a walk costs what differs. Which words
+a risk has, `risk_words` knows.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from topicschema.core.formats.avro import identity, risk_words
+from topicschema.core.formats.avro.choices import Choices, is_called
+from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.logical import DECIMAL, logical
 from topicschema.core.formats.avro.model import Array, Enum, Field, Map, Named, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.risk_words import Risk, Trouble
 from topicschema.core.formats.avro.unions import Equivalence
 from topicschema.core.formats.format import Mismatch
 
-Fits = Callable[[Node, Node], bool]
-"""Whether a reader's record can read a writer's."""
-
-_PROMOTED: Final = {
-    "int": ("long", "float", "double"),
-    "long": ("float", "double"),
-    "float": ("double",),
-    "string": ("bytes",),
-    "bytes": ("string",),
-}
 _ROUNDED: Final = {("int", "float"), ("long", "float"), ("long", "double")}
 
 
-def between(reader: Node, writer: Node, fits: Fits, *, is_json: bool) -> tuple[Mismatch, ...]:
+def between(reader: Node, writer: Node, library: Library, *, is_json: bool) -> tuple[Mismatch, ...]:
     """The risks, in the reader's field order, each once.
 
     `is_json` tells that messages are JSON documents: these hold no names of types, and no default saves a symbol.
     """
-    walk = _Walk(fits, is_json=is_json)
+    walk = _Walk(Choices(reader, writer, library), is_json=is_json)
     return tuple(dict.fromkeys(map(risk_words.mismatch, walk.over(reader, writer))))
 
 
@@ -50,7 +42,7 @@ class _Meeting:
 
 @dataclass(slots=True)
 class _Walk:
-    fits: Fits
+    choices: Choices
     is_json: bool = field(kw_only=True)
     _unions: Equivalence = field(default_factory=Equivalence)
 
@@ -86,34 +78,14 @@ class _Walk:
             pairs = list(zip(reader.branches, writer.branches, strict=True))
         else:
             written = writer.branches if isinstance(writer, Union) else (writer,)
-            pairs = [(self._chosen(reader, each), each) for each in written]
+            pairs = [
+                (self.choices.branch(reader, each) if isinstance(reader, Union) else reader, each) for each in written
+            ]
         return [
             _Meeting(read, each, meeting.within, is_branch=True)
             for read, each in pairs
             if read is not None and not _are_equal(read, each)
         ]
-
-    def _chosen(self, reader: Node, writer: Node) -> Node | None:
-        """The reader's branch that takes what the writer writes; the reader itself where it is no union."""
-        if not isinstance(reader, Union):
-            return reader
-        alike = [branch for branch in reader.branches if branch.__class__ is writer.__class__]
-        if isinstance(writer, Primitive):
-            return _primitive(reader, writer)
-        if not isinstance(writer, Named):
-            return alike[0] if alike else None
-        named = [branch for branch in alike if isinstance(branch, Named)]
-        return next((branch for branch in named if _is_called(writer, branch)), None) or self._by_structure(
-            writer, named
-        )
-
-    def _by_structure(self, writer: Named, named: Sequence[Named]) -> Node | None:
-        """The record that takes another one for its fields: the last of its simple name, else the first."""
-        if not isinstance(writer, Record):
-            return None
-        fitting = [branch for branch in named if self.fits(branch, writer)]
-        same = [branch for branch in fitting if branch.simple_name == writer.simple_name]
-        return same[-1] if same else fitting[0] if fitting else None
 
     def _by_alias(self, fields: Sequence[tuple[Field, Field]]) -> Iterator[Risk]:
         for read, written in fields if self.is_json else ():
@@ -126,7 +98,7 @@ class _Walk:
             yield from self._promotion(writer.kind, reader.kind)
         elif reader.__class__ is not writer.__class__:
             return  # nothing is read here, and `resolution` says so
-        elif isinstance(reader, Named) and isinstance(writer, Named) and not _is_called(writer, reader):
+        elif isinstance(reader, Named) and isinstance(writer, Named) and not is_called(writer, reader):
             yield from self._name(meeting, reader, writer)
         if isinstance(reader, Enum) and isinstance(writer, Enum) and not set(writer.symbols) <= set(reader.symbols):
             is_saved = reader.default is not None and not self.is_json
@@ -159,21 +131,10 @@ def _are_equal(reader: Node, writer: Node) -> bool:
     return bool(reader.digest) and reader.digest == writer.digest
 
 
-def _is_called(writer: Named, reader: Named) -> bool:
-    """Whether the reader's type has the writer's name, or that name as an alias."""
-    return writer.full_name == reader.full_name or writer.full_name in reader.aliases
-
-
-def _primitive(reader: Union, writer: Primitive) -> Node | None:
-    kinds = [branch for branch in reader.branches if isinstance(branch, Primitive)]
-    same = next((branch for branch in kinds if branch.kind == writer.kind), None)
-    return same or next((branch for branch in kinds if branch.kind in _PROMOTED.get(writer.kind, ())), None)
-
-
 def _fields(reader: Record, writer: Record) -> list[tuple[Field, Field]]:
     """The reader's fields that the writer has, with the writer's, in the reader's order."""
     names = {each.name: each for each in reader.fields}
-    if _is_called(writer, reader):
+    if is_called(writer, reader):
         names |= {alias: each for each in reader.fields for alias in each.aliases}
     met = {names[written.name]: written for written in writer.fields if written.name in names}
     return [(read, met[read]) for read in reader.fields if read in met]

@@ -1,0 +1,115 @@
+"""Which branch of a reader's union takes what a writer writes, as Resolver.resolve chooses where the two can be read.
+
+The order of choice: the same kind, a record, enum or fixed by its full name or an alias; a record else by its fields;
+a promotion last.
+"""
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Final
+
+from topicschema.core.formats.avro import aliases
+from topicschema.core.formats.avro.library import Library
+from topicschema.core.formats.avro.model import Array, Map, Named, Node, Primitive, Record, Union
+from topicschema.core.formats.avro.resolution import _Resolution
+from topicschema.core.formats.avro.survey import lore_of
+
+_PROMOTED: Final = {
+    "int": ("long", "float", "double"),
+    "long": ("float", "double"),
+    "float": ("double",),
+    "string": ("bytes",),
+    "bytes": ("string",),
+}
+
+
+def is_called(writer: Named, reader: Named) -> bool:
+    """Whether the reader's type has the writer's name, or that name as an alias."""
+    return writer.full_name == reader.full_name or writer.full_name in reader.aliases
+
+
+class Choices:
+    """The choices within two schemas; what they need to know of a union or a pair of records is found out once."""
+
+    def __init__(self, reader: Node, writer: Node, library: Library) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._library = library
+        self._branches: dict[Union, _Branches] = {}
+
+    def branch(self, reader: Union, writer: Node) -> Node | None:
+        """The branch, None where there is none."""
+        branches = self._branches.get(reader)
+        if branches is None:
+            branches = self._branches[reader] = _Branches(reader)
+        if isinstance(writer, Primitive):
+            return branches.primitive(writer.kind)
+        if not isinstance(writer, Named):
+            return branches.first.get(type(writer))
+        named = branches.named.get((type(writer), writer.full_name))
+        if named is None and isinstance(writer, Record):
+            return self._by_structure(writer, branches.records)
+        return named
+
+    def _by_structure(self, writer: Record, records: Iterable[Record]) -> Record | None:
+        """The record that takes another one for its fields: the last of its simple name, else the first."""
+        fitting = [branch for branch in records if self._trials.fits(branch, writer)]
+        same = [branch for branch in fitting if branch.simple_name == writer.simple_name]
+        return same[-1] if same else fitting[0] if fitting else None
+
+    @cached_property
+    def _trials(self) -> "_Trials":
+        return _Trials(self._reader, self._writer, self._library)
+
+
+class _Branches:
+    """A union's branches, by what they are looked up by."""
+
+    def __init__(self, union: Union) -> None:
+        self.first: dict[type[Node], Node] = {}
+        self.named: dict[tuple[type[Node], str], Named] = {}
+        self.records: list[Record] = []
+        self._primitives: dict[str, Primitive] = {}
+        for branch in union.branches:
+            self.first.setdefault(type(branch), branch)
+            if isinstance(branch, Primitive):
+                self._primitives.setdefault(branch.kind, branch)
+            elif isinstance(branch, Named):
+                for name in (branch.full_name, *branch.aliases):
+                    self.named.setdefault((type(branch), name), branch)
+                if isinstance(branch, Record):
+                    self.records.append(branch)
+
+    def primitive(self, kind: str) -> Primitive | None:
+        wanted = _PROMOTED.get(kind, ())
+        promoted = (branch for name, branch in self._primitives.items() if name in wanted)
+        return self._primitives.get(kind) or next(promoted, None)
+
+
+class _Trials:
+    """Whether records of a reader's schema read those of a writer's; each pair is compared once."""
+
+    def __init__(self, reader: Node, writer: Node, library: Library) -> None:
+        lore = lore_of(reader)
+        self._resolution = _Resolution(reader, library, tangled=lore.is_tangled)
+        renamed = aliases.apply(writer, reader, library)[0] if lore.is_aliased else writer
+        self._renamed = {} if renamed is writer else {each.path: each for each in _records(renamed)}
+
+    def fits(self, reader: Record, writer: Record) -> bool:
+        return self._resolution.resolve(self._renamed.get(writer.path, writer), reader) is None
+
+
+def _records(root: Node) -> set[Record]:
+    found: set[Record] = set()
+    ahead = [root]
+    while ahead:
+        node = ahead.pop()
+        if isinstance(node, Record):
+            if node not in found:
+                found.add(node)
+                ahead += [each.type for each in node.fields]
+        elif isinstance(node, Union):
+            ahead += node.branches
+        elif isinstance(node, Array | Map):
+            ahead.append(node.items if isinstance(node, Array) else node.values)
+    return found
