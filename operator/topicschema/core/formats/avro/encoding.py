@@ -114,6 +114,14 @@ class Defaults:
         return trouble
 
 
+def is_plain_null(field: Field) -> bool:
+    """Whether Avro takes the default for null at sight, without encoding it and reading it back."""
+    kind = field.type
+    if kind.__class__ is Union and kind.branches:
+        kind = kind.branches[0]
+    return field.default is None and kind.__class__ is Primitive and kind.kind == "null"
+
+
 def _first(union: Union, _: Any) -> Node | None:
     return union.branches[0] if union.branches else None
 

@@ -8,12 +8,12 @@ still being compared. Where Avro would throw, that is a fault like others.
 Faults are collected here; which of them count, and in which words, is `findings`' matter.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import GeneratorType
-from typing import Any, Final, cast
+from typing import Any, ClassVar, Final, cast
 
 from topicschema.core.formats.avro import aliases, grammar, identity
-from topicschema.core.formats.avro.encoding import Defaults
+from topicschema.core.formats.avro.encoding import Defaults, is_plain_null
 from topicschema.core.formats.avro.findings import Fault, Inner, Outcome, Pair, Rule, mismatches
 from topicschema.core.formats.avro.grammar import Decisions
 from topicschema.core.formats.avro.library import Library
@@ -85,22 +85,13 @@ class _Resolution:
         self._unions = self.decided.unions
         self._survey = Survey()
         self._defaults = Defaults(library)
-        self._by_writer: dict[type[Node], Any] = {
-            Primitive: self._primitive,
-            Record: self._record,
-            Union: self._union,
-            Array: self._array,
-            Map: self._map,
-            Enum: self._named,
-            Fixed: self._named,
-        }
 
     def resolve(self, writer: Node, reader: Node) -> Outcome | None:
         """What comparing the two brings up."""
         return run(self._step(writer, reader))
 
     def _step(self, writer: Node, reader: Node) -> Step[Outcome | None]:
-        return _settled(self._by_writer[writer.__class__](writer, reader))
+        return _settled(self._BY_WRITER[writer.__class__](self, writer, reader))
 
     def _primitive(self, writer: Primitive, reader: Node) -> _Answer:
         readable = _READ_BY[writer.kind]
@@ -158,7 +149,7 @@ class _Resolution:
     def _each_branch(self, writer: Union, reader: Node) -> Step[Outcome | None]:
         parts: list[Outcome] = []
         for branch in writer.branches:
-            answer = self._by_writer[branch.__class__](branch, reader)
+            answer = self._BY_WRITER[branch.__class__](self, branch, reader)
             if answer.__class__ is GeneratorType:
                 answer = yield answer
             if answer.__class__ is Fault and answer.rule is Rule.TYPE_MISMATCH:
@@ -218,7 +209,7 @@ class _Resolution:
             if read is None:
                 self._skip(pair, written)
                 continue
-            answer = self._by_writer[written.type.__class__](written.type, read.type)
+            answer = self._BY_WRITER[written.type.__class__](self, written.type, read.type)
             if answer.__class__ is GeneratorType:
                 answer = yield answer
             if answer is not None:
@@ -252,7 +243,7 @@ class _Resolution:
                 pair.parts.append((read, Inner((fault,))))
                 if not lacking:
                     self.fatal.append(fault)
-            elif self._tangled and not lacking and not _is_plain_null(read):
+            elif self._tangled and not lacking and not is_plain_null(read):
                 self._read_back(pair, read)
         pair.lacks_field = lacking
 
@@ -269,6 +260,17 @@ class _Resolution:
         endless = self._survey.endless(written.type)
         if endless is not None:
             pair.parts.append((None, Fault(Rule.ENDLESS_RECORD, pair.reader, endless, shown(endless.full_name))))
+
+    # Functions, not bound methods: a comparison that held itself would be left to the garbage collector.
+    _BY_WRITER: ClassVar[Mapping[type[Node], Any]] = {
+        Primitive: _primitive,
+        Record: _record,
+        Union: _union,
+        Array: _array,
+        Map: _map,
+        Enum: _named,
+        Fixed: _named,
+    }
 
 
 def _first_alike(writer: Node, reader: Node) -> Node | Fault:
@@ -293,11 +295,3 @@ def _inner_later(step: Step[Outcome | None]) -> Step[Outcome | None]:
 
 def _inner(answer: Outcome | None) -> Inner | None:
     return None if answer is None else Inner((answer,))
-
-
-def _is_plain_null(field: Field) -> bool:
-    """Whether Avro takes the default for null at sight, without encoding it and reading it back."""
-    kind = field.type
-    if kind.__class__ is Union and kind.branches:
-        kind = kind.branches[0]
-    return field.default is None and kind.__class__ is Primitive and kind.kind == "null"
