@@ -4,10 +4,11 @@ import argparse
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from benchmarks import edits, reviews, settling
+from benchmarks import core, edits, reviews, settling
 from benchmarks.rows import Row, table, write
 
 MEASURES: Mapping[str, Callable[[], Iterator[Row]]] = {
+    "core": core.measure,
     "edits": edits.measure,
     "reviews": reviews.measure,
     "settling": settling.measure,

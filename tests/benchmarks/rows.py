@@ -57,6 +57,11 @@ def beside(name: str, value: float, unit: str, anchor: tuple[str, float], goal: 
     )
 
 
+def bounded(name: str, value: float, unit: str, at_most: float) -> Row:
+    """A figure that has a bound of its own."""
+    return Row(name, _short(value), unit, goal=f"≤ {at_most:g} {unit}", met=value <= at_most)
+
+
 def _short(value: float) -> float:
     return round(value, 1 if value >= 100 else 3)
 
