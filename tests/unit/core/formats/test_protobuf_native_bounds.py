@@ -82,10 +82,12 @@ def test_files_may_see_each_other_so_often_and_no_more() -> None:
     made = [file(f"{number}.proto", f"p{number}") for number in range(count)]
     for number, each in enumerate(made):
         each.dependency.extend(f"{earlier}.proto" for earlier in range(number))
-    assert sum(range(count)) <= linking.MAX_SEEN < sum(range(count + 1))
-    assert refused(*made) == ""
+    assert sum(range(count)) < linking.MAX_SEEN < sum(range(count + 1))
+    left = linking.MAX_SEEN - sum(range(count))
     last = file("last.proto", "o")
-    last.dependency.extend(f"{earlier}.proto" for earlier in range(count))
+    last.dependency.extend(f"{earlier}.proto" for earlier in range(count - left, count))
+    assert refused(*made, last) == ""
+    last.dependency.append("0.proto")
     assert "see more than 250,000 others" in refused(*made, last)
 
 
@@ -113,3 +115,13 @@ def test_an_integers_default_has_the_range_of_its_kind_and_no_more(bits: int) ->
 def test_a_text_of_bytes_has_escapes_that_c_has(text: str, *, fits: bool) -> None:
     assert defaults.is_default(Kind.BYTES, text) == fits
     assert defaults.is_default(Kind.BYTES, f"before{text}") == fits
+
+
+def test_the_innermost_scope_that_knows_the_first_part_of_a_name_decides() -> None:
+    made = file()
+    made.message_type[0].nested_type.add(name="N")
+    made.message_type.add(name="N").nested_type.add(name="X")
+    made.message_type[0].field.add(name="f", number=1, label=1, type=11, type_name=".p.N.X")
+    assert refused(made) == ""
+    made.message_type[0].field[0].type_name = "N.X"  # p.M.N is nearer than p.N, and has no X
+    assert "'N.X' is not defined" in refused(made)
