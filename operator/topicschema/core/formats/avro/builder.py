@@ -150,7 +150,8 @@ class Builder:
         seen: set[str] = set()
         for index, text in enumerate(value):
             inner = f"{path}[{index}]"
-            branch = yield self._schema(text, inner, space)
+            made: Any = self._schema(text, inner, space)
+            branch: Node = (yield made) if made.__class__ is GeneratorType else made
             if isinstance(branch, Union):
                 attributes.refuse(
                     "NESTED_UNION", "a union may not stand directly in a union; list all branches in one", inner
@@ -198,7 +199,8 @@ class Builder:
         for index, text in enumerate(texts):
             inner = f"{path}.fields[{index}]"
             name = attributes.field_name(text, inner, self.library)
-            kind = yield self._schema(text["type"], f"{inner}.type", space)
+            made: Any = self._schema(text["type"], f"{inner}.type", space)
+            kind: Node = (yield made) if made.__class__ is GeneratorType else made
             if name in fields:
                 message = f"the record {names.shown(record.full_name)} has the field {names.shown(name)} twice"
                 attributes.refuse("DUPLICATE_FIELD", message, f"{inner}.name")

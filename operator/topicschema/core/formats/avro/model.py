@@ -1,7 +1,14 @@
 """The immutable model of an Avro schema: what the parser makes and the resolver walks.
 
 Every node knows the JSON path of the text it stands for, so that a finding can point at it; a named type's path is
-that of its definition. Nodes are compared by identity; `digest` is equal exactly when Avro's own `equals` holds.
+that of its definition. Nodes are compared by identity.
+
+Large schemas alive at once hold the same object for a record that they define alike at the same place (`sharing`). So a
+walk over a reader and a writer may pass by every pair `reader is writer`: all within is the same in both, docs and
+aliases included. Named types whose digests are there and equal are equal to Avro, which does not look at docs, aliases
+and an enum's default. What is kept on a node besides (`written`, `outline`, `lore`, `reads`) can always be found out
+again.
+
 Recursive schemas are cyclic graphs: walk them with an explicit stack and a set of what was seen.
 """
 
