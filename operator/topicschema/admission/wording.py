@@ -14,9 +14,8 @@ from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError
 from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.strategies import Direction, Strategy
-from topicschema.reconcile.candidates import field_of
+from topicschema.reconcile.candidates import field_of, placed
 
-SCHEMA_FIELD = "spec.schema"
 TOPIC_FIELD = "spec.topic"
 TYPE_FIELD = "spec.type"
 
@@ -56,7 +55,7 @@ def cause_of(finding: Incompatibility, judged: Judged) -> Cause:
     """The cause for one incompatibility."""
     strategy, policy = judged.strategy, judged.policy
     if finding.path.startswith("spec."):
-        field = field_of(judged.spec, "$") if finding.path == SCHEMA_FIELD else finding.path
+        field = placed(finding, judged.spec).path
         return Cause(field, f"{finding.rule}: {finding.message} (policy {policy}){_advice(finding.rule)}")
     demand = f"{strategy.value} ({_set_by(strategy, policy)}) {_demand(finding)}"
     if finding in judged.risks:

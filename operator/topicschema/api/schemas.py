@@ -5,10 +5,10 @@ The rules here are those that the API server can hold by itself; whether a text 
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Annotated, ClassVar
 
 from topicschema.api.schema_fields import Field, Rule
+from topicschema.core.formats.key_value import Encoding
 from topicschema.core.schemas import AVRO_TEXTS, PRIMITIVES, SchemaType
 
 MAX_TEXT = 900_000
@@ -122,13 +122,6 @@ def properties_field(description: str) -> Field:
 Properties = Mapping[str, Annotated[str, Field(max_length=4096)]]
 
 
-class PairEncoding(StrEnum):
-    """Where a message has its key."""
-
-    INLINE = "INLINE"
-    SEPARATED = "SEPARATED"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartSpec:
     """The schema of the key or of the value."""
@@ -157,7 +150,7 @@ class KeyValueSpec:
     """A pair of schemas."""
 
     encoding: Annotated[
-        PairEncoding,
+        Encoding,
         Field(
             "Where a message has its key: INLINE, before the value in the payload; SEPARATED, as the message's own key."
         ),

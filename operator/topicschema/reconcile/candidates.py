@@ -3,15 +3,19 @@
 Webhook and controller both come here, so that what was reviewed is what is registered.
 """
 
+from dataclasses import replace
+
 from topicschema.api.schemas import PartSpec
 from topicschema.api.topicschemas import TopicSchemaSpec
+from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import key_value
-from topicschema.core.formats.key_value import Encoding, KeyValue, Part, Side
+from topicschema.core.formats.key_value import KeyValue, Part, Side
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.reconcile.kept import Kept
 from topicschema.sources import ProtobufSources, compile_envelope_async, file_of
 
+SCHEMA_FIELD = "spec.schema"
 _KEPT_BYTES = 16 * 1024 * 1024
 
 
@@ -30,7 +34,7 @@ def info_of(spec: TopicSchemaSpec) -> SchemaInfo:
     if spec.type is not SchemaType.KEY_VALUE or spec.key_value is None:
         return SchemaInfo(spec.type, spec.schema.encode(), dict(spec.properties))
     pair = spec.key_value
-    parts = KeyValue(_part(Side.KEY, pair.key), _part(Side.VALUE, pair.value), Encoding(pair.encoding.value))
+    parts = KeyValue(_part(Side.KEY, pair.key), _part(Side.VALUE, pair.value), pair.encoding)
     return key_value.encode(parts, spec.properties)
 
 
@@ -47,11 +51,16 @@ def field_of(spec: TopicSchemaSpec, path: str) -> str:
         return f"spec.keyValue.{side}.schema" if side else "spec.keyValue"
     sources = sources_of(spec)
     if sources is None:
-        return "spec.schema"
+        return SCHEMA_FIELD
     if path == "$.message":
         return "spec.protobuf.message"
     file = file_of(path, sources.files)
     return f"spec.protobuf.files[{file}]" if file else "spec.protobuf"
+
+
+def placed(finding: Incompatibility, spec: TopicSchemaSpec) -> Incompatibility:
+    """The finding, said of the field that the schema really stands in where it is said of `spec.schema`."""
+    return replace(finding, path=field_of(spec, "$")) if finding.path == SCHEMA_FIELD else finding
 
 
 def _part(side: Side, part: PartSpec) -> Part:

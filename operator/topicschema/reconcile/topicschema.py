@@ -5,6 +5,7 @@ When passes happen is `queue`'s matter; errors leave here as they are, for their
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from topicschema.api import FINALIZER
@@ -18,6 +19,7 @@ from topicschema.core.errors import StalledError
 from topicschema.core.topics import Topic
 from topicschema.reconcile import report, telling
 from topicschema.reconcile.act import act, remove_finaliser
+from topicschema.reconcile.candidates import placed
 from topicschema.reconcile.conditions import Moment
 from topicschema.reconcile.neighbours import TopicSight
 from topicschema.reconcile.observe import Observation, observe, observe_farewell
@@ -67,7 +69,9 @@ class TopicSchemas:
         if seen is None or seen.schema is None or seen.verdict is None or seen.stored is None:
             return Rest.AGAIN
         moment = Moment(resource.status.conditions, resource.metadata.generation, around.now())
-        judged = report.Seen(seen.schema.fingerprint, seen.verdict, seen.stored.history, await self._risks(seen))
+        found = tuple(placed(each, resource.spec) for each in seen.verdict.incompatibilities)
+        verdict = replace(seen.verdict, incompatibilities=found)
+        judged = report.Seen(seen.schema.fingerprint, verdict, seen.stored.history, await self._risks(seen))
         await self._report(key, wire, report.settled(judged, moment))
         return Rest.SETTLED
 

@@ -1,5 +1,6 @@
 """From a resource's spec to what a broker stores: texts, pairs, and protobuf's sources."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,10 +8,11 @@ import pytest
 from topicschema.api.topicschemas import TopicSchemaSpec
 from topicschema.api.wire import decode
 from topicschema.core import formats
+from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import key_value
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
-from topicschema.reconcile.candidates import field_of, info_of, sources_of
+from topicschema.reconcile.candidates import field_of, info_of, placed, sources_of
 from topicschema.reconcile.judging import Judge
 from topicschema.storage.memory import MemoryStorage
 
@@ -113,6 +115,13 @@ def test_only_protobuf_s_own_type_has_sources() -> None:
     assert sources_of(spec("PROTOBUF_NATIVE", protobuf=SOURCES)) is not None
     assert sources_of(spec("PROTOBUF_NATIVE", schema="{}")) is None
     assert sources_of(spec("AVRO", protobuf=SOURCES)) is None
+
+
+def test_what_is_said_of_the_text_of_a_pair_is_said_of_the_pair() -> None:
+    large = Incompatibility("SCHEMA_TOO_LARGE", "spec.schema", "m")
+    assert placed(large, pair()).path == "spec.keyValue"
+    assert placed(large, spec("AVRO")) == large
+    assert placed(replace(large, path="spec.type"), pair()).path == "spec.type"
 
 
 @pytest.mark.parametrize(
