@@ -73,7 +73,7 @@ class Policies:
     policy says and who holds the claim is read after each question; questions asked at the same time share a read.
 
     With `believes_status` a policy whose own status calls it in force is not asked for its claim: enough to answer by,
-    never to register by (docs/decisions/0008-two-reads-for-an-answer.md).
+    never to register by (docs/decisions/0009-two-reads-for-an-answer.md).
     """
 
     def __init__(self, client: Reader, claims: ClaimReader, *, believes_status: bool = False) -> None:
