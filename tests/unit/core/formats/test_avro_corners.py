@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from avro_asking import enum, field, fixed, record
+from avro_asking import array, enum, field, fixed, found, record
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.formats.avro.names import shown
 from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
 
 LARGEST_ARRAY_OF_JAVA = 2**31 - 9
@@ -56,3 +57,29 @@ def test_a_risk_is_mutual_where_it_is_the_same_for_both_sides(reader: Any, write
     """A mutual one has no direction; another says who reads whom."""
     one, other = (parsed(record("R", field("a", kind))) for kind in (reader, writer))
     assert {each.rule: each.is_mutual for each in formats.risks(one, other)} == told
+
+
+def test_a_branch_whose_record_lacks_a_field_deeper_down_is_no_branch_of_that_structure() -> None:
+    """Of another name, so that structure alone decides; what is one level down counts, and what is two levels down."""
+    inner = record("P", field("q", "int"))
+    assert found(["null", record("X", field("a", inner))], record("Y", field("a", record("P")))) == [
+        ("NO_UNION_BRANCH", "$", "$")
+    ]
+    assert found(["null", record("X", field("a", "int"))], record("Y", field("a", "string"))) == [
+        ("NO_UNION_BRANCH", "$", "$")
+    ]
+    assert found(["null", record("X", field("a", inner))], record("Y", field("a", inner))) == []
+
+
+@pytest.mark.parametrize("default", [["x"], [1, "x"], [1, 2, "x", 3], ["x", 1]])
+def test_every_element_of_a_default_must_fit(default: list[Any]) -> None:
+    reader = record("R", field("a", array("int"), default=default))
+    assert [rule for rule, _, _ in found(reader, record("R"))] == ["INVALID_DEFAULT"]
+    assert found(record("R", field("a", array("int"), default=[1, 2])), record("R")) == []
+
+
+def test_a_long_name_is_cut_where_it_is_quoted() -> None:
+    assert shown("a" * 60) == f"'{'a' * 60}'"
+    assert shown("a" * 61) == f"'{'a' * 59}…'"
+    assert shown("a\x00\u2028") == "'a\\u0000\\u2028'"
+    assert shown(12) == "'12'"

@@ -88,7 +88,7 @@ def test_files_may_see_each_other_so_often_and_no_more() -> None:
     last.dependency.extend(f"{earlier}.proto" for earlier in range(count - left, count))
     assert refused(*made, last) == ""
     last.dependency.append("0.proto")
-    assert "see more than 250,000 others" in refused(*made, last)
+    assert refused(*made, last).startswith("INVALID_DESCRIPTOR: the files see more than 250,000 others")
 
 
 @pytest.mark.parametrize("bits", [32, 64])
@@ -125,3 +125,10 @@ def test_the_innermost_scope_that_knows_the_first_part_of_a_name_decides() -> No
     assert refused(made) == ""
     made.message_type[0].field[0].type_name = "N.X"  # p.M.N is nearer than p.N, and has no X
     assert "'N.X' is not defined" in refused(made)
+
+
+@pytest.mark.parametrize("package", ["p.M", "p.M.q", "p.M.q.r"])
+def test_a_message_may_have_the_name_of_no_package_that_is_imported_nor_of_a_part_of_it(package: str) -> None:
+    imported, root = file("n.proto", package), file()
+    root.dependency.append("n.proto")
+    assert "the name is that of a package already" in refused(imported, root)
