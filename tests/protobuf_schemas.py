@@ -180,7 +180,7 @@ def _spoil(random: Random, files: FileDescriptorSet) -> None:
     ]
     try:
         random.choice(edits)()
-    except IndexError:  # nothing of that sort in the file
+    except (IndexError, ValueError):  # nothing of that sort in the file; the second is how hypothesis chooses from nothing
         return
 
 
