@@ -180,7 +180,7 @@ def _spoil(random: Random, files: FileDescriptorSet) -> None:
     ]
     try:
         random.choice(edits)()
-    except (IndexError, ValueError):  # nothing of that sort in the file; the second is how hypothesis chooses from nothing
+    except (IndexError, ValueError):  # nothing of that sort in the file; hypothesis' own random raises the second
         return
 
 
