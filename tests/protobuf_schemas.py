@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -168,20 +169,25 @@ def _spoil(random: Random, files: FileDescriptorSet) -> None:
     enums = [*file.enum_type, *(enum for message in messages for enum in message.enum_type)]
     named: list[Any] = [*messages, *fields, *enums, *(value for enum in enums for value in enum.value)]
     edits: list[Any] = [
-        lambda: _rename(random, random.choice(named)),
+        lambda: _rename(random, _one(random, named)),
         lambda: file.dependency.append(random.choice(("0.proto", "1.proto", "9.proto"))),
         lambda: file.public_dependency.append(random.choice((-1, 0, 7))),
         lambda: setattr(file, "package", random.choice((*_PACKAGES, "p.A.B", "p-q", "p..q", "A"))),
-        lambda: setattr(random.choice(messages).options, "message_set_wire_format", True),
-        lambda: random.choice(messages).oneof_decl.add(name=random.choice(_NAMES)),
-        lambda: random.choice(messages).extension_range.add(start=100, end=101),
+        lambda: setattr(_one(random, messages).options, "message_set_wire_format", True),
+        lambda: _one(random, messages).oneof_decl.add(name=random.choice(_NAMES)),
+        lambda: _one(random, messages).extension_range.add(start=100, end=101),
         lambda: enums[0].value.pop(0),
-        *[lambda: _spoil_field(random, random.choice(fields))] * 6,
+        *[lambda: _spoil_field(random, _one(random, fields))] * 6,
     ]
     try:
         random.choice(edits)()
-    except (IndexError, ValueError):  # nothing of that sort in the file; hypothesis' own random raises the second
+    except IndexError:  # nothing of that sort in the file
         return
+
+
+def _one(random: Random, found: Sequence[Any]) -> Any:
+    """One of them; IndexError where there is none. (Hypothesis' own random must not be asked to choose from nothing.)"""
+    return found[random.randrange(len(found))] if found else found[0]
 
 
 def _rename(random: Random, named: Any) -> None:
