@@ -186,7 +186,7 @@ def _spoil(random: Random, files: FileDescriptorSet) -> None:
 
 
 def _one(random: Random, found: Sequence[Any]) -> Any:
-    """One of them; IndexError where there is none. (Hypothesis' own random must not be asked to choose from nothing.)"""
+    """One of them; IndexError where there is none, before hypothesis' own random is asked to choose from nothing."""
     return found[random.randrange(len(found))] if found else found[0]
 
 
