@@ -83,3 +83,10 @@ def test_a_long_name_is_cut_where_it_is_quoted() -> None:
     assert shown("a" * 61) == f"'{'a' * 59}…'"
     assert shown("a\x00\u2028") == "'a\\u0000\\u2028'"
     assert shown(12) == "'12'"
+
+
+@pytest.mark.parametrize("default", [{"default": "A"}, {"default": {}}])
+def test_an_endless_record_that_the_writer_does_not_have_is_told_at_a_place_that_the_writer_has(default: Any) -> None:
+    endless = record("E", field("e", "E"))
+    told = found(record("R", field("a", endless, **default)), record("R"))
+    assert told == [("INVALID_DEFAULT", "$.fields[0]", "$"), ("ENDLESS_RECORD", "$.fields[0].type", "$")]

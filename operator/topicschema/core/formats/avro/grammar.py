@@ -32,10 +32,13 @@ class Decisions:
 
 @dataclass(slots=True, eq=False)
 class _Sequence:
-    """A record's symbols; `parts` stand in Avro's order, which is the reverse of the fields'."""
+    """A record's symbols; `parts` stand in Avro's order, which is the reverse of the fields'.
+
+    `writer` is what the reader's record is compared with; the whole of the writer where it is read as it is.
+    """
 
     reader: Record
-    writer: Record
+    writer: Node
     parts: "list[_Symbol]" = field(default_factory=list)
     is_met: bool = False
     is_open: bool = False
@@ -66,7 +69,7 @@ _Symbol = _Sequence | _Repeater | _Alternative
 def faults(writer: Node, reader: Node, decisions: Decisions) -> list[Fault]:
     """The records on which Avro breaks down, none where the grammar can be built."""
     identity.seal(reader)
-    grammar = _Grammar(decisions)
+    grammar = _Grammar(writer, decisions)
     root = run(grammar.symbol(writer, reader))
     endless = circles.find(grammar.sequences, lambda each: [part for part in each.parts if isinstance(part, _Sequence)])
     if endless is not None:
@@ -80,7 +83,8 @@ def faults(writer: Node, reader: Node, decisions: Decisions) -> list[Fault]:
 class _Grammar:
     """Builds the symbols that can hold records; None stands for all others."""
 
-    def __init__(self, decisions: Decisions) -> None:
+    def __init__(self, writer: Node, decisions: Decisions) -> None:
+        self._writer = writer
         self._decided = decisions
         self._pairs: dict[tuple[Record, Record], _Sequence] = {}
         self._plain: dict[bytes | int, _Sequence] = {}
@@ -166,7 +170,7 @@ class _Grammar:
         return made
 
     def _plain_record(self, node: Record) -> Step[_Sequence]:
-        made = self._plain[node.digest or id(node)] = _Sequence(node, node)
+        made = self._plain[node.digest or id(node)] = _Sequence(node, self._writer)
         for each in node.fields:
             yield self._add(made, self.plain(each.type))
         made.parts.reverse()
