@@ -181,7 +181,7 @@ def _spoil(random: Random, files: FileDescriptorSet) -> None:
     ]
     try:
         random.choice(edits)()
-    except IndexError:  # nothing of that sort in the file
+    except (IndexError, ValueError):  # nothing of that sort in the file; Hypothesis' own chance raises the latter
         return
 
 

@@ -51,7 +51,9 @@ def _tell(outcomes: dict[str, Outcome]) -> None:
             sys.stdout.write(f"{outcome}: {name}\n")
     counts = Counter(outcomes.values())
     killed = counts[Outcome.KILLED] + counts[Outcome.TIMED_OUT]
-    sys.stdout.write(f"{killed} of {len(outcomes)} killed: {dict(counts)}\n")
+    sys.stdout.write(
+        f"{killed} of {len(outcomes)} killed: {', '.join(f'{count} {outcome}' for outcome, count in counts.items())}\n"
+    )
 
 
 if __name__ == "__main__":

@@ -93,11 +93,12 @@ def test_what_passes_against_all_versions_passes_against_the_latest_and_against_
 @MANY
 def test_what_is_mutual_is_found_from_both_sides(random: Random, kind: SchemaType) -> None:
     one, other = family(random, kind, 2)
-    there, back = (
-        {(each.rule, each.reader_path, each.writer_path) for each in formats.unreadable(*pair) if each.is_mutual}
-        for pair in ((one, other), (other, one))
-    )
-    assert there == {(rule, reader, writer) for rule, writer, reader in back}
+    for compare in (formats.unreadable, formats.risks):
+        there, back = (
+            {(each.rule, each.reader_path, each.writer_path) for each in compare(*pair) if each.is_mutual}
+            for pair in ((one, other), (other, one))
+        )
+        assert there == {(rule, reader, writer) for rule, writer, reader in back}
 
 
 @given(RANDOMS, AVRO_TEXTS)

@@ -39,3 +39,13 @@ def test_a_parts_line_and_column_are_told_in_words_as_they_are_not_the_pairs(sid
     assert within.rule == alone.rule == "SYNTAX"
     assert within.message == f"{alone.message} (line 2, column 2 of the {side}'s schema)"
     assert within.place.line is None
+
+
+@pytest.mark.parametrize("side", Side)
+@pytest.mark.parametrize("kind", [SchemaType.NONE, SchemaType.BYTES])
+def test_a_text_that_nothing_compares_is_told_once_for_both_directions(side: Side, kind: SchemaType) -> None:
+    one, other = (formats.parse(pair(side, SchemaInfo(kind, text))) for text in (b"{}", b"[]"))
+    assert formats.unreadable(one, other) == ()
+    [found] = formats.risks(one, other)
+    assert (found.rule, found.reader_path, found.is_mutual) == ("UNCHECKED_CHANGE", f"$.{side}", True)
+    assert formats.risks(one, one) == ()
