@@ -61,7 +61,12 @@ class Reading:
         while isinstance(node, Union):
             index = self.long("a union's index", path, numbers.INT)
             if not 0 <= index < len(node.branches):
-                raise self.stop("UNION_INDEX", f"the union has {len(node.branches)} branches, not {index}", start, path)
+                raise self.stop(
+                    "UNION_INDEX",
+                    f"index {index}, but the union has {len(node.branches)} branches, from index 0",
+                    start,
+                    path,
+                )
             node = node.branches[index]
         if isinstance(node, HOLDERS):
             return self._inside(node, path)
@@ -140,7 +145,9 @@ class Reading:
         start = self.at
         index = self.long("an enum's index", path, numbers.INT)
         if not 0 <= index < len(node.symbols):
-            raise self.stop("ENUM_INDEX", f"the enum has {len(node.symbols)} symbols, not {index}", start, path)
+            raise self.stop(
+                "ENUM_INDEX", f"index {index}, but the enum has {len(node.symbols)} symbols, from index 0", start, path
+            )
         return node.symbols[index]
 
     def _fixed(self, node: Node, path: Path | None) -> bytes:

@@ -200,7 +200,12 @@ class _Resolving(Reading):
         start = self.at
         index = self.long("a union's index", path, numbers.INT)
         if not 0 <= index < len(writer.branches):
-            raise self.stop("UNION_INDEX", f"the union has {len(writer.branches)} branches, not {index}", start, path)
+            raise self.stop(
+                "UNION_INDEX",
+                f"index {index}, but the union has {len(writer.branches)} branches, from index 0",
+                start,
+                path,
+            )
         return writer.branches[index]
 
     def _misfit(self, writer: Node, reader: Node, start: int, path: Path | None) -> Unreadable:
