@@ -19,7 +19,7 @@ from topicschema.core.formats import key_value
 from topicschema.core.schemas import PRIMITIVES, PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic
-from topicschema.payload import json_form
+from topicschema.payload import auto_produce, generic, json_form
 
 T = TypeVar("T")
 
@@ -66,6 +66,8 @@ def knock(document: Document, guarded: Guarded) -> None:
     for each in (schema, earlier):
         if each is not None:
             _carried(each, document, guarded)
+    if schema is not None and twin is not None:
+        guarded("decode by its twin", lambda: payload.decode(twin, document.payload, document.payload, writer=schema))
     _texts(document.info, guarded)
     _connected(document, guarded)
     _asked(document, guarded)
@@ -128,6 +130,8 @@ def _carried(schema: Schema, document: Document, guarded: Guarded) -> None:
         guarded(f"validate {what} by {name}", lambda: payload.validate(schema, content, content))  # noqa: B023 - called at once
         value = guarded(f"decode {what} by {name}", lambda: payload.decode(schema, content, content))  # noqa: B023 - called at once
         guarded(f"show {what} by {name}", lambda: json_form.to_json(schema, value))  # noqa: B023 - called at once
+        guarded(f"generic record of {what} by {name}", lambda: generic.record(schema, content, content))  # noqa: B023 - called at once
+        guarded(f"auto-produce {what} by {name}", lambda: auto_produce.refusals(schema, content))  # noqa: B023 - called at once
     guarded(f"encode by {name}", lambda: payload.encode(schema, document.value))
     guarded(f"read a value by {name}", lambda: payload.encode(schema, json_form.of_json(schema, document.value)))
 
