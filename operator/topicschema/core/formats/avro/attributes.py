@@ -19,6 +19,8 @@ RESERVED: Final = frozenset(
 )
 RESERVED_IN_ENUM: Final = RESERVED | {"default"}
 _RESERVED_IN_FIELD: Final = frozenset({"default", "doc", "name", "order", "type", "aliases"})
+_NAME_AND_TYPE: Final = 2
+"""Members of a field that has only what it must have."""
 _LONG: Final = range(-(2**63), 2**63)
 _ORDERS: Final = {"ASCENDING": "ascending", "DESCENDING": "descending", "IGNORE": "ignore"}
 _JAVA_DOUBLE = re.compile(
@@ -40,7 +42,8 @@ def type_name(value: _Json, path: str, space: str, library: Library) -> str:
     full = names.full(name, space if namespace is None else namespace, f"{path}.name", library)
     if full in names.PRIMITIVES:
         refuse("INVALID_NAME", f"no type may be named {names.shown(full)} like a primitive", f"{path}.name")
-    names.check_namespace(full, f"{path}.{'name' if '.' in name or namespace is None else 'namespace'}", library)
+    if library is Library.AVRO_1_12:
+        names.check_namespace(full, f"{path}.{'name' if '.' in name or namespace is None else 'namespace'}")
     return full
 
 
@@ -53,12 +56,15 @@ def field_name(text: Any, path: str, library: Library) -> str:
         _refuse_name(text, "a field", path)
     if "type" not in text:
         refuse("MISSING_ATTRIBUTE", f"the field {names.shown(name)} needs 'type'", path)
-    names.check(name, f"{path}.name", library)
+    if not names.is_plain(name):
+        names.check(name, f"{path}.name", library)
     return name
 
 
 def field(text: _Json, name: str, node: Node, path: str) -> Field:
     """The field of that name and type, with its other attributes."""
+    if len(text) == _NAME_AND_TYPE:
+        return Field(name=name, type=node, path=path)
     made = Field(
         name=name, type=node, path=path, doc=text_or_none(text, "doc"), props=custom_props(text, _RESERVED_IN_FIELD)
     )
@@ -115,6 +121,22 @@ def required_list(value: _Json, attribute: str, what: str, path: str) -> list[An
         refuse("MISSING_ATTRIBUTE", f"{what} needs '{attribute}', an array", path)
     if not isinstance(found, list):
         refuse("INVALID_ATTRIBUTE", f"{what}'s '{attribute}' must be an array", f"{path}.{attribute}")
+    return found
+
+
+def symbols(value: _Json, path: str, library: Library) -> list[str]:
+    """An enum's symbols."""
+    found = required_list(value, "symbols", "an enum", path)
+    seen: set[str] = set()
+    for index, symbol in enumerate(found):
+        if not isinstance(symbol, str):
+            refuse("INVALID_NAME", "a symbol must be a text", f"{path}.symbols[{index}]")
+        if not names.is_plain(symbol):
+            names.check(symbol, f"{path}.symbols[{index}]", library)
+        if symbol in seen:
+            message = f"the enum has the symbol {names.shown(symbol)} twice"
+            refuse("DUPLICATE_SYMBOL", message, f"{path}.symbols[{index}]")
+        seen.add(symbol)
     return found
 
 

@@ -6,7 +6,6 @@ also before (`ahead`). That one also lets a name be defined twice where the two 
 enum, a fixed, or a record within the record of its name. References mean the first.
 """
 
-from collections import Counter
 from collections.abc import Callable, Generator, Mapping
 from itertools import islice
 from types import GeneratorType
@@ -53,7 +52,7 @@ class Builder:
         self.value = value
         self.library = library
         self._open: set[Named] = set()
-        self._times: Counter[str] = Counter()
+        self._times: dict[str, int] = {}
         self._path_length = 0
         self._references: list[Reference] = []
         self._shares = shares
@@ -84,7 +83,9 @@ class Builder:
         if self._path_length > _MOST_PATH_LENGTH:
             attributes.refuse("TOO_DEEP", "the text nests too much too deep; name inner types and refer to them", "$")
         if isinstance(value, str):
-            return self._reference(value, path, space)
+            return (
+                Primitive(path=path, kind=value) if value in names.PRIMITIVES else self._reference(value, path, space)
+            )
         if isinstance(value, list):
             return self._union(value, path, space)
         if not isinstance(value, dict):
@@ -109,12 +110,11 @@ class Builder:
         return known
 
     def _reference(self, name: str, path: str, space: str) -> Node:
-        if name in names.PRIMITIVES:
-            return Primitive(path=path, kind=name)
         if self.library is Library.AVRO_1_12:
             known = self._known(name, path, space)
         else:
-            known = self._meant(*(names.full(name, each, path, self.library) for each in (space, "")))
+            full_name = names.full(name, space, path, self.library)
+            known = self._meant(full_name, names.full(name, "", path, self.library))
         if known is None:
             hint = f"; the type is spelled '{name.lower()}'" if name.lower() in names.PRIMITIVES else ""
             attributes.refuse(
@@ -128,7 +128,9 @@ class Builder:
         return self._meant(full_name, name) or self.ahead.shell(full_name, path)
 
     def _meant(self, *full_names: str) -> Named | None:
-        known = next((self.named[each] for each in full_names if each in self.named), None)
+        known: Named | None = None
+        for each in full_names:
+            known = known or self.named.get(each)
         if self._shares:
             self._references.append((full_names, known))
         return known
@@ -204,8 +206,8 @@ class Builder:
             if name in fields:
                 message = f"the record {names.shown(record.full_name)} has the field {names.shown(name)} twice"
                 attributes.refuse("DUPLICATE_FIELD", message, f"{inner}.name")
-            fields[name] = attributes.field(text, name, kind, inner)
-            self.fields.append(fields[name])
+            field = fields[name] = attributes.field(text, name, kind, inner)
+            self.fields.append(field)
         self._open.discard(record)
         record.fields = tuple(fields.values())
         record.props = attributes.copied_props(value, path, self.library)
@@ -214,18 +216,9 @@ class Builder:
 
     def _enum(self, value: _Json, path: str, space: str) -> Node:
         name = attributes.type_name(value, path, space, self.library)
-        symbols = attributes.required_list(value, "symbols", "an enum", path)
-        seen: set[str] = set()
-        for index, symbol in enumerate(symbols):
-            inner = f"{path}.symbols[{index}]"
-            if not isinstance(symbol, str):
-                attributes.refuse("INVALID_NAME", "a symbol must be a text", inner)
-            names.check(symbol, inner, self.library)
-            if symbol in seen:
-                attributes.refuse("DUPLICATE_SYMBOL", f"the enum has the symbol {names.shown(symbol)} twice", inner)
-            seen.add(symbol)
+        symbols = attributes.symbols(value, path, self.library)
         default = attributes.text_or_none(value, "default")
-        if default is not None and default not in seen:
+        if default is not None and default not in symbols:
             message = f"the enum's default {names.shown(default)} is not one of its symbols"
             attributes.refuse("INVALID_ATTRIBUTE", message, f"{path}.default")
         enum = Enum(
@@ -258,7 +251,8 @@ class Builder:
 
     def _define(self, node: _N) -> _N:
         """The node that is to stand for the type."""
-        node = self.ahead.filled(node)
+        if self.ahead.places:
+            node = self.ahead.filled(node)
         earlier = self.named.setdefault(node.full_name, node)
         if earlier is node:
             return node
@@ -266,8 +260,7 @@ class Builder:
             message = f"{names.shown(node.full_name)} is defined already at {earlier.path}; refer to it by its name"
             attributes.refuse("DUPLICATE_NAME", message, node.path)
         self.again.append(node)
-        self._times[node.full_name] += 1
-        node.twin = self._times[node.full_name]
+        node.twin = self._times[node.full_name] = self._times.get(node.full_name, 0) + 1
         return node
 
     def _is_same(self, earlier: Named, node: Named) -> bool:

@@ -6,7 +6,6 @@ CompatibleNameValidator; 4.1.3 and newer), which takes `$` anywhere. The namespa
 Avro 1.12 alone, and only where a type is defined (ParseContext.put).
 """
 
-import re
 import unicodedata
 from typing import Final
 
@@ -15,7 +14,6 @@ from topicschema.core.formats.avro.library import Library
 
 PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _SHOWN = 60
 
 
@@ -26,9 +24,14 @@ def shown(name: object) -> str:
     return "'" + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text) + "'"
 
 
+def is_plain(name: str) -> bool:
+    """Whether `name` is a simple name made of ASCII, as nearly all are: the question to ask before `check`."""
+    return name.isascii() and name.isidentifier()
+
+
 def check(name: str, path: str, library: Library) -> None:
     """Raises InvalidSchemaError INVALID_NAME unless `name` is a simple name."""
-    if _PLAIN.match(name):
+    if is_plain(name):
         return
     if not name:
         raise InvalidSchemaError("INVALID_NAME", "a name may not be empty", Place(path))
@@ -38,15 +41,16 @@ def check(name: str, path: str, library: Library) -> None:
             raise InvalidSchemaError("INVALID_NAME", _complaint(name, index, char), Place(path))
 
 
-def check_namespace(full_name: str, path: str, library: Library) -> None:
-    """Raises InvalidSchemaError INVALID_NAME unless every part before the last dot is a name, where that is asked."""
-    if library is Library.AVRO_1_12 and "." in full_name:
-        for part in full_name.split(".")[:-1]:
-            check(part, path, library)
+def check_namespace(full_name: str, path: str) -> None:
+    """Raises InvalidSchemaError INVALID_NAME unless every part before the last dot is a name, as Avro 1.12 asks."""
+    for part in full_name.split(".")[:-1]:
+        check(part, path, Library.AVRO_1_12)
 
 
 def full(name: str, namespace: str, path: str, library: Library) -> str:
     """The full name of `name` met where `namespace` holds; INVALID_NAME unless its last part is a simple name."""
+    if is_plain(name):
+        return f"{namespace}.{name}" if namespace else name
     before, dot, simple = name.rpartition(".")
     check(simple, path, library)
     space = before if dot else namespace
