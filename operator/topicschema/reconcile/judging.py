@@ -123,10 +123,12 @@ class Judge:
         self, candidate: Schema, earlier: Schema | None, strategy: Strategy, policy: Policy
     ) -> Comparison:
         """Why `candidate` may not follow an edit that is on no record yet, if there is one, and who then suffers."""
-        if earlier is None or candidate.fingerprint == earlier.fingerprint:
+        if earlier is None:
             return Comparison((), ())
-        policy, before = self._with_checkers(policy), (Predecessor(None, earlier.info.type, earlier),)
-        return await self._judged((candidate, earlier), lambda: verdict.compare(candidate, before, strategy, policy))
+        policy, before = self._with_checkers(policy), Predecessor(None, earlier.info.type, earlier)
+        if candidate.fingerprint == earlier.fingerprint:
+            return await self._judged((candidate, earlier), lambda: verdict.compare_equal(candidate, before, policy))
+        return await self._judged((candidate, earlier), lambda: verdict.compare(candidate, (before,), strategy, policy))
 
     def _with_checkers(self, policy: Policy) -> Policy:
         return replace(policy, profile=replace(policy.profile, checkers=self._checkers)) if self._checkers else policy

@@ -107,5 +107,17 @@ async def test_a_pair_whose_encoding_changes_is_a_risk_of_equal_bytes(world: Wor
     assert warnings[0].startswith("ConsumerRisk: ENCODING_CHANGED at $ after version 0: ")
 
 
+@pytest.mark.parametrize(("strictness", "allowed"), [("Broker", True), ("Strict", False)])
+async def test_a_pair_of_the_bytes_of_a_pending_one_is_compared_with_it(
+    world: World, strictness: str, *, allowed: bool
+) -> None:
+    await world.policy(schemaCompatibilityStrategy="BACKWARD", strictness=strictness)
+    old = world.resource(schema="", type="KEY_VALUE", keyValue=pair("SEPARATED"))
+    reply = await world.edit(old, keyValue=pair("INLINE"))
+    assert reply.is_allowed is allowed
+    told = reply.warnings[0] if allowed else reply.causes[0]["message"]
+    assert "ENCODING_CHANGED at $" in told
+
+
 def pair(encoding: str) -> dict[str, Any]:
     return {"encoding": encoding, "key": {"type": "STRING"}, "value": {"type": "INT64"}}
