@@ -110,6 +110,7 @@ def _can_connect(command: argparse.ArgumentParser) -> None:
 
 def _client(command: argparse.ArgumentParser) -> None:
     _schema_options(command, AUTO_PRODUCE)
+    _proto_options(command)
     _topic_options(command)
     command.add_argument(
         "--history-type",

@@ -8,7 +8,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import Any, Final
 
-from topicschema.cli import asking, check, files, plugged, telling, wire
+from topicschema.cli import asking, check, files, plugged, schema_files, telling, wire
 from topicschema.cli.arguments import AUTO_PRODUCE
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.cli.files import WrongInputError
@@ -29,10 +29,12 @@ _NEVER_ANSWERS: Final = "The broker never answers; the client runs into its own 
 
 def run(options: Namespace) -> int:
     """Answer on standard output; the exit code says whether the client may connect."""
-    kind = SchemaType.AUTO_PUBLISH if options.type == AUTO_PRODUCE else SchemaType(options.type)
-    names = [*options.history, *([] if options.schema is None else [options.schema])]
-    texts = files.read_all(names)
-    topic = _topic(options, kind, texts[: len(options.history)])
+    given = [] if options.schema is None else [options.schema]
+    kind = SchemaType.AUTO_PUBLISH if options.type == AUTO_PRODUCE else schema_files.kind_of(options, given)
+    stored = _kind_of_history(options, kind)
+    kinds = [*(stored for _ in options.history), *(kind for _ in given)]
+    texts = schema_files.read_each(kinds, [*options.history, *given], options)
+    topic = _topic(options, stored, texts[: len(options.history)])
     sent = _sent(options, kind, texts[len(options.history) :])
     answer = clients.connect(Client(options.client), sent, topic)
     if options.output == "json":
@@ -42,12 +44,18 @@ def run(options: Namespace) -> int:
     return COMPATIBLE if answer.may_connect else INCOMPATIBLE
 
 
-def _topic(options: Namespace, kind: SchemaType, texts: list[bytes]) -> TopicState:
-    stored: SchemaType = SchemaType.AVRO if kind in _NEVER_STORED else kind
+def _kind_of_history(options: Namespace, kind: SchemaType) -> SchemaType:
+    """The type of the topic's versions, where a client's is `kind`."""
     if options.history_type is not None:
-        stored = SchemaType(options.history_type)
+        return SchemaType(options.history_type)
+    if any(map(schema_files.is_proto, options.history)):
+        return SchemaType.PROTOBUF_NATIVE
+    return SchemaType.AVRO if kind in _NEVER_STORED else kind
+
+
+def _topic(options: Namespace, kind: SchemaType, texts: list[bytes]) -> TopicState:
     return TopicState(
-        history=tuple(_stored(stored, *each, options) for each in zip(options.history, texts, strict=True)),
+        history=tuple(_stored(kind, *each, options) for each in zip(options.history, texts, strict=True)),
         strategy=effective_strategy(Policy(Strategy(options.strategy)), None).value,
         allows_auto_update=not options.no_auto_update,
         enforces_validation=options.enforced,
@@ -94,8 +102,9 @@ def _lines(options: Namespace, sent: SchemaInfo | None, topic: TopicState, answe
         yield from telling.wrapped(f"{subject} may not connect: {answer.error}")
         yield from telling.wrapped(_brokers_words(answer), "  ")
         if answer.incompatibilities:
-            called = Files(_schema(options, sent), tuple(map(files.shown, options.history)))
-            text = "" if sent is None else sent.schema.decode(errors="replace")
+            is_source = options.schema is not None and schema_files.is_proto(options.schema)
+            called = Files(_schema(options, sent), tuple(map(files.shown, options.history)), not is_source)
+            text = "" if sent is None or is_source else sent.schema.decode(errors="replace")
             yield from telling.findings(answer.incompatibilities, called, text)
     for warning in answer.warnings:
         yield from telling.wrapped(f"warning: {warning.rule}: {warning.message}")

@@ -20,9 +20,14 @@ def is_proto(name: str) -> bool:
 
 
 def read_all(kind: SchemaType, names: Sequence[str], options: Namespace) -> list[bytes]:
-    """The schema in each file; WrongInputError where one cannot be read or compiled."""
+    """The schema in each file, all of one type; WrongInputError where one cannot be read or compiled."""
+    return read_each([kind] * len(names), names, options)
+
+
+def read_each(kinds: Sequence[SchemaType], names: Sequence[str], options: Namespace) -> list[bytes]:
+    """The schema in each file, each of its own type; WrongInputError where one cannot be read or compiled."""
     texts = files.read_all(names)
-    are_sources = [_is_source(kind, *each) for each in zip(names, texts, strict=True)]
+    are_sources = [_is_source(*each) for each in zip(kinds, names, texts, strict=True)]
     if not any(are_sources):
         if options.message is not None or options.folders:
             raise WrongInputError("--message and -I are for .proto files")
