@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from topicschema.cli.asking import Answer, Question, Step, UnusableVersionError
 from topicschema.core.checkers import BUILT_IN, Checkers
@@ -18,6 +18,9 @@ from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 E = TypeVar("E", bound=StrEnum)
+_UNNAMED: Final = "is no type that Pulsar has a name for"
+_SETTINGS: Final = ("AUTO", "AUTO_PRODUCE")
+"""Names that clients have for what is never stored, beside those of SchemaType."""
 
 
 class InvalidRequestError(Exception):
@@ -121,7 +124,8 @@ def _no_constant(word: str) -> None:
 
 def _info(kind: str, schema: bytes, properties: Mapping[str, str]) -> SchemaInfo:
     if kind not in SchemaType.__members__:
-        raise InvalidSchemaError("UNSUPPORTED_TYPE", f"{kind[:100]!r} is no type that Pulsar has a name for")
+        why = "is a client's setting, never stored with a topic" if kind in _SETTINGS else _UNNAMED
+        raise InvalidSchemaError("UNSUPPORTED_TYPE", f"{kind[:100]!r} {why}")
     return SchemaInfo(SchemaType(kind), schema, properties)
 
 
@@ -179,7 +183,9 @@ class _Members:
         return kind, self.text("schema", "").encode(errors="surrogatepass"), self._properties()
 
     def _properties(self) -> Mapping[str, str]:
-        found = self._members.get("properties") or {}
+        found = self._members.get("properties")
+        if found is None:
+            return {}
         if not isinstance(found, dict) or not all(isinstance(each, str | int | float) for each in found.values()):
             raise self._invalid("properties", "must be an object of texts")
         return {name: each if isinstance(each, str) else json.dumps(each) for name, each in found.items()}

@@ -100,6 +100,13 @@ def test_what_the_broker_answers_with_an_error_is_a_no_not_an_invalid_line() -> 
     assert code == 0
 
 
+@pytest.mark.parametrize("kind", ["AUTO", "AUTO_CONSUME", "AUTO_PRODUCE", "AUTO_PUBLISH"])
+def test_a_clients_setting_is_refused_as_one_by_each_of_its_names(kind: str) -> None:
+    error = one(candidate={"type": kind})["error"]
+    assert error["reason"] == "UNSUPPORTED_TYPE"
+    assert "is a client's setting, never stored with a topic" in error["message"]
+
+
 INVALID: list[tuple[bytes | dict[str, Any] | list[Any], str]] = [
     (b"no json", ""),
     (b"", ""),
@@ -123,6 +130,7 @@ INVALID: list[tuple[bytes | dict[str, Any] | list[Any], str]] = [
     ({**GOOD, "history": [{"schema": '"long"'}, 1]}, "history[1]"),
     ({**GOOD, "candidate": {"schema": '"long"', "properties": {"a": None}}}, "candidate.properties"),
     ({**GOOD, "candidate": {"schema": '"long"', "properties": ["a"]}}, "candidate.properties"),
+    ({**GOOD, "candidate": {"schema": '"long"', "properties": []}}, "candidate.properties"),
 ]
 
 
