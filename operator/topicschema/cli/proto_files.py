@@ -45,6 +45,7 @@ class Search:
 
     def compiled(self, name: str, text: bytes) -> Compiled:
         """The file with all that it imports, compiled; WrongInputError, with the place, where that fails."""
+        self._demand_folders()
         own = self._own_folder(Path(name))
         root = _absolute(Path(name)).relative_to(own).as_posix()
         found = self._with_imports(root, text, own)
@@ -65,6 +66,11 @@ class Search:
         except WaitingError as error:
             raise WrongInputError(error.message) from None
         return Compiled(message, found, envelope)
+
+    def _demand_folders(self) -> None:
+        absent = next((each for each in self.folders if not Path(each).is_dir()), None)
+        if absent is not None:  # a misspelt one would give the root file another name, and so another envelope
+            raise WrongInputError(f"-I {absent}: there is no such folder")
 
     def _own_folder(self, file: Path) -> Path:
         holding = [each for each in map(_resolved, self.folders) if _absolute(file).is_relative_to(each)]

@@ -23,7 +23,8 @@ version. `topicschema explain RULE` prints what stands here.
 
 The verdicts are those of a Pulsar broker, down to its oddities: of line 4.0 (Avro 1.11.4), unless an example says
 `line 4.1`; 4.1 and 4.2 judge with Avro 1.12.0. Where the broker would answer with an error (HTTP 500), the answer here
-is no, with the reason. Each rule has an example that it refuses and one that passes; they are run as tests."""
+is no, with the reason. A rule has an example that it refuses and one that passes, run as tests; a few speak of what no
+text of a schema can show, and have none."""
 
 
 def page() -> str:

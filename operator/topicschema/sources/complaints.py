@@ -46,7 +46,8 @@ def unknown_message(wanted: str | None, some: Sequence[str], count: int) -> Inva
     """UNKNOWN_MESSAGE, with some of the messages that there are."""
     asked = f"no file has a message {wanted[:_LONGEST]!r}" if wanted else "no root message is named"
     there = ", ".join(some) + (f" and {count - len(some)} more" if count > len(some) else "")
-    message = f"{asked}; there {'is' if count == 1 else 'are'} {there or 'no messages at all'}"
+    choice = f"name one of {there}" if count > 1 else f"there is {there}" if count else "there are no messages at all"
+    message = f"{asked}; {choice}"
     return InvalidSchemaError("UNKNOWN_MESSAGE", message, Place("$.message"))
 
 

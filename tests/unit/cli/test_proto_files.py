@@ -66,6 +66,7 @@ def run(where: Path, line: str, stdin: str = "") -> subprocess.CompletedProcess[
         "check nowhere.proto": 2,
         "check --message shop.Order v1.avsc": 2,
         "check -I protos v1.avsc": 2,
+        "check -I protoss protos/shop/money.proto": 2,
         "check --batch -I protos": 2,
         "fingerprint bad.proto": 2,
         "can-connect producer --history parcel.proto parcel.proto": 0,
@@ -119,7 +120,7 @@ def test_a_complaint_about_an_imported_file_names_that_file(here: Path) -> None:
 
 def test_several_messages_are_told_with_what_to_write(here: Path) -> None:
     told = run(here, "check two.proto").stderr
-    assert "UNKNOWN_MESSAGE at $.message\n  no root message is named; there are shop.Order, shop.Parcel\n\n" in told
+    assert "UNKNOWN_MESSAGE at $.message\n  no root message is named; name one of shop.Order, shop.Parcel\n\n" in told
 
 
 @pytest.mark.parametrize("command", ["check", "fingerprint", f"manifest --topic {TOPIC}"])

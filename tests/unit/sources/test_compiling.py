@@ -95,7 +95,7 @@ def test_the_only_message_of_the_first_file_is_the_root_when_none_is_named() -> 
 
 
 def test_two_messages_in_the_first_file_leave_open_which_is_the_root() -> None:
-    with pytest.raises(InvalidSchemaError, match="no root message is named; there are A, B") as caught:
+    with pytest.raises(InvalidSchemaError, match="no root message is named; name one of A, B") as caught:
         compile_first({"a.proto": 'syntax = "proto3"; message A {} message B {}'})
     assert (caught.value.rule, caught.value.place.path) == ("UNKNOWN_MESSAGE", "$.message")
 
@@ -103,7 +103,7 @@ def test_two_messages_in_the_first_file_leave_open_which_is_the_root() -> None:
 def test_a_message_that_is_not_there_is_told_with_those_that_are_the_most_alike_first() -> None:
     error = refused(FILES, "shop.Moneys")
     assert error.rule == "UNKNOWN_MESSAGE"
-    assert "no file has a message 'shop.Moneys'; there are shop.Money, shop.Order" in error.message
+    assert "no file has a message 'shop.Moneys'; name one of shop.Money, shop.Order" in error.message
 
 
 def test_a_map_entry_and_a_well_known_type_are_no_root_messages() -> None:
