@@ -5,7 +5,8 @@ reader has any alias, Avro builds all of the writer's records anew, and checks t
 also checks names, without what the broker taught its parser: on 1.12, where a parsed name may have `$`, none may here.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Any
 
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import defaults
@@ -34,7 +35,9 @@ def apply(writer: Node, reader: Node, library: Library) -> tuple[Node, list[Faul
     `writer` itself is left as it is; it is returned when no alias meets anything in it.
     """
     renames = _Renames()
-    run(renames.collect(reader))
+    renames.collect(reader)
+    if _is_left_alone(writer, renames, library):
+        return writer, []
     view = _View(renames, reader, library)
     renamed = run(view.rename(writer))
     return renamed if view.changed else writer, view.faults
@@ -46,32 +49,77 @@ class _Renames:
 
     types: dict[str, Named] = field(default_factory=dict)
     fields: dict[str, dict[str, Field]] = field(default_factory=dict)
-    _seen: set[Record] = field(default_factory=set)
 
-    def collect(self, node: Node) -> Step[None]:
+    def collect(self, root: Node) -> None:
         """Gather the aliases of a schema in Avro's order, where a later one wins."""
-        if isinstance(node, Named):
-            for alias in node.aliases:
-                self.types[alias] = node
-        if isinstance(node, Record):
-            if node not in self._seen:
-                self._seen.add(node)
-                yield self._collect_fields(node)
-        else:
-            for part in _parts(node):
-                if part.__class__ is not Primitive:
-                    yield self.collect(part)
+        seen: set[Record] = set()
+        ahead: list[Any] = [root]
+        while ahead:
+            node = ahead.pop()
+            if node.__class__ is tuple:
+                record, each = node
+                self._collect_field(record, each, ahead)
+                continue
+            if isinstance(node, Named):
+                for alias in node.aliases:
+                    self.types[alias] = node
+            if node.__class__ is not Record:
+                ahead += reversed(_parts(node))
+            elif node not in seen:
+                seen.add(node)
+                ahead.append((node, None))
+                ahead += [(node, each) for each in reversed(node.fields) if _may_have_alias(each)]
 
-    def _collect_fields(self, record: Record) -> Step[None]:
-        for each in record.fields:
+    def _collect_field(self, record: Record, each: Field | None, ahead: list[Any]) -> None:
+        """One field of the record; None stands for its end."""
+        if each is not None:
             for alias in each.aliases:
                 self.fields.setdefault(record.full_name, {})[alias] = each
-            if each.type.__class__ is not Primitive:
-                yield self.collect(each.type)
-        if record.full_name in self.fields:
+            ahead.append(each.type)
+        elif record.full_name in self.fields:
             for alias in record.aliases:
                 # The same dictionary: what comes under either name later is then found under both, as in Avro.
                 self.fields[alias] = self.fields[record.full_name]
+
+
+def _may_have_alias(each: Field) -> bool:
+    return bool(each.aliases) or each.type.__class__ is not Primitive
+
+
+def _is_left_alone(writer: Node, renames: _Renames, library: Library) -> bool:
+    """Whether it shows at a glance that nothing in the writer is renamed and nothing is wrong with it."""
+    seen: set[Record] = set()
+    ahead: list[Node] = [writer]
+    while ahead:
+        node = ahead.pop()
+        if isinstance(node, Named) and node.full_name in renames.types:
+            return False
+        if not isinstance(node, Record):
+            ahead += _parts(node)
+        elif node not in seen:
+            seen.add(node)
+            if "$" in node.simple_name or not _are_left_alone(node, renames, library):
+                return False
+            ahead += [each.type for each in node.fields if each.type.__class__ is not Primitive]
+    return True
+
+
+def _are_left_alone(record: Record, renames: _Renames, library: Library) -> bool:
+    """Whether that shows of the record's fields."""
+    targets = renames.fields.get(record.full_name, {})
+    for each in record.fields:
+        if each.name in targets or "$" in each.name:
+            return False
+    return all(each.default is ABSENT or _misfit(each, library) is None for each in record.fields)
+
+
+def _misfit(each: Field, library: Library) -> str | None:
+    """What is wrong with the field's default."""
+    try:
+        defaults.check([each], library)
+    except InvalidSchemaError as error:
+        return error.message
+    return None
 
 
 def _parts(node: Node) -> tuple[Node, ...]:
@@ -99,16 +147,27 @@ class _View:
         if isinstance(node, Record):
             renamed = self._copies.get(node) or (yield self._record(node))
         elif isinstance(node, Array):
-            renamed = replace(node, digest=b"", items=(yield self.rename(node.items)))
+            renamed = Array(path=node.path, props=node.props, items=(yield self.rename(node.items)))
         elif isinstance(node, Map):
-            renamed = replace(node, digest=b"", values=(yield self.rename(node.values)))
+            renamed = Map(path=node.path, props=node.props, values=(yield self.rename(node.values)))
         elif isinstance(node, Union):
             renamed = yield self._union(node)
         elif isinstance(node, Enum | Fixed):
-            renamed = replace(node, digest=b"", full_name=self._name(node))
+            renamed = self._leaf(node)
             if node.full_name in self._renames.types:
                 self._check_names(node, renamed.simple_name, *(node.symbols if isinstance(node, Enum) else ()))
         return renamed
+
+    def _leaf(self, node: Enum | Fixed) -> Enum | Fixed:
+        name, props, aliases, doc = self._name(node), node.props, node.aliases, node.doc
+        made: Enum | Fixed
+        if isinstance(node, Fixed):
+            made = Fixed(path=node.path, props=props, full_name=name, aliases=aliases, doc=doc, size=node.size)
+        else:
+            made = Enum(path=node.path, props=props, full_name=name, aliases=aliases, doc=doc, symbols=node.symbols)
+            made.default = node.default
+        made.twin = node.twin
+        return made
 
     def _check_names(self, node: Node | Field, *texts: str) -> None:
         refused = next((text for text in texts if "$" in text), None)
@@ -135,24 +194,31 @@ class _View:
                 other = first.setdefault(renamed.full_name, branch)
                 if other is not branch:
                     self._same_branch(branch if branch.full_name in self._renames.types else other)
-        return replace(node, digest=b"", branches=tuple(branches))
+        return Union(path=node.path, props=node.props, branches=tuple(branches))
 
     def _same_branch(self, branch: Named) -> None:
         target = self._renames.types[branch.full_name]
         self.faults.append(Fault(Rule.ALIAS_CONFLICT, target, branch))
 
     def _record(self, node: Record) -> Step[Record]:
-        copy = self._copies[node] = replace(node, digest=b"", full_name=self._name(node), fields=())
-        self._check_names(node, copy.simple_name)
-        targets = self._renames.fields.get(copy.full_name, {})
+        renamed = self._copies[node] = Record(
+            path=node.path,
+            props=node.props,
+            full_name=self._name(node),
+            aliases=node.aliases,
+            doc=node.doc,
+            twin=node.twin,
+        )
+        self._check_names(node, renamed.simple_name)
+        targets = self._renames.fields.get(renamed.full_name, {})
         taken = {each.name for each in node.fields if each.name not in targets}
         fields = []
         for each in node.fields:
             kind = each.type if each.type.__class__ is Primitive else (yield self.rename(each.type))
             fields.append(self._field(each, kind, targets.get(each.name), taken))
-        copy.fields = tuple(fields)
-        self._check_defaults(copy)
-        return copy
+        renamed.fields = tuple(fields)
+        self._check_defaults(renamed)
+        return renamed
 
     def _field(self, each: Field, kind: Node, target: Field | None, taken: set[str]) -> Field:
         name = each.name
@@ -163,12 +229,14 @@ class _View:
             taken.add(name)
             self.changed |= name != each.name
         self._check_names(each, name)
-        return each if name == each.name and kind is each.type else replace(each, name=name, type=kind)
+        if name == each.name and kind is each.type:
+            return each
+        made = Field(name=name, type=kind, path=each.path, default=each.default, order=each.order)
+        made.aliases, made.doc, made.props = each.aliases, each.doc, each.props
+        return made
 
-    def _check_defaults(self, copy: Record) -> None:
-        for each in copy.fields:
-            if each.default is not ABSENT:
-                try:
-                    defaults.check([each], self._library)
-                except InvalidSchemaError as error:
-                    self.faults.append(Fault(Rule.INVALID_WRITER_DEFAULT, self._reader, each, error.message))
+    def _check_defaults(self, record: Record) -> None:
+        for each in record.fields:
+            wrong = None if each.default is ABSENT else _misfit(each, self._library)
+            if wrong is not None:
+                self.faults.append(Fault(Rule.INVALID_WRITER_DEFAULT, self._reader, each, wrong))

@@ -91,7 +91,7 @@ class _Trials:
 
     def __init__(self, reader: Node, writer: Node, library: Library) -> None:
         lore = lore_of(reader)
-        self._resolution = _Resolution(reader, library, tangled=lore.is_tangled)
+        self._resolution = _Resolution(reader, library, lore)
         renamed = aliases.apply(writer, reader, library)[0] if lore.is_aliased else writer
         self._renamed = {} if renamed is writer else {each.path: each for each in _records(renamed)}
 

@@ -3,7 +3,7 @@
 Faults are kept as they are found, without words: most of them belong to union branches that were only tried.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
@@ -72,22 +72,19 @@ Outcome = Fault | Pair | Inner
 def mismatches(outcome: Outcome | None, fatal: Iterable[Fault]) -> tuple[Mismatch, ...]:
     """All faults that `outcome` holds, in the reader's field order, each once, then those of `fatal` not among them."""
     told: dict[tuple[Rule, object, object], Mismatch] = {}
-    found = [(fault, within) for fault, within in _walk(outcome) if isinstance(fault, Fault)]
-    for fault, within in (*found, *((fault, None) for fault in fatal)):
+    for fault, within in (*_faults(outcome), *[(fault, None) for fault in fatal]):
         # An endless record is one cause, whoever writes it.
         key = fault.rule, fault.reader, None if fault.rule is Rule.ENDLESS_RECORD else fault.writer
         if key not in told:
             where = "" if within is None or within is fault.reader else f"{_field(within)}: "
             message = where + _WORDS[fault.rule](fault)
-            told[key] = Mismatch(fault.rule.value, message, fault.reader.path, fault.writer.path)
+            told[key] = Mismatch(str(fault.rule), message, fault.reader.path, fault.writer.path)
     return tuple(told.values())
 
 
-def _walk(outcome: Outcome | None) -> Iterator[tuple[Fault | Pair, Field | None]]:
-    """Every fault and every pair of records in `outcome`, in the reader's field order, with the reader's field.
-
-    Each pair is met once.
-    """
+def _faults(outcome: Outcome | None) -> list[tuple[Fault, Field | None]]:
+    """Every fault in `outcome`, in the reader's field order, with the reader's field; each pair is met once."""
+    found: list[tuple[Fault, Field | None]] = []
     ahead: list[tuple[Outcome, Field | None]] = [] if outcome is None else [(outcome, None)]
     seen: set[Pair] = set()
     while ahead:
@@ -95,14 +92,16 @@ def _walk(outcome: Outcome | None) -> Iterator[tuple[Fault | Pair, Field | None]
         if isinstance(following, Inner):
             ahead.extend((part, within) for part in reversed(following.parts))
         elif isinstance(following, Fault):
-            yield following, within
+            found.append((following, within))
         elif following not in seen:
             seen.add(following)
-            yield following, within
             ahead.extend(reversed(_in_reader_order(following)))
+    return found
 
 
 def _in_reader_order(pair: Pair) -> list[tuple[Outcome, Field | None]]:
+    if len(pair.parts) == 1:
+        return [pair.parts[0][::-1]]
     position: dict[Field | None, int] = {each: index for index, each in enumerate(pair.reader.fields)}
     position[None] = len(position)
     return [(part, each) for each, part in sorted(pair.parts, key=lambda part: position[part[0]])]

@@ -89,9 +89,21 @@ def equal(one: Node, other: Node) -> bool:
 
 def _differ_at_sight(one: Node, other: Node) -> bool:
     """What tells most schemas apart, before their forms are written."""
+    if isinstance(one, Union) and isinstance(other, Union):
+        return list(map(type, one.branches)) != list(map(type, other.branches))
     if not isinstance(one, Record) or not isinstance(other, Record):
         return False
-    return one.full_name != other.full_name or [f.name for f in one.fields] != [f.name for f in other.fields]
+    if one.full_name != other.full_name or len(one.fields) != len(other.fields):
+        return True
+    return any(map(_fields_differ_at_sight, one.fields, other.fields))
+
+
+def _fields_differ_at_sight(one: Field, other: Field) -> bool:
+    if one.name != other.name or one.type.__class__ is not other.type.__class__:
+        return True
+    if isinstance(one.type, Primitive) and isinstance(other.type, Primitive) and one.type.kind != other.type.kind:
+        return True
+    return (one.default is ABSENT) is not (other.default is ABSENT)
 
 
 def definition(node: Named) -> tuple[str, Sequence[Named]]:

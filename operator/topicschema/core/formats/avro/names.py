@@ -21,6 +21,8 @@ def shown(name: object) -> str:
     """A name as messages quote it, cut where it is long."""
     text = name if isinstance(name, str) else str(name)
     text = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    if text.isprintable():
+        return f"'{text}'"
     return "'" + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text) + "'"
 
 

@@ -23,6 +23,7 @@ from topicschema.core.formats.avro.model import (
     Enum,
     Field,
     Fixed,
+    Lore,
     Map,
     Node,
     Primitive,
@@ -64,7 +65,7 @@ def unreadable(reader: Node, writer: Node, library: Library = Library.AVRO_1_11)
     if same and not lore.is_tangled:
         return ()
     renamed, faults = aliases.apply(writer, reader, library) if lore.is_aliased and not same else (writer, [])
-    resolution = _Resolution(reader, library, tangled=lore.is_tangled)
+    resolution = _Resolution(reader, library, lore)
     outcome = resolution.resolve(renamed, reader)
     if lore.is_tangled:
         faults += grammar.faults(renamed, reader, resolution.decided)
@@ -76,11 +77,11 @@ def unreadable(reader: Node, writer: Node, library: Library = Library.AVRO_1_11)
 class _Resolution:
     """One comparison: what is decided on the way, and what makes Avro throw."""
 
-    def __init__(self, root: Node, library: Library, *, tangled: bool) -> None:
-        self._shortcuts = Shortcuts(root)
+    def __init__(self, root: Node, library: Library, lore: Lore) -> None:
+        self._shortcuts = Shortcuts(root, lore)
         self.decided = Decisions()
         self.fatal: list[Fault] = []
-        self._tangled = tangled
+        self._tangled = lore.is_tangled
         self._pairs = self.decided.pairs
         self._unions = self.decided.unions
         self._survey = Survey()
@@ -88,10 +89,12 @@ class _Resolution:
 
     def resolve(self, writer: Node, reader: Node) -> Outcome | None:
         """What comparing the two brings up."""
-        return run(self._step(writer, reader))
+        answer = self._BY_WRITER[writer.__class__](self, writer, reader)
+        return cast("Outcome | None", run(answer) if answer.__class__ is GeneratorType else answer)
 
     def _step(self, writer: Node, reader: Node) -> Step[Outcome | None]:
-        return _settled(self._BY_WRITER[writer.__class__](self, writer, reader))
+        answer = self._BY_WRITER[writer.__class__](self, writer, reader)  # not before the step is taken
+        return cast("Outcome | None", (yield answer) if answer.__class__ is GeneratorType else answer)
 
     def _primitive(self, writer: Primitive, reader: Node) -> _Answer:
         readable = _READ_BY[writer.kind]

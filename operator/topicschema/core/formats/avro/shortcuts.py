@@ -6,8 +6,8 @@ it matters in which order records are compared, and nothing is remembered of sch
 
 from typing import Final
 
-from topicschema.core.formats.avro.model import Node, Record, Union
-from topicschema.core.formats.avro.survey import is_plain, lore_of
+from topicschema.core.formats.avro.model import Lore, Node, Record, Union
+from topicschema.core.formats.avro.survey import is_plain
 
 _FEW: Final = 3
 """So many branches are tried as fast as it is found out that they need not be."""
@@ -19,9 +19,9 @@ class Shortcuts:
 
     __slots__ = ("_by_name", "_is_tangled", "_root")
 
-    def __init__(self, root: Node) -> None:
+    def __init__(self, root: Node, lore: Lore) -> None:
         self._root = root
-        self._is_tangled = lore_of(root).is_tangled
+        self._is_tangled = lore.is_tangled
         self._by_name: dict[Union, dict[str, Record]] = {}
 
     def is_readable(self, writer: Record, reader: Record) -> bool:
