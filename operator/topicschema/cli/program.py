@@ -1,6 +1,7 @@
 """The program: parses the command line, then imports and runs what it names."""
 
 import importlib
+import os
 import signal
 import sys
 from argparse import Namespace
@@ -28,10 +29,16 @@ def main(given: Sequence[str] | None = None) -> int:
 
 def _ask(run: Callable[[Namespace], int], options: Namespace) -> int:
     try:
-        return run(options)
+        code = run(options)
+        sys.stdout.flush()
     except WrongInputError as error:
         print(f"topicschema {options.command}: {error}", file=sys.stderr)
+        return WRONG_INPUT
+    except OSError as error:  # a full disk, most likely; files that are named have their own words
+        print(f"topicschema {options.command}: {error.strerror or error}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python fails on the same when it ends
         return WRONG_INPUT
     except Exception:  # noqa: BLE001  # Python's own exit code for it is 1, which would read as a verdict
         sys.excepthook(*sys.exc_info())
         return BUG
+    return code

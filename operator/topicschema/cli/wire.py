@@ -5,6 +5,7 @@ The members are described in docs/cli.md. Pure: values in, values out.
 
 import json
 import math
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Final, TypeVar
@@ -34,6 +35,8 @@ class InvalidRequestError(Exception):
 
 def read(line: bytes) -> Any:
     """The JSON value of a line; InvalidRequestError when it holds none."""
+    if line.startswith(BOM_UTF8):
+        raise InvalidRequestError("the line begins with a byte order mark; leave it out")
     try:
         return json.loads(line.decode(), parse_constant=_no_constant)
     except UnicodeDecodeError as error:

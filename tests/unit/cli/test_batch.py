@@ -111,6 +111,7 @@ INVALID: list[tuple[bytes | dict[str, Any] | list[Any], str]] = [
     (b"no json", ""),
     (b"", ""),
     (b"\xff", ""),
+    (b'\xef\xbb\xbf{"id": 1}', ""),
     (b"[" * 100_000, ""),
     (b'{"id": ' + b"1" * 5000 + b"}", ""),
     (b'{"id": NaN}', ""),

@@ -130,6 +130,16 @@ def test_a_batch_answers_each_line_before_it_reads_the_next(here: Path) -> None:
         assert asked.wait() == 0
 
 
+@pytest.mark.parametrize("arguments", [["v1.avsc"], ["--batch"]])
+def test_an_answer_that_cannot_be_written_is_no_verdict_and_no_bug(here: Path, arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "topicschema", "check", *arguments]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command, cwd=here, input="{}\n", stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (2, "topicschema check: No space left on device\n")
+
+
 def test_a_fingerprint_ignores_what_the_broker_ignores(here: Path) -> None:
     (here / "spaced.avsc").write_text(V1.replace(",", " ,\n"))
     first, second = (run(here, "fingerprint", name).stdout for name in ("v1.avsc", "spaced.avsc"))
