@@ -76,6 +76,11 @@ def is_payload_wanted(
     return strategy is not Strategy.ALWAYS_INCOMPATIBLE
 
 
+def asks_plugged(candidate: Schema, checkers: Checkers) -> bool:
+    """Whether `check` may ask one of `checkers` about the candidate, or about a part of it."""
+    return any(True for _ in _plugged(candidate, checkers))
+
+
 def check(
     candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy, checkers: Checkers = BUILT_IN
 ) -> tuple[Incompatibility, ...]:

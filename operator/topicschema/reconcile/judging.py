@@ -4,13 +4,13 @@ Webhook and controller both ask here, so there is one validation path.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from topicschema.api.topicschemas import TopicSchemaSpec
-from topicschema.core import formats, verdict
+from topicschema.core import compatibility, formats, verdict
 from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError, StalledError
@@ -133,13 +133,13 @@ class Judge:
     def _with_checkers(self, policy: Policy) -> Policy:
         return replace(policy, profile=replace(policy.profile, checkers=self._checkers)) if self._checkers else policy
 
-    async def _judged(self, schemas: Iterable[Schema], work: Callable[[], T]) -> T:
+    async def _judged(self, schemas: Collection[Schema], work: Callable[[], T]) -> T:
         """What `work` returns; StalledError(CheckerTimeout) where a plugged checker keeps it too long.
 
         A thread cannot be ended from outside. One that hangs is lost until the process is, and so in the end are all
-        that could ask: the answer stays no.
+        that could ask: the answer stays no. Types whose checkers are built in never wait for them.
         """
-        if not self._checkers:
+        if not any(compatibility.asks_plugged(schema, self._checkers) for schema in schemas):
             size = sum(len(schema.info.schema) for schema in schemas)
             return await self._run(size // _COMPARISONS_PER_READING, work)
         asked = asyncio.get_running_loop().run_in_executor(self._asking, work)

@@ -181,6 +181,20 @@ async def test_one_that_hangs_is_a_no_and_holds_up_nobody_else() -> None:
     judge.close()
 
 
+async def test_ones_that_hang_for_ever_hold_up_no_other_type() -> None:
+    storage, history = await on_record(schema(ID))
+    hanging = Hanging()
+    judge = Judge(storage, checkers={SchemaType.PROTOBUF: Plugged("acme", hanging)}, patience=0.05)
+    one, two = (formats.parse(replace(each.info, type=SchemaType.PROTOBUF)) for each in (schema(ID), schema(ID, NOTE)))
+    for _ in range(3):
+        with pytest.raises(StalledError, match="plugged in"):
+            await judge.compare(two, one, Strategy.FORWARD, Policy(Strategy.FORWARD))
+    verdict = await judge.judge(Candidate(schema(ID, NOTE)), history, Policy(Strategy.FORWARD))
+    assert verdict.outcome is Outcome.NEXT_VERSION
+    hanging.released.set()
+    judge.close()
+
+
 async def test_replay_of_one_version_or_none_finds_nothing() -> None:
     storage, history = await on_record(schema(ID))
     judge = Judge(storage)
