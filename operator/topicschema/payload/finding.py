@@ -61,10 +61,15 @@ def exactly(payload: bytes, size: int, what: str) -> None:
 def at_least(payload: bytes, size: int, what: str) -> None:
     """Unreadable TRUNCATED where the payload has fewer bytes."""
     if len(payload) < size:
-        message = f"{what} takes {size} bytes, the payload has {len(payload)}"
+        message = f"{what} takes {counted(size)}, the payload has {len(payload):,}"
         raise unreadable("TRUNCATED", message, len(payload))
 
 
 def trailing(payload: bytes, size: int, what: str) -> str:
     """The message of TRAILING_BYTES."""
-    return f"{what} ends after {size} bytes, {len(payload) - size} more follow"
+    return f"{what} ends after {counted(size)}, the payload has {len(payload):,}"
+
+
+def counted(size: int) -> str:
+    """`1 byte`, `2 bytes`."""
+    return "1 byte" if size == 1 else f"{size:,} bytes"

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from topicschema.core.errors import InvalidPayloadError
 from topicschema.core.formats.key_value import Encoding, Side
 from topicschema.payload.codec import Codec, wrong_type
-from topicschema.payload.finding import Finding, Unreadable, tolerated, trailing, unreadable
+from topicschema.payload.finding import Finding, Unreadable, counted, tolerated, trailing, unreadable
 
 _LENGTH: Final = struct.Struct(">i")
 _NULL: Final = -1
@@ -86,7 +86,7 @@ class KeyValueCodec:
         path = f"$.{side}"
         body = start + _LENGTH.size
         if len(payload) < body:
-            message = f"the length of the {side} takes 4 bytes, {len(payload) - start} are left"
+            message = f"the length of the {side} takes 4 bytes, {len(payload) - start} left"
             raise unreadable("TRUNCATED", message, start, path)
         (length,) = _LENGTH.unpack_from(payload, start)
         if length == _NULL:
@@ -95,6 +95,6 @@ class KeyValueCodec:
             message = f"the {side} has the length {length}; only -1, for null, may be negative"
             raise unreadable("NEGATIVE_LENGTH", message, start, path)
         if len(payload) - body < length:
-            message = f"the {side} takes {length:,} bytes, {len(payload) - body} are left"
+            message = f"the {side} takes {counted(length)}, {len(payload) - body} left"
             raise unreadable("TRUNCATED", message, body, path)
         return payload[body : body + length], body, body + length

@@ -224,6 +224,6 @@ def test_an_encoding_that_no_client_knows_has_no_payloads() -> None:
 
 
 def test_a_finding_is_what_is_raised() -> None:
-    finding = Finding("TRUNCATED", "an INT8 takes 1 bytes, the payload has 0", "$", 0)
-    assert finding.error.sentence == "TRUNCATED at $, byte 0: an INT8 takes 1 bytes, the payload has 0"
+    finding = Finding("TRUNCATED", "an INT8 takes 1 byte, the payload has 0", "$", 0)
+    assert finding.error.sentence == "TRUNCATED at $, byte 0: an INT8 takes 1 byte, the payload has 0"
     assert finding.error.reason == "InvalidPayload"

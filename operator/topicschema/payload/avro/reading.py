@@ -13,7 +13,7 @@ from topicschema.core.formats.avro.model import Array, Enum, Fixed, Map, Node, P
 from topicschema.core.formats.avro.stackless import Step, run
 from topicschema.payload import numbers, text
 from topicschema.payload.codec import HOLDERS
-from topicschema.payload.finding import MAX_FINDINGS, Finding, Unreadable, tolerated, trailing, unreadable
+from topicschema.payload.finding import MAX_FINDINGS, Finding, Unreadable, counted, tolerated, trailing, unreadable
 from topicschema.payload.path import Entry, Path, shown
 
 MAX_DEPTH: Final = 10_000  # of records, arrays and maps; Java's default stack ends before 1,000
@@ -224,7 +224,7 @@ class Reading:
         """The next bytes."""
         start, end = self.at, self.at + size
         if end > len(self._payload):
-            message = f"{what} takes {size:,} bytes, {len(self._payload) - start} are left"
+            message = f"{what} takes {counted(size)}, {len(self._payload) - start} left"
             raise self.stop("TRUNCATED", message, start, path)
         self.at = end
         return self._payload[start:end]

@@ -86,7 +86,7 @@ class Walk:
         unknown = len(value.keys() - {field.name for field in node.fields})
         if unknown:
             self._tell(
-                Misfit("UNKNOWN_FIELD", f"{unknown} of its fields are not in the schema", is_tolerated=True), path
+                Misfit("UNKNOWN_FIELD", f"fields that are not in the schema: {unknown}", is_tolerated=True), path
             )
         return record
 

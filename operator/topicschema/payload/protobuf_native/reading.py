@@ -182,7 +182,7 @@ class _Reading(Wire):
         count, rest = divmod(end - self.at, size)
         if rest:
             self.packed = range(count)
-            raise self.stop("TRUNCATED", f"a packed value takes {size} bytes, {rest} are left", end - rest)
+            raise self.stop("TRUNCATED", f"a packed value takes {size} bytes, {rest} left", end - rest)
         return _fixed(self.take(end - self.at, "a packed list"), size, letter)
 
     def _enter(self, frame: _Frame, field: FieldPlan) -> None:

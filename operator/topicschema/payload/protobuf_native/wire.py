@@ -6,7 +6,7 @@ Source: CodedInputStream of protobuf's Java library (3.25.5), which cuts a tag a
 import re
 from typing import Final
 
-from topicschema.payload.finding import Unreadable, unreadable
+from topicschema.payload.finding import Unreadable, counted, unreadable
 from topicschema.payload.path import Path, shown
 from topicschema.payload.protobuf_native import kinds
 
@@ -64,14 +64,14 @@ class Wire:
         if length > _MAX_LENGTH:
             raise self.stop("NEGATIVE_LENGTH", f"the length of {what} is {length - (1 << 32)}", start)
         if length > self.end - self.at:
-            raise self.stop("TRUNCATED", f"{what} takes {length:,} bytes, {self.end - self.at} are left", start)
+            raise self.stop("TRUNCATED", f"{what} takes {counted(length)}, {self.end - self.at} left", start)
         return length
 
     def take(self, size: int, what: str) -> bytes:
         """The next bytes."""
         start = self.at
         if size > self.end - start:
-            raise self.stop("TRUNCATED", f"{what} takes {size:,} bytes, {self.end - start} are left", start)
+            raise self.stop("TRUNCATED", f"{what} takes {counted(size)}, {self.end - start} left", start)
         self.at = start + size
         return self.payload[start : self.at]
 
