@@ -123,7 +123,7 @@ class Judge:
         self, candidate: Schema, earlier: Schema | None, strategy: Strategy, policy: Policy
     ) -> Comparison:
         """Why `candidate` may not follow an edit that is on no record yet, if there is one, and who then suffers."""
-        if earlier is None:
+        if earlier is None or candidate.info == earlier.info:
             return Comparison((), ())
         policy, before = self._with_checkers(policy), Predecessor(None, earlier.info.type, earlier)
         if candidate.fingerprint == earlier.fingerprint:

@@ -119,5 +119,13 @@ async def test_a_pair_of_the_bytes_of_a_pending_one_is_compared_with_it(
     assert "ENCODING_CHANGED at $" in told
 
 
+async def test_a_pending_pair_that_stays_as_it_is_is_not_compared_with_itself(world: World) -> None:
+    await world.policy(schemaCompatibilityStrategy="BACKWARD", strictness="Strict")
+    endless = json.dumps({"type": "record", "name": "R", "fields": [{"name": "r", "type": "R"}]})
+    value = {"type": "AVRO", "schema": endless}
+    old = world.resource(schema="", type="KEY_VALUE", keyValue={**pair("INLINE"), "value": value})
+    assert (await world.edit(old, suspend=False)).response == {"uid": "4711", "allowed": True}
+
+
 def pair(encoding: str) -> dict[str, Any]:
     return {"encoding": encoding, "key": {"type": "STRING"}, "value": {"type": "INT64"}}
