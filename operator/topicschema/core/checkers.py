@@ -88,7 +88,7 @@ class Plugged:
         return Finding(finding.rule, message, finding.path[:_LONGEST], finding.direction, finding.earlier)
 
     def _failed(self, kind: SchemaType, what: str) -> Finding:
-        message = f"{self.name}, which is plugged in as the checker of {kind}, {what}; without its answer it is no"
+        message = f"{self.name}, plugged in as the checker of {kind}, {what}; without its answer nothing is admitted"
         return Finding(FAILED, message)
 
 

@@ -102,8 +102,8 @@ def test_what_is_learnt_before_it_fails_is_told_too() -> None:
     found = check(OTHER, [ONE], plugged(AVRO, Checker(failing)))
     assert [each.rule for each in found] == ["FIRST", "CHECKER_FAILED"]
     assert found[-1].message == (
-        "acme:Checker of acme 1.0, which is plugged in as the checker of AVRO, raised OSError: no network; without its "
-        "answer it is no"
+        "acme:Checker of acme 1.0, plugged in as the checker of AVRO, raised OSError: no network; without its "
+        "answer nothing is admitted"
     )
 
 
