@@ -29,6 +29,8 @@ _MAX_TOPICS = 200
 _MAX_SECONDS = 2.0
 _AT_ONCE = 8
 _NAMED = 10
+_CANNOT_BE_JUDGED = frozenset({"RecordDamaged", "CheckerTimeout"})
+"""A version on record that a broker of another line cannot read is one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +147,12 @@ class Policies:
             findings += await self._judge.replay(stored.history, override, policy)
         except InvalidSchemaError as error:  # to a broker of that line
             findings = (Incompatibility(error.rule, str(error.place), error.message),)
-        except (NotFoundError, StalledError):
+        except NotFoundError:
             return None
+        except StalledError as error:
+            if error.reason not in _CANNOT_BE_JUDGED:
+                return None
+            findings = (Incompatibility(error.reason, "$", error.message),)
         return _Conflict(claim.name, findings[0]) if findings else None
 
 

@@ -1,5 +1,6 @@
 """The review of a NamespaceSchemaPolicy."""
 
+import json
 from typing import Any
 
 import pytest
@@ -149,3 +150,13 @@ async def test_an_edit_that_changes_no_judgement_examines_nothing(shop: World) -
     reply = await shop.edit(old, brokerProfile={"line": "4.0"})
     assert reply.is_allowed
     assert reply.warnings == []
+
+
+async def test_a_line_that_cannot_read_a_version_on_record_is_warned_of(shop: World) -> None:
+    old = await shop.policy(schemaCompatibilityStrategy="BACKWARD")
+    texts = [json.dumps({"type": "record", "name": "R", "namespace": each, "fields": []}) for each in ("a.b-c", "a.b")]
+    await topic(shop, "created", *texts)
+    reply = await shop.ask({**old, "spec": {**old["spec"], "brokerProfile": {"line": "4.1"}}}, old)
+    assert reply.is_allowed
+    assert reply.warnings[0].startswith("1 of 1 topics examined would not pass")
+    assert "RecordDamaged at $: version 0 on record does not parse: INVALID_NAME" in reply.warnings[1]
