@@ -27,7 +27,7 @@ def run(options: Namespace) -> int:
         print(f"topicschema encode: {name}: {error.sentence}", file=sys.stderr)
         return INCOMPATIBLE
     if message.payload is None:
-        raise WrongInputError(f"{name}: null is a message without a payload")
+        raise WrongInputError(f"{name}: null is a message without a payload, there is nothing to write")
     if message.key is not None:
         payloads.write(message.key, options.key, options)
     payloads.write(message.payload, options.output, options)
