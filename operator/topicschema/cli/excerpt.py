@@ -26,6 +26,8 @@ class Excerpts:
         line, column = self._positions.get(place.path, (1, 1))
         if place.line is not None:
             line, column = place.line, place.column or 1
+        elif place.path != "$" and not self._positions:
+            return  # a text without places: a caret at its beginning would mislead
         if line > len(self._lines):
             return
         margin = len(str(line))

@@ -36,6 +36,10 @@ def test_an_empty_text_has_no_excerpt() -> None:
     assert shown(" \n ", Place("$", 1, 1)) == []
 
 
+def test_a_path_into_a_text_without_places_has_no_excerpt() -> None:
+    assert shown('{"fields": [1,,', Place("$.fields[1]")) == []
+
+
 def test_a_place_behind_the_end_is_shown_at_the_end() -> None:
     assert shown("{", Place("$", 1, 2)) == ["  1 | {", "    |  ^"]
 
