@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from avro_asking import array, enum, field, fixed, found, mapping, record, unreadable
@@ -120,3 +123,13 @@ def test_two_types_that_meet_at_several_places_are_told_of_once() -> None:
 def test_a_message_holds_no_more_of_a_name_than_a_person_reads() -> None:
     (mismatch,) = unreadable(record("R", field("x" * 500, "int")), record("R"))
     assert len(mismatch.message) < 200
+
+
+@pytest.mark.parametrize("around", [array, mapping])
+def test_a_mismatch_under_450_levels_is_found_without_a_stack(around: Callable[[Any], Any]) -> None:
+    reader: Any = "int"
+    writer: Any = "long"
+    for _ in range(450):
+        reader, writer = around(reader), around(writer)
+    (mismatch,) = unreadable(reader, writer)
+    assert (mismatch.rule, mismatch.reader_path.count(".")) == ("TYPE_MISMATCH", 450)
