@@ -28,7 +28,7 @@ from topicschema.api.record_kinds import (
 from topicschema.api.wire import decode, encode
 from topicschema.core.errors import StalledError
 from topicschema.core.history import History, Origin, Owner, VersionEntry
-from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 
 PULSAR_NAMESPACE_LABEL = "topicschema.io/pulsar-namespace"
@@ -140,13 +140,15 @@ def claim_from_wire(wire: object) -> Owner | None:
 
 
 # One version in a history is one line of text, because 5,000 of them must fit into one object (140 bytes each):
-#     NUMBER TYPE ORIGIN TIME FINGERPRINT CONTENT_HASH [FLAGS] [SOURCES]
+#     NUMBER TYPE ORIGIN TIME FINGERPRINT CONTENT_HASH [T] [LINE] [SOURCES]
 #     3 AVRO S 20261121T053000Z 47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU 47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU
-# The hashes are sha256 in unpadded base64url, that of sources its first 9 letters; the only flag is T, a tombstone.
+# The hashes are sha256 in unpadded base64url, that of sources its first 9 letters. T: a tombstone. No line: 4.0.
 _ENTRY = re.compile(
-    r"(\d{1,9}) ([A-Z0-9_]+) ([SBR]) (\d{8}T\d{6}Z) ([\w-]{43}) ([\w-]{43})( T)?(?: ([\w-]{9}))?", re.ASCII
+    r"(\d{1,9}) ([A-Z0-9_]+) ([SBR]) (\d{8}T\d{6}Z) ([\w-]{43}) ([\w-]{43})( T)?(?: (\d\.\d))?(?: ([\w-]{9}))?",
+    re.ASCII,
 )
 _ORIGINS = {"S": Origin.SPEC, "B": Origin.BROKER, "R": Origin.REGISTRY}
+_LINES = frozenset(PulsarLine)
 _LETTERS: Mapping[Origin, str] = {origin: letter for letter, origin in _ORIGINS.items()}
 
 
@@ -154,8 +156,9 @@ def _pack(entry: VersionEntry) -> str:
     time = entry.registered_at.replace("-", "").replace(":", "")
     hashes = f"{_pack_hash(entry.fingerprint)} {_pack_hash(entry.content_hash)}"
     flags = " T" if entry.is_tombstone else ""
-    source = f" {entry.source_mark}" if entry.source_mark else ""
-    text = f"{entry.schema_version} {entry.type.value} {_LETTERS[entry.origin]} {time} {hashes}{flags}{source}"
+    flags += f" {entry.line}" if entry.line is not PulsarLine.V4_0 else ""
+    flags += f" {entry.source_mark}" if entry.source_mark else ""
+    text = f"{entry.schema_version} {entry.type.value} {_LETTERS[entry.origin]} {time} {hashes}{flags}"
     if _ENTRY.fullmatch(text) is None:
         raise ValueError(f"cannot be recorded: version {entry.schema_version} registered at {entry.registered_at!r}")
     return text
@@ -163,9 +166,9 @@ def _pack(entry: VersionEntry) -> str:
 
 def _unpack(stored: SchemaHistory, position: int, text: str) -> VersionEntry:
     match = _ENTRY.fullmatch(text)
-    if match is None or match[2] not in SchemaType.__members__:
+    if match is None or match[2] not in SchemaType.__members__ or (match[8] or PulsarLine.V4_0) not in _LINES:
         raise _damaged(stored, f"spec.versions[{position}] cannot be read; a newer release may have written it")
-    number, kind, origin, time, fingerprint, content_hash, flags, source_mark = match.groups()
+    number, kind, origin, time, fingerprint, content_hash, tombstone, line, source_mark = match.groups()
     return VersionEntry(
         schema_version=int(number),
         type=SchemaType[kind],
@@ -173,8 +176,9 @@ def _unpack(stored: SchemaHistory, position: int, text: str) -> VersionEntry:
         content_hash=_unpack_hash(content_hash),
         origin=_ORIGINS[origin],
         registered_at=f"{time[:4]}-{time[4:6]}-{time[6:11]}:{time[11:13]}:{time[13:]}",
-        is_tombstone=flags is not None,
+        is_tombstone=tombstone is not None,
         source_mark=source_mark or "",
+        line=PulsarLine(line or PulsarLine.V4_0),
     )
 
 

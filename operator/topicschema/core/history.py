@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from topicschema.core.schemas import Schema, SchemaType
+from topicschema.core.schemas import AVRO_TEXTS, PulsarLine, Schema, SchemaType
 from topicschema.core.topics import TopicKey
 
 _MARK_LENGTH = 9
@@ -36,7 +36,8 @@ class Owner:
 class VersionEntry:
     """One version on record; `registered_at` is RFC 3339 UTC with seconds, `content_hash` is `SchemaInfo`'s.
 
-    `source_mark` is that of the sources that it was last compiled from, empty where there are none.
+    `source_mark` is that of the sources that it was last compiled from, empty where there are none. `line` is the one
+    whose parser took it; only of Avro's texts is it kept, as only they are read otherwise by another line.
     """
 
     schema_version: int
@@ -47,6 +48,7 @@ class VersionEntry:
     registered_at: str
     is_tombstone: bool = False
     source_mark: str = ""
+    line: PulsarLine = PulsarLine.V4_0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,19 @@ class History:
         """The oldest counting version with that fingerprint: the one the broker would answer with."""
         return next((entry for entry in self.trimmed if entry.fingerprint == fingerprint), None)
 
+    def unproved_under(self, line: PulsarLine, equal: VersionEntry | None) -> tuple[VersionEntry, ...]:
+        """The counting versions, up to `equal`, that a broker of `line` parses to dedupe, and another line's took.
+
+        It parses all that it holds of Avro's texts, whatever the strategy, and answers with an error where it cannot
+        (SchemaRegistryServiceImpl.findSchemaVersion).
+        """
+        last = self.next_version if equal is None else equal.schema_version
+        return tuple(
+            each
+            for each in self.trimmed
+            if each.schema_version <= last and each.line is not line and each.type in AVRO_TEXTS
+        )
+
     def compiled_from(self, source_hash: str) -> VersionEntry | None:
         """The oldest counting version that was compiled from these sources, by whichever compiler."""
         mark = source_mark(source_hash)
@@ -100,6 +115,13 @@ class History:
             source_mark="" if source_hash is None else source_mark(source_hash),
         )
         return replace(self, entries=(*self.entries, entry))
+
+    def parsed_by(self, line: PulsarLine) -> "History":
+        """The history whose newest version that line's parser took."""
+        newest = self.entries[-1]
+        if newest.type not in AVRO_TEXTS:
+            return self
+        return replace(self, entries=(*self.entries[:-1], replace(newest, line=line)))
 
     def claimed_by(self, owner: Owner | None) -> "History":
         """The history with its claim given to `owner`, or to nobody."""

@@ -14,7 +14,7 @@ from topicschema.core.checkers import Checkers
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.policy import EffectiveStrategy, Policy, Strictness, effective_strategy, violations
-from topicschema.core.schemas import Schema, SchemaType
+from topicschema.core.schemas import AVRO_TEXTS, Schema, SchemaType
 from topicschema.core.strategies import Strategy
 
 _IsRead = Callable[[Strategy, SchemaType, SchemaType, Checkers], bool]
@@ -60,18 +60,20 @@ class Candidate:
 def needed(candidate: Candidate, history: History, policy: Policy) -> tuple[VersionEntry, ...]:
     """The versions whose payloads `judge` will want; empty when types and fingerprints decide."""
     equal = history.equal_to(candidate.schema.fingerprint)
-    if equal is not None:
-        return (equal,) if _differs_in_properties(candidate.schema, equal) else ()
-    return _looked_at(candidate, history, policy, compatibility.is_payload_wanted)
+    if equal is None:
+        compared = _looked_at(candidate, history, policy, compatibility.is_payload_wanted)
+    else:
+        compared = (equal,) if _differs_in_properties(candidate.schema, equal) else ()
+    return _merged(_deduped_with(candidate, history, policy), compared)
 
 
 def required(candidate: Candidate, history: History, policy: Policy) -> tuple[VersionEntry, ...]:
     """Those of `needed` without which there is no verdict; the others are for risks that are told, not refused."""
     if policy.strictness is Strictness.STRICT:
         return needed(candidate, history, policy)
-    if history.equal_to(candidate.schema.fingerprint):
-        return ()
-    return _looked_at(candidate, history, policy, compatibility.is_payload_needed)
+    equal = history.equal_to(candidate.schema.fingerprint)
+    compared = () if equal else _looked_at(candidate, history, policy, compatibility.is_payload_needed)
+    return _merged(_deduped_with(candidate, history, policy), compared)
 
 
 def judge(candidate: Candidate, history: History, policy: Policy, payloads: Mapping[int, Schema]) -> Verdict:
@@ -131,6 +133,17 @@ def _looked_at(candidate: Candidate, history: History, policy: Policy, is_read: 
     strategy, kind = effective_strategy(policy, candidate.strategy).value, candidate.schema.info.type
     checkers = policy.profile.checkers
     return tuple(entry for entry in _considered(history, strategy) if is_read(strategy, kind, entry.type, checkers))
+
+
+def _deduped_with(candidate: Candidate, history: History, policy: Policy) -> tuple[VersionEntry, ...]:
+    """The versions that the broker's dedupe parses, and which are not known to parse under the policy's line."""
+    if candidate.schema.info.type not in AVRO_TEXTS:
+        return ()
+    return history.unproved_under(policy.profile.line, history.equal_to(candidate.schema.fingerprint))
+
+
+def _merged(some: tuple[VersionEntry, ...], others: tuple[VersionEntry, ...]) -> tuple[VersionEntry, ...]:
+    return (*some, *(each for each in others if each not in some)) if some else others
 
 
 def _differs_in_properties(schema: Schema, equal: VersionEntry) -> bool:

@@ -42,7 +42,7 @@ async def act(around: Surroundings, seen: Observation, action: plan.Action) -> O
         case plan.Register(owner):
             schema = seen.candidate.schema
             history = _stored(seen).history.with_version(schema, Origin.SPEC, around.now(), seen.source_hash)
-            history = history.claimed_by(owner)
+            history = history.parsed_by(seen.line).claimed_by(owner)
             after = await _put(around, seen, history, schema.info)
             telemetry.REGISTERED.add()
             return after

@@ -200,10 +200,7 @@ class Judge:
         try:
             schema = await self._run(len(info.schema), lambda: formats.parse(info, line))
         except InvalidSchemaError as error:
-            raise StalledError(
-                "RecordDamaged",
-                f"version {entry.schema_version} on record does not parse: {error.rule} at {error.place}",
-            ) from None
+            raise StalledError("RecordDamaged", _unreadable(entry, line, error)) from None
         self._keep(key, schema)
         return schema
 
@@ -221,3 +218,13 @@ class Judge:
         if size < _LARGE:
             return work()
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+def _unreadable(entry: VersionEntry, line: PulsarLine, error: InvalidSchemaError) -> str:
+    number, why = entry.schema_version, f"{error.rule} at {error.place}"
+    if entry.line is line:
+        return f"version {number} on record does not parse: {why}"
+    return (
+        f"version {number} was registered under Pulsar {entry.line} and does not parse under {line}: {why}; a broker "
+        "of that line fails on every schema of this topic"
+    )

@@ -17,7 +17,7 @@ from topicschema.core import plan
 from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.history import History, Owner
 from topicschema.core.policy import Policy
-from topicschema.core.schemas import Schema
+from topicschema.core.schemas import PulsarLine, Schema
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.core.verdict import Candidate, Verdict
 from topicschema.reconcile.candidates import sources_of
@@ -42,6 +42,13 @@ class Observation:
         if self.schema is None:
             raise TypeError("nothing was parsed")
         return Candidate(self.schema, self.resource.spec.schema_compatibility_strategy)
+
+    @property
+    def line(self) -> PulsarLine:
+        """The line whose parser took the schema."""
+        if self.policy is None:
+            raise TypeError("nothing was parsed")
+        return self.policy.profile.line
 
     @property
     def source_hash(self) -> str | None:

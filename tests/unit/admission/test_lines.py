@@ -2,12 +2,14 @@
 
 import pytest
 
-from admission_world import ID, TOPIC, World, record_schema
+from admission_world import ID, NOTE_WITH_DEFAULT, TOPIC, World, record_schema
 from topicschema.core import formats
 from topicschema.core.history import Origin, Owner
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.topics import Topic, TopicKey
 
+FIRST, SECOND = record_schema(ID), record_schema(ID, NOTE_WITH_DEFAULT)
+THIRD = record_schema(ID, NOTE_WITH_DEFAULT, {**NOTE_WITH_DEFAULT, "name": "total"})
 DOLLAR = record_schema(ID).replace("Order", "Order$")  # a name that Avro 1.12 takes and 1.11 does not
 
 
@@ -50,3 +52,31 @@ async def test_a_policy_that_moves_to_a_line_that_does_not_take_a_topic_is_warne
     assert reply.is_allowed
     assert reply.warnings[0].startswith("1 of 1 topics examined would not pass")
     assert reply.warnings[1].startswith("TopicSchema created: INVALID_NAME at $.name: ")
+
+
+async def record(world: World, *texts: str, line: PulsarLine = PulsarLine.V4_0) -> None:
+    """Put versions on record that a policy of that line let in."""
+    stored = await world.storage.get_history(TopicKey("pulsar", Topic.parse(TOPIC)))
+    for text in texts:
+        schema = formats.parse(SchemaInfo(SchemaType.AVRO, text.encode()), line)
+        history = stored.history.with_version(schema, Origin.SPEC, "2026-11-21T05:30:00Z").parsed_by(line)
+        stored = await world.storage.put(stored, history, schema.info)
+
+
+@pytest.mark.parametrize("candidate", [FIRST, SECOND, THIRD])
+async def test_a_version_that_the_line_cannot_read_stops_its_topic_though_the_strategy_looks_at_the_latest_alone(
+    world: World, candidate: str
+) -> None:
+    await govern(world, "4.1")
+    await record(world, DOLLAR, line=PulsarLine.V4_1)
+    await record(world, FIRST, SECOND, line=PulsarLine.V4_1)
+    assert (await world.create(candidate)).is_allowed
+    await govern(world, "4.0")  # its dedupe parses all versions, whatever is asked
+    (cause,) = (await world.create(candidate)).causes
+    assert "version 0 was registered under Pulsar 4.1 and does not parse under 4.0: INVALID_NAME" in cause["message"]
+
+
+async def test_what_the_line_reads_is_read_again_and_stops_nothing(world: World) -> None:
+    await govern(world, "4.1")
+    await record(world, FIRST, SECOND)
+    assert (await world.create(THIRD)).is_allowed

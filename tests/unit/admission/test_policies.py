@@ -159,4 +159,7 @@ async def test_a_line_that_cannot_read_a_version_on_record_is_warned_of(shop: Wo
     reply = await shop.ask({**old, "spec": {**old["spec"], "brokerProfile": {"line": "4.1"}}}, old)
     assert reply.is_allowed
     assert reply.warnings[0].startswith("1 of 1 topics examined would not pass")
-    assert "RecordDamaged at $: version 0 on record does not parse: INVALID_NAME" in reply.warnings[1]
+    assert (
+        "RecordDamaged at $: version 0 was registered under Pulsar 4.0 and does not parse under 4.1: INVALID_NAME"
+        in reply.warnings[1]
+    )
