@@ -56,20 +56,39 @@ def _are_plain(records: list[Record]) -> bool:
 class Survey:
     """Walks a schema and remembers what it has seen, so that parts asked about again cost nothing."""
 
-    __slots__ = ("_finite", "aliased")
+    __slots__ = ("_endless", "_finite", "aliased")
 
     def __init__(self) -> None:
         self.aliased = False
         """Whether anything walked so far has an alias."""
         self._finite: set[Record] = set()
+        self._endless: dict[Record, Record] = {}
+        """What was asked about and is endless, or leads to such a record."""
 
     def endless(self, root: Node) -> Record | None:
         """A record within `root`, at any depth, that directly contains itself; None when there is none."""
-        met: list[Record] = []
-        found = circles.find(met, _direct) if self.walk(root, met) else None
-        if found is not None:
-            self._finite.clear()  # what leads to an endless record must be walked again when it is asked about
-        return found
+        stack: list[Node] = [root]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, Record):
+                found = self._endless_in(node)
+                if found is not None:
+                    return found
+            elif isinstance(node, Union):
+                stack += node.branches
+            elif isinstance(node, Array | Map):
+                stack.append(node.items if isinstance(node, Array) else node.values)
+        return None
+
+    def _endless_in(self, record: Record) -> Record | None:
+        if record not in self._endless:
+            met: list[Record] = []
+            found = circles.find(met, _direct) if self.walk(record, met) else None
+            if found is None:
+                return None
+            self._finite.difference_update(met)  # what leads to an endless record must be walked when it is asked about
+            self._endless[record] = found
+        return self._endless[record]
 
     def walk(self, root: Node, met: list[Record]) -> bool:
         """Add the records not seen before to `met`; whether one was met twice, as every circle has it.
