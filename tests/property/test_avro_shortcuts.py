@@ -21,10 +21,10 @@ def small(rng: random.Random, name: str, kinds: tuple[Any, ...]) -> dict[str, An
     return record(name, *fields, doc=rng.choice(("", "words")))
 
 
-def wide(rng: random.Random) -> dict[str, Any]:
+def wide(rng: random.Random, names: str = "PQRSTUV") -> dict[str, Any]:
     """A record with a wide union of small records, some of which hold the others."""
     made: list[Any] = []
-    for name in rng.sample("PQRSTUV", 5):
+    for name in rng.sample(names, 5):
         inner = tuple(each["name"] for each in made)
         made.append(small(rng, name, KINDS + inner))
     fields = field("u", made), field("v", rng.choice(("int", ["null", made[0]["name"]])))
@@ -54,3 +54,12 @@ def test_a_history_is_judged_alike_with_what_is_remembered_and_without(seed: int
                 found = resolution.unreadable(reader, writer)
                 assert found == resolution.unreadable(parsed(text), parsed(written))
                 assert told(found) == told(resolution.unreadable(parsed(with_alias(text)), parsed(written)))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32))
+def test_a_record_of_another_name_goes_to_the_branch_that_trying_all_would_find(seed: int) -> None:
+    rng = random.Random(seed)  # noqa: S311  # a seed, not a secret
+    reader, writer = wide(rng), wide(rng, names="HIJKLPQ")
+    found = resolution.unreadable(parsed(reader), parsed(writer))
+    assert told(found) == told(resolution.unreadable(parsed(with_alias(reader)), parsed(writer)))

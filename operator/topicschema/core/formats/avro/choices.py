@@ -4,7 +4,7 @@ The order of choice: the same kind, a record, enum or fixed by its full name or 
 a promotion last.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Final
 
@@ -48,11 +48,14 @@ class Choices:
             return branches.first.get(type(writer))
         named = branches.named.get((type(writer), writer.full_name))
         if named is None and isinstance(writer, Record):
-            return self._by_structure(writer, branches.records)
+            return self._by_structure(writer, reader, branches.records)
         return named
 
-    def _by_structure(self, writer: Record, records: Iterable[Record]) -> Record | None:
+    def _by_structure(self, writer: Record, reader: Union, records: Iterable[Record]) -> Record | None:
         """The record that takes another one for its fields: the last of its simple name, else the first."""
+        likely = self._trials.likely(writer, reader)
+        if likely is not None:
+            return next((branch for branch in likely if self._trials.fits(branch, writer)), None)
         fitting = [branch for branch in records if self._trials.fits(branch, writer)]
         same = [branch for branch in fitting if branch.simple_name == writer.simple_name]
         return same[-1] if same else fitting[0] if fitting else None
@@ -94,6 +97,10 @@ class _Trials:
         self._resolution = _Resolution(reader, library, lore)
         renamed = aliases.apply(writer, reader, library)[0] if lore.is_aliased else writer
         self._renamed = {} if renamed is writer else {each.path: each for each in _records(renamed)}
+
+    def likely(self, writer: Record, reader: Union) -> Iterator[Record] | None:
+        """See `Shortcuts.likely`: what takes a record for Avro is among them, and so is what reads it."""
+        return self._resolution.shortcuts.likely(writer, reader)
 
     def fits(self, reader: Record, writer: Record) -> bool:
         return self._resolution.resolve(self._renamed.get(writer.path, writer), reader) is None

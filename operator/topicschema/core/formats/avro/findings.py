@@ -69,6 +69,11 @@ Outcome = Fault | Pair | Inner
 """What comparing two types brought up. None stands for: readable, and nothing below to come back to."""
 
 
+def inner(answer: Outcome | None) -> Inner | None:
+    """What a part brought up, as what its whole did."""
+    return None if answer is None else Inner((answer,))
+
+
 def mismatches(outcome: Outcome | None, fatal: Iterable[Fault]) -> tuple[Mismatch, ...]:
     """All faults that `outcome` holds, in the reader's field order, each once, then those of `fatal` not among them."""
     told: dict[tuple[Rule, object, object], Mismatch] = {}

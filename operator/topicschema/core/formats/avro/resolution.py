@@ -10,11 +10,11 @@ Faults are collected here; which of them count, and in which words, is `findings
 
 from collections.abc import Iterable, Mapping
 from types import GeneratorType
-from typing import Any, ClassVar, Final, cast
+from typing import Any, ClassVar, cast
 
 from topicschema.core.formats.avro import aliases, grammar, identity
 from topicschema.core.formats.avro.encoding import Defaults, is_plain_null
-from topicschema.core.formats.avro.findings import Fault, Inner, Outcome, Pair, Rule, mismatches
+from topicschema.core.formats.avro.findings import Fault, Inner, Outcome, Pair, Rule, inner, mismatches
 from topicschema.core.formats.avro.grammar import Decisions
 from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import (
@@ -31,22 +31,11 @@ from topicschema.core.formats.avro.model import (
     Union,
 )
 from topicschema.core.formats.avro.names import shown
-from topicschema.core.formats.avro.shortcuts import Shortcuts
+from topicschema.core.formats.avro.promotions import READ_BY
+from topicschema.core.formats.avro.shortcuts import TOLD, Shortcuts
 from topicschema.core.formats.avro.stackless import Step, run
 from topicschema.core.formats.avro.survey import Survey, lore_of
 from topicschema.core.formats.format import Mismatch
-
-_READ_BY: Final = {
-    "null": frozenset({"null"}),
-    "boolean": frozenset({"boolean"}),
-    "int": frozenset({"int", "long", "float", "double"}),
-    "long": frozenset({"long", "float", "double"}),
-    "float": frozenset({"float", "double"}),
-    "double": frozenset({"double"}),
-    "bytes": frozenset({"bytes", "string"}),
-    "string": frozenset({"string", "bytes"}),
-}
-"""Which primitive kinds read a writer's."""
 
 _Answer = Any
 """An Outcome or None; or, where finding it may go deep, the Step that does."""
@@ -78,7 +67,7 @@ class _Resolution:
     """One comparison: what is decided on the way, and what makes Avro throw."""
 
     def __init__(self, root: Node, library: Library, lore: Lore) -> None:
-        self._shortcuts = Shortcuts(root, lore)
+        self.shortcuts = Shortcuts(root, lore)
         self.decided = Decisions()
         self.fatal: list[Fault] = []
         self._tangled = lore.is_tangled
@@ -97,7 +86,7 @@ class _Resolution:
         return cast("Outcome | None", (yield answer) if answer.__class__ is GeneratorType else answer)
 
     def _primitive(self, writer: Primitive, reader: Node) -> _Answer:
-        readable = _READ_BY[writer.kind]
+        readable = READ_BY[writer.kind]
         if reader.__class__ is Primitive:
             return None if reader.kind in readable else Fault(Rule.TYPE_MISMATCH, reader, writer)
         if reader.__class__ is not Union:
@@ -125,26 +114,18 @@ class _Resolution:
             return Fault(Rule.FIXED_SIZE, reader, writer)
         return None
 
-    def _array(self, writer: Array, reader: Node) -> _Answer:
+    def _repeated(self, writer: Array | Map, reader: Node) -> _Answer:
         found = _first_alike(writer, reader)
-        if isinstance(found, Array):
-            return self._within(writer.items, found.items)
-        return found
-
-    def _map(self, writer: Map, reader: Node) -> _Answer:
-        found = _first_alike(writer, reader)
-        if isinstance(found, Map):
-            return self._within(writer.values, found.values)
-        return found
+        return self._within(_element(writer), _element(found)) if isinstance(found, Array | Map) else found
 
     def _within(self, writer: Node, reader: Node) -> _Answer:
         if writer.__class__ is Primitive:
-            return _inner(self._primitive(writer, reader))
+            return inner(self._primitive(writer, reader))
         return _inner_later(self._step(writer, reader))
 
     def _union(self, writer: Union, reader: Node) -> _Answer:
         if reader.__class__ is Union and (
-            self._shortcuts.are_readable(writer, reader) or self._unions.holds(writer, reader)
+            self.shortcuts.are_readable(writer, reader) or self._unions.holds(writer, reader)
         ):
             return None
         return self._each_branch(writer, reader)
@@ -165,42 +146,60 @@ class _Resolution:
         if reader.__class__ is Record:
             return self._pair(writer, reader)
         if reader.__class__ is Union:
-            called_alike = self._shortcuts.branch(writer, reader)
+            called_alike = self.shortcuts.branch(writer, reader)
             return self._choose(writer, reader) if called_alike is None else self._in_branch(writer, called_alike)
         return Fault(Rule.TYPE_MISMATCH, reader, writer)
 
     def _in_branch(self, writer: Record, branch: Record) -> _Answer:
         answer = self._pair(writer, branch)
-        return _inner_later(answer) if answer.__class__ is GeneratorType else _inner(answer)
+        return _inner_later(answer) if answer.__class__ is GeneratorType else inner(answer)
 
     def _choose(self, writer: Record, reader: Union) -> Step[Outcome | None]:
-        """The branch of the full name, else one of the same structure; trying one leaves the pair known."""
-        chosen: Record | None = None
-        tried: list[Pair] = []
-        for branch in reader.branches:
-            if branch.__class__ is not Record:
-                continue
-            if branch.full_name == writer.full_name:
-                chosen = branch
-                break
-            answer = self._pair(writer, branch)
-            if answer.__class__ is GeneratorType:
-                answer = yield answer
-            if answer.__class__ is Pair and (answer.lacks_field or answer.wrong_field):
-                tried.append(answer)
-            elif chosen is None or branch.simple_name == writer.simple_name:
-                chosen = branch
+        """The branch of the full name, else one of the same structure."""
+        tried: dict[Record, Pair] = {}
+        likely = self.shortcuts.likely(writer, reader)
+        chosen = yield (
+            self._of_all(writer, reader, tried) if likely is None else self._of_likely(writer, likely, tried)
+        )
         if chosen is None:
-            return Fault(Rule.NO_UNION_BRANCH, reader, writer, tried=tuple(tried))
+            told = [*tried.values()][:TOLD] if likely is None else [*tried.values()][-TOLD:]
+            return Fault(Rule.NO_UNION_BRANCH, reader, writer, tried=tuple(told))
         self.decided.branches[writer, reader] = chosen
         found: Outcome | None = yield _settled(self._in_branch(writer, chosen))
         return found
+
+    def _of_all(self, writer: Record, reader: Union, tried: dict[Record, Pair]) -> Step[Record | None]:
+        """All are tried that come before the one of the full name: trying one leaves the pair known."""
+        chosen: Record | None = None
+        for branch in reader.branches:
+            if not isinstance(branch, Record):
+                continue
+            if branch.full_name == writer.full_name:
+                return branch
+            takes = yield self._takes(writer, branch, tried)
+            if takes and (chosen is None or branch.simple_name == writer.simple_name):
+                chosen = branch
+        return chosen
+
+    def _of_likely(self, writer: Record, likely: Iterable[Record], tried: dict[Record, Pair]) -> Step[Record | None]:
+        for branch in likely:
+            if (yield self._takes(writer, branch, tried)):
+                return branch
+        return None
+
+    def _takes(self, writer: Record, branch: Record, tried: dict[Record, Pair]) -> Step[bool]:
+        answer = yield _settled(self._pair(writer, branch))
+        if answer.__class__ is not Pair or not (answer.lacks_field or answer.wrong_field):
+            return True
+        tried.pop(branch, None)  # what is tried again goes to the end
+        tried[branch] = answer
+        return False
 
     def _pair(self, writer: Record, reader: Record) -> _Answer:
         key = writer, reader
         if key in self._pairs:
             return self._pairs[key]
-        if self._shortcuts.is_readable(writer, reader):
+        if self.shortcuts.is_readable(writer, reader):
             return None
         pair = self._pairs[key] = Pair(writer, reader)
         return self._fields(pair)
@@ -224,7 +223,7 @@ class _Resolution:
         if pair.parts:
             return pair
         self._pairs[pair.writer, pair.reader] = None
-        self._shortcuts.remember(pair.writer, pair.reader)
+        self.shortcuts.remember(pair.writer, pair.reader)
         return None
 
     def _put_in(self, pair: Pair, absent: Iterable[Field]) -> Step[None]:
@@ -269,11 +268,15 @@ class _Resolution:
         Primitive: _primitive,
         Record: _record,
         Union: _union,
-        Array: _array,
-        Map: _map,
+        Array: _repeated,
+        Map: _repeated,
         Enum: _named,
         Fixed: _named,
     }
+
+
+def _element(node: Array | Map) -> Node:
+    return node.items if isinstance(node, Array) else node.values
 
 
 def _first_alike(writer: Node, reader: Node) -> Node | Fault:
@@ -293,8 +296,4 @@ def _settled(answer: _Answer) -> Step[Outcome | None]:
 
 
 def _inner_later(step: Step[Outcome | None]) -> Step[Outcome | None]:
-    return _inner((yield step))
-
-
-def _inner(answer: Outcome | None) -> Inner | None:
-    return None if answer is None else Inner((answer,))
+    return inner((yield step))

@@ -4,25 +4,34 @@ Each of these gives the answer that comparing would have given; so nothing is ta
 it matters in which order records are compared, and nothing is remembered of schemas that are not plain (`survey`).
 """
 
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from functools import cached_property
 from typing import Final
 
-from topicschema.core.formats.avro.model import Lore, Node, Record, Union
+from topicschema.core.formats.avro.model import ABSENT, Lore, Node, Primitive, Record, Union
+from topicschema.core.formats.avro.promotions import READ_BY
 from topicschema.core.formats.avro.survey import is_plain
 
 _FEW: Final = 3
 """So many branches are tried as fast as it is found out that they need not be."""
 _MOST_KNOWN: Final = 100
+TOLD: Final = 2
+"""Of so many records that did not take another one it is told why: the first of the union."""
 
 
 class Shortcuts:
     """The shortcuts in comparing with one reader's schema."""
 
-    __slots__ = ("_by_name", "_is_tangled", "_root")
+    __slots__ = ("_is_plain_root", "_is_tangled", "_records", "_root")
 
     def __init__(self, root: Node, lore: Lore) -> None:
         self._root = root
         self._is_tangled = lore.is_tangled
-        self._by_name: dict[Union, dict[str, Record]] = {}
+        self._is_plain_root = lore.is_plain
+        self._records: dict[Union, _Records | None] = {}
 
     def is_readable(self, writer: Record, reader: Record) -> bool:
         """Whether it is known that all of the writer's record can be read."""
@@ -32,7 +41,7 @@ class Shortcuts:
 
     def remember(self, writer: Record, reader: Record) -> None:
         """Take note that all of the writer's record can be read: in a long history the same two meet often."""
-        if writer.digest and is_plain(self._root):
+        if writer.digest and self._is_plain():
             if reader.reads is None or len(reader.reads) == _MOST_KNOWN:
                 reader.reads = set()
             reader.reads.add(writer.digest)
@@ -49,12 +58,111 @@ class Shortcuts:
 
     def branch(self, writer: Record, reader: Union) -> Record | None:
         """The branch of the writer's full name, where nothing can come of trying those before it, as Avro does."""
-        known = self._by_name.get(reader)
-        if known is None:
-            known = self._by_name[reader] = self._records(reader)
-        return known.get(writer.full_name)
+        records = self._of(reader)
+        return None if records is None else records.by_name.get(writer.full_name)
 
-    def _records(self, reader: Union) -> dict[str, Record]:
-        if len(reader.branches) <= _FEW or not is_plain(self._root):
-            return {}
-        return {branch.full_name: branch for branch in reader.branches if isinstance(branch, Record)}
+    def likely(self, writer: Record, reader: Union) -> "Iterator[Record] | None":
+        """The branches that may take a record that none is called like, those of its simple name first.
+
+        The first that takes it is the one that Avro comes to. None where each must be tried, for what trying it leaves.
+        """
+        records = self._of(reader)
+        return None if records is None else records.likely(writer)
+
+    def _of(self, union: Union) -> "_Records | None":
+        if union not in self._records:
+            is_known = len(union.branches) > _FEW and self._is_plain()
+            self._records[union] = _Records(union) if is_known else None
+        return self._records[union]
+
+    def _is_plain(self) -> bool:
+        if self._is_plain_root is None:
+            self._is_plain_root = is_plain(self._root)
+        return self._is_plain_root
+
+
+class _Records:
+    """A union's records, by what tells without a comparison that they cannot take another record."""
+
+    def __init__(self, union: Union) -> None:
+        self._all = [branch for branch in union.branches if isinstance(branch, Record)]
+        self.by_name = {record.full_name: record for record in self._all}
+
+    @cached_property
+    def _takers(self) -> "_Takers":
+        return _Takers(self._all)
+
+    @cached_property
+    def _namesakes(self) -> dict[str, "_Takers"]:
+        alike: dict[str, list[Record]] = {}
+        for record in reversed(self._all):
+            alike.setdefault(record.simple_name, []).append(record)
+        return {name: _Takers(records) for name, records in alike.items()}
+
+    def likely(self, writer: Record) -> Iterator[Record]:
+        """Those of the writer's simple name, the last first, then all; and the first two, whose faults are told."""
+        offered = _offered(writer)
+        if writer.simple_name in self._namesakes:
+            yield from self._namesakes[writer.simple_name].of(offered)
+        yield from self._takers.of(offered)
+        yield from self._all[:TOLD]
+
+
+_Demand = tuple[str, str | None]
+"""A field that must be there: its name, and the kind of a primitive."""
+
+
+class _Takers:
+    """Records, one of each shape, to be found by the fields that they cannot do without."""
+
+    __slots__ = ("_demanding", "_demands", "_shapes")
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        shapes: dict[object, Record] = {}
+        for record in records:
+            shapes.setdefault(_shape(record), record)
+        self._shapes = list(shapes.values())
+        self._demands = [_demands(record) for record in self._shapes]
+        self._demanding: dict[_Demand | None, list[int]] = {}
+        often = Counter(each for demands in self._demands for each in demands)
+        for index, demands in enumerate(self._demands):
+            rarest = min(demands, key=often.__getitem__, default=None)
+            self._demanding.setdefault(rarest, []).append(index)
+
+    def of(self, offered: AbstractSet[_Demand]) -> Iterator[Record]:
+        """Those that demand no more than this, in order."""
+        for index in heapq.merge(*(self._demanding.get(each, ()) for each in (None, *offered))):
+            if self._demands[index] <= offered:
+                yield self._shapes[index]
+
+
+def _demands(record: Record) -> set[_Demand]:
+    return {
+        (each.name, each.type.kind if isinstance(each.type, Primitive) else None)
+        for each in record.fields
+        if each.default is ABSENT
+    }
+
+
+def _offered(writer: Record) -> set[_Demand]:
+    """All demands that the writer's fields may meet."""
+    offered: set[_Demand] = set()
+    for each in writer.fields:
+        kinds: Iterable[str] = ()
+        if isinstance(each.type, Primitive):
+            kinds = READ_BY[each.type.kind]
+        elif isinstance(each.type, Union):  # what of it can be read is not asked before a branch is chosen
+            kinds = READ_BY
+        offered.add((each.name, None))
+        offered.update((each.name, kind) for kind in kinds)
+    return offered
+
+
+def _shape(record: Record) -> object:
+    """What records have alike of which each takes what the other takes; a record of more than primitives is alone."""
+    parts = []
+    for each in record.fields:
+        if not isinstance(each.type, Primitive):
+            return record
+        parts.append((each.name, each.type.kind, each.default is ABSENT))
+    return tuple(parts)
