@@ -36,8 +36,17 @@ def refused(sources: ProtobufSources, limits: Limits = LIMITS) -> InvalidSchemaE
     return caught.value
 
 
-def children() -> set[str]:
-    """The processes that this one has, by their ids."""
+Children = Callable[[], set[str]]
+
+
+@pytest.fixture
+def children() -> Children:
+    """The processes that this one has more than when the test began, by their ids."""
+    others = all_children()
+    return lambda: all_children() - others
+
+
+def all_children() -> set[str]:
     found: set[str] = set()
     for task in Path("/proc/self/task").iterdir():
         with contextlib.suppress(FileNotFoundError):  # a thread that has just ended
@@ -148,7 +157,7 @@ def test_the_compiler_is_never_loaded_here() -> None:
     assert [name for name in loaded if name.partition(".")[0] in {"grpc", "grpc_tools", "google"}] == []
 
 
-def test_nothing_stays_open_and_no_child_is_left() -> None:
+def test_nothing_stays_open_and_no_child_is_left(children: Children) -> None:
     compile_envelope(EMPTY)
     before = len(list(Path("/proc/self/fd").iterdir()))
     for sources in (EMPTY, ProtobufSources("B", EMPTY.files), ProtobufSources("A", {"a.proto": "x"})):
@@ -168,7 +177,7 @@ async def test_the_event_loop_goes_on_meanwhile() -> None:
     assert turns > 10
 
 
-async def test_a_child_has_no_environment_and_goes_first_when_memory_runs_short() -> None:
+async def test_a_child_has_no_environment_and_goes_first_when_memory_runs_short(children: Children) -> None:
     compiling = asyncio.create_task(compile_envelope_async(SLOW, Limits(cpu_seconds=60, seconds=60)))
     await until(lambda: len(children()) == 1)
     child = Path("/proc", children().pop())
@@ -178,7 +187,7 @@ async def test_a_child_has_no_environment_and_goes_first_when_memory_runs_short(
     await until(lambda: not children())
 
 
-async def test_at_most_two_children_run_at_once() -> None:
+async def test_at_most_two_children_run_at_once(children: Children) -> None:
     compiling = [asyncio.create_task(compile_envelope_async(EMPTY)) for _ in range(8)]
     most = 0
     while not all(each.done() for each in compiling):
@@ -188,7 +197,7 @@ async def test_at_most_two_children_run_at_once() -> None:
     assert len({each.result() for each in compiling}) == 1
 
 
-async def test_a_compilation_that_is_given_up_leaves_no_child() -> None:
+async def test_a_compilation_that_is_given_up_leaves_no_child(children: Children) -> None:
     patient = Limits(cpu_seconds=60, seconds=60)
     compiling = [asyncio.create_task(compile_envelope_async(SLOW, patient)) for _ in range(5)]
     await until(lambda: len(children()) == 2)
