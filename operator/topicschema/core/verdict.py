@@ -64,7 +64,7 @@ def needed(candidate: Candidate, history: History, policy: Policy) -> tuple[Vers
         compared = _looked_at(candidate, history, policy, compatibility.is_payload_wanted)
     else:
         compared = (equal,) if _differs_in_properties(candidate.schema, equal) else ()
-    return _merged(_deduped_with(candidate, history, policy), compared)
+    return _merged(_deduped_with(candidate, history, policy, equal), compared)
 
 
 def required(candidate: Candidate, history: History, policy: Policy) -> tuple[VersionEntry, ...]:
@@ -73,7 +73,7 @@ def required(candidate: Candidate, history: History, policy: Policy) -> tuple[Ve
         return needed(candidate, history, policy)
     equal = history.equal_to(candidate.schema.fingerprint)
     compared = () if equal else _looked_at(candidate, history, policy, compatibility.is_payload_needed)
-    return _merged(_deduped_with(candidate, history, policy), compared)
+    return _merged(_deduped_with(candidate, history, policy, equal), compared)
 
 
 def judge(candidate: Candidate, history: History, policy: Policy, payloads: Mapping[int, Schema]) -> Verdict:
@@ -135,11 +135,13 @@ def _looked_at(candidate: Candidate, history: History, policy: Policy, is_read: 
     return tuple(entry for entry in _considered(history, strategy) if is_read(strategy, kind, entry.type, checkers))
 
 
-def _deduped_with(candidate: Candidate, history: History, policy: Policy) -> tuple[VersionEntry, ...]:
+def _deduped_with(
+    candidate: Candidate, history: History, policy: Policy, equal: VersionEntry | None
+) -> tuple[VersionEntry, ...]:
     """The versions that the broker's dedupe parses, and which are not known to parse under the policy's line."""
     if candidate.schema.info.type not in AVRO_TEXTS:
         return ()
-    return history.unproved_under(policy.profile.line, history.equal_to(candidate.schema.fingerprint))
+    return history.unproved_under(policy.profile.line, equal)
 
 
 def _merged(some: tuple[VersionEntry, ...], others: tuple[VersionEntry, ...]) -> tuple[VersionEntry, ...]:
