@@ -11,7 +11,7 @@ from typing import Final
 from topicschema.core.formats.avro import aliases
 from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import Array, Map, Named, Node, Primitive, Record, Union
-from topicschema.core.formats.avro.resolution import _Resolution
+from topicschema.core.formats.avro.resolution import Resolution
 from topicschema.core.formats.avro.survey import lore_of
 
 _PROMOTED: Final = {
@@ -94,7 +94,7 @@ class _Trials:
 
     def __init__(self, reader: Node, writer: Node, library: Library) -> None:
         lore = lore_of(reader)
-        self._resolution = _Resolution(reader, library, lore)
+        self._resolution = Resolution(reader, library, lore)
         renamed = aliases.apply(writer, reader, library)[0] if lore.is_aliased else writer
         self._renamed = {} if renamed is writer else {each.path: each for each in _records(renamed)}
 

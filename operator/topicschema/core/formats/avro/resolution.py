@@ -54,7 +54,7 @@ def unreadable(reader: Node, writer: Node, library: Library = Library.AVRO_1_11)
     if same and not lore.is_tangled:
         return ()
     renamed, faults = aliases.apply(writer, reader, library) if lore.is_aliased and not same else (writer, [])
-    resolution = _Resolution(reader, library, lore)
+    resolution = Resolution(reader, library, lore)
     outcome = resolution.resolve(renamed, reader)
     if lore.is_tangled:
         faults += grammar.faults(renamed, reader, resolution.decided)
@@ -63,7 +63,7 @@ def unreadable(reader: Node, writer: Node, library: Library = Library.AVRO_1_11)
     return mismatches(outcome, faults + resolution.fatal)
 
 
-class _Resolution:
+class Resolution:
     """One comparison: what is decided on the way, and what makes Avro throw."""
 
     def __init__(self, root: Node, library: Library, lore: Lore) -> None:
