@@ -20,7 +20,7 @@ class Java:
         self._process = process
 
     def seconds(self, command: str) -> float:
-        """How long one of the program's commands took."""
+        """Processor time of the thread that did one of the program's commands."""
         if self._process.stdin is None or self._process.stdout is None:
             raise RuntimeError("the program has no pipes")
         self._process.stdin.write(f"{command}\n")
