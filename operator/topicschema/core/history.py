@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import AVRO_TEXTS, PulsarLine, Schema, SchemaType
 from topicschema.core.topics import TopicKey
 
@@ -21,6 +22,21 @@ class Origin(StrEnum):
     SPEC = "Spec"
     BROKER = "Broker"
     REGISTRY = "Registry"
+
+
+class Counter(StrEnum):
+    """Who gave the versions of an incarnation their numbers."""
+
+    OPERATOR = "Operator"
+    BROKER = "Broker"
+
+
+class Flaw(StrEnum):
+    """What keeps a broker from reading a version that it holds; it may have taken it as the first, or by force."""
+
+    NONE = ""
+    UNPARSABLE = "UNPARSABLE"
+    INVALID_DEFAULT = "INVALID_DEFAULT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +53,8 @@ class VersionEntry:
     """One version on record; `registered_at` is RFC 3339 UTC with seconds, `content_hash` is `SchemaInfo`'s.
 
     `source_mark` is that of the sources that it was last compiled from, empty where there are none. `line` is the one
-    whose parser took it; only of Avro's texts is it kept, as only they are read otherwise by another line.
+    whose parser took it, or found the `flaw`; only of Avro's texts is it kept, as only they are read otherwise by
+    another line. The fingerprint of what does not parse is that of its bytes.
     """
 
     schema_version: int
@@ -49,16 +66,43 @@ class VersionEntry:
     is_tombstone: bool = False
     source_mark: str = ""
     line: PulsarLine = PulsarLine.V4_0
+    flaw: Flaw = Flaw.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class PendingTopicSettings:
+    """A change of a topic's own settings that is under way: what to put back when the schema is refused after it."""
+
+    before: TopicSettings
+    wanted: TopicSettings
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSettingsRecord:
+    """What is on record of a topic's own settings at the broker, from before the first write of any.
+
+    `found` is what each setting was before it was first written, None where it was not set. `written` is what it was
+    last written to, None where it never was: the broker keeps it when the resource says nothing any more.
+    """
+
+    found: TopicSettings
+    written: TopicSettings = TopicSettings()
+    pending: PendingTopicSettings | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """All versions of one topic in the current incarnation, oldest first, and the claim."""
+    """All versions of one topic in the current incarnation, oldest first, and the claim.
+
+    `counted_by` is who gave them their numbers. `topic_settings` is None until a setting of the topic is to be written.
+    """
 
     key: TopicKey
     claim: Owner | None = None
     incarnation: int = 0
     entries: tuple[VersionEntry, ...] = ()
+    counted_by: Counter = Counter.OPERATOR
+    topic_settings: TopicSettingsRecord | None = None
 
     @property
     def latest(self) -> VersionEntry | None:

@@ -3,7 +3,9 @@
 Source of the meanings: Pulsar's SchemaCompatibilityStrategy and SchemaRegistryServiceImpl (line 4.0).
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
+from types import MappingProxyType
 
 
 class Direction(StrEnum):
@@ -56,6 +58,21 @@ class Strategy(StrEnum):
             return UpgradeFirst.ANY
         return _UPGRADE_FIRST.get(self.directions, UpgradeFirst.NONE)
 
+
+BY_AUTO_UPDATE_NAME: Mapping[str, Strategy] = MappingProxyType(
+    {
+        "AutoUpdateDisabled": Strategy.ALWAYS_INCOMPATIBLE,
+        "AlwaysCompatible": Strategy.ALWAYS_COMPATIBLE,
+        "Backward": Strategy.BACKWARD,
+        "Forward": Strategy.FORWARD,
+        "Full": Strategy.FULL,
+        "BackwardTransitive": Strategy.BACKWARD_TRANSITIVE,
+        "ForwardTransitive": Strategy.FORWARD_TRANSITIVE,
+        "FullTransitive": Strategy.FULL_TRANSITIVE,
+    }
+)
+"""What a namespace's schemaAutoUpdateCompatibilityStrategy, which Pulsar deprecated, stands for where no strategy is
+set (SchemaCompatibilityStrategy.fromAutoUpdatePolicy)."""
 
 _DIRECTIONS = {
     "BACKWARD": (Direction.BACKWARD,),
