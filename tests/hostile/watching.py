@@ -37,7 +37,8 @@ class Failure:
         made = document(self.seed, self.number)
         file = folder / f"{self.seed}-{self.number}"
         file.write_bytes(made.info.schema)
-        file.with_suffix(".about").write_text(ascii((made, made.payload[:1000], str(made.value)[:1000])))
+        # Not the value: it may be too deep, or too large a number, to be shown. The seed and the number make it again.
+        file.with_suffix(".about").write_text(ascii((made, made.payload[:1000], type(made.value))))
         return f"seed {self.seed}, document {self.number} ({made.shape}, saved in {file}): {self.door}: {self.what}"
 
 

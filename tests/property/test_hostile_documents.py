@@ -53,3 +53,18 @@ def test_what_takes_more_than_it_may_is_told_and_saved(tmp_path: Path) -> None:
     assert {each.number for each in found} == {0, 1}
     assert {each.door for each in found} >= {"memory", "parse", "batch register"}
     assert "saved in" in found[0].saved(tmp_path)
+
+
+def test_a_failure_is_saved_though_its_value_cannot_be_shown(tmp_path: Path) -> None:
+    too_deep = next(number for number in range(1_000) if _is_too_deep(documents.document(7, number).value))
+    assert f"7-{too_deep}" in watching.Failure(7, too_deep, "encode", "raised").saved(tmp_path)
+
+
+def _is_too_deep(value: object) -> bool:
+    try:
+        repr(value)
+    except RecursionError:
+        return True
+    except ValueError:  # a number of too many digits
+        return False
+    return False
