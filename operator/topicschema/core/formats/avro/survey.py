@@ -9,6 +9,7 @@ a part of it depends on nothing else then.
 from typing import Any, Final
 
 from topicschema.core.formats.avro import circles
+from topicschema.core.formats.avro.components import components
 from topicschema.core.formats.avro.encoding import Defaults
 from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import ABSENT, Array, Enum, Fixed, Lore, Map, Node, Primitive, Record, Union
@@ -47,7 +48,7 @@ _PLAIN: Final = Lore(is_aliased=False, is_tangled=False, is_plain=True)
 def _are_plain(records: list[Record]) -> bool:
     """Whether records are plain that lead to no others but plain ones."""
     inside = set(records)
-    if circles.find(records, lambda record: list(_held(record) & inside)) is not None:
+    if circles.find(records, lambda record: [each for each in _held(record) if each in inside]) is not None:
         return False
     with_default = [field for record in records for field in record.fields if field.default is not ABSENT]
     return all(defaults.fits(field) for defaults in map(Defaults, Library) for field in with_default)
@@ -56,14 +57,14 @@ def _are_plain(records: list[Record]) -> bool:
 class Survey:
     """Walks a schema and remembers what it has seen, so that parts asked about again cost nothing."""
 
-    __slots__ = ("_endless", "_finite", "aliased")
+    __slots__ = ("_endless", "_seen", "aliased")
 
     def __init__(self) -> None:
         self.aliased = False
         """Whether anything walked so far has an alias."""
-        self._finite: set[Record] = set()
+        self._seen: set[Record] = set()
         self._endless: dict[Record, Record] = {}
-        """What was asked about and is endless, or leads to such a record."""
+        """Those of the records asked about, and of all they lead to, that are endless or lead to such a record."""
 
     def endless(self, root: Node) -> Record | None:
         """A record within `root`, at any depth, that directly contains itself; None when there is none."""
@@ -81,14 +82,25 @@ class Survey:
         return None
 
     def _endless_in(self, record: Record) -> Record | None:
-        if record not in self._endless:
+        if record not in self._seen:
             met: list[Record] = []
-            found = circles.find(met, _direct) if self.walk(record, met) else None
-            if found is None:
-                return None
-            self._finite.difference_update(met)  # what leads to an endless record must be walked when it is asked about
-            self._endless[record] = found
-        return self._endless[record]
+            if self.walk(record, met):
+                self._trace_back(met)
+        return self._endless.get(record)
+
+    def _trace_back(self, met: list[Record]) -> None:
+        """Note which of the records that `walk` has just met lead to an endless one, each to the nearest."""
+        behind: dict[Record, list[Record]] = {}
+        for record in met:
+            for held in _held(record):
+                behind.setdefault(held, []).append(record)
+        self._endless.update((record, record) for record in _on_direct_circles(met))
+        reached = [record for record in behind if record in self._endless]
+        for record in reached:  # grows while it is gone through
+            for holder in behind.get(record, ()):
+                if holder not in self._endless:
+                    self._endless[holder] = self._endless[record]
+                    reached.append(holder)
 
     def walk(self, root: Node, met: list[Record]) -> bool:
         """Add the records not seen before to `met`; whether one was met twice, as every circle has it.
@@ -96,7 +108,7 @@ class Survey:
         What is known to be plain is passed by: it has nothing that is looked for, and leads back to nothing.
         """
         again = False
-        seen = self._finite
+        seen = self._seen
         stack: list[Any] = [root]
         while stack:
             node = stack.pop()
@@ -130,9 +142,18 @@ def _direct(record: Record) -> list[Record]:
     return [field.type for field in record.fields if isinstance(field.type, Record)]
 
 
+def _on_direct_circles(records: list[Record]) -> list[Record]:
+    """Those that directly contain themselves by way of these records alone."""
+    inside = set(records)
+    direct = {record: [each for each in _direct(record) if each in inside] for record in records}
+    circles_and_others = components(direct)
+    return [each for some in circles_and_others for each in some if len(some) > 1 or each in direct[each]]
+
+
 def _is_tangled(records: list[Record]) -> bool:
     """Whether a direct field is left when all that leads nowhere, or is led to from nowhere, is taken away."""
-    ahead = {record: _held(record).intersection(records) for record in records}
+    inside = set(records)
+    ahead = {record: inside.intersection(_held(record)) for record in records}
     behind: dict[Record, set[Record]] = {record: set() for record in records}
     for record, held in ahead.items():
         for each in held:
@@ -142,14 +163,14 @@ def _is_tangled(records: list[Record]) -> bool:
     return any(each in ahead for record in ahead for each in _direct(record))
 
 
-def _held(record: Record) -> set[Record]:
-    """The records that a record holds, with no other record in between."""
-    held: set[Record] = set()
+def _held(record: Record) -> dict[Record, None]:
+    """The records that a record holds, with no other record in between; always in the same order."""
+    held: dict[Record, None] = {}
     stack: list[Node] = [field.type for field in record.fields]
     while stack:
         node = stack.pop()
         if isinstance(node, Record):
-            held.add(node)
+            held[node] = None
         elif isinstance(node, Union):
             stack += node.branches
         elif isinstance(node, Array | Map):
