@@ -1,12 +1,10 @@
 """The bell: who is looked at next, and when again. What a look comes to is the matter of `topicschema` and `policy`.
 
-`Schedule` and `Patience` are the pure parts, told the time and the chance by their caller; `Bell` puts workers on them.
-A key is never worked on twice at once: what rings while a key is being worked on rings again afterwards.
+`Patience` is pure, told the chance by its caller, as `schedule` is told the time; `Bell` works by them.
 """
 
 import asyncio
 import contextlib
-import heapq
 import logging
 import random
 import time
@@ -17,6 +15,7 @@ from enum import StrEnum
 from topicschema import telemetry
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
+from topicschema.reconcile.schedule import ElsewhereError, Lanes, Schedule, begin_in
 
 _LOG = logging.getLogger(__name__)
 _CONFLICT_DELAY = 0.02
@@ -40,51 +39,6 @@ class Rest(StrEnum):
     SETTLED = "Settled"
     AGAIN = "Again"
     GONE = "Gone"
-
-
-class Schedule:
-    """Keys with the time that each is due, earliest first; a later time never replaces an earlier one."""
-
-    def __init__(self) -> None:
-        self._due: dict[Key, float] = {}
-        self._heap: list[tuple[float, Key]] = []
-        self._rung_while_busy: dict[Key, float | None] = {}
-
-    def ring(self, key: Key, due: float) -> None:
-        """Have `key` looked at by `due`."""
-        if key in self._rung_while_busy:
-            known = self._rung_while_busy[key]
-            self._rung_while_busy[key] = due if known is None else min(due, known)
-        elif due < self._due.get(key, float("inf")):
-            self._due[key] = due
-            heapq.heappush(self._heap, (due, key))
-
-    def take(self, now: float) -> Key | None:
-        """The key that has been due longest, or None; it is busy until `done`."""
-        due = self.next_due
-        if due is None or due > now:
-            return None
-        key = heapq.heappop(self._heap)[1]
-        del self._due[key]
-        self._rung_while_busy[key] = None
-        return key
-
-    def done(self, key: Key) -> None:
-        """The look at `key` has ended; it is due again if it was rung meanwhile."""
-        due = self._rung_while_busy.pop(key)
-        if due is not None:
-            self.ring(key, due)
-
-    @property
-    def next_due(self) -> float | None:
-        """When the next key is due that nobody works on."""
-        while self._heap and self._due.get(self._heap[0][1]) != self._heap[0][0]:
-            heapq.heappop(self._heap)
-        return self._heap[0][0] if self._heap else None
-
-    def waiting(self, now: float) -> int:
-        """How many keys are due and not yet looked at."""
-        return sum(due <= now for due in self._due.values())
 
 
 class Patience:
@@ -124,6 +78,7 @@ class Bell:
         work: Callable[[Key], Awaitable[Rest]],
         resync: float,
         *,
+        lanes: Lanes[Key] | None = None,
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
     ) -> None:
@@ -131,7 +86,8 @@ class Bell:
         self._resync = resync
         self._clock = clock
         self._chance = chance
-        self._schedule = Schedule()
+        self._lanes = lanes or Lanes[Key]()
+        self._schedule = Schedule(self._lanes.of)
         self._patience = Patience(chance)
         self._rung = asyncio.Event()
 
@@ -151,10 +107,15 @@ class Bell:
         return self._schedule.next_due
 
     async def run(self, workers: int) -> None:
-        """Look at what rings, `workers` keys at a time, until cancelled."""
+        """Look at what rings, `workers` keys of a lane at a time, until cancelled."""
+        self._schedule.width = workers
         async with asyncio.TaskGroup() as group:
-            for _ in range(workers):
-                group.create_task(self._run_worker())
+            while True:
+                key = self._schedule.take(self._clock())
+                if key is None:
+                    await self._wait()
+                else:
+                    group.create_task(self._look_at(key))
 
     async def run_due(self) -> int:
         """Look at all that is due now, one after the other; how many looks that were."""
@@ -164,14 +125,6 @@ class Bell:
             looks += 1
         return looks
 
-    async def _run_worker(self) -> None:
-        while True:
-            key = self._schedule.take(self._clock())
-            if key is None:
-                await self._wait()
-            else:
-                await self._look_at(key)
-
     async def _wait(self) -> None:
         self._rung.clear()
         due = self._schedule.next_due
@@ -180,13 +133,18 @@ class Bell:
                 await self._rung.wait()
 
     async def _look_at(self, key: Key) -> None:
+        begin_in(self._schedule.lane_of_busy(key))
         started = self._clock()
         try:
             after = self._after(key, await self._work(key))
+        except ElsewhereError as error:
+            self._lanes.moved(key, error.lane)
+            after = 0.0
         except Exception as error:  # noqa: BLE001 - one object's bug must not stop the others; it is logged and counted
             after = self._after_error(key, error)
         finally:
             self._schedule.done(key)
+            self._rung.set()  # there is room again
         telemetry.RECONCILE_SECONDS.observe(self._clock() - started, key.plural)
         if after is not None:
             self.ring(key, after)
@@ -195,6 +153,7 @@ class Bell:
         self._patience.forget(key)
         telemetry.RECONCILES.add(key.plural, rest)
         if rest is Rest.GONE:
+            self._lanes.forget(key)
             return None
         return 0.0 if rest is Rest.AGAIN else self._resync_delay()
 

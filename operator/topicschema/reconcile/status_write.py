@@ -10,9 +10,10 @@ from topicschema.api.kinds import Kind
 from topicschema.api.wire import encode
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import ApiUnavailableError, ConflictError, NotFoundError, NotLeadingError
+from topicschema.reconcile.schedule import ElsewhereError
 
 FIELD_MANAGER = "topicschema-controller"
-SILENT = (ConflictError, NotFoundError, NotLeadingError, ApiUnavailableError)
+SILENT = (ConflictError, NotFoundError, NotLeadingError, ApiUnavailableError, ElsewhereError)
 """Errors of a pass at which nothing can or may be reported; the next pass will."""
 
 

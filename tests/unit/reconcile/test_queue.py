@@ -6,7 +6,8 @@ import pytest
 
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError, WaitingError
-from topicschema.reconcile.queue import Bell, Key, Patience, Rest, Schedule
+from topicschema.reconcile.queue import Bell, Key, Patience, Rest
+from topicschema.reconcile.schedule import Lanes, keep_to
 
 A, B, C = (Key("topicschemas", "shop", name) for name in "abc")
 
@@ -19,50 +20,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
-
-
-def test_who_is_due_first_is_taken_first() -> None:
-    schedule = Schedule()
-    for key, due in ((A, 3.0), (B, 1.0), (C, 2.0)):
-        schedule.ring(key, due)
-    assert [schedule.take(5.0), schedule.take(5.0), schedule.take(5.0), schedule.take(5.0)] == [B, C, A, None]
-
-
-def test_nobody_is_taken_before_being_due() -> None:
-    schedule = Schedule()
-    schedule.ring(A, 3.0)
-    assert schedule.take(2.9) is None
-    assert schedule.next_due == 3.0
-    assert schedule.take(3.0) == A
-    assert schedule.next_due is None
-
-
-def test_many_rings_are_one_look_and_the_earliest_counts() -> None:
-    schedule = Schedule()
-    for due in (5.0, 1.0, 9.0):
-        schedule.ring(A, due)
-    assert schedule.take(1.0) == A
-    schedule.done(A)
-    assert schedule.take(10.0) is None
-
-
-def test_a_key_is_never_taken_twice_at_once_and_rings_again_afterwards() -> None:
-    schedule = Schedule()
-    schedule.ring(A, 0.0)
-    assert schedule.take(0.0) == A
-    schedule.ring(A, 7.0)
-    schedule.ring(A, 1.0)
-    assert schedule.take(10.0) is None
-    schedule.done(A)
-    assert schedule.next_due == 1.0
-    assert schedule.take(1.0) == A
-
-
-def test_who_waits_is_counted() -> None:
-    schedule = Schedule()
-    for key, due in ((A, 1.0), (B, 2.0), (C, 3.0)):
-        schedule.ring(key, due)
-    assert schedule.waiting(2.0) == 2
 
 
 @pytest.mark.parametrize(
@@ -195,3 +152,59 @@ async def test_a_worker_that_waits_wakes_up_when_the_bell_rings() -> None:
     ringing.ring(A)
     await asyncio.wait_for(looked.wait(), 30)
     running.cancel()
+
+
+async def test_keys_of_a_full_lane_hold_up_no_other_lane() -> None:
+    hung, looked = asyncio.Event(), asyncio.Event()
+    hanging: list[Key] = []
+
+    async def work(key: Key) -> Rest:
+        if key == C:
+            looked.set()
+        else:
+            keep_to("silent:8080")
+            hanging.append(key)
+            hung.set()
+            await asyncio.Event().wait()
+        return Rest.GONE
+
+    ringing = Bell(work, 1000.0)
+    running = asyncio.create_task(ringing.run(1))
+    for key in (A, B, C):
+        ringing.ring(key)
+    for each in (looked, hung):
+        await asyncio.wait_for(each.wait(), 30)
+    assert hanging == [A]  # B waits for the one place in that lane
+    running.cancel()
+
+
+async def test_a_pass_that_belongs_elsewhere_is_begun_again_there_and_from_then_on_begins_there() -> None:
+    begun = 0
+
+    async def work(_: Key) -> Rest:
+        nonlocal begun
+        begun += 1
+        keep_to("pulsar:8080")
+        return Rest.SETTLED
+
+    lanes = Lanes[Key]()
+    clock = Clock()
+    ringing = Bell(work, 1000.0, lanes=lanes, clock=clock, chance=lambda: 0.5)
+    ringing.ring(A)
+    assert await ringing.run_due() == 2
+    assert (begun, lanes.of(A), ringing.next_due) == (2, "pulsar:8080", 1000.0)
+    clock.now = 1000.0
+    assert await ringing.run_due() == 1
+
+
+async def test_what_is_gone_has_no_lane_any_more() -> None:
+    lanes = Lanes[Key]()
+    lanes.moved(A, "pulsar:8080")
+
+    async def work(_: Key) -> Rest:
+        return Rest.GONE
+
+    ringing = Bell(work, 1000.0, lanes=lanes)
+    ringing.ring(A)
+    await ringing.run_due()
+    assert lanes.of(A) == ""
