@@ -73,7 +73,7 @@ class Refusal:
     """What the broker would answer with an error instead of a verdict.
 
     `reason` is a rule id, `path` a place in the candidate's text (from `$`) or, for another culprit, a member of the
-    question (`history[2].schema`). `place` has line and column too, where it is the candidate's.
+    question (`history[2].schema`). `place` has line and column too, where the candidate cannot be read.
     """
 
     reason: str
@@ -89,7 +89,10 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The verdict, or what stands in its way; `equal_to` is the version that the broker would answer with, if any."""
+    """The verdict, or what stands in its way; `equal_to` is the version that the broker would answer with, if any.
+
+    Where the broker's comparison itself fails, `refusal` is the one of the incompatibilities that it fails on.
+    """
 
     equal_to: int | None = None
     incompatibilities: tuple[Incompatibility, ...] = ()
@@ -157,7 +160,7 @@ def _register(question: Question, parse: Parse) -> Answer:
     wanted = {each.schema_version for each in verdict.needed(candidate, history, policy)}
     judged = verdict.judge(candidate, history, policy, read.all(must, wanted))
     equal_to = judged.schema_version if judged.outcome is Outcome.EQUAL_VERSION else None
-    return Answer(equal_to, judged.incompatibilities, judged.risks + judged.notes)
+    return Answer(equal_to, judged.incompatibilities, judged.risks + judged.notes, _failure(judged.thrown))
 
 
 def _compatibility(question: Question, parse: Parse) -> Answer:
@@ -170,7 +173,11 @@ def _compatibility(question: Question, parse: Parse) -> Answer:
         found = verdict.compare_equal(schema, _equal(question, read), policy)
     else:
         found = verdict.compare(schema, _predecessors(question, schema, considered, read), strategy, policy)
-    return Answer(None, found.incompatibilities, found.risks)
+    return Answer(None, found.incompatibilities, found.risks, _failure(found.thrown))
+
+
+def _failure(thrown: Incompatibility | None) -> Refusal | None:
+    return None if thrown is None else Refusal(thrown.rule, thrown.message, thrown.path)
 
 
 def _equal(question: Question, read: "_Reading") -> Predecessor:

@@ -49,13 +49,13 @@ def not_compiled(text: str, refusal: Refusal, file: str) -> str:
 
 def _lines(question: Question, answer: Answer, files: Files) -> Iterator[str]:
     text = question.candidate.schema.decode(errors="replace") if files.has_excerpts else ""
-    if answer.refusal is not None and answer.refusal.place is None:
+    if answer.incompatibilities:
+        yield from _incompatible(question, answer, files, text)
+    elif answer.refusal is not None and answer.refusal.place is None:
         yield from wrapped(f"{files.candidate} cannot be compared: the broker would answer with an error")
         yield from _refusal(text, answer.refusal, _culprit(answer.refusal, files))
     elif answer.refusal is not None:
         yield refused(text, answer.refusal, files.candidate)
-    elif answer.incompatibilities:
-        yield from _incompatible(question, answer.incompatibilities, files, text)
     else:
         yield from _compatible(question, answer, files)
     yield from warnings(answer.warnings, files, text)
@@ -80,10 +80,14 @@ def _compatible(question: Question, answer: Answer, files: Files) -> Iterator[st
         yield UPGRADE[strategy.upgrade_first]
 
 
-def _incompatible(question: Question, found: Sequence[Incompatibility], files: Files, text: str) -> Iterator[str]:
+def _incompatible(question: Question, answer: Answer, files: Files, text: str) -> Iterator[str]:
+    found = answer.incompatibilities
     count = f"{len(found)} {'reason' if len(found) == 1 else 'reasons'}"
     strictness = "" if question.policy.strictness is Strictness.BROKER else f", {question.policy.strictness}"
     yield from wrapped(f"{files.candidate} is incompatible under {question.strategy}{strictness}: {count}")
+    if answer.refusal is not None:
+        where = f"{answer.refusal.reason} at {answer.refusal.path}"
+        yield from wrapped(f"The broker fails on the comparison, and answers with an error: {where}")
     yield from findings(found, files, text)
 
 

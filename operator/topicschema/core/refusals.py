@@ -3,6 +3,7 @@
 Source: the classes named in `clients` and Pulsar's schema validators and checkers (texts as in 4.0.7 and 4.2.4).
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -33,8 +34,14 @@ _NEVER_ANSWERED: Final = frozenset({"KEY_VALUE_PAYLOAD", "UNKNOWN_PART_TYPE", "P
 """Pairs that the broker cannot take apart: the exception ends its work on the client's request."""
 _UNDEFINED: Final = frozenset({"UNKNOWN_TYPE", "UNDEFINED_NAME"})
 _OVERFLOWS: Final = frozenset({"ENDLESS_RECORD", "ENDLESS_DEFAULT"})
-_THROWS: Final = _OVERFLOWS | {"INVALID_DEFAULT", "INVALID_WRITER_DEFAULT", "ALIAS_CONFLICT", "TANGLED_RECORDS"}
+_RENAMING: Final = frozenset({"INVALID_WRITER_DEFAULT", "ALIAS_CONFLICT"})
+_OF_DEFAULTS: Final = frozenset({"INVALID_DEFAULT", "ENDLESS_DEFAULT"})
+_OF_GRAMMAR: Final = frozenset({"ENDLESS_RECORD", "TANGLED_RECORDS"})
+_THROWS: Final = _RENAMING | _OF_DEFAULTS | _OF_GRAMMAR
 """What is no SchemaValidationException in the broker; a check against all versions wraps all but what overflows."""
+_FIELD: Final = re.compile(r"\.fields\[\d+\]\Z")
+"""How the path of a finding ends that is about a field of the candidate's own, and not about a record."""
+_IN_VALUE: Final = re.compile(r"\$\.value(\.|\[|$)")
 _INVALID: Final[Mapping[SchemaType, str]] = MappingProxyType(
     {
         SchemaType.AUTO_CONSUME: "Schema AUTO_CONSUME is a client-side schema type",
@@ -72,26 +79,58 @@ def of_incompatible(
     if kind is not earlier:
         message = f"Incompatible schema: exists schema type {earlier}, new schema type {kind}"
         return BrokerError.INCOMPATIBLE_SCHEMA, message
-    thrown = _thrown(found)
-    if thrown in _OVERFLOWS or (thrown is not None and not strategy.is_transitive):
+    if thrown(strategy, found) is not None:
         return BrokerError.UNKNOWN_ERROR, ""
     return BrokerError.INCOMPATIBLE_SCHEMA, _words_of_checker(kind, strategy, found[0].rule)
 
 
-def _thrown(found: Sequence[Incompatibility]) -> str | None:
-    """The rule that is an exception in the broker, if it comes so far.
+def thrown(strategy: Strategy, found: Sequence[Incompatibility]) -> Incompatibility | None:
+    """The finding with which the broker's comparison ends in an exception instead of a verdict, if one does.
 
-    It goes no further than two schemas, read in one direction, and leaves a record at the first field without default.
+    `found` is what `compatibility.check` answered, of Pulsar's own checkers. A check against all versions wraps every
+    exception but a stack's overflow, so that it is a verdict again.
     """
+    escaping = _OVERFLOWS if strategy.is_transitive else _THROWS
+    first = _first_thrown(_read_first(found))
+    return first if first is not None and first.rule in escaping else None
+
+
+def _read_first(found: Sequence[Incompatibility]) -> Sequence[Incompatibility]:
+    """What stands in the way of the reading that comes first: one of two schemas, in one direction; no other follows.
+
+    Of a pair the parts' types are compared first, then the keys, in all directions, then the values.
+    """
+    turn = min(map(_turn, found), default=0)
+    left = [each for each in found if _turn(each) == turn]
+    return [
+        each for each in left if (each.schema_version, each.direction) == (left[0].schema_version, left[0].direction)
+    ]
+
+
+def _turn(finding: Incompatibility) -> int:
+    if finding.rule == "PART_TYPE_CHANGED":
+        return 0
+    return 2 if _IN_VALUE.match(finding.path) else 1
+
+
+def _first_thrown(found: Sequence[Incompatibility]) -> Incompatibility | None:
+    """The finding that is an exception in the broker, if it comes so far.
+
+    What the aliases rename is asked before all else. Then Avro resolves all records, one within the other; each is left
+    at its first field without default, with the defaults behind it unread. Of those that were not left it then makes
+    a grammar, which does not end where they do not.
+    """
+    renaming = next((each for each in found if each.rule in _RENAMING), None)
+    if renaming is not None or any(each.rule == "DOLLAR_IN_NAME" for each in found):
+        return renaming
     left: list[str] = []
     for each in found:
-        if (each.schema_version, each.direction) != (found[0].schema_version, found[0].direction):
-            break
-        if each.rule in _THROWS and not each.path.startswith(tuple(left)):
-            return each.rule
+        record = _FIELD.sub("", each.path)
+        if each.rule in _OF_DEFAULTS and record not in left:
+            return each
         if each.rule == "FIELD_WITHOUT_DEFAULT":
-            left.append(each.path.rpartition(".fields[")[0])
-    return None
+            left.append(record)
+    return next((each for each in found if each.rule in _OF_GRAMMAR and not each.path.startswith(tuple(left))), None)
 
 
 def asks_jackson(sent: SchemaInfo, line: PulsarLine) -> bool:

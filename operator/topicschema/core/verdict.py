@@ -6,10 +6,10 @@ Under Strict, what the broker lets pass and consumers then suffer from is refuse
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from topicschema.core import compatibility, formats
+from topicschema.core import compatibility, formats, refusals
 from topicschema.core.checkers import Checkers
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.history import History, VersionEntry
@@ -33,7 +33,8 @@ class Verdict:
     """The answer. `schema_version` is the number it has (EQUAL_VERSION) or would take (NEXT_VERSION), else None.
 
     `risks` are what the broker lets pass and consumers will lose or misread; under Strict they are incompatibilities.
-    `notes` are worth telling and hurt nobody.
+    `notes` are worth telling and hurt nobody. `thrown` is the incompatibility on which the broker's comparison fails
+    with an exception, so that it answers with an error and not with a verdict.
     """
 
     outcome: Outcome
@@ -42,6 +43,7 @@ class Verdict:
     incompatibilities: tuple[Incompatibility, ...] = ()
     risks: tuple[Incompatibility, ...] = ()
     notes: tuple[Incompatibility, ...] = ()
+    thrown: Incompatibility | None = None
 
     @property
     def is_compatible(self) -> bool:
@@ -98,22 +100,28 @@ def judge(candidate: Candidate, history: History, policy: Policy, payloads: Mapp
         outcome, number, notes = Outcome.NEXT_VERSION, history.next_version, ()
     found = comparison.incompatibilities
     if found:
-        return Verdict(Outcome.INCOMPATIBLE, strategy, None, found, comparison.risks)
+        return Verdict(Outcome.INCOMPATIBLE, strategy, None, found, comparison.risks, thrown=comparison.thrown)
     return Verdict(outcome, strategy, number, (), comparison.risks, notes)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What comparing a schema with those before it comes to: reasons to refuse it, and what is only told."""
+    """What comparing a schema with those before it comes to: reasons to refuse it, and what is only told.
+
+    `thrown` is `Verdict`'s.
+    """
 
     incompatibilities: tuple[Incompatibility, ...]
     risks: tuple[Incompatibility, ...]
+    thrown: Incompatibility | None = None
 
 
 def compare(candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy, policy: Policy) -> Comparison:
     """The check and the risks as the policy's strictness takes them; `considered` is `compatibility.check`'s."""
-    refused = compatibility.check(candidate, considered, strategy, policy.profile.checkers)
-    return _strictly(policy, refused, compatibility.risks(candidate, considered, strategy))
+    checkers = policy.profile.checkers
+    refused = compatibility.check(candidate, considered, strategy, checkers)
+    thrown = None if compatibility.asks_plugged(candidate, checkers) else refusals.thrown(strategy, refused)
+    return replace(_strictly(policy, refused, compatibility.risks(candidate, considered, strategy)), thrown=thrown)
 
 
 def compare_equal(candidate: Schema, equal: Predecessor, policy: Policy) -> Comparison:

@@ -35,7 +35,7 @@ def asked(
 
 
 def rules(found: Answer) -> list[str]:
-    return [each.rule for each in found.incompatibilities] + ([found.refusal.reason] if found.refusal else [])
+    return [each.rule for each in found.incompatibilities] or ([found.refusal.reason] if found.refusal else [])
 
 
 def test_an_upload_that_equals_an_earlier_version_is_that_version_whatever_the_strategy() -> None:
@@ -124,6 +124,59 @@ def test_equal_bytes_do_not_save_a_record_on_which_avro_overflows_where_all_vers
     assert asked(ENDLESS, ENDLESS, step=Step.COMPATIBILITY).is_compatible
     found = asked(ENDLESS, ENDLESS, strategy=Strategy.BACKWARD_TRANSITIVE, step=Step.COMPATIBILITY)
     assert rules(found) == ["ENDLESS_RECORD"]
+
+
+@pytest.mark.parametrize(
+    ("candidate", "earlier", "reason", "path"),
+    [
+        (order(ID, BAD), order(ID), "INVALID_DEFAULT", "$.fields[1]"),
+        (ENDLESS, order({"name": "self", "type": "Order"}, ID), "ENDLESS_RECORD", "$"),
+        (
+            order(ID, {**NOTE, "aliases": ["old"]}),
+            order(ID, NOTE, {**NOTE, "name": "old"}),
+            "ALIAS_CONFLICT",
+            "$.fields[1]",
+        ),
+    ],
+)
+def test_where_the_brokers_comparison_fails_it_is_told_as_an_error_beside_the_reasons(
+    candidate: str, earlier: str, reason: str, path: str
+) -> None:
+    found = asked(candidate, earlier, step=Step.COMPATIBILITY)
+    assert found.refusal is not None
+    assert (found.refusal.reason, found.refusal.path) == (reason, path)
+    assert (reason, path) in [(each.rule, each.path) for each in found.incompatibilities]
+    wrapped = asked(candidate, earlier, step=Step.COMPATIBILITY, strategy=Strategy.BACKWARD_TRANSITIVE)
+    assert not wrapped.is_compatible
+    assert (wrapped.refusal is not None) == (reason == "ENDLESS_RECORD")  # no other error escapes a check of all
+
+
+def test_a_record_that_lacks_a_default_is_left_before_the_wrong_one_behind_it() -> None:
+    found = asked(order(NOTE, {**BAD, "name": "bad"}), order(ID), step=Step.COMPATIBILITY)
+    assert rules(found) == ["FIELD_WITHOUT_DEFAULT", "INVALID_DEFAULT"]
+    assert found.refusal is None
+    assert asked(order({**BAD, "name": "bad"}, NOTE), order(ID), step=Step.COMPATIBILITY).refusal is not None
+
+
+def test_of_a_pair_whose_key_is_refused_the_value_is_not_compared() -> None:
+    def both(key: str, value: str) -> SchemaInfo:
+        properties = {"key.schema.type": "AVRO", "value.schema.type": "AVRO"}
+        return SchemaInfo(SchemaType.KEY_VALUE, f'{{"key": {key}, "value": {value}}}'.encode(), properties)
+
+    fails = both(order(ID), order(ID, BAD)), both(order(ID), order(ID))
+    found = asked(*fails, step=Step.COMPATIBILITY)
+    assert found.refusal is not None
+    assert found.refusal.path == "$.value.fields[1]"
+    refused = asked(both(order(NOTE), order(ID, BAD)), both(order(ID), order(ID)), step=Step.COMPATIBILITY)
+    assert rules(refused) == ["FIELD_WITHOUT_DEFAULT", "INVALID_DEFAULT"]
+    assert refused.refusal is None
+
+
+def test_what_only_strict_refuses_is_no_error_of_the_broker() -> None:
+    later = info(order(ID, BAD), SchemaType.PROTOBUF)
+    found = asked(later, info(order(ID), SchemaType.PROTOBUF), step=Step.COMPATIBILITY, strictness=Strictness.STRICT)
+    assert rules(found) == ["INVALID_DEFAULT"]
+    assert found.refusal is None
 
 
 def test_a_type_without_a_checker_changes_freely_within_itself() -> None:

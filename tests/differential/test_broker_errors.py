@@ -1,0 +1,100 @@
+"""Where the broker's comparison ends in an exception, not a verdict, `check --batch` says so: beside its own classes.
+
+On generated pairs, alone and as the values of a KEY_VALUE beside a second pair as the keys.
+"""
+
+import base64
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import avro_circles
+import avro_pairs
+from differential import oracle, seeds
+from topicschema.cli.asking import Answer, Question, Step, answer, as_stored
+from topicschema.core.policy import BrokerProfile, Policy
+from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+
+pytestmark = pytest.mark.differential
+
+STRATEGIES = [each for each in Strategy if each.directions]
+TYPES_OF_PAIR = {"key.schema.type": "AVRO", "value.schema.type": "JSON"}
+
+
+def texts(seed: str, number: int) -> tuple[str, str]:
+    """Every third pair is one of records that come back to themselves."""
+    rng = random.Random(f"{seed} {number}")  # noqa: S311 - chance for tests, to be repeated
+    return avro_pairs.pair(seed, number) if number % 3 else avro_circles.pair(rng)
+
+
+def pairs(seed: str) -> Iterator[tuple[SchemaInfo, SchemaInfo]]:
+    """An earlier schema and a candidate."""
+    for number in range(seeds.PAIRS):
+        candidate, earlier = texts(seed, number)
+        yield SchemaInfo(SchemaType.JSON, earlier.encode()), SchemaInfo(SchemaType.JSON, candidate.encode())
+    for number in range(0, seeds.PAIRS - 1, 2):
+        keys, values = texts(seed, number), texts(seed, number + 1)
+        if all(each.startswith("{") for each in (*keys, *values)):
+            yield joined(keys[1], values[1]), joined(keys[0], values[0])
+
+
+def joined(key: str, value: str) -> SchemaInfo:
+    return SchemaInfo(SchemaType.KEY_VALUE, f'{{"key": {key}, "value": {value}}}'.encode(), TYPES_OF_PAIR)
+
+
+def is_readable(info: SchemaInfo, line: PulsarLine) -> bool:
+    """Whether it comes to a comparison; JSON's checker in 4.1 knows no names with $, unlike its validator."""
+    asked = Question(info, (), Policy(profile=BrokerProfile(line)), Step.COMPATIBILITY)
+    return answer(asked).refusal is None and (line is not PulsarLine.V4_1 or b"$" not in info.schema)
+
+
+def wire(info: SchemaInfo) -> dict[str, Any]:
+    stored = as_stored(info)
+    content = base64.b64encode(stored.schema).decode()
+    return {"type": info.type.value, "schema": content, "properties": dict(info.properties)}
+
+
+def is_error(verdict: Any, strategy: Strategy) -> bool:
+    """Whether an answer of a checker becomes an HTTP 500: a check of all versions wraps exceptions, but no error."""
+    failed = isinstance(verdict, str)
+    return verdict == "error:StackOverflowError" if strategy.is_transitive else failed
+
+
+def is_undecided(ours: Answer) -> bool:
+    """Whether a record that is left early is endless, too: then what was resolved around it decides."""
+    return {"FIELD_WITHOUT_DEFAULT", "ENDLESS_RECORD"} <= {each.rule for each in ours.incompatibilities}
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("seed", [seeds.FIXED, seeds.FRESH], ids=["the fixed seed", "a new seed"])
+@pytest.mark.parametrize("line", PulsarLine)
+def test_an_error_is_told_exactly_where_the_brokers_comparison_fails(line: PulsarLine, seed: str) -> None:
+    asked = [
+        (earlier, candidate, STRATEGIES[number % len(STRATEGIES)])
+        for number, (earlier, candidate) in enumerate(pairs(seed))
+        if earlier.schema != candidate.schema and is_readable(earlier, line) and is_readable(candidate, line)
+    ]
+    assert len(asked) > seeds.PAIRS / 2
+    requests = (
+        {
+            "op": "check",
+            "existing": [wire(earlier)],
+            "candidate": wire(candidate),
+            "strategy": strategy.value,
+            "all": strategy.is_transitive,
+        }
+        for earlier, candidate, strategy in asked
+    )
+    met = 0
+    for question, theirs in zip(asked, oracle.ask(requests, oracle.BROKER, oracle.BROKER_OF[line]), strict=True):
+        earlier, candidate, strategy = question
+        policy = Policy(strategy, profile=BrokerProfile(line))
+        ours = answer(Question(candidate, (earlier,), policy, Step.COMPATIBILITY))
+        assert ours.is_compatible == (theirs["verdict"] is True), (seed, question, ours, theirs)
+        if not is_undecided(ours):
+            assert (ours.refusal is not None) == is_error(theirs["verdict"], strategy), (seed, question, ours, theirs)
+        met += ours.refusal is not None
+    assert met > seeds.PAIRS / 100
