@@ -1,6 +1,7 @@
 """What a broker has, as values: versions of a schema, and the settings of a namespace, a topic and the broker itself.
 
-Nothing is asked here; `broker` reads and writes them.
+Nothing is asked here; `broker` reads and writes them. In what is written, None leaves a setting as it is, and the
+strategy UNDEFINED unsets it, which reads as None again.
 """
 
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ class NamespaceSettings:
 
 @dataclass(frozen=True, slots=True)
 class TopicSettings:
-    """What a topic has for itself; None where nothing is set there."""
+    """What a topic has for itself; None where nothing is set there. Its enforcement cannot be unset, only set anew."""
 
     strategy: Strategy | None = None
     enforces_validation: bool | None = None

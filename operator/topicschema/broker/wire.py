@@ -1,0 +1,203 @@
+"""Schemas, topics and settings as Pulsar's admin REST API writes them, and back. No network here.
+
+Source: Pulsar's SchemasResourceBase, SchemaUtils and Policies (line 4.0); docs/broker.md tells the traps.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any, Final
+from urllib.parse import quote, unquote
+
+from topicschema.broker.errors import BrokerUnavailableError, RefusedByBrokerError
+from topicschema.core.errors import InvalidSchemaError, StalledError
+from topicschema.core.formats import key_value
+from topicschema.core.remote import BrokerSettings, NamespaceSettings, RemoteVersion
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+from topicschema.core.topics import PulsarNamespaceKey, Topic
+
+_NEVER_SENT: Final = frozenset({SchemaType.BYTES, SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLISH})
+_PARTITION: Final = re.compile(r"-partition-\d+$")
+# SystemTopicNames and healthcheck: topics of the broker's own, whose schemas are none of ours.
+_SYSTEM: Final = re.compile(
+    r"__change_events|__transaction_buffer_snapshot(_segments|_indexes)?|__transaction_pending_ack"
+    r"|__transaction_log_\d*|transaction_coordinator_assign|healthcheck|.*__transaction_pending_ack"
+)
+
+
+def schemas_path(topic: Topic, call: str) -> str:
+    """The path of a topic's schemas. The broker decodes the name twice, the second time with `+` as a space."""
+    name = quote(quote(topic.local_name, safe=""), safe="")
+    return f"/admin/v2/schemas/{_entity(topic.tenant)}/{_entity(topic.namespace)}/{name}/{call}"
+
+
+def topic_path(topic: Topic, domain: str, call: str) -> str:
+    """The path of a topic's own settings; `domain` is `persistent` or `non-persistent`."""
+    name = quote(quote(topic.local_name, safe=""), safe="")
+    return f"/admin/v2/{domain}/{_entity(topic.tenant)}/{_entity(topic.namespace)}/{name}/{call}"
+
+
+def namespace_path(key: PulsarNamespaceKey, call: str = "", root: str = "namespaces") -> str:
+    """The path of a Pulsar namespace, or of something below it."""
+    below = f"/{call}" if call else ""
+    return f"/admin/v2/{root}/{_entity(key.tenant)}/{_entity(key.namespace)}{below}"
+
+
+def written(info: SchemaInfo) -> dict[str, Any]:
+    """The body of an upload. What must never reach a broker is refused: RefusedByBrokerError, InvalidSchemaError."""
+    if info.type in _NEVER_SENT:
+        raise RefusedByBrokerError(
+            f"a schema of type {info.type} is never sent to a broker: it would block the topic", 0
+        )
+    if info.type is SchemaType.KEY_VALUE:
+        key_value.decode(info)
+        text = key_value.text_of(info.schema)
+    else:
+        text = info.schema.decode()
+    return {"type": info.type.value, "schema": text, "properties": dict(info.properties)}
+
+
+def version_of(answer: Any) -> RemoteVersion:
+    """The version in a GetSchemaResponse; StalledError(UnsupportedSchemaType) for a type that we do not know."""
+    try:
+        number, kind, data = int(answer["version"]), str(answer["type"]), str(answer["data"])
+        properties = {str(name): str(text) for name, text in (answer.get("properties") or {}).items()}
+        at = datetime.fromtimestamp(int(answer.get("timestamp") or 0) / 1000, UTC)
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError, OSError):
+        raise _unlike("a schema") from None
+    if kind not in SchemaType.__members__:
+        message = f"the broker has a schema of type {kind[:40]!r} as version {number}, which this release does not know"
+        raise StalledError("UnsupportedSchemaType", message)
+    info = SchemaInfo(SchemaType(kind), _bytes_of(SchemaType(kind), data), properties)
+    return RemoteVersion(number, info, at.strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+
+def versions_of(answer: Any) -> tuple[RemoteVersion, ...]:
+    """The versions in the answer to a listing, oldest first."""
+    found = answer.get("getSchemaResponses") if isinstance(answer, dict) else None
+    if not isinstance(found, list):
+        raise _unlike("a list of schemas")
+    return tuple(sorted((version_of(each) for each in found), key=lambda each: each.schema_version))
+
+
+def index_of(answer: Any) -> tuple[int, ...]:
+    """All numbers that a topic's storage names, tombstones too; no answer at all means that there is no storage."""
+    if answer is None:
+        return ()
+    try:
+        return tuple(sorted(int(each["version"]) for each in answer["index"]))
+    except (TypeError, ValueError, KeyError):
+        raise _unlike("an index of versions") from None
+
+
+def number_of(answer: Any) -> int:
+    """The number in `{"version": 3}` or `{"version": {"version": 3}}`."""
+    inner = answer.get("version") if isinstance(answer, dict) else None
+    number = inner.get("version") if isinstance(inner, dict) else inner
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise _unlike("a version's number")
+    return number
+
+
+def same_content(sent: SchemaInfo, read: SchemaInfo) -> bool:
+    """Whether `read`, as a GET shows it, is what is stored of `sent`.
+
+    A GET of a pair spells numbers anew (1.00 as 1.0), so the parts of a KEY_VALUE are compared as JSON.
+    """
+    if sent.type is not read.type or dict(sent.properties) != dict(read.properties):
+        return False
+    if sent.schema == read.schema or sent.type is not SchemaType.KEY_VALUE:
+        return sent.schema == read.schema
+    try:
+        return all(_same_json(*parts) for parts in zip(_parts(sent), _parts(read), strict=True))
+    except InvalidSchemaError:
+        return False
+
+
+def namespace_settings_of(answer: Any) -> NamespaceSettings:
+    """What a Pulsar namespace's policies say of schemas."""
+    if not isinstance(answer, dict):
+        raise _unlike("a namespace's policies")
+    automatic = answer.get("schema_auto_update_compatibility_strategy")
+    return NamespaceSettings(
+        strategy=strategy_of(answer.get("schema_compatibility_strategy")),
+        auto_update_strategy=automatic if isinstance(automatic, str) else None,
+        allows_auto_update=flag_of(answer.get("is_allow_auto_update_schema")),
+        enforces_validation=flag_of(answer.get("schema_validation_enforced")),
+    )
+
+
+def broker_settings_of(configuration: Any, version: str | None) -> BrokerSettings:
+    """What a broker's runtime configuration, whose values are all texts, says of schemas."""
+    if not isinstance(configuration, dict):
+        raise _unlike("a broker's configuration")
+    return BrokerSettings(
+        strategy=strategy_of(configuration.get("schemaCompatibilityStrategy")),
+        allows_auto_update=flag_of(configuration.get("isAllowAutoUpdateSchemaEnabled")),
+        enforces_validation=flag_of(configuration.get("isSchemaValidationEnforced")),
+        version=version,
+    )
+
+
+def strategy_of(value: Any) -> Strategy | None:
+    """The strategy; None where nothing is set, which the broker also calls UNDEFINED."""
+    known = isinstance(value, str) and value in Strategy.__members__ and value != Strategy.UNDEFINED
+    return Strategy(value) if known else None
+
+
+def flag_of(value: Any) -> bool | None:
+    """The flag, as JSON has it or as a text; None where nothing is set."""
+    if isinstance(value, str):
+        return {"true": True, "false": False}.get(value.lower())
+    return value if isinstance(value, bool) else None
+
+
+def local_names(names: Iterable[str]) -> Iterator[str]:
+    """Decoded local names of `persistent://t/n/x`, partitions as their topic, the broker's own topics left out."""
+    for name in names:
+        local = _PARTITION.sub("", unquote(name.rsplit("/", 1)[-1]))
+        if _SYSTEM.fullmatch(local) is None:
+            yield local
+
+
+def names_of(answer: Any) -> list[str]:
+    """The texts in a list of them."""
+    if not isinstance(answer, list) or not all(isinstance(each, str) for each in answer):
+        raise _unlike("a list of topics")
+    return answer
+
+
+def _entity(name: str) -> str:
+    return quote(name, safe="")
+
+
+def _bytes_of(kind: SchemaType, data: str) -> bytes:
+    if kind is SchemaType.KEY_VALUE:
+        try:
+            return key_value.payload_of(data)
+        except InvalidSchemaError:
+            raise _unlike("a pair of schemas") from None
+    return data.encode("utf-8", "replace")
+
+
+def _parts(info: SchemaInfo) -> tuple[bytes, bytes]:
+    pair = key_value.decode(info)
+    return pair.key.info.schema, pair.value.info.schema
+
+
+def _same_json(one: bytes, other: bytes) -> bool:
+    try:
+        return one == other or _numbers_as_floats(one) == _numbers_as_floats(other)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _numbers_as_floats(text: bytes) -> Any:
+    # Members as pairs: their order is part of what is stored.
+    return json.loads(text, parse_int=float, object_pairs_hook=tuple)
+
+
+def _unlike(what: str) -> BrokerUnavailableError:
+    return BrokerUnavailableError(f"the answer is not {what}; is this a broker's admin URL?")
