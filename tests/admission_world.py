@@ -104,7 +104,7 @@ class World:
         for text in texts:
             schema = formats.parse(SchemaInfo(SchemaType.AVRO, text.encode()))
             history = stored.history.with_version(schema, Origin.SPEC, "2026-11-21T05:30:00Z").claimed_by(claim)
-            stored = await self.storage.put(stored, history, schema.info)
+            stored = await self.storage.put(stored, history, (schema.info,))
 
     def resource(self, name: str = "created", **spec: Any) -> Object:
         """A TopicSchema that is stored in `shop`."""

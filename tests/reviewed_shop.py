@@ -66,7 +66,7 @@ class Shop:
         for text in texts:
             schema = formats.parse(SchemaInfo(SchemaType.AVRO, text.encode()))
             history = stored.history.with_version(schema, Origin.SPEC, "2026-11-21T05:30:00Z")
-            stored = await storage.put(stored, history, schema.info)
+            stored = await storage.put(stored, history, (schema.info,))
 
     async def hold(self, name: str, uid: str) -> None:
         """Write the resource into the topic's history as its holder."""

@@ -44,7 +44,7 @@ def following(history: History, schema: Text) -> History:
 
 async def append(storage: SchemaStorage, key: TopicKey, schema: Text) -> Stored:
     stored = await storage.get_history(key)
-    return await storage.put(stored, following(stored.history, schema), schema.info)
+    return await storage.put(stored, following(stored.history, schema), (schema.info,))
 
 
 async def newest(storage: SchemaStorage, stored: Stored) -> SchemaInfo:
@@ -94,9 +94,9 @@ class SchemaStorageContract:
         before = await append(storage, key, text("one"))
         after = await append(storage, key, text("two"))
         with pytest.raises(ConflictError):
-            await storage.put(before, following(before.history, text("other")), text("other").info)
+            await storage.put(before, following(before.history, text("other")), (text("other").info,))
         with pytest.raises(ConflictError):
-            await storage.put(Stored(History(key)), following(History(key), text("other")), text("other").info)
+            await storage.put(Stored(History(key)), following(History(key), text("other")), (text("other").info,))
         assert await storage.get_history(key) == after
         assert await newest(storage, after) == text("two").info
 
@@ -111,7 +111,7 @@ class SchemaStorageContract:
                 stored = await storage.get_history(key)
                 await asyncio.sleep(0)
                 try:
-                    await storage.put(stored, following(stored.history, text(content)), text(content).info)
+                    await storage.put(stored, following(stored.history, text(content)), (text(content).info,))
                 except ConflictError:
                     lost_races += 1
                 else:
@@ -128,7 +128,7 @@ class SchemaStorageContract:
         self, storage: SchemaStorage, key: TopicKey
     ) -> None:
         stored = await self.crashed_before_history(storage, key, text("two"))
-        again = await storage.put(stored, following(stored.history, text("two")), text("two").info)
+        again = await storage.put(stored, following(stored.history, text("two")), (text("two").info,))
         assert await newest(storage, again) == text("two").info
 
     @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ class SchemaStorageContract:
         self, storage: SchemaStorage, key: TopicKey, edited: Text
     ) -> None:
         stored = await self.crashed_before_history(storage, key, text("two"))
-        written = await storage.put(stored, following(stored.history, edited), edited.info)
+        written = await storage.put(stored, following(stored.history, edited), (edited.info,))
         assert await newest(storage, written) == edited.info
 
     async def crashed_before_history(self, storage: SchemaStorage, key: TopicKey, schema: Text) -> Stored:
@@ -148,7 +148,7 @@ class SchemaStorageContract:
         first = await append(storage, key, text("one"))
         moved = await storage.put(first, first.history.claimed_by(OWNER))
         with pytest.raises(ConflictError):  # the payload is written before the history is found to have moved
-            await storage.put(first, following(first.history, schema), schema.info)
+            await storage.put(first, following(first.history, schema), (schema.info,))
         return moved
 
     async def test_a_deleted_history_is_unknown_and_its_topic_begins_anew(
@@ -185,7 +185,7 @@ class SchemaStorageContract:
             for n in range(5000)
         )
         stored = await storage.put(Stored(History(key)), History(key, OWNER, 0, entries))
-        written = await storage.put(stored, following(stored.history, text("last")), text("last").info)
+        written = await storage.put(stored, following(stored.history, text("last")), (text("last").info,))
         assert (await storage.get_history(key)).history == written.history
         assert written.history.next_version == 5001
 
@@ -232,8 +232,8 @@ class SchemaStorageContract:
     async def test_a_payload_of_another_version_is_a_bug_of_the_caller(
         self, storage: SchemaStorage, key: TopicKey
     ) -> None:
-        with pytest.raises(ValueError, match="newest entry"):
-            await storage.put(Stored(History(key)), following(History(key), text("one")), text("two").info)
+        with pytest.raises(ValueError, match="newest entries"):
+            await storage.put(Stored(History(key)), following(History(key), text("one")), (text("two").info,))
         with pytest.raises(ValueError, match="another topic"):
             await storage.put(Stored(History(key)), History(TopicKey("another", key.topic)))
         assert (await storage.get_history(key)).revision == ""

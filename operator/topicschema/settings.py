@@ -39,6 +39,7 @@ class Settings:
 
     `kubeconfig` None means: inside a pod. `resync_period` is when a settled object is looked at again by itself,
     `silence_limit` how long nothing may be heard from the API server before liveness fails; seconds both.
+    `broker_hosts` lists the hosts that brokers may be on, as globs with commas between; with none there is no broker.
     """
 
     kubeconfig: str | None = None
@@ -51,6 +52,7 @@ class Settings:
     workers: int = 8
     resync_period: float = 1800.0
     silence_limit: float = 600.0
+    broker_hosts: str = ""
     checkers: Checkers = field(default_factory=lambda: BUILT_IN, hash=False)
 
     @classmethod
@@ -74,6 +76,7 @@ class Settings:
             workers=max(1, int(_seconds(environment, "WORKERS", 8))),
             resync_period=_seconds(environment, "RESYNC_PERIOD", 1800.0),
             silence_limit=_seconds(environment, "SILENCE_LIMIT", 600.0),
+            broker_hosts=_text(environment, "BROKER_HOSTS", ""),
         )
 
 

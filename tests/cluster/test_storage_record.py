@@ -229,7 +229,7 @@ class Interrupted(ApiClient):
         if kind is SCHEMA_HISTORY and not self.interruptions:
             self.interruptions += 1
             two = text("two")
-            await self._writer.put(self._stored, following(self._stored.history, two), two.info)
+            await self._writer.put(self._stored, following(self._stored.history, two), (two.info,))
         return answer
 
 

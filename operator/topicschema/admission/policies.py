@@ -74,7 +74,7 @@ class Policies:
         if refusals and old is None:
             return deny(refusals[0].message.partition(":")[0], refusals)
         warnings = [cause.message for cause in refusals]
-        if old is None or policy_of(old.spec) != policy_of(resource.spec):
+        if old is None or policy_of(old) != policy_of(resource):
             warnings += await self._consequences(resource, key)
         return allow(*warnings)
 
@@ -111,7 +111,7 @@ class Policies:
 
     async def _consequences(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> list[str]:
         """Warnings that name the topics which the policy as it shall be would refuse."""
-        policy = policy_of(resource.spec)
+        policy = policy_of(resource)
         histories = await self._storage.list_histories(key)
         governed = [
             s for s in histories if s.history.claim and s.history.claim.namespace == resource.metadata.namespace

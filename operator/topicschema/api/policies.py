@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Annotated
 
+from topicschema.api.brokers import ManagementPolicy, ObservedSettings, PulsarSpec
 from topicschema.api.metadata import CONDITIONS, Condition, Metadata
 from topicschema.api.schema_fields import IMMUTABLE, LENIENT, Field, Rule
 from topicschema.api.schemas import AVAILABLE_TYPES
@@ -72,13 +73,38 @@ class NamespaceSchemaPolicySpec:
             ),
         ),
     ]
+    management_policy: Annotated[
+        ManagementPolicy,
+        Field(
+            "Whether the broker is written to: Manage (also when absent), or Observe: its schemas are read, put on "
+            "record and compared, and nothing is changed there."
+        ),
+    ] = ManagementPolicy.MANAGE
     schema_compatibility_strategy: Annotated[
         Strategy | None,
         Field(
-            "The schema compatibility strategy of the Pulsar namespace, by Pulsar's name. Absent or UNDEFINED: the "
-            "broker's own."
+            "The schema compatibility strategy of the Pulsar namespace, by Pulsar's name. UNDEFINED: the broker's own. "
+            "Absent: whatever the Pulsar namespace has at the broker, which is left as it is."
         ),
     ] = None
+    is_allow_auto_update_schema: Annotated[
+        bool | None,
+        Field(
+            "Whether clients may add schemas to the topics of the Pulsar namespace; with false only what is in Git "
+            "gets there. Absent: left as it is. Needs pulsar."
+        ),
+    ] = None
+    schema_validation_enforced: Annotated[
+        bool | None,
+        Field("Whether producers need a schema for topics that have one. Absent: left as it is. Needs pulsar."),
+    ] = None
+    lock_undeclared: Annotated[
+        bool,
+        Field(
+            "Whether isAllowAutoUpdateSchema: false may hit topics that have no TopicSchema. Unless it is true, the "
+            "first lock waits until every topic of the Pulsar namespace has one."
+        ),
+    ] = False
     strictness: Annotated[
         Strictness,
         Field(
@@ -92,6 +118,12 @@ class NamespaceSchemaPolicySpec:
     constraints: Annotated[
         ConstraintsSpec, Field("What the topics' schemas must keep to; what is absent is not limited.")
     ] = field(default_factory=ConstraintsSpec)
+    pulsar: Annotated[
+        PulsarSpec | None,
+        Field(
+            "The broker to keep in step with the resources; absent: none, and the operator's record is the registry."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +154,7 @@ class HistoryConflict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamespaceSchemaPolicyStatus:
-    """What the controller saw. `history_conflicts` lists at most 20, `history_conflict_count` counts all."""
+    """What the controller saw. Of lists that have a count beside them, at most 20 members are given."""
 
     observed_generation: Annotated[int, Field("The generation of the resource that this status is about.")] = 0
     conditions: Annotated[tuple[Condition, ...], CONDITIONS] = ()
@@ -134,6 +166,17 @@ class NamespaceSchemaPolicyStatus:
     ] = 0
     history_conflicts: Annotated[
         tuple[HistoryConflict, ...], Field("The first of these versions, at most 20.", max_items=20)
+    ] = ()
+    observed: Annotated[
+        ObservedSettings | None,
+        Field("What the broker has, when it was last looked at; absent while it was never seen."),
+    ] = None
+    undeclared_topic_count: Annotated[
+        int, Field("How many topics of the Pulsar namespace have no TopicSchema, while a lock waits for them.")
+    ] = 0
+    undeclared_topics: Annotated[
+        tuple[Annotated[str, Field(max_length=1024)], ...],
+        Field("The first of these topics, at most 20.", max_items=20),
     ] = ()
 
 

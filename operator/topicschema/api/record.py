@@ -10,6 +10,7 @@ import binascii
 import re
 import zlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -25,9 +26,16 @@ from topicschema.api.record_kinds import (
     SchemaVersion,
     SchemaVersionSpec,
 )
+from topicschema.api.record_settings import (
+    namespace_settings_from_wire,
+    namespace_settings_to_wire,
+    topic_settings_from_wire,
+    topic_settings_to_wire,
+)
 from topicschema.api.wire import decode, encode
 from topicschema.core.errors import StalledError
-from topicschema.core.history import History, Origin, Owner, VersionEntry
+from topicschema.core.history import Counter, Flaw, History, Origin, Owner, Setting, VersionEntry
+from topicschema.core.remote import NamespaceSettings
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 
@@ -55,6 +63,10 @@ def history_to_wire(history: History, *, namespace: str, resource_version: str |
         incarnation=history.incarnation,
         latest_schema_version=None if latest is None else latest.schema_version,
         versions=tuple(map(_pack, history.entries)),
+        # Only what says something: records of before are written back as they were.
+        counted_by=None if history.counted_by is Counter.OPERATOR else history.counted_by,
+        uncounted=history.uncounted or None,
+        topic_settings=topic_settings_to_wire(history.topic_settings),
     )
     metadata = {"labels": {PULSAR_NAMESPACE_LABEL: pulsar_namespace.claim_name}, "resourceVersion": resource_version}
     return _object(kinds.SCHEMA_HISTORY, metadata | {"name": key.history_name, "namespace": namespace}, spec)
@@ -72,7 +84,22 @@ def history_from_wire(wire: object) -> History:
     for earlier, later in pairwise(entries):
         if earlier.schema_version >= later.schema_version:
             raise _damaged(stored, f"version {later.schema_version} stands after version {earlier.schema_version}")
-    return History(key, _owner(spec.claim), spec.incarnation, entries)
+    return History(
+        key,
+        _owner(spec.claim),
+        spec.incarnation,
+        entries,
+        spec.counted_by or Counter.OPERATOR,
+        topic_settings_from_wire(spec.topic_settings),
+        _uncounted(stored, entries),
+    )
+
+
+def _uncounted(stored: SchemaHistory, entries: tuple[VersionEntry, ...]) -> int:
+    uncounted = stored.spec.uncounted or 0
+    if not 0 <= uncounted <= len(entries):
+        raise _damaged(stored, f"it says that {uncounted} of its {len(entries)} versions are uncounted")
+    return uncounted
 
 
 def version_name(key: TopicKey, incarnation: int, schema_version: int, content_hash: str) -> str:
@@ -117,37 +144,56 @@ def version_from_wire(wire: object) -> SchemaInfo:
     return info
 
 
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a PulsarNamespaceClaim says.
+
+    `owner` is the policy that holds it, None when it is free. `found` is what each setting of the Pulsar namespace was
+    before it was first written, None until then; `managed` are those that were.
+    """
+
+    owner: Owner | None = None
+    found: NamespaceSettings | None = None
+    managed: tuple[Setting, ...] = ()
+
+
 def claim_to_wire(
-    key: PulsarNamespaceKey, owner: Owner | None, *, namespace: str, resource_version: str | None
+    key: PulsarNamespaceKey, claim: Claim, *, namespace: str, resource_version: str | None
 ) -> dict[str, Any]:
     """The PulsarNamespaceClaim object; `resource_version` None for one that is to be created."""
     spec = PulsarNamespaceClaimSpec(
         format=FORMAT,
         pulsar_cluster=key.pulsar_cluster,
         pulsar_namespace=key.pulsar_namespace,
-        owner=_reference(owner),
+        owner=_reference(claim.owner),
+        found=namespace_settings_to_wire(claim.found),
+        managed=claim.managed,
     )
     metadata = {"name": key.claim_name, "namespace": namespace, "resourceVersion": resource_version}
     return _object(kinds.PULSAR_NAMESPACE_CLAIM, metadata, spec)
 
 
-def claim_from_wire(wire: object) -> Owner | None:
-    """The policy that holds the claim, None when it is free; StalledError(RecordDamaged) as above."""
+def claim_from_wire(wire: object) -> Claim:
+    """What the claim says; StalledError(RecordDamaged) as above."""
     stored = _read(PulsarNamespaceClaim, wire)
-    key = _read_pulsar_namespace(stored, stored.spec.pulsar_cluster, stored.spec.pulsar_namespace)
+    spec = stored.spec
+    key = _read_pulsar_namespace(stored, spec.pulsar_cluster, spec.pulsar_namespace)
     _check_name(stored, key.claim_name)
-    return _owner(stored.spec.owner)
+    return Claim(_owner(spec.owner), namespace_settings_from_wire(spec.found), spec.managed)
 
 
 # One version in a history is one line of text, because 5,000 of them must fit into one object (140 bytes each):
-#     NUMBER TYPE ORIGIN TIME FINGERPRINT CONTENT_HASH [T] [LINE] [SOURCES]
+#     NUMBER TYPE ORIGIN TIME FINGERPRINT CONTENT_HASH [FLAG] [LINE] [SOURCES]
 #     3 AVRO S 20261121T053000Z 47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU 47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU
-# The hashes are sha256 in unpadded base64url, that of sources its first 9 letters. T: a tombstone. No line: 4.0.
+# The hashes are sha256 in unpadded base64url, that of sources its first 9 letters. No line: 4.0.
+# Flags: T a tombstone, U unparsable, D an invalid default.
 _ENTRY = re.compile(
-    r"(\d{1,9}) ([A-Z0-9_]+) ([SBR]) (\d{8}T\d{6}Z) ([\w-]{43}) ([\w-]{43})( T)?(?: (\d\.\d))?(?: ([\w-]{9}))?",
+    r"(\d{1,9}) ([A-Z0-9_]+) ([SBR]) (\d{8}T\d{6}Z) ([\w-]{43}) ([\w-]{43})(?: ([TUD]))?(?: (\d\.\d))?(?: ([\w-]{9}))?",
     re.ASCII,
 )
 _ORIGINS = {"S": Origin.SPEC, "B": Origin.BROKER, "R": Origin.REGISTRY}
+_FLAWS = {"U": Flaw.UNPARSABLE, "D": Flaw.INVALID_DEFAULT}
+_FLAGS: Mapping[Flaw, str] = {flaw: f" {letter}" for letter, flaw in _FLAWS.items()}
 _LINES = frozenset(PulsarLine)
 _LETTERS: Mapping[Origin, str] = {origin: letter for letter, origin in _ORIGINS.items()}
 
@@ -155,7 +201,7 @@ _LETTERS: Mapping[Origin, str] = {origin: letter for letter, origin in _ORIGINS.
 def _pack(entry: VersionEntry) -> str:
     time = entry.registered_at.replace("-", "").replace(":", "")
     hashes = f"{_pack_hash(entry.fingerprint)} {_pack_hash(entry.content_hash)}"
-    flags = " T" if entry.is_tombstone else ""
+    flags = " T" if entry.is_tombstone else _FLAGS.get(entry.flaw, "")
     flags += f" {entry.line}" if entry.line is not PulsarLine.V4_0 else ""
     flags += f" {entry.source_mark}" if entry.source_mark else ""
     text = f"{entry.schema_version} {entry.type.value} {_LETTERS[entry.origin]} {time} {hashes}{flags}"
@@ -168,7 +214,7 @@ def _unpack(stored: SchemaHistory, position: int, text: str) -> VersionEntry:
     match = _ENTRY.fullmatch(text)
     if match is None or match[2] not in SchemaType.__members__ or (match[8] or PulsarLine.V4_0) not in _LINES:
         raise _damaged(stored, f"spec.versions[{position}] cannot be read; a newer release may have written it")
-    number, kind, origin, time, fingerprint, content_hash, tombstone, line, source_mark = match.groups()
+    number, kind, origin, time, fingerprint, content_hash, flag, line, source_mark = match.groups()
     return VersionEntry(
         schema_version=int(number),
         type=SchemaType[kind],
@@ -176,9 +222,10 @@ def _unpack(stored: SchemaHistory, position: int, text: str) -> VersionEntry:
         content_hash=_unpack_hash(content_hash),
         origin=_ORIGINS[origin],
         registered_at=f"{time[:4]}-{time[4:6]}-{time[6:11]}:{time[11:13]}:{time[13:]}",
-        is_tombstone=tombstone is not None,
+        is_tombstone=flag == "T",
         source_mark=source_mark or "",
         line=PulsarLine(line or PulsarLine.V4_0),
+        flaw=_FLAWS.get(flag, Flaw.NONE),
     )
 
 

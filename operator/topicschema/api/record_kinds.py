@@ -6,7 +6,9 @@ from typing import Annotated, ClassVar
 
 from topicschema.api.metadata import Metadata
 from topicschema.api.schema_fields import IMMUTABLE, Field, Rule
+from topicschema.core.history import Counter, Setting
 from topicschema.core.schemas import SchemaType
+from topicschema.core.strategies import Strategy
 
 FORMAT = 1
 """The way that contents are written in this release; another number is another way."""
@@ -30,6 +32,50 @@ class OwnerReference:
     uid: Annotated[
         str, Field("The resource's uid; the claim is free once no object with this uid exists.", max_length=128)
     ]
+
+
+_STRATEGY = Field("The schema compatibility strategy; absent where none is set.")
+_AUTO_UPDATE = Field("Whether clients may add schemas; absent where it is not set.")
+_ENFORCEMENT = Field("Whether producers need a schema; absent where it is not set.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSettingsValues:
+    """A topic's own settings at the broker."""
+
+    schema_compatibility_strategy: Annotated[Strategy | None, _STRATEGY] = None
+    schema_validation_enforced: Annotated[bool | None, _ENFORCEMENT] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingTopicSettingsSpec:
+    """A change that is under way: what to put back when the schema that it is for is refused."""
+
+    before: Annotated[TopicSettingsValues, Field("What the broker has before it.")]
+    wanted: Annotated[TopicSettingsValues, Field("What is being written.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSettingsSpec:
+    """What was found and what was written of a topic's own settings at the broker."""
+
+    found: Annotated[TopicSettingsValues, Field("What each setting was before it was first written.")]
+    written: Annotated[
+        TopicSettingsValues, Field("What each setting was last written to; absent where it never was.")
+    ] = field(default_factory=TopicSettingsValues)
+    pending: Annotated[PendingTopicSettingsSpec | None, Field("The change that is under way, if one is.")] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamespaceSettingsValues:
+    """A Pulsar namespace's settings at the broker."""
+
+    schema_compatibility_strategy: Annotated[Strategy | None, _STRATEGY] = None
+    schema_auto_update_compatibility_strategy: Annotated[
+        str | None, Field("The older setting that Pulsar deprecated, by its own names.", max_length=64)
+    ] = None
+    is_allow_auto_update_schema: Annotated[bool | None, _AUTO_UPDATE] = None
+    schema_validation_enforced: Annotated[bool | None, _ENFORCEMENT] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +114,21 @@ class SchemaHistorySpec:
         tuple[Annotated[str, Field(max_length=140)], ...],
         Field(
             "The versions, oldest first, one line each: number, type, origin (S spec, B broker, R registry), time, "
-            "fingerprint and content hash (sha256 in unpadded base64url), then T for a tombstone, or the first 9 "
-            "letters of the sha256 of the sources that it was compiled from.",
+            "fingerprint and content hash (sha256 in unpadded base64url), then what applies of: T a tombstone, U no "
+            "broker can parse it, D a broker fails on its defaults; the Pulsar line that read it, unless 4.0; the "
+            "first 9 letters of the sha256 of the sources that it was compiled from.",
             max_items=10000,
         ),
     ]
+    counted_by: Annotated[Counter | None, Field("Who gave the versions their numbers; Operator when absent.")] = None
+    uncounted: Annotated[
+        int | None,
+        Field("How many of the newest versions the broker has not counted yet: registered while there was none."),
+    ] = None
+    topic_settings: Annotated[
+        TopicSettingsSpec | None,
+        Field("The topic's own settings at the broker, from before the first was written; absent until then."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +201,7 @@ class SchemaVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PulsarNamespaceClaimSpec:
-    """Which policy governs one Pulsar namespace."""
+    """Which policy governs one Pulsar namespace, and what was found there."""
 
     format: _Format
     pulsar_cluster: _PulsarCluster
@@ -153,6 +209,14 @@ class PulsarNamespaceClaimSpec:
     owner: Annotated[
         OwnerReference | None, Field("The NamespaceSchemaPolicy that holds the claim; absent when it is free.")
     ] = None
+    found: Annotated[
+        NamespaceSettingsValues | None,
+        Field("What each setting of the Pulsar namespace was before it was first written; absent until then."),
+    ] = None
+    managed: Annotated[
+        tuple[Setting, ...],
+        Field("The settings that were ever written, by their fields.", max_items=len(Setting), list_type="set"),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
+from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy
 from topicschema.api.metadata import CONDITIONS, Condition, Metadata
 from topicschema.api.schema_fields import FINGERPRINT, IMMUTABLE, LENIENT, TIME, Field, Rule
 from topicschema.api.schemas import (
@@ -138,13 +139,35 @@ class TopicSchemaSpec:
             "UNDEFINED: the policy's."
         ),
     ] = None
+    schema_validation_enforced: Annotated[
+        bool | None,
+        Field(
+            "Whether this topic's producers need a schema, where the Pulsar namespace does not demand it. Absent: left "
+            "as it is. Needs a policy with pulsar, and a topic that exists at the broker."
+        ),
+    ] = None
     deletion_policy: Annotated[
         DeletionPolicy,
         Field(
-            "What deleting this resource does to the topic's record: Retain (when absent) keeps the history, so that a "
-            "new resource goes on with it; Delete removes it."
+            "What deleting this resource does: Retain (when absent) touches neither record nor broker, so that a new "
+            "resource goes on with the history; Delete removes the record, and soft-deletes the schema at the broker, "
+            "which then no longer serves the older versions to consumers."
         ),
     ] = DeletionPolicy.RETAIN
+    adoption_policy: Annotated[
+        AdoptionPolicy,
+        Field(
+            "What becomes of schemas that the topic already has at the broker: Adopt (also when absent) puts them on "
+            "record and judges this one by them; Refuse stops with a reason."
+        ),
+    ] = AdoptionPolicy.ADOPT
+    management_policy: Annotated[
+        ManagementPolicy,
+        Field(
+            "Whether this topic is written to at the broker: Manage (also when absent), as far as the policy is "
+            "Manage, or Observe: what is there is put on record and compared, and nothing is changed."
+        ),
+    ] = ManagementPolicy.MANAGE
     suspend: Annotated[
         bool, Field("Write nothing outside this resource while true. Edits are judged all the same.")
     ] = False

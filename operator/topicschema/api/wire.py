@@ -78,9 +78,9 @@ def encode(value: Any) -> Any:
 
 
 def wire_name(attribute: str) -> str:
-    """The name on the wire of an attribute: `schema_version` is `schemaVersion`."""
+    """The name on the wire of an attribute: `schema_version` is `schemaVersion`, `admin_url` is `adminURL`."""
     first, *others = attribute.split("_")
-    return first + "".join(word.capitalize() for word in others)
+    return first + "".join("URL" if word == "url" else word.capitalize() for word in others)
 
 
 @cache

@@ -6,7 +6,7 @@ What the broker looks at is what came after the newest tombstone.
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from topicschema.core.remote import TopicSettings
@@ -29,6 +29,14 @@ class Counter(StrEnum):
 
     OPERATOR = "Operator"
     BROKER = "Broker"
+
+
+class Setting(StrEnum):
+    """The settings of schemas that a Pulsar namespace or a topic may have, by the names of the resources' fields."""
+
+    STRATEGY = "schemaCompatibilityStrategy"
+    AUTO_UPDATE = "isAllowAutoUpdateSchema"
+    ENFORCEMENT = "schemaValidationEnforced"
 
 
 class Flaw(StrEnum):
@@ -86,7 +94,7 @@ class TopicSettingsRecord:
     """
 
     found: TopicSettings
-    written: TopicSettings = TopicSettings()
+    written: TopicSettings = field(default_factory=TopicSettings)
     pending: PendingTopicSettings | None = None
 
 
@@ -94,7 +102,8 @@ class TopicSettingsRecord:
 class History:
     """All versions of one topic in the current incarnation, oldest first, and the claim.
 
-    `counted_by` is who gave them their numbers. `topic_settings` is None until a setting of the topic is to be written.
+    `counted_by` is who gave them their numbers; where it is the broker, `uncounted` of the newest were registered here
+    since then, while there was none. `topic_settings` is None until a setting of the topic is to be written.
     """
 
     key: TopicKey
@@ -103,12 +112,20 @@ class History:
     entries: tuple[VersionEntry, ...] = ()
     counted_by: Counter = Counter.OPERATOR
     topic_settings: TopicSettingsRecord | None = None
+    uncounted: int = 0
 
     @property
     def latest(self) -> VersionEntry | None:
         """The newest version that counts: None when there is none, or the newest entry is a tombstone."""
         trimmed = self.trimmed
         return trimmed[-1] if trimmed else None
+
+    @property
+    def counted(self) -> tuple[VersionEntry, ...]:
+        """The entries that a broker counted: what it must still have."""
+        if self.counted_by is Counter.OPERATOR:
+            return ()
+        return self.entries[: len(self.entries) - self.uncounted]
 
     @property
     def next_version(self) -> int:
@@ -158,7 +175,8 @@ class History:
             registered_at=registered_at,
             source_mark="" if source_hash is None else source_mark(source_hash),
         )
-        return replace(self, entries=(*self.entries, entry))
+        uncounted = self.uncounted + (self.counted_by is Counter.BROKER)
+        return replace(self, entries=(*self.entries, entry), uncounted=uncounted)
 
     def parsed_by(self, line: PulsarLine) -> "History":
         """The history whose newest version that line's parser took."""

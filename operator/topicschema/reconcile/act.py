@@ -38,22 +38,24 @@ async def act(around: Surroundings, seen: Observation, action: plan.Action) -> O
             await around.storage.delete(_stored(seen))
             return replace(seen, stored=None)
         case plan.Claim(owner):
-            return await _put(around, seen, _with_source(seen).claimed_by(owner), None)
+            return await _put(around, seen, _with_source(seen).claimed_by(owner))
         case plan.Register(owner):
             schema = seen.candidate.schema
             history = _stored(seen).history.with_version(schema, Origin.SPEC, around.now(), seen.source_hash)
             history = history.parsed_by(seen.line).claimed_by(owner)
-            after = await _put(around, seen, history, schema.info)
+            after = await _put(around, seen, history, (schema.info,))
             telemetry.REGISTERED.add()
             return after
 
 
-async def _put(around: Surroundings, seen: Observation, history: History, payload: SchemaInfo | None) -> Observation:
+async def _put(
+    around: Surroundings, seen: Observation, history: History, payloads: tuple[SchemaInfo, ...] = ()
+) -> Observation:
     metadata = seen.resource.metadata
     record = history_key(history.key.history_name)
     topic = Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name)
     with around.echoes.writing(record, lambda: around.ring(topic, 0.0)):
-        after = await around.storage.put(_stored(seen), history, payload, seen.source_hash)
+        after = await around.storage.put(_stored(seen), history, payloads, seen.source_hash)
         around.echoes.know(record, after.revision)
     return await judged(around, replace(seen, stored=after))
 

@@ -9,16 +9,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from topicschema.api.brokers import ManagementPolicy, ObservedBroker, ObservedSettings
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, Kind
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
-from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
+from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.api.wire import decode
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import Owner
 from topicschema.core.policy import BrokerProfile, Constraints, Policy
 from topicschema.core.schemas import PulsarLine
-from topicschema.core.strategies import Strategy
+from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.reconcile.shared_reads import SharedReads
 from topicschema.storage.claims import StoredClaim
@@ -26,6 +27,7 @@ from topicschema.storage.claims import StoredClaim
 T = TypeVar("T")
 _Names = tuple[str, str]  # of the Kubernetes namespace and of the Pulsar namespace
 _REMEMBERED = 10_000
+_NOTHING_SEEN = ObservedSettings()
 _BLOCKING_REASONS = ("ClaimNotAllowed", "TopicClaimed")
 
 
@@ -128,7 +130,7 @@ class Policies:
         names = (namespace, resource.spec.pulsar_namespace)
         if names not in self._remembered and len(self._remembered) >= _REMEMBERED:
             self._remembered.clear()
-        policy = policy_of(resource.spec)
+        policy = policy_of(resource)
         self._remembered[names] = _Known(resource.metadata.name, resource.spec.pulsar_cluster, policy.profile.line)
         return FoundPolicy(resource, policy)
 
@@ -159,13 +161,21 @@ class Policies:
         return self._remember(namespace, holding[0])
 
 
-def policy_of(spec: NamespaceSchemaPolicySpec) -> Policy:
-    """What the resource says of judging, in core's words."""
-    profile, limits = spec.broker_profile, spec.constraints
+def policy_of(resource: NamespaceSchemaPolicy) -> Policy:
+    """What the resource says of judging, in core's words.
+
+    Where it says nothing, and everywhere while it only observes, what was seen at its broker counts: a verdict that the
+    broker would not give helps nobody.
+    """
+    spec, observed = resource.spec, _observed(resource)
+    profile, limits, default = spec.broker_profile, spec.constraints, observed.broker or ObservedBroker()
     return Policy(
-        strategy=spec.schema_compatibility_strategy,
+        strategy=_namespace_strategy(resource, observed),
         strictness=spec.strictness,
-        profile=BrokerProfile(profile.line, profile.schema_compatibility_strategy or Strategy.FULL),
+        profile=BrokerProfile(
+            profile.line,
+            default.schema_compatibility_strategy or profile.schema_compatibility_strategy or Strategy.FULL,
+        ),
         constraints=Constraints(
             allowed_types=limits.allowed_types,
             allowed_strategies=limits.allowed_strategies,
@@ -173,6 +183,22 @@ def policy_of(spec: NamespaceSchemaPolicySpec) -> Policy:
             max_schema_bytes=limits.max_schema_bytes,
         ),
     )
+
+
+def _namespace_strategy(resource: NamespaceSchemaPolicy, observed: ObservedSettings) -> Strategy | None:
+    """The strategy of the Pulsar namespace as it is, or will be once the controller has written it."""
+    spec = resource.spec
+    wanted, there = spec.schema_compatibility_strategy, observed.schema_compatibility_strategy
+    is_only_seen = spec.management_policy is ManagementPolicy.OBSERVE and observed is not _NOTHING_SEEN
+    strategy = there if wanted is None or is_only_seen else wanted
+    if strategy is None or strategy is Strategy.UNDEFINED:
+        return BY_AUTO_UPDATE_NAME.get(observed.schema_auto_update_compatibility_strategy or "", strategy)
+    return strategy
+
+
+def _observed(resource: NamespaceSchemaPolicy) -> ObservedSettings:
+    # What was seen at a broker that the policy no longer names binds nobody.
+    return (resource.spec.pulsar and resource.status.observed) or _NOTHING_SEEN
 
 
 def owner_of(resource: NamespaceSchemaPolicy) -> Owner:

@@ -127,7 +127,7 @@ class NamespaceSchemaPolicies:
     async def _replay(
         self, resource: NamespaceSchemaPolicy, claims: PulsarNamespaceKey, overrides: _Overrides
     ) -> AsyncIterator[HistoryConflict]:
-        policy = policy_of(resource.spec)
+        policy = policy_of(resource)
         for stored in await self._around.storage.list_histories(claims):
             history = stored.history
             name, strategy = overrides.get(history.key.history_name, (history.key.topic.local_name, None))

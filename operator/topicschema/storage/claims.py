@@ -1,23 +1,31 @@
 """Which policy governs a Pulsar namespace: one PulsarNamespaceClaim each, changed by compare-and-swap only."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from topicschema.api import record
 from topicschema.api.kinds import PULSAR_NAMESPACE_CLAIM
+from topicschema.api.record import Claim
 from topicschema.cluster.client import ApiClient, Object
 from topicschema.cluster.errors import NotFoundError
-from topicschema.core.history import Owner
+from topicschema.core.history import Owner, Setting
+from topicschema.core.remote import NamespaceSettings
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.storage import objects
 
 
 @dataclass(frozen=True, slots=True)
 class StoredClaim:
-    """A claim as it was read; `owner` None when it is free, `revision` "" when nothing is stored."""
+    """A claim as it was read; `owner` None when it is free, `revision` "" when nothing is stored.
+
+    `found` is what each setting of the Pulsar namespace was before it was first written, None until then; `managed` are
+    those that were. They stay when the claim passes on: whoever governs, it is the operator that wrote.
+    """
 
     key: PulsarNamespaceKey
     owner: Owner | None = None
     revision: str = ""
+    found: NamespaceSettings | None = None
+    managed: tuple[Setting, ...] = ()
 
 
 class Claims:
@@ -33,15 +41,31 @@ class Claims:
             wire = await self._client.get(PULSAR_NAMESPACE_CLAIM, self._namespace, key.claim_name)
         except NotFoundError:
             return StoredClaim(key)
-        return StoredClaim(key, record.claim_from_wire(wire), objects.revision(wire))
+        claim = record.claim_from_wire(wire)
+        return StoredClaim(key, claim.owner, objects.revision(wire), claim.found, claim.managed)
 
     async def put_claim(self, stored: StoredClaim, owner: Owner | None) -> StoredClaim:
         """The claim after it was given to `owner`, or freed; ConflictError when it moved since `stored` was read."""
-        revision = stored.revision or None
-        wire = record.claim_to_wire(stored.key, owner, namespace=self._namespace, resource_version=revision)
-        return StoredClaim(
-            stored.key, owner, await objects.swap(self._client, PULSAR_NAMESPACE_CLAIM, wire, stored.revision)
+        return await self._put(stored, replace(stored, owner=owner))
+
+    async def put_settings(
+        self, stored: StoredClaim, found: NamespaceSettings, managed: tuple[Setting, ...]
+    ) -> StoredClaim:
+        """The claim that tells what was found and what is written; ConflictError when it moved since `stored` was read.
+
+        Call it before the first write of a setting that is not in `stored.managed`.
+        """
+        return await self._put(stored, replace(stored, found=found, managed=managed))
+
+    async def _put(self, stored: StoredClaim, wanted: StoredClaim) -> StoredClaim:
+        wire = record.claim_to_wire(
+            wanted.key,
+            Claim(wanted.owner, wanted.found, wanted.managed),
+            namespace=self._namespace,
+            resource_version=stored.revision or None,
         )
+        revision = await objects.swap(self._client, PULSAR_NAMESPACE_CLAIM, wire, stored.revision)
+        return replace(wanted, revision=revision)
 
     async def list_keys(self, pulsar_namespace: str) -> tuple[PulsarNamespaceKey, ...]:
         """The keys, one per Pulsar cluster, under which `tenant/namespace` was ever claimed."""

@@ -1,11 +1,13 @@
 """MemoryStorage: schema histories in this process's memory, for tests and the command line. Gone when it is."""
 
+from collections.abc import Sequence
+
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.topics import PulsarNamespaceKey, TopicKey
-from topicschema.storage.protocol import Stored, check_put, in_order, is_of, version_from_bytes
+from topicschema.storage.protocol import Stored, check_put, entries_of, in_order, is_of, version_from_bytes
 
 _PayloadKey = tuple[TopicKey, int, int, str]
 
@@ -29,13 +31,13 @@ class MemoryStorage:
         return self._histories.get(key) or Stored(History(key))
 
     async def put(
-        self, stored: Stored, history: History, payload: SchemaInfo | None = None, source_hash: str | None = None
+        self, stored: Stored, history: History, payloads: Sequence[SchemaInfo] = (), source_hash: str | None = None
     ) -> Stored:
         """As SchemaStorage says."""
         del source_hash  # nobody reads here
-        check_put(stored, history, payload)
-        if payload is not None:
-            self._payloads[_payload_key(history.key, history.incarnation, history.entries[-1])] = payload
+        check_put(stored, history, payloads)
+        for entry, payload in entries_of(history, payloads):
+            self._payloads[_payload_key(history.key, history.incarnation, entry)] = payload
         self._expect(stored)
         self._revisions += 1
         self._histories[history.key] = Stored(history, str(self._revisions))

@@ -7,7 +7,7 @@
   crash between the two costs nothing: the same call again finds its payload and goes on.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -39,13 +39,13 @@ class SchemaStorage(Protocol):
         """The topic's history as it is now, never from a cache. StalledError(RecordDamaged) when it cannot be read."""
 
     async def put(
-        self, stored: Stored, history: History, payload: SchemaInfo | None = None, source_hash: str | None = None
+        self, stored: Stored, history: History, payloads: Sequence[SchemaInfo] = (), source_hash: str | None = None
     ) -> Stored:
-        """What is stored when `payload`, the newest entry's content, and then `history` are written over `stored`.
+        """What is stored when `payloads` and then `history` are written over `stored`.
 
-        `source_hash`, of the sources that it was compiled from, is kept beside the payload for people to read.
-        ConflictError when the history moved since `stored` was read. ValueError when history, payload and `stored` do
-        not belong together.
+        They are the contents of the newest entries, oldest first; tombstones have none. `source_hash`, of the sources
+        that the newest was compiled from, is kept beside it for people to read. ConflictError when the history moved
+        since `stored` was read. ValueError when history, payloads and `stored` do not belong together.
         """
 
     async def get(self, key: TopicKey, incarnation: int, entry: VersionEntry) -> SchemaInfo:
@@ -73,14 +73,19 @@ def version_from_bytes(version: bytes) -> int:
     return number
 
 
-def check_put(stored: Stored, history: History, payload: SchemaInfo | None) -> None:
+def check_put(stored: Stored, history: History, payloads: Sequence[SchemaInfo]) -> None:
     """ValueError when `put` is asked for what could never be right; a bug in the caller."""
     if history.key != stored.history.key:
         raise ValueError("a history cannot replace another topic's")
-    if payload is None:
-        return
-    if not history.entries or history.entries[-1].content_hash != payload.content_hash:
-        raise ValueError("the payload is not the content of the history's newest entry")
+    written = dict(entries_of(history, payloads))
+    if len(written) != len(payloads) or any(e.content_hash != p.content_hash for e, p in written.items()):
+        raise ValueError("the payloads are not the contents of the history's newest entries")
+
+
+def entries_of(history: History, payloads: Sequence[SchemaInfo]) -> Iterator[tuple[VersionEntry, SchemaInfo]]:
+    """Each payload that is put with the history, beside the entry that it is the content of."""
+    entries = [entry for entry in history.entries if not entry.is_tombstone]
+    return zip(entries[max(0, len(entries) - len(payloads)) :], payloads, strict=False)
 
 
 def is_of(key: TopicKey, pulsar_namespace: PulsarNamespaceKey) -> bool:

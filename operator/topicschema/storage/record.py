@@ -5,12 +5,13 @@ How the objects spell it is `api.record`'s matter; payloads that no history name
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from topicschema.api import record
 from topicschema.api.kinds import SCHEMA_HISTORY, SCHEMA_VERSION
-from topicschema.cluster.client import ApiClient, Selection
+from topicschema.cluster.client import ApiClient, Object, Selection
 from topicschema.cluster.errors import ConflictError, NotFoundError
 from topicschema.cluster.microtime import micro_time
 from topicschema.core.errors import StalledError
@@ -19,12 +20,12 @@ from topicschema.core.schemas import SchemaInfo
 from topicschema.core.topics import PulsarNamespaceKey, TopicKey
 from topicschema.storage import objects
 from topicschema.storage.payloads import PayloadCache
-from topicschema.storage.protocol import Stored, check_put, in_order, is_of, version_from_bytes
+from topicschema.storage.protocol import Stored, check_put, entries_of, in_order, is_of, version_from_bytes
 
 _LOG = logging.getLogger(__name__)
 _CACHE_BYTES = 64 << 20
 _HISTORIES_PER_PAGE = 20  # one may have a megabyte
-_DELETIONS_AT_ONCE = 16
+_WRITES_AT_ONCE = 16
 
 REUSED_ANNOTATION = "topicschema.io/reused-at"
 """On a payload found by a writer that was not the first to write it: until then nobody may have needed it."""
@@ -60,12 +61,11 @@ class RecordStorage:
         return Stored(history, objects.revision(wire))
 
     async def put(
-        self, stored: Stored, history: History, payload: SchemaInfo | None = None, source_hash: str | None = None
+        self, stored: Stored, history: History, payloads: Sequence[SchemaInfo] = (), source_hash: str | None = None
     ) -> Stored:
         """As SchemaStorage says."""
-        check_put(stored, history, payload)
-        if payload is not None:
-            await self._put_payload(history, payload, source_hash)
+        check_put(stored, history, payloads)
+        await self._put_payloads(history, payloads, source_hash)
         wire = record.history_to_wire(history, namespace=self._namespace, resource_version=stored.revision or None)
         return Stored(history, await objects.swap(self._client, SCHEMA_HISTORY, wire, stored.revision))
 
@@ -105,7 +105,7 @@ class RecordStorage:
             await self._client.delete(SCHEMA_HISTORY, self._namespace, history, resource_version=stored.revision)
         except NotFoundError as error:
             raise ConflictError(f"the history {history} is gone since it was read") from error
-        at_once = asyncio.Semaphore(_DELETIONS_AT_ONCE)
+        at_once = asyncio.Semaphore(_WRITES_AT_ONCE)
         await asyncio.gather(*(self._delete_payload(item["metadata"], at_once) for item in payloads))
 
     async def list_histories(self, key: PulsarNamespaceKey) -> tuple[Stored, ...]:
@@ -124,14 +124,21 @@ class RecordStorage:
         """As SchemaStorage says."""
         return version_from_bytes(version)
 
-    async def _put_payload(self, history: History, payload: SchemaInfo, source_hash: str | None) -> None:
-        """Write the payload of the newest entry, or take up the same one that an earlier try left behind."""
-        wire = record.version_to_wire(history, payload, source_hash, namespace=self._namespace)
-        name = wire["metadata"]["name"]
-        try:
-            await self._client.create(SCHEMA_VERSION, self._namespace, wire)
-        except ConflictError:
-            await self._reuse(name, payload)
+    async def _put_payloads(self, history: History, payloads: Sequence[SchemaInfo], source_hash: str | None) -> None:
+        """Write the payloads, or take up the same ones that an earlier try left behind."""
+        at_once = asyncio.Semaphore(_WRITES_AT_ONCE)
+        wires = []
+        for entry, payload in entries_of(history, payloads):
+            until, sources = replace(history, entries=(entry,)), source_hash if payload is payloads[-1] else None
+            wires.append((record.version_to_wire(until, payload, sources, namespace=self._namespace), payload))
+        await asyncio.gather(*(self._put_payload(wire, payload, at_once) for wire, payload in wires))
+
+    async def _put_payload(self, wire: Object, payload: SchemaInfo, at_once: asyncio.Semaphore) -> None:
+        async with at_once:
+            try:
+                await self._client.create(SCHEMA_VERSION, self._namespace, wire)
+            except ConflictError:
+                await self._reuse(wire["metadata"]["name"], payload)
         self._payloads.put(payload)
 
     async def _reuse(self, name: str, payload: SchemaInfo) -> None:

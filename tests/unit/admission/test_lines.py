@@ -45,7 +45,7 @@ async def test_a_policy_that_moves_to_a_line_that_does_not_take_a_topic_is_warne
     schema = formats.parse(SchemaInfo(SchemaType.AVRO, DOLLAR.encode()), PulsarLine.V4_1)
     history = stored.history.with_version(schema, Origin.SPEC, "2026-11-21T05:30:00Z")
     await world.storage.put(
-        stored, history.claimed_by(Owner("shop", "created", resource["metadata"]["uid"])), schema.info
+        stored, history.claimed_by(Owner("shop", "created", resource["metadata"]["uid"])), (schema.info,)
     )
     old = await world.policy(brokerProfile={"line": "4.1"})
     reply = await world.ask({**old, "spec": {**old["spec"], "brokerProfile": {"line": "4.0"}}}, old)
@@ -60,7 +60,7 @@ async def record(world: World, *texts: str, line: PulsarLine = PulsarLine.V4_0) 
     for text in texts:
         schema = formats.parse(SchemaInfo(SchemaType.AVRO, text.encode()), line)
         history = stored.history.with_version(schema, Origin.SPEC, "2026-11-21T05:30:00Z").parsed_by(line)
-        stored = await world.storage.put(stored, history, schema.info)
+        stored = await world.storage.put(stored, history, (schema.info,))
 
 
 @pytest.mark.parametrize("candidate", [FIRST, SECOND, THIRD])

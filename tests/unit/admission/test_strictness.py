@@ -101,7 +101,7 @@ async def test_a_pair_whose_encoding_changes_is_a_risk_of_equal_bytes(world: Wor
     properties = {"kv.encoding.type": "SEPARATED", "key.schema.type": "STRING", "value.schema.type": "INT64"}
     schema = formats.parse(SchemaInfo(SchemaType.KEY_VALUE, bytes(8), properties))
     await world.storage.put(
-        stored, stored.history.with_version(schema, Origin.SPEC, "2026-11-21T05:30:00Z"), schema.info
+        stored, stored.history.with_version(schema, Origin.SPEC, "2026-11-21T05:30:00Z"), (schema.info,)
     )
     warnings = (await world.create("", type="KEY_VALUE", keyValue=pair("INLINE"))).warnings
     assert warnings[0].startswith("ConsumerRisk: ENCODING_CHANGED at $ after version 0: ")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from topicschema.api.record import (
     HISTORY_LABEL,
     PULSAR_NAMESPACE_LABEL,
+    Claim,
     claim_from_wire,
     claim_to_wire,
     history_from_wire,
@@ -151,8 +152,10 @@ def test_a_large_schema_is_stored_compressed_and_one_without_end_is_refused() ->
 @pytest.mark.parametrize("owner", [OWNER, None])
 def test_a_claim_reads_as_it_was_written(owner: Owner | None) -> None:
     key = PulsarNamespaceKey("pulsar", "shop", "orders")
-    wire = json.loads(json.dumps(claim_to_wire(key, owner, namespace="topicschema-system", resource_version=None)))
-    assert claim_from_wire(wire) == owner
+    wire = json.loads(
+        json.dumps(claim_to_wire(key, Claim(owner), namespace="topicschema-system", resource_version=None))
+    )
+    assert claim_from_wire(wire) == Claim(owner)
     assert wire["metadata"] == {"name": key.claim_name, "namespace": "topicschema-system"}
 
 
@@ -160,7 +163,7 @@ def payload(content: bytes) -> str:
     return base64.b64encode(zlib.compress(content)).decode()
 
 
-CLAIM = claim_to_wire(PulsarNamespaceKey("pulsar", "shop", "orders"), OWNER, namespace="a", resource_version="1")
+CLAIM = claim_to_wire(PulsarNamespaceKey("pulsar", "shop", "orders"), Claim(OWNER), namespace="a", resource_version="1")
 OBJECTS: dict[str, tuple[Callable[[object], object], dict[str, Any]]] = {
     "history": (history_from_wire, history_to_wire(HISTORY, namespace="a", resource_version="1")),
     "version": (version_from_wire, version_to_wire(newest(1), INFO, namespace="a")),

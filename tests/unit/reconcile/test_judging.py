@@ -37,7 +37,7 @@ async def on_record(*schemas: Schema) -> tuple[MemoryStorage, History]:
     storage, stored = MemoryStorage(), Stored(History(KEY))
     for each in schemas:
         history = stored.history.with_version(each, Origin.SPEC, "2026-11-21T05:30:00Z")
-        stored = await storage.put(stored, history, each.info)
+        stored = await storage.put(stored, history, (each.info,))
     return storage, stored.history
 
 

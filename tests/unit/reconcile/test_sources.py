@@ -52,7 +52,7 @@ async def on_record(*texts: str) -> tuple[MemoryStorage, History]:
     for text in texts:
         schema = by_an_older_compiler(spec(text))
         history = stored.history.with_version(schema, Origin.SPEC, NOW, hash_of(spec(text)))
-        stored = await storage.put(stored, history, schema.info, hash_of(spec(text)))
+        stored = await storage.put(stored, history, (schema.info,), hash_of(spec(text)))
     return storage, stored.history
 
 
@@ -78,7 +78,7 @@ async def test_a_newer_compiler_makes_no_version_of_unchanged_sources() -> None:
 async def test_without_the_mark_it_would() -> None:
     storage, history = await on_record()
     schema = by_an_older_compiler(spec(ORDER))
-    stored = await storage.put(Stored(history), history.with_version(schema, Origin.SPEC, NOW), schema.info)
+    stored = await storage.put(Stored(history), history.with_version(schema, Origin.SPEC, NOW), (schema.info,))
     found = await seen(storage, stored.history, spec(ORDER))
     assert found.planned == (plan.Register(ME),)
 
@@ -104,7 +104,7 @@ async def test_sources_that_differ_in_comments_alone_are_remembered_with_the_ver
     schema = await judge.schema_of(spec(ORDER), PulsarLine.V4_0, None)
     judge.close()
     history = stored.history.with_version(schema, Origin.SPEC, NOW, hash_of(spec(ORDER)))
-    stored = await storage.put(stored, history, schema.info)
+    stored = await storage.put(stored, history, (schema.info,))
     commented = spec(ORDER + "// what a customer ordered\n")
     found = await seen(storage, stored.history, commented)
     assert found.verdict is not None

@@ -1,0 +1,69 @@
+"""Settings of topics and Pulsar namespaces, as the record spells them and in core's words."""
+
+from topicschema.api.record_kinds import (
+    NamespaceSettingsValues,
+    PendingTopicSettingsSpec,
+    TopicSettingsSpec,
+    TopicSettingsValues,
+)
+from topicschema.core.history import PendingTopicSettings, TopicSettingsRecord
+from topicschema.core.remote import NamespaceSettings, TopicSettings
+
+
+def topic_settings_to_wire(recorded: TopicSettingsRecord | None) -> TopicSettingsSpec | None:
+    """What is on record of a topic's own settings, as it is written."""
+    if recorded is None:
+        return None
+    found, written, pending = _values(recorded.found), _values(recorded.written), recorded.pending
+    if pending is None:
+        return TopicSettingsSpec(found=found, written=written)
+    change = PendingTopicSettingsSpec(before=_values(pending.before), wanted=_values(pending.wanted))
+    return TopicSettingsSpec(found=found, written=written, pending=change)
+
+
+def topic_settings_from_wire(spec: TopicSettingsSpec | None) -> TopicSettingsRecord | None:
+    """The same, read."""
+    if spec is None:
+        return None
+    found, written, pending = _settings(spec.found), _settings(spec.written), spec.pending
+    if pending is None:
+        return TopicSettingsRecord(found, written)
+    return TopicSettingsRecord(
+        found, written, PendingTopicSettings(_settings(pending.before), _settings(pending.wanted))
+    )
+
+
+def namespace_settings_to_wire(found: NamespaceSettings | None) -> NamespaceSettingsValues | None:
+    """What was found in a Pulsar namespace, as it is written."""
+    if found is None:
+        return None
+    return NamespaceSettingsValues(
+        schema_compatibility_strategy=found.strategy,
+        schema_auto_update_compatibility_strategy=found.auto_update_strategy,
+        is_allow_auto_update_schema=found.allows_auto_update,
+        schema_validation_enforced=found.enforces_validation,
+    )
+
+
+def namespace_settings_from_wire(values: NamespaceSettingsValues | None) -> NamespaceSettings | None:
+    """The same, read."""
+    if values is None:
+        return None
+    return NamespaceSettings(
+        strategy=values.schema_compatibility_strategy,
+        auto_update_strategy=values.schema_auto_update_compatibility_strategy,
+        allows_auto_update=values.is_allow_auto_update_schema,
+        enforces_validation=values.schema_validation_enforced,
+    )
+
+
+def _values(settings: TopicSettings) -> TopicSettingsValues:
+    return TopicSettingsValues(
+        schema_compatibility_strategy=settings.strategy, schema_validation_enforced=settings.enforces_validation
+    )
+
+
+def _settings(values: TopicSettingsValues) -> TopicSettings:
+    return TopicSettings(
+        strategy=values.schema_compatibility_strategy, enforces_validation=values.schema_validation_enforced
+    )
