@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from differential import oracle
+from testbed import maven
 
 _PROGRAM = Path(__file__).with_name("AvroTimes.java")
 _ONE_CORE = ("-XX:ActiveProcessorCount=1", "-XX:+UseSerialGC")
@@ -31,10 +32,10 @@ class Java:
 @contextmanager
 def avro(pairs: Sequence[tuple[str, str]], history: Sequence[str]) -> Iterator[Java]:
     """The program, told what to work on."""
-    reason = oracle.why_absent()
+    reason = maven.why_absent()
     if reason is not None:
         raise RuntimeError(f"the judging benchmark needs Java: {reason}")
-    jars = oracle._jars(oracle.AVRO.parent / "pom.xml")
+    jars = maven.jars(oracle.AVRO.parent / "pom.xml")
     with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as work:
         json.dump({"pairs": pairs, "history": history}, work)
         work.flush()

@@ -4,12 +4,13 @@ import os
 
 import pytest
 
-from differential import oracle, seeds
+from differential import seeds
+from testbed import maven
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     wanted = [item for item in items if item.get_closest_marker("differential") is not None]
-    reason = oracle.why_absent() if wanted else None
+    reason = maven.why_absent() if wanted else None
     if reason is None:
         return
     if os.environ.get("CI") == "true":

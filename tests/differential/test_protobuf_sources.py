@@ -16,6 +16,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 import avro_schemas
 import proto_sources
 from differential import oracle
+from testbed import maven
 from topicschema.sources import ProtobufSources, compile_envelope
 
 pytestmark = pytest.mark.differential
@@ -28,7 +29,7 @@ EDITIONS = ("shop.Edition2023", "shop.Edition2024")
 
 @cache
 def jars(program: Path = ORACLE) -> Path:
-    return oracle._jars(program.parent / "pom.xml")
+    return maven.jars(program.parent / "pom.xml")
 
 
 def of_release(release: str, folder: Path) -> Path:

@@ -8,6 +8,7 @@ from testbed.cluster_part import ClusterPart
 from testbed.errors import TestbedError
 from testbed.instances import Instance
 from testbed.progress import Progress
+from testbed.pulsar_part import PulsarPart
 
 
 class Part(Protocol):
@@ -31,8 +32,8 @@ class Part(Protocol):
         """One line on how it is."""
 
 
-_PARTS: dict[str, Part] = {"cluster": ClusterPart()}
-_LATER = ("pulsar", "node")
+_PARTS: dict[str, Part] = {"cluster": ClusterPart(), "pulsar": PulsarPart()}
+_LATER = ("node",)
 NAMES = (*_PARTS, *_LATER)
 
 

@@ -11,10 +11,9 @@ from testbed.__main__ import exports, main
 from testbed.instances import Instance
 
 
-@pytest.mark.parametrize("part", ["pulsar", "node"])
-def test_a_part_of_a_later_day_is_said_to_be_not_built_yet(part: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["up", "cluster", part]) == 1
-    assert capsys.readouterr().err == f"testbed: the part '{part}' is not built yet; there is cluster\n"
+def test_a_part_of_a_later_day_is_said_to_be_not_built_yet(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["up", "cluster", "node"]) == 1
+    assert capsys.readouterr().err == "testbed: the part 'node' is not built yet; there is cluster, pulsar\n"
 
 
 def test_an_unknown_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,98 @@
+"""Brokers for the tests: real ones, started when the first test asks and ended with the test run, however that ends.
+
+A test that asks for any of them is marked `broker` by that. Where no broker can be had, the tier is skipped and each
+test says why; under CI=true that is a failure. With PULSAR_ADMIN_URL and PULSAR_SERVICE_URL the given broker serves as
+`pulsar`, nothing is started, and tests that need another one are skipped.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from testbed import pulsar_part
+from testbed.errors import SourceMissingError, TestbedError
+from testbed.instances import Instance
+from testbed.progress import Progress
+from testbed.pulsar import Pulsar
+from testbed.pulsar import start as start_pulsar
+from testbed.pulsar_setup import Access, Setup
+
+StartBroker = Callable[[str, Setup], Pulsar]
+"""From a name and a set-up: the test run's broker of that name, started when first asked for."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a broker, before `-m` chooses."""
+    for item in items:
+        if {"pulsar", "start_broker"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker("broker")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Fetch the broker's jars before the first test if one will need them: that may take longer than a test may."""
+    if session.config.option.collectonly or not any(item.get_closest_marker("broker") for item in session.items):
+        return
+    capture = session.config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        try:
+            pulsar_part.prepare(Progress())
+        except SourceMissingError as error:
+            _no_broker(session, str(error))
+        except TestbedError as error:
+            raise pytest.UsageError(f"the broker tier cannot run: {error}") from error
+
+
+def _no_broker(session: pytest.Session, reason: str) -> None:
+    """Skip every test that needs a broker, each with the reason; in CI end the run."""
+    if os.environ.get("CI") == "true":
+        raise pytest.UsageError(f"the broker tier cannot run: {reason}")
+    for item in session.items:
+        if item.get_closest_marker("broker"):
+            item.add_marker(pytest.mark.skip(reason=f"no broker: {reason}"))
+
+
+@pytest.fixture(scope="session")
+def start_broker(instance: Instance) -> StartBroker:
+    """Starts brokers of another set-up; skips the test where a broker is given, which cannot be set up."""
+
+    def started(name: str, setup: Setup) -> Pulsar:
+        if pulsar_part.given() is not None:
+            pytest.skip("the broker that PULSAR_ADMIN_URL names cannot be set up as this test needs it")
+        return start_pulsar(instance, name, setup)
+
+    return started
+
+
+@pytest.fixture(scope="session")
+def pulsar(instance: Instance) -> Pulsar:
+    """A broker that asks nobody who he is, or the given one."""
+    return pulsar_part.given() or start_pulsar(instance, "plain")
+
+
+@pytest.fixture(scope="session")
+def secured_pulsar(start_broker: StartBroker) -> Pulsar:
+    """A broker with TLS that asks for a token, and lets each role do what it was granted."""
+    return start_broker("secured", Setup(access=Access.TOKEN))
+
+
+@pytest.fixture(scope="session")
+def certificate_pulsar(start_broker: StartBroker) -> Pulsar:
+    """A broker with TLS that asks for a client certificate."""
+    return start_broker("certificate", Setup(access=Access.CERTIFICATE))
+
+
+@pytest.fixture
+def pulsar_namespace(pulsar: Pulsar) -> Iterator[str]:
+    """A fresh tenant/namespace of `pulsar`; one that is empty afterwards is removed."""
+    name = pulsar.fresh_namespace()
+    yield name
+    pulsar.ask("DELETE", f"/namespaces/{name}")
+    pulsar.ask("DELETE", f"/tenants/{name.partition('/')[0]}")
+
+
+@pytest.fixture
+def secured_namespace(secured_pulsar: Pulsar) -> str:
+    """A fresh tenant/namespace of `secured_pulsar`."""
+    return secured_pulsar.fresh_namespace()

@@ -1,0 +1,57 @@
+"""Class paths from Maven: a pom's jars in the cache, resolved once per content of the pom."""
+
+import contextlib
+import fcntl
+import hashlib
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from testbed import paths
+from testbed.errors import TestbedError
+from testbed.progress import Progress
+
+_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
+
+
+def why_absent() -> str | None:
+    """Why neither jars can be fetched nor Java programs run on this machine; None when both can."""
+    java = shutil.which("java")
+    missing = [program for program in ("java", "mvn") if shutil.which(program) is None]
+    if java is None or missing:
+        return f"no {' and no '.join(missing)} on the path"
+    modules = subprocess.run([java, "--list-modules"], capture_output=True, text=True, check=False).stdout
+    return None if "jdk.compiler" in modules else "java here has no compiler: a JDK is needed, not a JRE"
+
+
+def jars(pom: Path, progress: Progress | None = None) -> Path:
+    """The folder that holds the pom's class path; of several callers at once one resolves and the others wait."""
+    cache = paths.cache() / "jars"
+    folder = cache / hashlib.sha256(pom.read_bytes()).hexdigest()[:16]
+    if not folder.is_dir():
+        cache.mkdir(parents=True, exist_ok=True)
+        with _alone(folder.with_suffix(".lock")):
+            if not folder.is_dir():
+                (progress or Progress()).say(f"resolving the jars of {pom.parent.name}/{pom.name} with Maven")
+                _resolve(pom, folder)
+    return folder
+
+
+@contextlib.contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """Hold the lock; the kernel gives it back when the holder dies."""
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _resolve(pom: Path, folder: Path) -> None:
+    maven = shutil.which("mvn") or "mvn"
+    with tempfile.TemporaryDirectory(dir=folder.parent, ignore_cleanup_errors=True) as fresh:
+        command = [maven, "-q", "-B", "-f", str(pom), _GOAL, f"-DoutputDirectory={fresh}", "-DincludeScope=runtime"]
+        told = subprocess.run(command, capture_output=True, text=True, check=False)
+        if told.returncode:
+            raise TestbedError(f"Maven cannot resolve {pom}:\n{(told.stdout + told.stderr)[-2000:]}")
+        Path(fresh).rename(folder)  # whole or not at all

@@ -1,0 +1,185 @@
+"""A real Pulsar broker (standalone: metadata, storage and broker in one JVM), as a program of an instance.
+
+Killing and starting keeps ports, topics and schemas. How it is set up: `testbed.pulsar_setup`.
+"""
+
+import contextlib
+import json
+import secrets
+import ssl
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from testbed import maven, ports, pulsar_setup
+from testbed.errors import PortTakenError, TestbedError
+from testbed.instances import Instance
+from testbed.paths import write_atomically
+from testbed.programs import Program
+from testbed.progress import Progress
+from testbed.pulsar_setup import Access, Credentials, Ports, Setup
+
+POM = Path(__file__).parent / "pulsar" / "pom.xml"
+_START_SECONDS = 180.0
+_ATTEMPTS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the broker answered."""
+
+    status: int
+    text: str
+
+    @property
+    def json(self) -> Any:
+        """The body, parsed; None for an empty one."""
+        return json.loads(self.text) if self.text else None
+
+
+@dataclass(frozen=True, slots=True)
+class Pulsar:
+    """A broker that answers. `program` is None where it is not ours, `credentials` where it asks for none."""
+
+    admin_url: str
+    service_url: str
+    credentials: Credentials | None = None
+    program: Program | None = field(default=None, repr=False)
+
+    def ask(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Answer:
+        """What it answers to the superuser at `/admin/v2` + path, whatever the status.
+
+        `body` is sent as JSON unless it is a text already; a header given as `Authorization` replaces the superuser's.
+        OSError when nothing answers.
+        """
+        sent = body if isinstance(body, str) or body is None else json.dumps(body)
+        default = {"Accept": "application/json", "Content-Type": "application/json", **self._identity()}
+        request = urllib.request.Request(  # noqa: S310 - our own URL
+            f"{self.admin_url}/admin/v2{path}",
+            method=method,
+            data=None if sent is None else sent.encode(),
+            headers={**default, **(headers or {})},
+        )
+        try:
+            with self._opener().open(request, timeout=30) as answer:
+                return Answer(answer.status, answer.read().decode())
+        except urllib.error.HTTPError as error:
+            with error:
+                return Answer(error.code, error.read().decode())
+
+    def tell(self, method: str, path: str, body: Any = None) -> Any:
+        """As `ask`, for what must succeed: the parsed body; TestbedError with the broker's words otherwise."""
+        answer = self.ask(method, path, body)
+        if answer.status >= 300:
+            raise TestbedError(f"{method} {path}: {answer.status} {answer.text[:500]}")
+        return answer.json
+
+    def fresh_namespace(self) -> str:
+        """A new tenant and a namespace in it, as `tenant/namespace`."""
+        tenant = f"t-{secrets.token_hex(4)}"
+        self.tell("PUT", f"/tenants/{tenant}", {"allowedClusters": self.tell("GET", "/clusters")})
+        self.tell("PUT", f"/namespaces/{tenant}/n")
+        return f"{tenant}/n"
+
+    def wait_until_ready(self) -> None:
+        """Return once it answers and has its first namespace; TestbedError with its log's end otherwise."""
+        deadline = time.monotonic() + _START_SECONDS
+        while True:
+            last = self._first_namespace()
+            if last.status == 200:
+                return
+            if time.monotonic() > deadline:
+                break
+            if self.program is not None:
+                _raise_if_ended(self.program)
+            time.sleep(0.1)
+        tail = "" if self.program is None else f"\n{self.program.log_tail()}"
+        raise TestbedError(f"{self.admin_url} was not ready after {_START_SECONDS:.0f} s: {last.text[:200]}{tail}")
+
+    def _first_namespace(self) -> Answer:
+        try:
+            return self.ask("GET", "/namespaces/public/default")
+        except OSError as error:
+            return Answer(0, str(error))
+
+    def start(self) -> None:
+        """Start it again after `program.kill()`, on the same ports, and wait until it is ready."""
+        if self.program is None:
+            raise TestbedError(f"{self.admin_url} is not ours to start")
+        self.program.start()
+        self.wait_until_ready()
+
+    def _identity(self) -> dict[str, str]:
+        if self.credentials is None or self.credentials.access is Access.CERTIFICATE:
+            return {}
+        return {"Authorization": f"Bearer {self.credentials.tokens.superuser}"}
+
+    def _opener(self) -> urllib.request.OpenerDirector:
+        openers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
+        if self.credentials is not None:
+            context = ssl.create_default_context(cafile=str(self.credentials.ca))
+            if self.credentials.access is Access.CERTIFICATE:
+                context.load_cert_chain(self.credentials.superuser.certificate, self.credentials.superuser.key)
+            openers.append(urllib.request.HTTPSHandler(context=context))
+        return urllib.request.build_opener(*openers)
+
+
+def prepare(progress: Progress) -> Path:
+    """The folder of the broker's jars, fetched if they are not here: a minute or two the first time."""
+    return maven.jars(POM, progress)
+
+
+def start(instance: Instance, name: str, setup: Setup | None = None) -> Pulsar:
+    """The instance's broker of that name, started if it does not run; what an earlier start stored is kept."""
+    folder = instance.folder / "pulsar" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    for _ in range(_ATTEMPTS):
+        pulsar = _laid_out(instance, folder, setup or Setup())
+        with contextlib.suppress(PortTakenError):
+            pulsar.start()
+            return pulsar
+    raise TestbedError(f"no port stayed free in {_ATTEMPTS} attempts")
+
+
+def _laid_out(instance: Instance, folder: Path, setup: Setup) -> Pulsar:
+    """The broker with everything written that it reads, and not started."""
+    chosen = _choose_ports(instance, folder)
+    credentials = pulsar_setup.write(setup, folder, chosen)
+    command = pulsar_setup.command(prepare(Progress()), folder)
+    program = instance.program(program_name(folder.name), command)
+    if credentials is None:
+        urls = (f"http://{ports.LOOPBACK}:{chosen.admin}", f"pulsar://{ports.LOOPBACK}:{chosen.service}")
+    else:
+        urls = (f"https://{ports.LOOPBACK}:{chosen.admin_tls}", f"pulsar+ssl://{ports.LOOPBACK}:{chosen.service_tls}")
+    return Pulsar(*urls, credentials, program)
+
+
+def program_name(name: str) -> str:
+    """The name of the broker's program in its instance."""
+    return f"pulsar-{name}"
+
+
+def _choose_ports(instance: Instance, folder: Path) -> Ports:
+    """Ports for the broker: those of the last start, unless it does not run and finds one taken."""
+    record = folder / "ports.json"
+    last: dict[str, int] = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
+    state = instance.supervision.ask("list").get(program_name(folder.name))
+    if last and state is not None and state["exit_status"] is None:
+        return Ports(**last)
+    names = ("admin", "service", "admin_tls", "service_tls")
+    chosen = Ports(**{name: ports.free(last.get(name)) for name in names})
+    write_atomically(record, json.dumps(asdict(chosen)))
+    return chosen
+
+
+def _raise_if_ended(program: Program) -> None:
+    if program.exit_status is None:
+        return
+    tail = program.log_tail()
+    if "Address already in use" in tail or "BindException" in tail:
+        raise PortTakenError(program.name)
+    raise TestbedError(f"{program.name} ended with status {program.exit_status}:\n{tail}")
