@@ -22,13 +22,14 @@ _AS_WRITTEN: Final = argparse.RawDescriptionHelpFormatter
 AUTO_PRODUCE: Final = "AUTO_PRODUCE"
 """What clients call AUTO_PUBLISH (Java's AUTO_PRODUCE_BYTES)."""
 NOT_WITH_BATCH: Final[Mapping[str, object]] = {
-    "type": SchemaType.AVRO.value,
+    "type": None,
     "line": PulsarLine.V4_0.value,
     "strategy": Strategy.UNDEFINED.value,
     "strictness": Strictness.BROKER.value,
     "history": [],
     "property": [],
     "message": None,
+    "history_message": None,
     "folders": [],
     "output": "text",
     "candidate": None,
@@ -97,7 +98,9 @@ def _check(command: argparse.ArgumentParser) -> None:
         help="Broker: exactly the broker's verdict (the default); Strict: what consumers would lose fails, too",
     )
     command.add_argument("--batch", action="store_true", help="answer JSON lines from standard input (docs/cli.md)")
-    command.add_argument("candidate", nargs="?", metavar="CANDIDATE", help="the schema's file; - is standard input")
+    command.add_argument(
+        "candidate", nargs="?", metavar="CANDIDATE", help="the schema's file; a primitive type needs none"
+    )
 
 
 def _can_connect(command: argparse.ArgumentParser) -> None:
@@ -178,6 +181,11 @@ def _topic_options(command: argparse.ArgumentParser) -> None:
         help="an earlier version; once for each, oldest first; - is standard input",
     )
     command.add_argument(
+        "--history-message",
+        metavar="MESSAGE",
+        help="the root message of earlier .proto files, where it was another one than --message",
+    )
+    command.add_argument(
         "--property",
         action="append",
         default=[],
@@ -190,10 +198,9 @@ def _topic_options(command: argparse.ArgumentParser) -> None:
 def _schema_options(command: argparse.ArgumentParser, *more: str) -> None:
     command.add_argument(
         "--type",
-        default=SchemaType.AVRO.value,
         metavar="TYPE",
         choices=(*_names(SchemaType), *more),
-        help="schema type, by Pulsar's name (default: AVRO)",
+        help="schema type, by Pulsar's name (default: AVRO; of .proto files PROTOBUF_NATIVE)",
     )
     command.add_argument(
         "--line",

@@ -30,7 +30,7 @@ _NEVER_ANSWERS: Final = "The broker never answers; the client runs into its own 
 def run(options: Namespace) -> int:
     """Answer on standard output; the exit code says whether the client may connect."""
     given = [] if options.schema is None else [options.schema]
-    kind = SchemaType.AUTO_PUBLISH if options.type == AUTO_PRODUCE else schema_files.kind_of(options, given)
+    kind = SchemaType.AUTO_PUBLISH if options.type == AUTO_PRODUCE else schema_files.kind_of(options.type, given)
     stored = _kind_of_history(options, kind)
     kinds = [*(stored for _ in options.history), *(kind for _ in given)]
     texts = schema_files.read_each(kinds, [*options.history, *given], options)
@@ -46,10 +46,8 @@ def run(options: Namespace) -> int:
 
 def _kind_of_history(options: Namespace, kind: SchemaType) -> SchemaType:
     """The type of the topic's versions, where a client's is `kind`."""
-    if options.history_type is not None:
-        return SchemaType(options.history_type)
-    if any(map(schema_files.is_proto, options.history)):
-        return SchemaType.PROTOBUF_NATIVE
+    if options.history_type is not None or any(map(schema_files.is_proto, options.history)):
+        return schema_files.kind_of(options.history_type, options.history, "--history-type")
     return SchemaType.AVRO if kind in _NEVER_STORED else kind
 
 
@@ -97,7 +95,8 @@ def _lines(options: Namespace, sent: SchemaInfo | None, topic: TopicState, answe
     if answer.may_connect:
         yield from telling.wrapped(f"{subject} may connect: {_what_happens(options, topic, answer)}")
         if topic.versions and answer.upgrade_first in telling.UPGRADE:
-            yield from telling.wrapped(f"Under {topic.strategy}: {telling.UPGRADE[answer.upgrade_first]}")
+            order = telling.UPGRADE[answer.upgrade_first]
+            yield from telling.wrapped(f"Under {topic.strategy}, {order[0].lower()}{order[1:]}")
     else:
         yield from telling.wrapped(f"{subject} may not connect: {answer.error}")
         yield from telling.wrapped(_brokers_words(answer), "  ")

@@ -3,6 +3,7 @@
 import json
 import sys
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from topicschema.cli import arguments, asking, batch, files, plugged, schema_files, telling, wire
@@ -11,7 +12,7 @@ from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.cli.files import WrongInputError
 from topicschema.cli.telling import Files
 from topicschema.core.policy import BrokerProfile, Policy, Strictness
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import PRIMITIVES, PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 
@@ -19,12 +20,13 @@ def run(options: Namespace) -> int:
     """Answer on standard output; the exit code is the verdict."""
     if options.batch:
         return _batch(options)
-    if options.candidate is None:
+    names = [*options.history, *([] if options.candidate is None else [options.candidate])]
+    kind = schema_files.kind_of(options.type, names)
+    if options.candidate is None and kind not in PRIMITIVES:
         raise WrongInputError("name the CANDIDATE's file, or ask with --batch")
-    names = [*options.history, options.candidate]
-    kind = schema_files.kind_of(options, names)
     given = properties(options.property, kind)
-    *history, candidate = (SchemaInfo(kind, text, given) for text in schema_files.read_all(kind, names, options))
+    texts = [*schema_files.read_all(kind, names, options), *([b""] if options.candidate is None else [])]
+    *history, candidate = (SchemaInfo(kind, text, given) for text in texts)
     profile = BrokerProfile(PulsarLine(options.line), checkers=plugged.load())
     policy = Policy(Strategy(options.strategy), Strictness(options.strictness), profile)
     question = Question(candidate, tuple(history), policy)
@@ -32,8 +34,9 @@ def run(options: Namespace) -> int:
     if options.output == "json":
         print(json.dumps(wire.line_of(options.candidate, answer), indent=2))
     else:
-        *earlier, asked = map(files.shown, names)
-        print(telling.told(question, answer, Files(asked, tuple(earlier), not schema_files.is_proto(asked))))
+        asked = kind.value if options.candidate is None else files.shown(options.candidate)
+        earlier = tuple(map(files.shown, options.history))
+        print(telling.told(question, answer, Files(asked, earlier, not schema_files.is_proto(asked))))
     return COMPATIBLE if answer.is_compatible else INCOMPATIBLE
 
 
@@ -41,16 +44,19 @@ def _batch(options: Namespace) -> int:
     given = [name for name, default in arguments.NOT_WITH_BATCH.items() if getattr(options, name) != default]
     if given:
         raise WrongInputError(f"--batch takes {given[0]} from the lines of standard input")
-    return batch.answer_all(sys.stdin.buffer, sys.stdout, sys.stderr, plugged.load())
+    return batch.answer_all(files.standard_input(), sys.stdout, sys.stderr, plugged.load())
 
 
 def properties(given: Sequence[str], kind: SchemaType) -> Mapping[str, str]:
-    """The properties; WrongInputError where one does not read NAME=TEXT, or a pair's types are not told."""
+    """The properties; WrongInputError where one is not NAME=TEXT or is given twice, or a pair's types are not told."""
     parts = [each.partition("=") for each in given]
     wrong = [name for name, sign, _ in parts if not (name and sign)]
     if wrong:
         raise WrongInputError(f"--property {wrong[0]!r}: write NAME=TEXT")
     read = {name: text for name, _, text in parts}
+    if len(read) < len(parts):
+        twice = next(name for name, count in Counter(name for name, _, _ in parts).items() if count > 1)
+        raise WrongInputError(f"--property {twice} is given twice")
     needed = ("key.schema.type", "value.schema.type") if kind is SchemaType.KEY_VALUE else ()
     for name in needed:
         if name not in read:  # the broker would take it for BYTES, and compare nothing

@@ -9,12 +9,14 @@ from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.cli.files import WrongInputError
 from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
 from topicschema.core.formats import json_text
-from topicschema.core.schemas import Schema
+from topicschema.core.schemas import Schema, SchemaType
 from topicschema.payload import Message, json_form
 
 
 def run(options: Namespace) -> int:
     """Write the payload; 1, with the reason on standard error, when the value is none of the schema's."""
+    if options.type == SchemaType.PROTOBUF:
+        raise WrongInputError("a PROTOBUF schema does not say what is in its messages: name their .proto file instead")
     schema = payloads.schema(options)
     if options.key is not None:
         payloads.demand_separated(schema)

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO, TextIO
 
 STANDARD_INPUT = "-"
 
@@ -14,11 +15,20 @@ class WrongInputError(Exception):
 def read(name: str) -> bytes:
     """The bytes of the file, of standard input for `-`; WrongInputError when they cannot be read."""
     try:
-        return sys.stdin.buffer.read() if name == STANDARD_INPUT else Path(name).read_bytes()
+        return standard_input().read() if name == STANDARD_INPUT else Path(name).read_bytes()
     except OSError as error:
         raise WrongInputError(f"{name}: {error.strerror or error}") from None
     except ValueError:
         raise WrongInputError(f"{name!r} is no name of a file") from None
+
+
+def standard_input() -> BinaryIO:
+    """The stream; WrongInputError where there is none."""
+    # What type checkers are not told: it is None where whoever starts the program closed it.
+    stream: TextIO | None = sys.stdin
+    if stream is None:
+        raise WrongInputError("standard input is closed")
+    return stream.buffer
 
 
 def read_all(names: Sequence[str]) -> list[bytes]:

@@ -13,7 +13,7 @@ from topicschema.core.schemas import PulsarLine, SchemaInfo
 
 def run(options: Namespace) -> int:
     """Print the fingerprint; 1, with the reason on standard error, when the text is no schema."""
-    kind = schema_files.kind_of(options, [options.file])
+    kind = schema_files.kind_of(options.type, [options.file])
     [text] = schema_files.read_all(kind, [options.file], options)
     info = SchemaInfo(kind, text)
     try:

@@ -19,6 +19,7 @@ from topicschema.core.topics import Topic
 
 _MAX_NAME: Final = 253
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _NOT_IN_NAME: Final = re.compile(r"[^a-z0-9.]+")
 
 
@@ -32,6 +33,8 @@ def run(options: Namespace) -> int:
     name = options.name or name_of(topic)
     if not _NAME.fullmatch(name) or len(name) > _MAX_NAME:
         raise WrongInputError(f"{name!r} cannot be a resource's name; give one with --name")
+    if options.namespace and not _LABEL.fullmatch(options.namespace):
+        raise WrongInputError(f"{options.namespace!r} cannot be a Kubernetes namespace")
     try:
         formats.parse(info, PulsarLine(options.line))
     except InvalidSchemaError as error:
@@ -80,7 +83,7 @@ _Blocks.add_representer(str, _written)
 def _schema(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
     """The schema, and the fields of a spec that say it."""
     names = [] if options.file is None else [options.file]
-    kind = schema_files.kind_of(options, names)
+    kind = schema_files.kind_of(options.type, names)
     if kind not in AVAILABLE_TYPES:
         raise WrongInputError(f"a TopicSchema cannot have the type {kind}")
     if kind is SchemaType.KEY_VALUE:

@@ -55,10 +55,9 @@ def add(
 def _schema(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--type",
-        default=SchemaType.AVRO.value,
         metavar="TYPE",
         choices=tuple(each.value for each in SchemaType if each not in _CLIENTS_ONLY),
-        help="schema type, by Pulsar's name (default: AVRO)",
+        help="schema type, by Pulsar's name (default: AVRO; of .proto files PROTOBUF_NATIVE)",
     )
     command.add_argument("--schema", metavar="FILE", help="the schema's file; a primitive type needs none")
     command.add_argument(

@@ -28,7 +28,7 @@ def schema(options: Namespace) -> Schema:
     names = [given.get(each) for each in ("schema", "writer", "payload", "value")]
     if names.count(STANDARD_INPUT) > 1:
         raise WrongInputError("standard input (-) can be one of the files only")
-    kind = SchemaType(options.type)
+    kind = schema_files.kind_of(options.type, [options.schema or ""])
     if kind in _PLAIN:
         return PrimitiveSchema(SchemaInfo(kind), "")
     if options.schema is None and kind not in PRIMITIVES:
@@ -40,7 +40,7 @@ def writer(options: Namespace) -> Schema | None:
     """The version with which the payload was written, where the options name one."""
     if options.writer is None:
         return None
-    if schema_files.kind_of(options, [options.schema or ""]) is not SchemaType.AVRO:
+    if schema_files.kind_of(options.type, [options.schema or ""]) is not SchemaType.AVRO:
         raise WrongInputError("--writer is for the type AVRO: consumers of other types read with one schema")
     return _parsed(options, options.writer)
 
@@ -99,7 +99,7 @@ def told(finding: Finding) -> str:
 
 def _parsed(options: Namespace, name: str | None) -> Schema:
     names = [] if name is None else [name]
-    kind = schema_files.kind_of(options, names)
+    kind = schema_files.kind_of(options.type, names)
     properties = check.properties(options.property, kind)
     content = schema_files.read_all(kind, names, options)
     info = SchemaInfo(kind, content[0] if content else b"", properties)

@@ -23,6 +23,8 @@ def main(given: Sequence[str] | None = None) -> int:
     for signum in (signal.SIGINT, signal.SIGPIPE):
         signal.signal(signum, signal.SIG_DFL)  # a pipe closed by `head`, Ctrl-C: end as other filters do
     for stream in (sys.stdout, sys.stderr):
+        if stream is None:  # closed by whoever started the program
+            return WRONG_INPUT
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # text files, both of them
     return _ask(module.run, options)
 

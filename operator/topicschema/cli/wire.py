@@ -38,7 +38,7 @@ def read(line: bytes) -> Any:
     if line.startswith(BOM_UTF8):
         raise InvalidRequestError("the line begins with a byte order mark; leave it out")
     try:
-        return json.loads(line.decode(), parse_constant=_no_constant)
+        return json.loads(line.decode(), parse_constant=_no_constant, parse_float=_finite)
     except UnicodeDecodeError as error:
         raise InvalidRequestError(f"byte {error.start} of the line is not UTF-8") from None
     except RecursionError:
@@ -49,12 +49,14 @@ def read(line: bytes) -> Any:
         raise InvalidRequestError("the line has a number that JSON readers do not take") from None
 
 
-def id_of(request: Any) -> str | int | float | None:
-    """The request's own id, None where it has none or one that is neither text nor number."""
+def id_of(request: Any) -> Any:
+    """The request's own id, any JSON value; None where it has none. InvalidRequestError where it is nested too deep."""
     found = request.get("id") if isinstance(request, dict) else None
-    if isinstance(found, float) and not math.isfinite(found):
-        return None
-    return found if isinstance(found, str | int | float) else None
+    try:
+        json.dumps([[found]])  # as deep as it will stand in the answer
+    except RecursionError:
+        raise InvalidRequestError("id is nested too deep", "id") from None
+    return found
 
 
 def question_of(request: Any, checkers: Checkers = BUILT_IN) -> Question:
@@ -78,21 +80,19 @@ def question_of(request: Any, checkers: Checkers = BUILT_IN) -> Question:
     return Question(_info(*parts[-1]), versions, policy, step)
 
 
-def line_of(identity: str | float | None, answer: Answer) -> dict[str, Any]:
+def line_of(identity: Any, answer: Answer) -> dict[str, Any]:
     """The answer as JSON."""
     refusal = answer.refusal
     error = None if refusal is None else _error(refusal.reason, refusal.message, refusal.path)
     return _line(identity, error, answer, compatible=answer.is_compatible)
 
 
-def no_answer(identity: str | float | None, error: InvalidRequestError) -> dict[str, Any]:
+def no_answer(identity: Any, error: InvalidRequestError) -> dict[str, Any]:
     """What is written for a line that is no valid request: `compatible` is null."""
     return _line(identity, _error("INVALID_REQUEST", error.message, error.path), Answer(), compatible=None)
 
 
-def _line(
-    identity: str | float | None, error: dict[str, str] | None, answer: Answer, *, compatible: bool | None
-) -> dict[str, Any]:
+def _line(identity: Any, error: dict[str, str] | None, answer: Answer, *, compatible: bool | None) -> dict[str, Any]:
     return {
         "id": identity,
         "compatible": compatible,
@@ -119,6 +119,13 @@ def findings(found: Iterable[Incompatibility]) -> list[dict[str, Any]]:
         }
         for each in found
     ]
+
+
+def _finite(number: str) -> float:
+    found = float(number)
+    if math.isinf(found):
+        raise ValueError(number)
+    return found
 
 
 def _no_constant(word: str) -> None:

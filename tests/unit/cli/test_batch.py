@@ -147,20 +147,24 @@ def test_a_line_that_is_no_request_is_answered_with_null_and_stops_nothing(
     assert trouble == ""
 
 
-@pytest.mark.parametrize("given", ["x", 7, -1.5, "", None])
-def test_an_id_comes_back_as_it_was(given: Any) -> None:
+@pytest.mark.parametrize("given", ["x", 7, -1.5, "", None, True, [1, [2]], {"of": {"a": None}}, "\ud800"])
+def test_an_id_of_any_kind_comes_back_as_it_was(given: Any) -> None:
     assert one(id=given)["id"] == given
-
-
-@pytest.mark.parametrize("given", [{"a": 1}, [1]])
-def test_an_id_that_is_neither_text_nor_number_is_left_out(given: Any) -> None:
-    assert one(id=given)["id"] is None
+    assert one(id=given, candidate=None)["id"] == given
 
 
 def test_an_endless_number_as_id_never_spoils_the_output() -> None:
-    (answer,), _, _ = answered(b'{"id": 1e999, "candidate": {"type": "STRING"}}')
-    assert answer["id"] is None
-    assert answer["compatible"] is True
+    (answer,), code, _ = answered(b'{"id": [1e999], "candidate": {"type": "STRING"}}')
+    assert (answer["id"], answer["compatible"], code) == (None, None, 2)
+
+
+@pytest.mark.parametrize("levels", range(800, 1000, 10))
+def test_an_id_nested_too_deep_never_ends_the_batch(levels: int) -> None:
+    line = b'{"id": ' + b"[" * levels + b"]" * levels + b', "candidate": {"type": "STRING"}}'
+    (answer, other), _, trouble = answered(line, GOOD)
+    assert answer["compatible"] in (True, None)
+    assert (answer["id"] is None) == (answer["compatible"] is None)
+    assert (other["compatible"], trouble) == (True, "")
 
 
 def test_numbers_and_truth_values_in_properties_become_texts_as_in_the_broker() -> None:

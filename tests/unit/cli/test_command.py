@@ -35,6 +35,8 @@ CODES = {
     "check --history bad.avsc v1.avsc": 1,
     "check --type STRING /dev/null": 0,
     "check --type BYTES /dev/null": 1,
+    "check --type STRING": 0,
+    "check --type INT32 --history /dev/null": 0,
     "explain": 0,
     "explain TYPE_MISMATCH": 0,
     "fingerprint v1.avsc": 0,
@@ -61,6 +63,13 @@ WRONG = [
     "check --type KEY_VALUE v1.avsc",
     "check --type KEY_VALUE --property key.schema.type=STRING v1.avsc",
     "check --property owner v1.avsc",
+    "check --property owner=a --property owner=b v1.avsc",
+    "check --type JSON --history v1.avsc",
+    "check --type BYTES",
+    "check --history-message shop.Order v1.avsc",
+    "encode --type PROTOBUF --schema v1.avsc v1.avsc",
+    "manifest --topic persistent://shop/orders/created --namespace Shop v1.avsc",
+    "manifest --topic persistent://shop/orders/created --namespace shop.orders v1.avsc",
     "manifest --topic persistent://shop/orders/created --type KEY_VALUE v1.avsc",
     "check --nonsense v1.avsc",
     "explain NONSENSE",
@@ -138,6 +147,25 @@ def test_an_answer_that_cannot_be_written_is_no_verdict_and_no_bug(here: Path, a
             command, cwd=here, input="{}\n", stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert (done.returncode, done.stderr) == (2, "topicschema check: No space left on device\n")
+
+
+@pytest.mark.parametrize("line", ["--batch", "-"])
+def test_standard_input_that_is_closed_is_wrong_input(here: Path, line: str) -> None:
+    command = f"{sys.executable} -m topicschema check {line} <&-"
+    done = subprocess.run(["/bin/sh", "-c", command], cwd=here, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "topicschema check: standard input is closed\n"
+
+
+def test_without_a_standard_output_there_is_no_yes(here: Path) -> None:
+    command = f"{sys.executable} -m topicschema check v1.avsc >&-"
+    done = subprocess.run(["/bin/sh", "-c", command], cwd=here, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+
+
+def test_a_primitive_that_needs_no_file_is_called_by_its_type(here: Path) -> None:
+    assert run(here, "check", "--type", "STRING").stdout.startswith("STRING is compatible")
+    assert json.loads(run(here, "check", "--type", "STRING", "-o", "json").stdout)["id"] is None
 
 
 def test_a_fingerprint_ignores_what_the_broker_ignores(here: Path) -> None:

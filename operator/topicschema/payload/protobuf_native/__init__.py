@@ -47,7 +47,7 @@ class ProtobufCodec:
     def write(self, value: Any) -> bytes:
         """InvalidSchemaError UNSUPPORTED_TYPE."""
         del value
-        message = "payloads of type PROTOBUF cannot be written: the schema does not say what is in them"
+        message = "a PROTOBUF schema does not say what is in its messages: write them by their .proto file"
         raise InvalidSchemaError("UNSUPPORTED_TYPE", message)
 
 

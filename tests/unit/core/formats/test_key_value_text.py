@@ -56,13 +56,13 @@ def test_a_length_of_minus_one_is_null() -> None:
 @pytest.mark.parametrize(
     ("content", "path", "words"),
     [
-        (b"", "$.key", "byte 0: the length of the key takes 4 bytes, 0 are left"),
-        (b"\0\0\0", "$.key", "3 are left"),
-        (b"\0\0\0\x02a", "$.key", "byte 0: the key has 2 bytes, 1 are left"),
-        (b"\0\0\0\x01a\0\0", "$.value", "byte 5: the length of the value takes 4 bytes, 2 are left"),
-        (b"\0\0\0\x01a\0\0\0\x01", "$.value", "byte 5: the value has 1 bytes, 0 are left"),
+        (b"", "$.key", "byte 0: the length of the key takes 4 bytes, 0 left"),
+        (b"\0\0\0", "$.key", "3 left"),
+        (b"\0\0\0\x02a", "$.key", "byte 0: the key has a length of 2, 1 left"),
+        (b"\0\0\0\x01a\0\0", "$.value", "byte 5: the length of the value takes 4 bytes, 2 left"),
+        (b"\0\0\0\x01a\0\0\0\x01", "$.value", "byte 5: the value has a length of 1, 0 left"),
         (b"\xff\xff\xff\xfe\0\0\0\0", "$.key", "the key has the length -2"),
-        (b'{"key":"","value":""}', "$.key", f"the key has {0x7B226B65} bytes"),
+        (b'{"key":"","value":""}', "$.key", f"the key has a length of {0x7B226B65}"),
     ],
 )
 def test_a_payload_that_no_broker_can_read_is_refused_with_its_place(content: bytes, path: str, words: str) -> None:

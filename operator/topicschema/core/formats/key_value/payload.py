@@ -31,14 +31,14 @@ def split(payload: bytes) -> tuple[bytes, bytes]:
 def _piece(payload: bytes, start: int, side: Side) -> tuple[bytes, int]:
     body = start + _LENGTH.size
     if len(payload) < body:
-        raise _refusal(side, f"byte {start}: the length of the {side} takes 4 bytes, {len(payload) - start} are left")
+        raise _refusal(side, f"byte {start}: the length of the {side} takes 4 bytes, {len(payload) - start} left")
     (length,) = _LENGTH.unpack_from(payload, start)
     if length == _NULL:
         return b"", body
     if length < 0:
         raise _refusal(side, f"byte {start}: the {side} has the length {length}; only -1, for null, may be negative")
     if len(payload) - body < length:
-        raise _refusal(side, f"byte {start}: the {side} has {length} bytes, {len(payload) - body} are left")
+        raise _refusal(side, f"byte {start}: the {side} has a length of {length}, {len(payload) - body} left")
     return payload[body : body + length], body + length
 
 
