@@ -7,8 +7,6 @@ the oracle's program, which documents requests and answers.
 """
 
 import json
-import shutil
-import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -39,8 +37,6 @@ def ask(
 
     `class_path` is a pom, by default the one beside the program.
     """
-    java = shutil.which("java") or "java"
     lines = "".join(json.dumps(request) + "\n" for request in requests)
-    command = [java, "-cp", f"{maven.jars(class_path or program.parent / 'pom.xml')}/*", str(program)]
-    done = subprocess.run(command, input=lines, capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    answers = maven.run_java(program, stdin=lines, pom=class_path)
+    return [json.loads(line) for line in answers.splitlines()]

@@ -26,6 +26,19 @@ def why_absent() -> str | None:
     return None if "jdk.compiler" in modules else "java here has no compiler: a JDK is needed, not a JRE"
 
 
+def run_java(program: Path, *arguments: str, stdin: str = "", pom: Path | None = None) -> str:
+    """What the single-file Java program prints, with the class path of `pom`, by default the pom.xml beside it.
+
+    TestbedError with what it said last when it fails.
+    """
+    class_path = f"{jars(pom or program.parent / 'pom.xml')}/*"
+    command = [shutil.which("java") or "java", "-cp", class_path, str(program), *arguments]
+    told = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
+    if told.returncode:
+        raise TestbedError(f"{program.name} failed:\n{told.stderr[-3000:]}")
+    return told.stdout
+
+
 def jars(pom: Path, progress: Progress | None = None) -> Path:
     """The folder that holds the pom's class path; of several callers at once one resolves and the others wait."""
     cache = paths.cache() / "jars"
