@@ -18,6 +18,7 @@ import kopf
 
 from topicschema import checkers, telemetry
 from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, SCHEMA_HISTORY, TOPIC_SCHEMA
+from topicschema.broker.allowed import AllowedHosts
 from topicschema.checkers import UnusableCheckerError
 from topicschema.cluster.client import ApiClient, Selection
 from topicschema.cluster.connection import Connection
@@ -25,6 +26,7 @@ from topicschema.cluster.events import EventRecorder
 from topicschema.cluster.lease import Elector, LeaseTimes
 from topicschema.cluster.watching import Answer, Watching
 from topicschema.core.errors import TopicSchemaError
+from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.doorbell import Doorbell
 from topicschema.reconcile.echoes import Echoes
 from topicschema.reconcile.judging import Judge
@@ -32,6 +34,7 @@ from topicschema.reconcile.neighbours import Neighbours
 from topicschema.reconcile.policies import Policies
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
 from topicschema.reconcile.queue import Bell, Key, Rest
+from topicschema.reconcile.schedule import Lanes
 from topicschema.reconcile.surroundings import Surroundings
 from topicschema.reconcile.topicschema import TopicSchemas
 from topicschema.settings import Claims as ClaimsSetting
@@ -76,7 +79,8 @@ class Term:
         self._health = health
         self._neighbours = Neighbours()
         self._echoes = Echoes()
-        self.bell = Bell(self._look_at, settings.resync_period)
+        self.bell = Bell(self._look_at, settings.resync_period, lanes=Lanes(self._neighbours.companions))
+        self._brokers = Brokers(client, AllowedHosts.parse(settings.broker_hosts, (connection.server,)))
         storage, claims = RecordStorage(client, settings.namespace), Claims(client, settings.namespace)
         self._judge = Judge(storage, checkers=settings.checkers)
         around = Surroundings(
@@ -86,6 +90,7 @@ class Term:
             policies=Policies(client, claims),
             judge=self._judge,
             events=EventRecorder(client, settings.identity),
+            brokers=self._brokers,
             neighbours=self._neighbours,
             echoes=self._echoes,
             ring=self.bell.ring,
@@ -99,7 +104,7 @@ class Term:
         self._health.heard.clear()
         doorbell = Doorbell(self._neighbours, self._echoes, self.bell.ring)
         with contextlib.closing(self._judge):
-            async with asyncio.TaskGroup() as group:
+            async with contextlib.aclosing(self._brokers), asyncio.TaskGroup() as group:
                 group.create_task(self.bell.run(self._settings.workers))
                 group.create_task(self._sweep())
                 group.create_task(self._listen(doorbell))

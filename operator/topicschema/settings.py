@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Self
 
+from topicschema.broker.allowed import AllowedHosts
 from topicschema.core.checkers import BUILT_IN, Checkers
 
 _MAX_PORT = 65_535
@@ -76,7 +77,7 @@ class Settings:
             workers=max(1, int(_seconds(environment, "WORKERS", 8))),
             resync_period=_seconds(environment, "RESYNC_PERIOD", 1800.0),
             silence_limit=_seconds(environment, "SILENCE_LIMIT", 600.0),
-            broker_hosts=_text(environment, "BROKER_HOSTS", ""),
+            broker_hosts=_hosts(environment),
         )
 
 
@@ -129,6 +130,15 @@ def _port(environment: Mapping[str, str], name: str, default: int) -> int:
     if not text.isdecimal() or not 0 <= int(text) <= _MAX_PORT:
         raise InvalidSettingError(f"TOPICSCHEMA_{name} must be a port, not {text[:80]!r}")
     return int(text)
+
+
+def _hosts(environment: Mapping[str, str]) -> str:
+    text = _text(environment, "BROKER_HOSTS", "")
+    try:
+        AllowedHosts.parse(text)
+    except ValueError as error:
+        raise InvalidSettingError(f"TOPICSCHEMA_BROKER_HOSTS lists hosts with commas between: {error}") from None
+    return text
 
 
 def _claims(environment: Mapping[str, str]) -> Claims:

@@ -16,8 +16,8 @@ from topicschema.reconcile.surroundings import Surroundings
 from topicschema.storage.claims import StoredClaim
 
 
-async def hold_claim(around: Surroundings, me: Owner, key: PulsarNamespaceKey) -> None:
-    """Make `me` the holder; StalledError(ClaimNotAllowed, TopicClaimed) when it may not be, and then it is not.
+async def hold_claim(around: Surroundings, me: Owner, key: PulsarNamespaceKey) -> StoredClaim:
+    """The claim that `me` holds now; StalledError(ClaimNotAllowed, TopicClaimed) when it may not, and then it does not.
 
     Whoever is touched by a change of holder is rung.
     """
@@ -31,12 +31,12 @@ async def hold_claim(around: Surroundings, me: Owner, key: PulsarNamespaceKey) -
             f"by the annotation {PULSAR_NAMESPACES_ANNOTATION} on the Namespace",
         )
     if stored.owner == me:
-        return
+        return stored
     if stored.owner is not None and await _holds_rightly(around, stored.owner, key):
         holder = f"policy {stored.owner.name}" if stored.owner.namespace == me.namespace else "another policy"
         raise StalledError("TopicClaimed", f"{holder} already governs {key.pulsar_namespace}")
     await _refuse_second(around, me, key)
-    await _pass_on(around, key, stored, me)
+    return await _pass_on(around, key, stored, me)
 
 
 async def _refuse_second(around: Surroundings, me: Owner, key: PulsarNamespaceKey) -> None:
@@ -49,9 +49,11 @@ async def _refuse_second(around: Surroundings, me: Owner, key: PulsarNamespaceKe
         raise StalledError("TopicClaimed", message)
 
 
-async def _pass_on(around: Surroundings, key: PulsarNamespaceKey, stored: StoredClaim, owner: Owner | None) -> None:
+async def _pass_on(
+    around: Surroundings, key: PulsarNamespaceKey, stored: StoredClaim, owner: Owner | None
+) -> StoredClaim:
     try:
-        await around.claims.put_claim(stored, owner)
+        return await around.claims.put_claim(stored, owner)
     finally:  # a write that got no answer may have happened
         _ring_touched(around, key, stored.owner, owner)
 

@@ -93,6 +93,10 @@ class Neighbours:
         """All policies heard of in a Kubernetes namespace."""
         return {key for key in self.known[NAMESPACE_SCHEMA_POLICY.plural] if key.namespace == namespace}
 
+    def companions(self, key: Key) -> set[Key]:
+        """Who probably reaches the same broker: the policies in the Kubernetes namespace of a topic."""
+        return self.policies_in(key.namespace) if key.plural == TOPIC_SCHEMA.plural else set()
+
     def sight(self, key: Key) -> TopicSight | None:
         """What the last pass over a topic saw; None before the first."""
         return self._topics.get(key)

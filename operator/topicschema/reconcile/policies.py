@@ -5,7 +5,7 @@ releasing claims is `policy`'s matter.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -229,13 +229,18 @@ def _holds(claim: StoredClaim, resource: NamespaceSchemaPolicy) -> bool:
 
 
 def says_in_force(resource: NamespaceSchemaPolicy) -> bool:
-    """Whether its status says that it is in force, and speaks of what it is now."""
-    return any(
-        condition.type is ConditionType.READY
-        and condition.status is ConditionStatus.TRUE
-        and condition.observed_generation == resource.metadata.generation
-        for condition in resource.status.conditions
-    )
+    """Whether its status says that it is in force, and speaks of what it is now; its broker may be away."""
+    return any(each.type is ConditionType.IN_SYNC for each in _current(resource)) or says_ready(resource)
+
+
+def says_ready(resource: NamespaceSchemaPolicy) -> bool:
+    """Whether its status says that all it sets is so, and speaks of what it is now."""
+    return any(each.type is ConditionType.READY and each.status is ConditionStatus.TRUE for each in _current(resource))
+
+
+def _current(resource: NamespaceSchemaPolicy) -> Iterator[Condition]:
+    generation = resource.metadata.generation
+    return (each for each in resource.status.conditions if each.observed_generation == generation)
 
 
 def _unless_raised(outcome: T | BaseException) -> T:
@@ -260,10 +265,8 @@ def _not_in_force(resource: NamespaceSchemaPolicy, claim: StoredClaim) -> TopicS
 
 
 def _own_reason(resource: NamespaceSchemaPolicy) -> Condition | None:
-    generation = resource.metadata.generation
-    for condition in resource.status.conditions:
-        is_current = condition.observed_generation == generation
+    for condition in _current(resource):
         is_no = condition.type is ConditionType.READY and condition.status is ConditionStatus.FALSE
-        if is_current and is_no and condition.reason in _BLOCKING_REASONS:
+        if is_no and condition.reason in _BLOCKING_REASONS:
             return condition
     return None

@@ -1,4 +1,4 @@
-"""One pass over a NamespaceSchemaPolicy: hold its claim, count its topics, replay their histories.
+"""One pass over a NamespaceSchemaPolicy: hold its claim, look at its broker, count its topics, replay their histories.
 
 What a policy means for a topic is `policies`' and `core.policy`'s matter.
 """
@@ -20,24 +20,26 @@ from topicschema.api.policies import (
 )
 from topicschema.api.wire import decode, decode_status
 from topicschema.cluster.errors import NotFoundError
-from topicschema.core.errors import StalledError
+from topicschema.core.errors import StalledError, TopicSchemaError
 from topicschema.core.history import History
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey
-from topicschema.reconcile import telling
+from topicschema.reconcile import policy_report, telling
 from topicschema.reconcile.claiming import hold_claim
-from topicschema.reconcile.conditions import FINDING_BYTES, Moment, capped, not_ready, ready
+from topicschema.reconcile.conditions import FINDING_BYTES, Moment, capped, not_ready
+from topicschema.reconcile.namespace_look import Look, NamespaceLooks
 from topicschema.reconcile.neighbours import TopicSight
 from topicschema.reconcile.policies import owner_of, policy_of, says_in_force
 from topicschema.reconcile.queue import Key, Rest
 from topicschema.reconcile.status_write import SILENT
 from topicschema.reconcile.surroundings import Surroundings
 
-_LISTED_CONFLICTS = 20
+_LISTED = 20
 _UNTIL_TOPICS_ARE_SEEN = 1.0
 
 _Sights = Mapping[Key, TopicSight]
 _Overrides = Mapping[str, tuple[str, Strategy | None]]
+_NEVER: tuple[int, _Overrides] = (0, {})
 
 
 class NamespaceSchemaPolicies:
@@ -45,6 +47,8 @@ class NamespaceSchemaPolicies:
 
     def __init__(self, around: Surroundings) -> None:
         self._around = around
+        self._looks = NamespaceLooks(around)
+        self._uids: dict[Key, str] = {}
         # What the conflicts in status were last found with: the generation, and the topics' own strategies by history.
         self._replayed: dict[Key, tuple[int, _Overrides]] = {}
 
@@ -62,45 +66,81 @@ class NamespaceSchemaPolicies:
         before = decode_status(NamespaceSchemaPolicyStatus, wire.get("status"))
         moment = Moment(before.conditions, metadata.generation, self._around.now())
         try:
-            return await self._settle(key, wire, moment)
+            awaited = await self._settle(key, wire, moment)
         except SILENT:
             raise
         except Exception as error:
-            status = NamespaceSchemaPolicyStatus(
-                observed_generation=metadata.generation,
-                conditions=moment.conditions(not_ready(error)),
-                topics=before.topics,
-                history_conflict_count=before.history_conflict_count,
-                history_conflicts=before.history_conflicts,
-            )
+            said = moment.conditions(not_ready(error))
+            status = replace(before, observed_generation=metadata.generation, conditions=said)
             await telling.report(self._around, NAMESPACE_SCHEMA_POLICY, wire, status)
             raise
+        if awaited is not None:
+            raise awaited
+        return Rest.SETTLED
 
-    async def _settle(self, key: Key, wire: Mapping[str, Any], moment: Moment) -> Rest:
+    async def _settle(self, key: Key, wire: Mapping[str, Any], moment: Moment) -> TopicSchemaError | None:
+        """What stands in the way of the policy's settings at its broker, once all else is done and reported."""
         resource = decode(NamespaceSchemaPolicy, wire)
         claims = PulsarNamespaceKey.parse(resource.spec.pulsar_cluster, resource.spec.pulsar_namespace)
         self._around.neighbours.saw_policy(key, claims)
-        await hold_claim(self._around, owner_of(resource), claims)
+        self._uids[key] = resource.metadata.uid
+        claim = await hold_claim(self._around, owner_of(resource), claims)
+        ours = self._topics(key, claims)
+        look = await self._looks.look(resource, claim, None if ours is None else _local_names(ours, claims))
+        counts = await self._counts(key, resource, claims, ours)
+        undeclared = look.undeclared or ()
+        status = replace(
+            counts,
+            observed_generation=moment.generation,
+            conditions=moment.conditions(policy_report.conditions(resource, look)),
+            observed=look.observed,
+            undeclared_topic_count=len(undeclared),
+            undeclared_topics=undeclared[:_LISTED],
+        )
+        await telling.report(self._around, NAMESPACE_SCHEMA_POLICY, wire, status)
+        await self._tell(wire, resource, look)
+        return policy_report.awaited(look)
+
+    def _topics(self, key: Key, claims: PulsarNamespaceKey) -> _Sights | None:
+        """What was seen of the policy's topics; None while there is one that no pass has reached."""
         sights = self._around.neighbours.complete_sights(key.namespace)
         if sights is None:
-            # Counting half of the topics would be wrong, and at a restart a write for nothing.
             self._around.ring(key, _UNTIL_TOPICS_ARE_SEEN)
-            return Rest.SETTLED
-        ours = {topic: s for topic, s in sights.items() if s.pulsar_namespace == claims.pulsar_namespace}
-        conflicts = await self._conflicts(key, resource, claims, ours)
-        status = NamespaceSchemaPolicyStatus(
-            observed_generation=moment.generation,
-            conditions=moment.conditions(ready("InForce", f"governs {claims.pulsar_namespace}")),
+            return None
+        return {topic: s for topic, s in sights.items() if s.pulsar_namespace == claims.pulsar_namespace}
+
+    async def _tell(self, wire: Mapping[str, Any], resource: NamespaceSchemaPolicy, look: Look) -> None:
+        """Ring whom the broker's settings concern, and have an Event of what was not said before."""
+        if look.observed != resource.status.observed:
+            for topic in self._around.neighbours.topics_in(resource.metadata.namespace):
+                self._around.ring(topic, 0.0)
+        said = " ".join(condition.message for condition in resource.status.conditions)
+        for note in policy_report.notes(look):
+            if note.text not in said:
+                about = telling.regarding(NAMESPACE_SCHEMA_POLICY, wire)
+                await self._around.events.record(about, note.type, note.reason, note.text, "Reconcile")
+
+    async def _counts(
+        self, key: Key, resource: NamespaceSchemaPolicy, claims: PulsarNamespaceKey, ours: _Sights | None
+    ) -> NamespaceSchemaPolicyStatus:
+        """A status with the topics and their conflicts; as it was while the topics are not all seen.
+
+        Counting half of them would be wrong, and at a restart a write for nothing.
+        """
+        if ours is None:
+            if not says_in_force(resource):
+                self._replayed.setdefault(key, _NEVER)
+            return resource.status
+        count, conflicts = await self._conflicts(key, resource, claims, ours)
+        return NamespaceSchemaPolicyStatus(
             topics=TopicCounts(
                 total=len(ours),
                 ready=sum(sight.is_ready for sight in ours.values()),
                 incompatible=sum(sight.is_incompatible for sight in ours.values()),
             ),
-            history_conflict_count=conflicts[0],
-            history_conflicts=conflicts[1],
+            history_conflict_count=count,
+            history_conflicts=conflicts,
         )
-        await telling.report(self._around, NAMESPACE_SCHEMA_POLICY, wire, status)
-        return Rest.SETTLED
 
     async def _conflicts(
         self, key: Key, resource: NamespaceSchemaPolicy, claims: PulsarNamespaceKey, ours: _Sights
@@ -113,7 +153,7 @@ class NamespaceSchemaPolicies:
             return resource.status.history_conflict_count, resource.status.history_conflicts
         found = [conflict async for conflict in self._replay(resource, claims, overrides)]
         self._replayed[key] = now
-        return len(found), tuple(found[:_LISTED_CONFLICTS])
+        return len(found), tuple(found[:_LISTED])
 
     @staticmethod
     def _is_replay_due(
@@ -151,11 +191,16 @@ class NamespaceSchemaPolicies:
 
     def _lost(self, key: Key) -> None:
         self._replayed.pop(key, None)
+        self._looks.forget(self._uids.pop(key, ""))
         self._around.echoes.forget(key)
         claimed = self._around.neighbours.lost_policy(key)
         rivals = self._around.neighbours.policies_naming(claimed.pulsar_namespace) if claimed else set()
         for touched in rivals | self._around.neighbours.topics_in(key.namespace):
             self._around.ring(touched, 0.0)
+
+
+def _local_names(sights: _Sights, claims: PulsarNamespaceKey) -> set[str]:
+    return {sight.topic.removeprefix(f"{claims.pulsar_namespace}/") for sight in sights.values()}
 
 
 def _conflict(name: str, schema_version: int, rule: str, path: str) -> HistoryConflict:

@@ -1,4 +1,4 @@
-"""What a pass over an object reaches outside of itself: API server, record, judge, clock, and its neighbours."""
+"""What a pass over an object reaches outside of itself: API server, record, brokers, judge, clock, neighbours."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.events import EventRecorder
+from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.echoes import Echoes
 from topicschema.reconcile.judging import Judge
 from topicschema.reconcile.neighbours import Neighbours
@@ -33,6 +34,7 @@ class Surroundings:
     policies: Policies
     judge: Judge
     events: EventRecorder
+    brokers: Brokers
     neighbours: Neighbours
     echoes: Echoes
     ring: Callable[[Key, float], None]

@@ -26,17 +26,19 @@ async def report(around: Surroundings, kind: Kind, wire: Mapping[str, Any], stat
         await _tell(around, kind, wire, status.conditions)
 
 
-async def _tell(around: Surroundings, kind: Kind, wire: Mapping[str, Any], conditions: Iterable[Condition]) -> None:
+def regarding(kind: Kind, wire: Mapping[str, Any]) -> dict[str, str]:
+    """The resource read as `wire`, as an Event names it."""
     metadata = wire["metadata"]
-    regarding = {
-        "apiVersion": kind.api_version,
-        "kind": kind.name,
-        **{name: metadata[name] for name in ("namespace", "name", "uid", "resourceVersion")},
-    }
+    named = {name: metadata[name] for name in ("namespace", "name", "uid", "resourceVersion")}
+    return {"apiVersion": kind.api_version, "kind": kind.name, **named}
+
+
+async def _tell(around: Surroundings, kind: Kind, wire: Mapping[str, Any], conditions: Iterable[Condition]) -> None:
     for condition in conditions:
         is_risk = condition.reason == CONSUMER_RISK and not _is_told(wire, condition)
         if condition.type is ConditionType.STALLED or is_risk:
-            await around.events.record(regarding, "Warning", condition.reason, condition.message, "Reconcile")
+            about = regarding(kind, wire)
+            await around.events.record(about, "Warning", condition.reason, condition.message, "Reconcile")
 
 
 def _is_told(wire: Mapping[str, Any], condition: Condition) -> bool:

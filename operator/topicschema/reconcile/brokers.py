@@ -1,0 +1,203 @@
+"""The brokers of the policies: one for each policy that names one, made from its address and its Secrets.
+
+A Secret is read by name from the policy's own Kubernetes namespace, and never watched: at the first need, at each look
+at the policy, and when a broker does not know us any more. What is said of one that is no good never quotes it.
+"""
+
+import asyncio
+import base64
+import binascii
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from yarl import URL
+
+from topicschema.api.brokers import AuthenticationSpec, PulsarSpec, SecretKeyRef
+from topicschema.api.kinds import SECRET, Kind
+from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.broker import Broker
+from topicschema.broker.credentials import ClientCertificate, Credential, OAuth2ClientCredentials, Token
+from topicschema.broker.errors import SecretInvalidError
+from topicschema.broker.transport import Access
+from topicschema.cluster.errors import NotFoundError
+from topicschema.core.errors import WaitingError
+from topicschema.core.remote import BrokerSettings
+from topicschema.reconcile.schedule import keep_to
+
+_CERTIFICATE, _KEY = "tls.crt", "tls.key"
+_OWN_SETTINGS_SECONDS: Final = 300.0
+_FAREWELL_SECONDS: Final = 60.0  # longer than any call: whoever still asks the broker of before is not cut off
+
+
+class SecretReader(Protocol):
+    """What is asked of the API server."""
+
+    async def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any]:
+        """The object; NotFoundError."""
+
+
+class SecretMissingError(WaitingError):
+    """A Secret that a policy names does not exist."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__("SecretMissing", f"there is no Secret {name} in this namespace", after=60.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A broker, what it was made for, and with what."""
+
+    pulsar: PulsarSpec
+    access: Access
+    broker: Broker
+
+
+class Brokers:
+    """The brokers in use. `allowed` says which hosts may be called at all."""
+
+    def __init__(
+        self, client: SecretReader, allowed: AllowedHosts, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._client = client
+        self._allowed = allowed
+        self._clock = clock
+        self._made: dict[str, _Made] = {}
+        self._farewells: set[asyncio.Task[None]] = set()
+        self._own: dict[tuple[str, str], tuple[float, BrokerSettings | None]] = {}
+
+    async def of(self, policy: NamespaceSchemaPolicy, *, anew: bool = False) -> Broker | None:
+        """The broker that the policy names, None where it names none; `anew` reads its Secrets again.
+
+        BrokerNotAllowedError, SecretMissingError, SecretInvalidError.
+        """
+        pulsar, uid = policy.spec.pulsar, policy.metadata.uid
+        if pulsar is None:
+            self.forget(uid)
+            keep_to("")
+            return None
+        keep_to(address(pulsar))
+        made = self._made.get(uid)
+        if made is not None and made.pulsar == pulsar and not anew:
+            return made.broker
+        access = await self._access(pulsar, policy.metadata.namespace)
+        made = self._made.get(uid)  # another pass may have made it meanwhile
+        if made is None or made.access != access:
+            self.forget(uid)
+            made = _Made(pulsar, access, Broker(access))
+        self._made[uid] = _Made(pulsar, access, made.broker)
+        return made.broker
+
+    async def own_settings(self, policy: NamespaceSchemaPolicy, broker: Broker) -> BrokerSettings | None:
+        """What the policy's broker does where nothing is set, some minutes old at most; None where it does not tell.
+
+        What it told one policy holds for all; what it refused to one may be another's to read.
+        """
+        if policy.spec.pulsar is None:
+            return None
+        where, now = address(policy.spec.pulsar), self._clock()
+        for asked in ((where, ""), (where, policy.metadata.uid)):
+            known = self._own.get(asked)
+            if known is not None and now - known[0] < _OWN_SETTINGS_SECONDS:
+                return known[1]
+        told = await broker.broker_settings()
+        self._own[where, "" if told else policy.metadata.uid] = (now, told)
+        return told
+
+    def forget(self, uid: str) -> None:
+        """The policy is gone, or names another broker: its connections end once nobody can be using them."""
+        made = self._made.pop(uid, None)
+        if made is not None:
+            farewell = asyncio.create_task(_close(made.broker, _FAREWELL_SECONDS))
+            self._farewells.add(farewell)
+            farewell.add_done_callback(self._farewells.discard)
+
+    async def aclose(self) -> None:
+        """End all connections."""
+        for uid in tuple(self._made):
+            self.forget(uid)
+        for farewell in self._farewells:
+            farewell.cancel()
+        await asyncio.gather(*self._farewells, return_exceptions=True)
+
+    async def _access(self, pulsar: PulsarSpec, namespace: str) -> Access:
+        self._allowed.check(URL(pulsar.admin_url))  # no Secret is read for an address that is never called
+        secrets = _Secrets(self._client, namespace)
+        credential = await _credential(secrets, pulsar.authentication)
+        ca = None if pulsar.tls is None else await secrets.member(pulsar.tls.ca_secret_key_ref)
+        return Access(pulsar.admin_url, self._allowed, credential, ca)
+
+
+def address(pulsar: PulsarSpec) -> str:
+    """HOST:PORT of the admin API: what limits hold for, and the lane of all who reach it."""
+    url = URL(pulsar.admin_url)
+    return f"{url.host}:{url.port}"
+
+
+async def _close(broker: Broker, after: float) -> None:
+    with contextlib.suppress(asyncio.CancelledError):  # the end of the term does not wait
+        await asyncio.sleep(after)
+    await broker.close()
+
+
+class _Secrets:
+    """The Secrets of one Kubernetes namespace."""
+
+    def __init__(self, client: SecretReader, namespace: str) -> None:
+        self._client = client
+        self._namespace = namespace
+
+    async def member(self, ref: SecretKeyRef) -> bytes:
+        """The decoded content of one member, not empty."""
+        return (await self.members(ref.name, ref.key))[0]
+
+    async def text(self, ref: SecretKeyRef) -> str:
+        """The same as a text that can stand in a header or a form, without the space around it."""
+        try:
+            text = (await self.member(ref)).decode("ascii").strip()
+        except UnicodeDecodeError:
+            text = ""
+        if not text.isprintable() or not text:
+            raise SecretInvalidError(f"{ref.key} of Secret {ref.name} is not a line of ASCII text")
+        return text
+
+    async def members(self, name: str, *keys: str) -> tuple[bytes, ...]:
+        """The decoded contents of several members, as one revision of the Secret has them."""
+        try:
+            wire = await self._client.get(SECRET, self._namespace, name)
+        except NotFoundError:
+            raise SecretMissingError(name) from None
+        return tuple(_member(wire, name, key) for key in keys)
+
+
+def _member(wire: dict[str, Any], name: str, key: str) -> bytes:
+    encoded = (wire.get("data") or {}).get(key)
+    try:
+        content = base64.b64decode(encoded or "", validate=True)
+    except (binascii.Error, TypeError, ValueError):
+        content = b""
+    if not content.strip():
+        raise SecretInvalidError(f"Secret {name} has nothing under {key}")
+    return content
+
+
+async def _credential(secrets: _Secrets, authentication: AuthenticationSpec | None) -> Credential:
+    if authentication is None:
+        return None
+    token, oauth2, tls = authentication.token, authentication.oauth2, authentication.tls
+    if token is not None:
+        return Token(await secrets.text(token.secret_key_ref))
+    if oauth2 is not None:
+        return OAuth2ClientCredentials(
+            issuer_url=oauth2.issuer_url,
+            client_id=oauth2.client_id,
+            client_secret=await secrets.text(oauth2.secret_key_ref),
+            audience=oauth2.audience or "",
+            scope=oauth2.scope or "",
+        )
+    if tls is not None:
+        return ClientCertificate(*await secrets.members(tls.secret_ref.name, _CERTIFICATE, _KEY))
+    return None

@@ -1,0 +1,125 @@
+"""The broker's part of a pass over a policy: look at the settings of the Pulsar namespace, and write what differs.
+
+What was there before is on record before anything is written over it. Nothing that the policy leaves out is written,
+and under Observe nothing at all. What to write is `namespace_settings`' matter.
+"""
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Final
+
+from topicschema import telemetry
+from topicschema.api.brokers import ManagementPolicy, ObservedSettings
+from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.broker.broker import Broker
+from topicschema.core.errors import TopicSchemaError
+from topicschema.core.remote import BrokerSettings, NamespaceSettings
+from topicschema.reconcile import namespace_settings as rules
+from topicschema.reconcile.status_write import SILENT
+from topicschema.reconcile.surroundings import Surroundings
+from topicschema.storage.claims import StoredClaim
+
+_FRESH_SECONDS: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What came of a look: what the broker has, what it has otherwise (Observe), what is to be told of it.
+
+    `undeclared` are the topics that a lock waits for, None where it waits until it is known which there are.
+    """
+
+    observed: ObservedSettings | None = None
+    difference: str = ""
+    notes: tuple[str, ...] = ()
+    undeclared: tuple[str, ...] | None = ()
+    error: TopicSchemaError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """One Pulsar namespace as a look sees it."""
+
+    resource: NamespaceSchemaPolicy
+    claim: StoredClaim
+    broker: Broker
+    seen: NamespaceSettings
+    own: BrokerSettings | None
+
+
+class NamespaceLooks:
+    """Looks at the Pulsar namespaces of policies; a good one is remembered for a minute, or until the policy changes.
+
+    For a policy is passed over whenever its topics come and go, and that is nothing to ask a broker for.
+    """
+
+    def __init__(self, around: Surroundings, clock: Callable[[], float] = time.monotonic) -> None:
+        self._around = around
+        self._clock = clock
+        self._last: dict[str, tuple[int, float, Look]] = {}
+
+    async def look(self, resource: NamespaceSchemaPolicy, claim: StoredClaim, declared: Collection[str] | None) -> Look:
+        """What came of it, an error included; `declared` are the topics with a TopicSchema, None while unknown."""
+        metadata, now = resource.metadata, self._clock()
+        generation, at, known = self._last.get(metadata.uid, (0, now, Look()))
+        if generation == metadata.generation and now - at < _FRESH_SECONDS:
+            return known
+        try:
+            look = await self._look(resource, claim, declared)
+        except SILENT:
+            raise
+        except TopicSchemaError as error:
+            return Look(observed=resource.status.observed, error=error)
+        if not look.undeclared and look.undeclared is not None:
+            self._last[metadata.uid] = (metadata.generation, now, look)
+        return look
+
+    def forget(self, uid: str) -> None:
+        """The policy is gone."""
+        self._last.pop(uid, None)
+        self._around.brokers.forget(uid)
+
+    async def _look(
+        self, resource: NamespaceSchemaPolicy, claim: StoredClaim, declared: Collection[str] | None
+    ) -> Look:
+        broker = await self._around.brokers.of(resource, anew=True)
+        if broker is None:
+            return Look()
+        seen = await broker.namespace_settings(claim.key)
+        own = await self._around.brokers.own_settings(resource, broker)
+        place = _Place(resource, claim, broker, seen, own)
+        change = rules.differing(rules.wanted_by(resource.spec), seen)
+        if resource.spec.management_policy is ManagementPolicy.OBSERVE:
+            return Look(rules.observed(seen, own), rules.told_of(change, seen))
+        undeclared = await self._undeclared(place, change, declared)
+        if undeclared or undeclared is None:
+            change = rules.without_lock(change)
+        known = await self._write(place, change)
+        after, wanted = rules.written_over(seen, change), rules.wanted_by(resource.spec)
+        notes = (*rules.overruled(wanted, own), *rules.left_behind(wanted, after, known))
+        return Look(rules.observed(after, own), notes=notes, undeclared=undeclared)
+
+    @staticmethod
+    async def _undeclared(
+        place: _Place, change: NamespaceSettings, declared: Collection[str] | None
+    ) -> tuple[str, ...] | None:
+        if place.resource.spec.lock_undeclared or not rules.is_lock(change, place.seen, place.own):
+            return ()
+        if declared is None:
+            return None
+        return rules.undeclared(await place.broker.topics(place.claim.key), declared)
+
+    async def _write(self, place: _Place, change: NamespaceSettings) -> rules.Recorded:
+        """What is on record once `change` is written."""
+        claim = place.claim
+        known = rules.Recorded(claim.found or NamespaceSettings(), claim.managed)
+        if not rules.named(change):
+            return known
+        due = rules.recorded_before(known, place.seen, change)
+        if due != known:
+            await self._around.claims.put_settings(claim, due.found, due.managed)
+        await place.broker.set_namespace(claim.key, change)
+        for setting in rules.named(change):
+            telemetry.SETTINGS_WRITTEN.add(setting)
+        return due

@@ -1,0 +1,86 @@
+"""What a NamespaceSchemaPolicy's conditions say: a pure function of what came of a pass, situation by situation.
+
+InSync, whether the broker has what the policy sets, is said only by a policy that names a broker and holds its claim.
+A broker that is away changes nothing of whether the policy is in force: topics are judged by it all the same.
+"""
+
+from typing import Final, NamedTuple
+
+from topicschema.api.brokers import ManagementPolicy
+from topicschema.api.metadata import ConditionStatus, ConditionType
+from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
+from topicschema.reconcile.conditions import Said, not_ready, ready, told
+from topicschema.reconcile.namespace_look import Look
+from topicschema.reconcile.policies import says_ready
+
+UNDECLARED: Final = "UndeclaredTopics"
+_KNOWN_NOT_TO_BE: Final = ("BrokerInconsistent", "NamespaceMissing", "RefusedByBroker", "TenantMissing")
+_LISTED: Final = 5
+
+
+class Note(NamedTuple):
+    """Something to tell once: the Event's type and reason, and the sentence."""
+
+    type: str
+    reason: str
+    text: str
+
+
+def conditions(resource: NamespaceSchemaPolicy, look: Look) -> tuple[Said, ...]:
+    """What is to be said of a policy that holds its claim."""
+    governs = f"governs {resource.spec.pulsar_namespace}"
+    error = awaited(look)
+    if resource.spec.pulsar is None:
+        return ready("InForce", "; ".join((governs, *_without_broker(resource))))
+    if error is None:
+        return _settled(resource, look, governs)
+    if error.reason in (*_KNOWN_NOT_TO_BE, UNDECLARED):
+        return (*not_ready(error), _in_sync(ConditionStatus.FALSE, error))
+    if says_ready(resource) and not isinstance(error, StalledError):
+        return (*ready("InForce", governs), _in_sync(ConditionStatus.UNKNOWN, error))
+    return (*not_ready(error), _in_sync(ConditionStatus.UNKNOWN, error))
+
+
+def awaited(look: Look) -> TopicSchemaError | None:
+    """What stands in the way of the policy's settings."""
+    if look.error is not None or look.undeclared == ():
+        return look.error
+    if look.undeclared is None:
+        return WaitingError(UNDECLARED, "the lock waits until every TopicSchema here was looked at", after=2.0)
+    count, first = len(look.undeclared), ", ".join(look.undeclared[:_LISTED])
+    names = first if count <= _LISTED else f"{first} and {count - _LISTED} more"
+    return WaitingError(
+        UNDECLARED,
+        f"the lock waits: {names} have no TopicSchema, and clients could add no schema to them any more; write them, "
+        "or set lockUndeclared: true",
+        after=60.0,
+    )
+
+
+def notes(look: Look) -> tuple[Note, ...]:
+    """What is worth an Event when it is said first."""
+    error = awaited(look)
+    undeclared = (Note("Warning", UNDECLARED, error.message),) if error is not None and look.undeclared else ()
+    return (*undeclared, *(Note("Normal", "SettingKept", text) for text in look.notes))
+
+
+def _settled(resource: NamespaceSchemaPolicy, look: Look, governs: str) -> tuple[Said, ...]:
+    if resource.spec.management_policy is ManagementPolicy.OBSERVE:
+        status = ConditionStatus.FALSE if look.difference else ConditionStatus.TRUE
+        message = look.difference or "the broker has what the policy sets"
+        observes = ready("Observed", f"{governs}; nothing is written to the broker")
+        return (*observes, Said(ConditionType.IN_SYNC, status, "Observed", message))
+    message = "; ".join(("the broker has what the policy sets", *look.notes))
+    return (*ready("InForce", governs), Said(ConditionType.IN_SYNC, ConditionStatus.TRUE, "Applied", message))
+
+
+def _in_sync(status: ConditionStatus, error: TopicSchemaError) -> Said:
+    return Said(ConditionType.IN_SYNC, status, *told(error))
+
+
+def _without_broker(resource: NamespaceSchemaPolicy) -> tuple[str, ...]:
+    spec = resource.spec
+    if spec.is_allow_auto_update_schema is None and spec.schema_validation_enforced is None:
+        return ()
+    return ("isAllowAutoUpdateSchema and schemaValidationEnforced need pulsar, the broker to set them at",)
