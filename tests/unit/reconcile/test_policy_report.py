@@ -1,0 +1,117 @@
+"""What a policy's conditions say, situation by situation."""
+
+from dataclasses import replace
+
+import pytest
+
+from topicschema.api.brokers import ManagementPolicy, PulsarSpec
+from topicschema.api.metadata import Condition, ConditionStatus, ConditionType, Metadata
+from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec, NamespaceSchemaPolicyStatus
+from topicschema.broker.errors import (
+    BrokerInconsistentError,
+    BrokerNotAllowedError,
+    BrokerUnauthorizedError,
+    BrokerUnavailableError,
+    NamespaceMissingError,
+)
+from topicschema.core.errors import TopicSchemaError
+from topicschema.reconcile.namespace_look import Look
+from topicschema.reconcile.policies import says_in_force
+from topicschema.reconcile.policy_report import awaited, conditions, notes
+
+POLICY = NamespaceSchemaPolicy(
+    metadata=Metadata(name="orders", namespace="shop", generation=2),
+    spec=NamespaceSchemaPolicySpec(
+        pulsar_cluster="pulsar", pulsar_namespace="shop/orders", pulsar=PulsarSpec(admin_url="http://pulsar:8080")
+    ),
+)
+WITHOUT_BROKER = replace(POLICY, spec=replace(POLICY.spec, pulsar=None))
+OBSERVING = replace(POLICY, spec=replace(POLICY.spec, management_policy=ManagementPolicy.OBSERVE))
+
+
+def told(resource: NamespaceSchemaPolicy, look: Look) -> dict[str, tuple[str, str]]:
+    """Status and reason of each condition."""
+    return {each.type: (each.status, each.reason) for each in conditions(resource, look)}
+
+
+def applied_before(generation: int = 2) -> NamespaceSchemaPolicy:
+    ready = Condition(
+        type=ConditionType.READY, status=ConditionStatus.TRUE, reason="InForce", observed_generation=generation
+    )
+    return replace(POLICY, status=NamespaceSchemaPolicyStatus(conditions=(ready,)))
+
+
+def test_without_a_broker_there_is_nothing_to_be_in_sync_with() -> None:
+    assert told(WITHOUT_BROKER, Look()) == {"Ready": ("True", "InForce")}
+
+
+def test_settings_that_need_a_broker_are_told_of_where_there_is_none() -> None:
+    resource = replace(WITHOUT_BROKER, spec=replace(WITHOUT_BROKER.spec, is_allow_auto_update_schema=False))
+    (ready,) = conditions(resource, Look())
+    assert "need pulsar" in ready.message
+
+
+def test_a_policy_whose_settings_the_broker_has_is_in_sync_and_tells_what_it_left_behind() -> None:
+    assert told(POLICY, Look()) == {"Ready": ("True", "InForce"), "InSync": ("True", "Applied")}
+    said = {each.type: each.message for each in conditions(POLICY, Look(notes=("it keeps false",)))}
+    assert said[ConditionType.IN_SYNC].endswith("it keeps false")
+
+
+@pytest.mark.parametrize("error", [BrokerUnavailableError("away"), BrokerUnauthorizedError("who?")])
+def test_a_broker_that_cannot_be_asked_leaves_what_was_applied_ready(error: TopicSchemaError) -> None:
+    look = Look(error=error)
+    assert told(applied_before(), look) == {"Ready": ("True", "InForce"), "InSync": ("Unknown", error.reason)}
+    fresh = {"Ready": ("False", error.reason), "Reconciling": ("True", error.reason)}
+    assert told(applied_before(1), look) == {**fresh, "InSync": ("Unknown", error.reason)}
+
+
+@pytest.mark.parametrize("error", [BrokerInconsistentError("says yes"), NamespaceMissingError("gone")])
+def test_what_the_broker_itself_denies_is_not_ready_whatever_was_before(error: TopicSchemaError) -> None:
+    said = told(applied_before(), Look(error=error))
+    assert said["Ready"] == said["InSync"] == ("False", error.reason)
+
+
+def test_a_broker_that_may_not_be_called_needs_a_person() -> None:
+    assert told(applied_before(), Look(error=BrokerNotAllowedError("no"))) == {
+        "Ready": ("False", "BrokerNotAllowed"),
+        "Stalled": ("True", "BrokerNotAllowed"),
+        "InSync": ("Unknown", "BrokerNotAllowed"),
+    }
+
+
+def test_a_lock_that_waits_names_the_first_topics_without_a_topicschema() -> None:
+    look = Look(undeclared=tuple("abcdefg"))
+    said = told(applied_before(), look)
+    assert said["Ready"] == said["InSync"] == ("False", "UndeclaredTopics")
+    assert said["Reconciling"] == ("True", "UndeclaredTopics")
+    error = awaited(look)
+    assert error is not None
+    assert "a, b, c, d, e and 2 more have no TopicSchema" in error.message
+    assert [note.reason for note in notes(look)] == ["UndeclaredTopics"]
+
+
+def test_a_lock_waits_until_it_is_known_which_topics_have_one() -> None:
+    look = Look(undeclared=None)
+    assert told(POLICY, look)["Ready"] == ("False", "UndeclaredTopics")
+    assert notes(look) == ()
+
+
+def test_who_only_observes_tells_whether_the_broker_has_what_is_wanted() -> None:
+    assert told(OBSERVING, Look()) == {"Ready": ("True", "Observed"), "InSync": ("True", "Observed")}
+    assert told(OBSERVING, Look(difference="x is y"))["InSync"] == ("False", "Observed")
+
+
+@pytest.mark.parametrize("look", [Look(), Look(error=BrokerUnavailableError("")), Look(undeclared=("a",))])
+def test_a_policy_that_holds_its_claim_is_in_force_whatever_its_broker_does(look: Look) -> None:
+    said = tuple(
+        Condition(type=each.type, status=each.status, reason=each.reason, observed_generation=2)
+        for each in conditions(POLICY, look)
+    )
+    assert says_in_force(replace(POLICY, status=NamespaceSchemaPolicyStatus(conditions=said)))
+    assert not says_in_force(
+        replace(
+            POLICY,
+            metadata=replace(POLICY.metadata, generation=3),
+            status=NamespaceSchemaPolicyStatus(conditions=said),
+        )
+    )
