@@ -7,19 +7,22 @@ import asyncio
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 
 import pytest
 
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError
-from topicschema.core.history import History, Origin, Owner, VersionEntry
+from topicschema.core.history import Counter, History, Origin, Owner, TopicSettingsRecord, VersionEntry
+from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import SchemaInfo, SchemaType, digest
+from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.storage.protocol import SchemaStorage, Stored
 
 WRITERS = 32
 TIME = "2026-11-21T05:30:00Z"
+SETTINGS = TopicSettingsRecord(TopicSettings(), TopicSettings(Strategy.FULL))
 OWNER = Owner("shop", "orders-created", "7d1f6bd4-0d0f-4dd0-9d0e-6b1b3a9d5c11")
 
 
@@ -189,6 +192,41 @@ class SchemaStorageContract:
         assert (await storage.get_history(key)).history == written.history
         assert written.history.next_version == 5001
 
+    async def test_what_a_broker_had_is_put_at_once(self, storage: SchemaStorage, key: TopicKey) -> None:
+        schemas = [text(f"version {n}") for n in range(40)]
+        history = reduce(following, schemas[:20], History(key))
+        gone = replace(history.entries[-1], schema_version=20, is_tombstone=True)
+        history = reduce(following, schemas[20:], replace(history, entries=(*history.entries, gone)))
+        history = replace(history, counted_by=Counter.BROKER, topic_settings=SETTINGS)
+        stored = await storage.put(Stored(History(key)), history, [each.info for each in schemas])
+        assert (await storage.get_history(key)).history == stored.history == history
+        forgetful, kept = self.forgetful(storage), [each for each in history.entries if not each.is_tombstone]
+        assert [await forgetful.get(key, 0, each) for each in kept] == [each.info for each in schemas]
+
+    async def test_a_broker_s_versions_begin_a_new_incarnation(self, storage: SchemaStorage, key: TopicKey) -> None:
+        before = await append(storage, key, text("ours"))
+        anew = reduce(following, (text("theirs"), text("ours")), replace(before.history, incarnation=1, entries=()))
+        stored = await storage.put(before, anew, [text("theirs").info, text("ours").info])
+        forgetful = self.forgetful(storage)
+        assert [await forgetful.get(key, 1, each) for each in stored.history.entries] == [
+            text("theirs").info,
+            text("ours").info,
+        ]
+        assert stored.history.next_version == 2
+
+    async def test_a_crash_between_many_payloads_is_mended_by_the_same_call(
+        self, storage: SchemaStorage, key: TopicKey
+    ) -> None:
+        stored = await self.crashed_before_history(storage, key, text("two"))
+        both = reduce(following, (text("two"), text("three")), stored.history)
+        again = await storage.put(stored, both, [text("two").info, text("three").info])
+        forgetful = self.forgetful(storage)
+        assert [(await forgetful.get(key, 0, each)).schema for each in again.history.entries] == [
+            b"one",
+            b"two",
+            b"three",
+        ]
+
     async def test_a_payload_of_a_megabyte_is_kept(self, storage: SchemaStorage, key: TopicKey) -> None:
         large = text(random.Random(1).randbytes(500_000).hex())  # noqa: S311 - only to be hard to compress
         stored = await append(storage, key, large)
@@ -234,6 +272,8 @@ class SchemaStorageContract:
     ) -> None:
         with pytest.raises(ValueError, match="newest entries"):
             await storage.put(Stored(History(key)), following(History(key), text("one")), (text("two").info,))
+        with pytest.raises(ValueError, match="newest entries"):
+            await storage.put(Stored(History(key)), following(History(key), text("one")), [text("one").info] * 2)
         with pytest.raises(ValueError, match="another topic"):
             await storage.put(Stored(History(key)), History(TopicKey("another", key.topic)))
         assert (await storage.get_history(key)).revision == ""

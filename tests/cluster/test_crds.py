@@ -10,6 +10,7 @@ import pytest
 import yaml
 from kubernetes import client, config
 
+from cluster.broker_objects import RIGHT_BROKER_EDITS, RIGHT_BROKERS, WRONG_BROKERS
 from cluster.right_objects import RIGHT, RIGHT_EDITS
 from cluster.wrong_edits import RIGHT_STATUS, WRONG_EDITS, WRONG_STATUS
 from cluster.wrong_objects import ABSENT, CLAIM, HISTORY, POLICY, TOPIC, VERSION, WRONG, Json, Row, changed
@@ -85,14 +86,14 @@ def test_every_crd_is_established(installed: Cluster) -> None:
         assert held == {"Established", "NamesAccepted"}
 
 
-@sentences(WRONG)
+@sentences(WRONG + WRONG_BROKERS)
 def test_a_wrong_object_is_refused_with_its_field(api: client.CustomObjectsApi, row: Row) -> None:
     with pytest.raises(client.ApiException) as caught:
         create(api, changed(row.base, row.path, row.value), "default", dry_run="All")
     assert_refused(caught.value, row)
 
 
-@sentences(RIGHT)
+@sentences(RIGHT + RIGHT_BROKERS)
 def test_a_right_object_is_taken_and_read(api: client.CustomObjectsApi, namespace: str, row: Row) -> None:
     stored = create(api, changed(row.base, row.path, row.value), namespace)
     if row.base["kind"] == "TopicSchema":
@@ -121,7 +122,7 @@ def test_a_wrong_edit_is_refused_with_its_field(api: client.CustomObjectsApi, na
     assert_refused(caught.value, row)
 
 
-@sentences(RIGHT_EDITS)
+@sentences(RIGHT_EDITS + RIGHT_BROKER_EDITS)
 def test_a_right_edit_is_taken(api: client.CustomObjectsApi, namespace: str, row: Row) -> None:
     stored = create(api, row.base, namespace)
     edited = changed(stored, row.path, row.value)

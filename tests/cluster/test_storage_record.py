@@ -19,7 +19,9 @@ from topicschema.cluster.client import ApiClient, Object
 from topicschema.cluster.connection import Connection
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError
-from topicschema.core.history import History, Owner
+from topicschema.core.history import History, Owner, Setting
+from topicschema.core.remote import NamespaceSettings
+from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.storage.claims import Claims, StoredClaim
 from topicschema.storage.protocol import Stored
@@ -165,6 +167,21 @@ async def test_a_claim_that_was_freed_can_be_taken_by_one_of_many(client: ApiCli
     (winner,) = [result for result in results if isinstance(result, StoredClaim)]
     assert sum(isinstance(result, ConflictError) for result in results) == 15
     assert await claims.get_claim(CLAIM) == winner
+
+
+async def test_what_was_found_before_the_first_write_stays_when_the_claim_passes_on(
+    client: ApiClient, namespace: str
+) -> None:
+    claims = Claims(client, namespace)
+    taken = await claims.put_claim(await claims.get_claim(CLAIM), OWNER)
+    found = NamespaceSettings(Strategy.FULL, "Full", allows_auto_update=True)
+    noted = await claims.put_settings(taken, found, (Setting.STRATEGY,))
+    assert await claims.get_claim(CLAIM) == noted == StoredClaim(CLAIM, OWNER, noted.revision, found, noted.managed)
+    with pytest.raises(ConflictError):
+        await claims.put_settings(taken, NamespaceSettings(), (Setting.AUTO_UPDATE,))
+    passed = await claims.put_claim(await claims.put_claim(noted, None), ANOTHER)
+    assert (passed.owner, passed.found, passed.managed) == (ANOTHER, found, (Setting.STRATEGY,))
+    assert await claims.get_claim(CLAIM) == passed
 
 
 LATER = timedelta(hours=2)

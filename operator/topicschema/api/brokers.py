@@ -118,13 +118,13 @@ class PulsarSpec:
 
     RULES: ClassVar = (
         Rule(
-            cel="!has(self.tls) || self.adminURL.startsWith('https://')",
+            cel="!has(self.tls) || !self.adminURL.startsWith('http:')",
             message="tls is for https: change adminURL, or leave it out",
             path=".tls",
             reason="FieldValueForbidden",
         ),
         Rule(
-            cel="!has(self.authentication) || !has(self.authentication.tls) || self.adminURL.startsWith('https://')",
+            cel="!has(self.authentication) || !has(self.authentication.tls) || !self.adminURL.startsWith('http:')",
             message="a client certificate is shown over https only: change adminURL",
             path=".authentication",
             reason="FieldValueForbidden",

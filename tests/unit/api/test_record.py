@@ -24,8 +24,20 @@ from topicschema.api.record import (
     version_to_wire,
 )
 from topicschema.core.errors import StalledError
-from topicschema.core.history import History, Origin, Owner, VersionEntry, source_mark
+from topicschema.core.history import (
+    Counter,
+    Flaw,
+    History,
+    Origin,
+    Owner,
+    PendingTopicSettings,
+    TopicSettingsRecord,
+    VersionEntry,
+    source_mark,
+)
+from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import AVRO_TEXTS, PulsarLine, SchemaInfo, SchemaType, digest
+from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 
 KEY = TopicKey("pulsar", Topic("shop", "orders", "created"))
@@ -64,6 +76,14 @@ HISTORY = History(
         entry(2, origin=Origin.REGISTRY, registered_at="1999-12-31T23:59:59Z"),
         entry(3, type=SchemaType.PROTOBUF_NATIVE, source_mark=source_mark(digest(b"sources"))),
         entry(4, line=PulsarLine.V4_1),
+        entry(5, origin=Origin.BROKER, flaw=Flaw.UNPARSABLE),
+        entry(6, origin=Origin.BROKER, flaw=Flaw.INVALID_DEFAULT, line=PulsarLine.V4_2),
+    ),
+    Counter.BROKER,
+    TopicSettingsRecord(
+        TopicSettings(Strategy.FULL),
+        TopicSettings(Strategy.BACKWARD, enforces_validation=False),
+        PendingTopicSettings(TopicSettings(Strategy.BACKWARD), TopicSettings(Strategy.UNDEFINED)),
     ),
 )
 
@@ -110,8 +130,22 @@ def test_a_version_tells_the_hash_of_its_sources_in_full() -> None:
     assert "sourceHash" not in version_to_wire(newest(0), INFO, namespace="a")["spec"]
 
 
+@pytest.mark.parametrize("flaw", Flaw)
+def test_a_version_that_a_broker_cannot_read_takes_at_most_140_stored_bytes(flaw: Flaw) -> None:
+    widest = entry(99_999_999, type=SchemaType.PROTOBUF, origin=Origin.BROKER, line=PulsarLine.V4_2, flaw=flaw)
+    wire = history_to_wire(History(KEY, entries=(widest,)), namespace="a", resource_version=None)
+    assert len(stored(wire["spec"]["versions"][0]).encode()) + len(",") <= 140
+    assert history_from_wire(wire).entries == (widest,)
+
+
 def test_five_thousand_versions_fit_into_one_object() -> None:
-    history = History(KEY, OWNER, 3, tuple(entry(number, type=SchemaType.LOCAL_DATE_TIME) for number in range(5000)))
+    kinds: tuple[dict[str, Any], ...] = (
+        {"type": SchemaType.LOCAL_DATE_TIME, "is_tombstone": True},
+        {"type": SchemaType.PROTOBUF, "line": PulsarLine.V4_2, "flaw": Flaw.UNPARSABLE},
+        {"type": SchemaType.PROTOBUF_NATIVE, "source_mark": source_mark(digest(b""))},
+    )
+    entries = tuple(entry(number, **kinds[number % 3]) for number in range(5000))
+    history = History(KEY, OWNER, 3, entries, HISTORY.counted_by, HISTORY.topic_settings)
     wire = history_to_wire(history, namespace="topicschema-system", resource_version="123456789")
     assert len(stored(wire).encode()) < 1_100_000
     assert history_from_wire(wire) == history
@@ -180,6 +214,12 @@ DAMAGE = {
     "a version twice": ("history", "versions", [LINES[0], LINES[0]]),
     "a line cut short": ("history", "versions", [LINES[0][:-1]]),
     "a line with a flag to come": ("history", "versions", [LINES[0] + " X"]),
+    "a line with two flags": ("history", "versions", [LINES[0] + " T D"]),
+    "a counter to come": ("history", "countedBy", "Kafka"),
+    "settings of a topic that are a list": ("history", "topicSettings", []),
+    "settings of a topic before nothing": ("history", "topicSettings", {"written": {}}),
+    "a strategy to come": ("claim", "found", {"schemaCompatibilityStrategy": "SOMETIMES"}),
+    "a setting to come": ("claim", "managed", ["retention"]),
     "a line with half a hash of sources": ("history", "versions", [LINES[0] + " abcdefgh"]),
     "a line with an unknown type": ("history", "versions", [LINES[0].replace("AVRO", "XML")]),
     "a line that is an object": ("history", "versions", [{"schemaVersion": 0}]),

@@ -1,0 +1,160 @@
+"""What resources and record say of brokers: objects that the API server must refuse or take, as in wrong_objects."""
+
+from typing import Any
+
+from cluster.wrong_objects import ABSENT, CLAIM, HISTORY, POLICY, TOPIC, Row, changed
+
+_URL = "spec.pulsar.adminURL"
+_SECURED: dict[str, Any] = {
+    "managementPolicy": "Manage",
+    "isAllowAutoUpdateSchema": False,
+    "schemaValidationEnforced": True,
+    "lockUndeclared": False,
+    "pulsar": {
+        "adminURL": "https://pulsar-admin.pulsar.svc:8443",
+        "authentication": {"token": {"secretKeyRef": {"name": "pulsar", "key": "token"}}},
+        "tls": {"caSecretKeyRef": {"name": "pulsar", "key": "ca.crt"}},
+    },
+}
+_OAUTH2 = {
+    "issuerURL": "https://login.example/realms/pulsar",
+    "clientId": "topicschema",
+    "audience": "urn:pulsar:prod",
+    "scope": "admin schemas",
+    "secretKeyRef": {"name": "pulsar", "key": "client-secret"},
+}
+_CERTIFICATE = {"secretRef": {"name": "topicschema-client"}}
+BROKER = POLICY | {"spec": POLICY["spec"] | _SECURED}
+PLAIN = changed(BROKER, "spec.pulsar", {"adminURL": "http://pulsar:8080"})
+MANAGED = changed(
+    TOPIC,
+    "spec",
+    TOPIC["spec"] | {"managementPolicy": "Observe", "adoptionPolicy": "Refuse", "schemaValidationEnforced": False},
+)
+FOUND = changed(
+    CLAIM,
+    "spec",
+    CLAIM["spec"]
+    | {
+        "found": {
+            "schemaCompatibilityStrategy": "FULL",
+            "schemaAutoUpdateCompatibilityStrategy": "Full",
+            "isAllowAutoUpdateSchema": True,
+            "schemaValidationEnforced": False,
+        },
+        "managed": ["schemaCompatibilityStrategy", "isAllowAutoUpdateSchema"],
+    },
+)
+COUNTED = changed(
+    HISTORY,
+    "spec",
+    HISTORY["spec"]
+    | {
+        "countedBy": "Broker",
+        "topicSettings": {
+            "found": {},
+            "written": {"schemaCompatibilityStrategy": "FULL", "schemaValidationEnforced": True},
+            "pending": {"before": {}, "wanted": {"schemaCompatibilityStrategy": "BACKWARD"}},
+        },
+    },
+)
+
+_UNSUPPORTED = "Unsupported value"
+_REQUIRED = "Required value"
+_TYPE = "must be of type"
+_HOST = "write https://HOST:PORT"
+
+WRONG_BROKERS = [
+    Row("a broker without an address", BROKER, _URL, ABSENT, _URL, _REQUIRED),
+    *(
+        Row(f"the address {address!r}", BROKER, _URL, address, _URL, _HOST)
+        for address in (
+            "https://",
+            "https://user:secret@pulsar:8443",
+            "https://user@pulsar:8443",
+            "https://pulsar:8443?token=secret",
+            "https://pulsar:8443/?a",
+            "https://pulsar:8443/#top",
+            "https://pulsar:8443/admin/v2",
+            "https://pulsar:84430000",
+            "https://pulsar:",
+            "https://pul sar",
+            "https://pulsar\n",
+            "https://pulsar\\@evil",
+            "https://größe.example",
+            "https://[::1",
+            "HTTPS://pulsar",
+            "https://-pulsar",
+        )
+    ),
+    Row("an address of 2,049 letters", BROKER, _URL, "https://" + "x" * 2041, _URL, "Too long"),
+    Row("an address of another protocol", PLAIN, _URL, "pulsar://pulsar:6650", _URL, _HOST),
+    Row("nobody to be", BROKER, "spec.pulsar.authentication", {}, "spec.pulsar.authentication", "give one of"),
+    Row("two to be", BROKER, "spec.pulsar.authentication.oauth2", _OAUTH2, "spec.pulsar.authentication", "give one of"),
+    Row("a token of no Secret", BROKER, "spec.pulsar.authentication.token.secretKeyRef", ABSENT,
+        "spec.pulsar.authentication.token.secretKeyRef", _REQUIRED),
+    Row("a Secret without a key", BROKER, "spec.pulsar.authentication.token.secretKeyRef.key", ABSENT,
+        "spec.pulsar.authentication.token.secretKeyRef.key", _REQUIRED),
+    Row("a Secret elsewhere", BROKER, "spec.pulsar.authentication.token.secretKeyRef.name", "kube-system/admin",
+        "spec.pulsar.authentication.token.secretKeyRef.name", "should match"),
+    Row("a path for a key", BROKER, "spec.pulsar.authentication.token.secretKeyRef.key", "../token",
+        "spec.pulsar.authentication.token.secretKeyRef.key", "should match"),
+    Row("an issuer with a user", BROKER, "spec.pulsar.authentication",
+        {"oauth2": _OAUTH2 | {"issuerURL": "https://a:b@login.example"}},
+        "spec.pulsar.authentication.oauth2.issuerURL", "without user"),
+    Row("a client without an id", BROKER, "spec.pulsar.authentication", {"oauth2": _OAUTH2 | {"clientId": ""}},
+        "spec.pulsar.authentication.oauth2.clientId", "at least 1 char"),
+    Row("a certificate over http", PLAIN, "spec.pulsar.authentication", {"tls": _CERTIFICATE},
+        "spec.pulsar.authentication", "over https only"),
+    Row("trust over http", PLAIN, "spec.pulsar.tls", _SECURED["pulsar"]["tls"], "spec.pulsar.tls", "is for https"),
+    Row("trust in nobody", BROKER, "spec.pulsar.tls", {}, "spec.pulsar.tls.caSecretKeyRef", _REQUIRED),
+    Row("another management policy", BROKER, "spec.managementPolicy", "Ignore", "spec.managementPolicy", _UNSUPPORTED),
+    Row("auto-update as a text", BROKER, "spec.isAllowAutoUpdateSchema", "false",
+        "spec.isAllowAutoUpdateSchema", _TYPE),
+    Row("enforcement as a number", BROKER, "spec.schemaValidationEnforced", 1, "spec.schemaValidationEnforced", _TYPE),
+    Row("a lock of a few", BROKER, "spec.lockUndeclared", ["a"], "spec.lockUndeclared", _TYPE),
+    Row("another management of a topic", MANAGED, "spec.managementPolicy", "manage",
+        "spec.managementPolicy", _UNSUPPORTED),
+    Row("another adoption", MANAGED, "spec.adoptionPolicy", "Replace", "spec.adoptionPolicy", _UNSUPPORTED),
+    Row("a topic's enforcement as a text", MANAGED, "spec.schemaValidationEnforced", "no",
+        "spec.schemaValidationEnforced", _TYPE),
+    Row("a history that somebody else counts", COUNTED, "spec.countedBy", "Kafka", "spec.countedBy", _UNSUPPORTED),
+    Row("settings before nothing", COUNTED, "spec.topicSettings.found", ABSENT,
+        "spec.topicSettings.found", _REQUIRED),
+    Row("a change from nothing", COUNTED, "spec.topicSettings.pending.before", ABSENT,
+        "spec.topicSettings.pending.before", _REQUIRED),
+    Row("an unknown strategy that was found", FOUND, "spec.found.schemaCompatibilityStrategy", "Full",
+        "spec.found.schemaCompatibilityStrategy", _UNSUPPORTED),
+    Row("an unknown setting", FOUND, "spec.managed", ["retention"], "spec.managed[0]", _UNSUPPORTED),
+    Row("a setting twice", FOUND, "spec.managed", ["isAllowAutoUpdateSchema"] * 2, "spec.managed[1]", "Duplicate"),
+]  # fmt: skip
+
+RIGHT_BROKERS = [
+    Row("a broker with token and trust", BROKER, "spec.managementPolicy", "Observe"),
+    Row("a broker over http", PLAIN, "spec.lockUndeclared", value=True),
+    Row("a token over http", PLAIN, "spec.pulsar.authentication", _SECURED["pulsar"]["authentication"]),
+    Row("OAuth 2.0", BROKER, "spec.pulsar.authentication", {"oauth2": _OAUTH2}),
+    Row("a client certificate", BROKER, "spec.pulsar.authentication", {"tls": _CERTIFICATE}),
+    *(
+        Row(f"the address {address}", BROKER, _URL, address)
+        for address in (
+            "https://pulsar",
+            "https://pulsar/",
+            "https://10.0.0.7:8443",
+            "https://[fd00::7]:8443/",
+            "https://pulsar_admin.Example:443",
+        )
+    ),
+    Row("a topic that only looks", MANAGED, "spec.adoptionPolicy", "Adopt"),
+    Row("a history that the broker counts", COUNTED, "spec.topicSettings.pending", ABSENT),
+    Row("a claim with what was found", FOUND, "spec.managed", ABSENT),
+]
+
+RIGHT_BROKER_EDITS = [
+    Row("another address", BROKER, _URL, "https://elsewhere:8443"),
+    Row("no broker any more", BROKER, "spec.pulsar", ABSENT),
+    Row("a broker, later", POLICY, "spec.pulsar", PLAIN["spec"]["pulsar"]),
+    Row("a lock lifted", BROKER, "spec.isAllowAutoUpdateSchema", value=True),
+    Row("a history that the operator counts again", COUNTED, "spec.countedBy", ABSENT),
+    Row("a change that is over", COUNTED, "spec.topicSettings.pending", ABSENT),
+]
