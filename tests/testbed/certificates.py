@@ -51,29 +51,34 @@ class Authority:
         """The CA's own certificate."""
         return self.folder / "ca.crt"
 
-    def issue(self, name: str, hosts: Sequence[str]) -> Issued:
-        """A fresh serving certificate for the host names and addresses, as NAME.crt and NAME.key."""
+    def issue(self, name: str, hosts: Sequence[str], lifetime: dt.timedelta = _LIFETIME) -> Issued:
+        """A fresh serving certificate for the host names and addresses, as NAME.crt and NAME.key.
+
+        It began five minutes ago: with a shorter lifetime it has expired.
+        """
         alternatives = x509.SubjectAlternativeName([_host(host) for host in hosts])
-        return self._sign(name, _name(name, None), ExtendedKeyUsageOID.SERVER_AUTH, alternatives)
+        return self._sign(name, _name(name, None), alternatives, lifetime)
 
     def issue_client(self, name: str, group: str) -> Issued:
         """A fresh client certificate: to Kubernetes, the user `name` in the group."""
-        return self._sign(name, _name(name, group), ExtendedKeyUsageOID.CLIENT_AUTH, None)
+        return self._sign(name, _name(name, group), None, _LIFETIME)
 
     def _sign(
         self,
         name: str,
         subject: x509.Name,
-        usage: x509.ObjectIdentifier,
         alternatives: x509.SubjectAlternativeName | None,
+        lifetime: dt.timedelta,
     ) -> Issued:
+        """Sign for a server with those names, for a client where there are none."""
+        usage = ExtendedKeyUsageOID.CLIENT_AUTH if alternatives is None else ExtendedKeyUsageOID.SERVER_AUTH
         issuer = x509.load_pem_x509_certificate(self.certificate.read_bytes())
         issuer_key = serialization.load_pem_private_key((self.folder / "ca.key").read_bytes(), password=None)
         if not isinstance(issuer_key, ec.EllipticCurvePrivateKey):
             raise TypeError("the CA's key is of another kind")
         issued = Issued(self.folder / f"{name}.crt", self.folder / f"{name}.key", self.certificate)
         key = write_key(issued.key)
-        builder = _builder(subject, issuer.subject, key)
+        builder = _builder(subject, issuer.subject, key, lifetime)
         builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
         builder = builder.add_extension(
             x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()), critical=False
@@ -112,7 +117,9 @@ def _host(host: str) -> x509.GeneralName:
         return x509.DNSName(host)
 
 
-def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, lifetime: dt.timedelta = _LIFETIME
+) -> x509.CertificateBuilder:
     start = dt.datetime.now(dt.UTC) - dt.timedelta(minutes=5)  # clocks differ
     return (
         x509.CertificateBuilder()
@@ -121,6 +128,6 @@ def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivate
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(start)
-        .not_valid_after(start + _LIFETIME)
+        .not_valid_after(start + lifetime)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )

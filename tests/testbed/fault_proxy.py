@@ -1,0 +1,271 @@
+"""A proxy between the operator and a broker, under a test's control: it counts every call and does what the test says.
+
+    with FaultProxy.before(pulsar) as proxy:            # in the clear; `serving=` makes it speak TLS
+        proxy.fault = broker_faults.status(503)         # from now on; broker_faults.untouched ends it
+        proxy.calls                                     # every call since forget(): number, method, path, when, status
+
+What can go wrong in an answer stands in `testbed.broker_faults`. What concerns the connection is here: `refuse` and
+`accept`, `cut`, `serve_with` another certificate. It runs in a thread of its own, so that tests can be plain functions;
+faults and their hooks run in that thread's event loop.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import socket
+import ssl
+import struct
+import threading
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import aiohttp
+from aiohttp import web
+from yarl import URL
+
+from testbed import ports
+from testbed.certificates import Issued
+from testbed.pulsar import Pulsar
+from testbed.pulsar_setup import Access
+
+_HOP_BY_HOP = {"connection", "transfer-encoding", "content-length", "host", "keep-alive"}
+_SECRET = {"authorization", "cookie", "proxy-authorization"}
+_READS = {"GET", "HEAD", "OPTIONS"}
+_ASKED_BY_POST = ("/compatibility", "/version")
+_LARGEST = 128 * 1024 * 1024
+_LINGER_SECONDS = 0.2  # TLS connections take a moment to close, and must not outlive the loop
+
+
+@dataclass(slots=True)
+class Call:
+    """One call as the proxy saw it. `number` counts all calls from 1, `repeat` those of the same method and path.
+
+    `path` is as sent, still encoded, with its query; `when` is in seconds of the monotonic clock; `status` is None
+    until the call is answered, and stays None where it never is. `credential` tells credentials apart, and gives none
+    away.
+    """
+
+    number: int
+    repeat: int
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    credential: str
+    when: float
+    status: int | None = None
+
+    @property
+    def is_write(self) -> bool:
+        """Whether the call changes something in a broker that does what it is told."""
+        return self.method not in _READS and not self.path.partition("?")[0].endswith(_ASKED_BY_POST)
+
+    def __str__(self) -> str:
+        """As it stands in an assertion's message."""
+        return f"{self.method} {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A call that waits for its answer."""
+
+    call: Call
+    request: web.Request
+    forward: Callable[[], Awaitable[web.StreamResponse]]
+
+    def reset(self) -> None:
+        """Break the connection off: the caller sees a reset, not an end."""
+        _reset(self.request.transport)
+
+
+Fault = Callable[[Exchange], Awaitable[web.StreamResponse]]
+"""What happens to a call: it may forward it, or not, do something before or after, and answer what it likes."""
+
+
+def credential_of(authorization: str) -> str:
+    """What `Call.credential` is for that Authorization header; empty for none."""
+    return hashlib.sha256(authorization.encode()).hexdigest()[:12] if authorization else ""
+
+
+async def _untouched(exchange: Exchange) -> web.StreamResponse:
+    return await exchange.forward()
+
+
+@dataclass(slots=True)
+class FaultProxy:
+    """The running proxy. `fault` may be exchanged at any time; `errors` are those of faults and hooks themselves.
+
+    `connections` counts those that were taken, also where no call came over them: a certificate was refused.
+    """
+
+    upstream: Pulsar
+    port: int
+    fault: Fault = _untouched
+    calls: list[Call] = field(default_factory=list)
+    errors: list[BaseException] = field(default_factory=list)
+    connections: int = 0
+    _context: ssl.SSLContext | None = None
+    _repeats: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
+    _server: asyncio.Server | None = None
+    _runner: web.AppRunner | None = None
+    _session: aiohttp.ClientSession | None = None
+
+    @classmethod
+    @contextlib.contextmanager
+    def before(cls, upstream: Pulsar, serving: Issued | None = None) -> Iterator[Self]:
+        """A proxy on loopback to that broker; with `serving` it speaks TLS and shows that certificate.
+
+        Raises, at the end, what a fault or a hook raised.
+        """
+        proxy = cls(upstream, ports.free())
+        thread = threading.Thread(target=proxy._loop.run_forever, name="fault-proxy", daemon=True)
+        thread.start()
+        try:
+            proxy._run(proxy._open())
+            proxy.serve_with(serving)
+            yield proxy
+        finally:
+            proxy._run(proxy._close())
+            proxy._loop.call_soon_threadsafe(proxy._loop.stop)
+            thread.join(30)
+            proxy._loop.close()
+        if proxy.errors:
+            raise proxy.errors[0]
+
+    @property
+    def url(self) -> str:
+        """Where clients connect."""
+        return f"{'http' if self._context is None else 'https'}://{ports.LOOPBACK}:{self.port}"
+
+    @property
+    def writes(self) -> list[Call]:
+        """The calls that would change something."""
+        return [call for call in self.calls if call.is_write]
+
+    def forget(self) -> None:
+        """Count anew, without a fault."""
+        self.fault, self.calls, self.connections, self._repeats = _untouched, [], 0, Counter()
+
+    def refuse(self) -> None:
+        """Refuse every connection, and break off those that are open, until `accept`."""
+        self._run(self._refuse())
+
+    def accept(self) -> None:
+        """Take connections again, on the same port."""
+        self._run(self._listen())
+
+    def cut(self) -> None:
+        """Break off the connections that are open; new ones are taken."""
+        self._run(self._cut())
+
+    def serve_with(self, serving: Issued | None) -> None:
+        """Show that certificate from now on, None: speak plainly; open connections are broken off."""
+        self._context = None
+        if serving is not None:
+            self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            self._context.load_cert_chain(serving.certificate, serving.key)
+        self.refuse()
+        self.accept()
+
+    def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
+
+    async def _open(self) -> None:
+        connector = aiohttp.TCPConnector(ssl=_upstream_context(self.upstream), limit=0)
+        timeout = aiohttp.ClientTimeout(total=None)
+        self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=False)
+        app = web.Application(client_max_size=_LARGEST)
+        app.router.add_route("*", "/{path:.*}", self._serve)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0)
+        await self._runner.setup()
+
+    async def _listen(self) -> None:
+        if self._server is None:
+            self._server = await self._loop.create_server(
+                self._connection, ports.LOOPBACK, self.port, ssl=self._context
+            )
+
+    def _connection(self) -> asyncio.Protocol:
+        if self._runner is None or self._runner.server is None:
+            raise RuntimeError("the proxy is not open")
+        self.connections += 1
+        return self._runner.server()
+
+    async def _refuse(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        await self._cut()
+
+    async def _cut(self) -> None:
+        if self._runner is not None and self._runner.server is not None:
+            for connection in self._runner.server.connections:
+                _reset(connection.transport)
+
+    async def _close(self) -> None:
+        await self._refuse()
+        in_flight = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in in_flight:
+            task.cancel()
+        await asyncio.gather(*in_flight, return_exceptions=True)
+        if self._runner is not None:
+            await self._runner.cleanup()
+        if self._session is not None:
+            await self._session.close()
+        await asyncio.sleep(_LINGER_SECONDS)
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        body = await request.read()
+        call = self._seen(request)
+        try:
+            answer = await self.fault(Exchange(call, request, lambda: self._forward(request, body)))
+        except (ConnectionError, aiohttp.ClientError):  # one of the two ends is gone, as tests want it
+            _reset(request.transport)
+            return web.Response(status=502)
+        except Exception as error:  # noqa: BLE001 - the test's own; it is told at the end
+            self.errors.append(error)
+            return web.Response(status=500, text="the test's fault failed")
+        call.status = answer.status if request.transport is not None else None
+        return answer
+
+    def _seen(self, request: web.Request) -> Call:
+        key = (request.method, request.raw_path)
+        self._repeats[key] += 1
+        headers = {name: value for name, value in request.headers.items() if name.lower() not in _SECRET}
+        credential = credential_of(request.headers.get("Authorization", ""))
+        call = Call(len(self.calls) + 1, self._repeats[key], *key, headers, credential, time.monotonic())
+        self.calls.append(call)
+        return call
+
+    async def _forward(self, request: web.Request, body: bytes) -> web.StreamResponse:
+        if self._session is None:
+            raise RuntimeError("the proxy is not open")
+        url = URL(f"{self.upstream.admin_url}{request.raw_path}", encoded=True)
+        sent = {name: value for name, value in request.headers.items() if name.lower() not in _HOP_BY_HOP}
+        options: dict[str, Any] = {"headers": sent, "data": body or None, "allow_redirects": False}
+        async with self._session.request(request.method, url, **options) as answer:
+            kept = {name: value for name, value in answer.headers.items() if name.lower() not in _HOP_BY_HOP}
+            return web.Response(status=answer.status, reason=answer.reason, headers=kept, body=await answer.read())
+
+
+def _upstream_context(upstream: Pulsar) -> ssl.SSLContext | bool:
+    credentials = upstream.credentials
+    if credentials is None:
+        return True
+    context = ssl.create_default_context(cafile=str(credentials.ca))
+    if credentials.access is Access.CERTIFICATE:  # the caller's own cannot be passed on
+        context.load_cert_chain(credentials.superuser.certificate, credentials.superuser.key)
+    return context
+
+
+def _reset(transport: asyncio.BaseTransport | None) -> None:
+    """Close the connection at once, so that the other end is told of a reset."""
+    if not isinstance(transport, asyncio.Transport):
+        return
+    connection = transport.get_extra_info("socket")
+    if connection is not None and connection.fileno() >= 0:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    transport.abort()
