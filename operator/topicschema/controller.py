@@ -94,10 +94,11 @@ class Term:
             neighbours=self._neighbours,
             echoes=self._echoes,
             ring=self.bell.ring,
+            namespace=settings.namespace,
             claims_are_open=settings.claims is ClaimsSetting.OPEN,
         )
         self._topics = TopicSchemas(around)
-        self._policies = NamespaceSchemaPolicies(around)
+        self._policies = NamespaceSchemaPolicies(around, settings.resync_period)
 
     async def run(self) -> None:
         """Work until cancelled, or until kopf can watch no more; what stopped it is raised."""

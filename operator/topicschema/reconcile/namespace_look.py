@@ -20,7 +20,7 @@ from topicschema.reconcile.status_write import SILENT
 from topicschema.reconcile.surroundings import Surroundings
 from topicschema.storage.claims import StoredClaim
 
-_FRESH_SECONDS: Final = 60.0
+_LONGEST_FRESH: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +49,15 @@ class _Place:
 
 
 class NamespaceLooks:
-    """Looks at the Pulsar namespaces of policies; a good one is remembered for a minute, or until the policy changes.
+    """Looks at the Pulsar namespaces of policies; a good one holds for a minute, or until the policy changes.
 
-    For a policy is passed over whenever its topics come and go, and that is nothing to ask a broker for.
+    For a policy is passed over whenever its topics come and go, and that is nothing to ask a broker for. `resync` is
+    when a policy is passed over by itself, in seconds: that is a look, however short it is.
     """
 
-    def __init__(self, around: Surroundings, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, around: Surroundings, resync: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._around = around
+        self._fresh = min(_LONGEST_FRESH, resync / 2)
         self._clock = clock
         self._last: dict[str, tuple[int, float, Look]] = {}
 
@@ -63,7 +65,7 @@ class NamespaceLooks:
         """What came of it, an error included; `declared` are the topics with a TopicSchema, None while unknown."""
         metadata, now = resource.metadata, self._clock()
         generation, at, known = self._last.get(metadata.uid, (0, now, Look()))
-        if generation == metadata.generation and now - at < _FRESH_SECONDS:
+        if generation == metadata.generation and now - at < self._fresh:
             return known
         try:
             look = await self._look(resource, claim, declared)

@@ -43,11 +43,11 @@ _NEVER: tuple[int, _Overrides] = (0, {})
 
 
 class NamespaceSchemaPolicies:
-    """Passes over NamespaceSchemaPolicies."""
+    """Passes over NamespaceSchemaPolicies; `resync` is when a settled one is passed over by itself, in seconds."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: Surroundings, resync: float) -> None:
         self._around = around
-        self._looks = NamespaceLooks(around)
+        self._looks = NamespaceLooks(around, resync)
         self._uids: dict[Key, str] = {}
         # What the conflicts in status were last found with: the generation, and the topics' own strategies by history.
         self._replayed: dict[Key, tuple[int, _Overrides]] = {}
