@@ -212,6 +212,10 @@ LEADING = Gauge("topicschema_leader", "1 while this process leads.")
 REVIEWS = Counter("topicschema_reviews_total", "Admission reviews, by answer.", ("kind", "answer", "reason"))
 REVIEW_SECONDS = Histogram("topicschema_review_seconds", "How long one admission review took.", ("kind",))
 SETTINGS_WRITTEN = Counter("topicschema_broker_settings_total", "Settings of Pulsar namespaces written.", ("setting",))
+BROKER_REQUESTS = Counter(
+    "topicschema_broker_requests_total", "What brokers were asked, and the outcome.", ("call", "outcome")
+)
+BROKER_SECONDS = Histogram("topicschema_broker_seconds", "How long a broker took, tries and waits included.", ("call",))
 EVENTS_LOST = Counter("topicschema_events_lost_total", "Kubernetes Events that could not be written.")
 """The list of metrics that more than one room adds to; docs/operations.md explains them."""
 

@@ -5,15 +5,28 @@ so a name that changes its address between the two gains nothing.
 """
 
 import re
+import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Final, Self
 
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.resolver import ThreadedResolver
+from typing_extensions import override
 from yarl import URL
 
 from topicschema.broker.errors import BrokerNotAllowedError
 
 _PORTS: Final = {"http": 80, "https": 443}
+_NAT64: Final = IPv6Network("64:ff9b::/96")
+# What clouds answer to whoever asks from inside a machine; those of link-local addresses need not be named.
+_METADATA: Final = frozenset(
+    map(ip_address, ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"))
+)
+_HOST: Final = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[-\w.*]+)(:(?P<port>\d{1,5}))?", re.ASCII)
+
+_Address = IPv4Address | IPv6Address
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,43 +36,122 @@ class _Pattern:
     host: str
     port: int | None
 
-    def matches(self, host: str, port: int) -> bool:
-        """Whether the entry names the host; `*` is any text without a dot."""
+    def names(self, host: str, port: int) -> bool:
+        """Whether the entry means the host; `*` is any text without a dot."""
         pieces = (re.escape(piece) for piece in self.host.split("*"))
         return self.port in {None, port} and re.fullmatch("[^.]*".join(pieces), host) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class AllowedHosts:
-    """The allow list of broker hosts, and the addresses of the API server, which no list can allow."""
+    """The allow list of broker hosts, and the API server's addresses, which no list can allow."""
 
     patterns: tuple[_Pattern, ...] = ()
     api_servers: frozenset[tuple[str, int]] = frozenset()
 
     @classmethod
     def parse(cls, text: str, api_servers: Iterable[str] = ()) -> Self:
-        """The list that `text` holds: host globs with an optional `:port`, separated by commas; ValueError.
+        """The list that `text` holds: hosts, `*` for any text without a dot, an optional `:port`, commas between.
 
-        `api_servers` are the URLs of the cluster's own API server. An empty text allows no host.
+        An empty text allows no host. `api_servers` are the URLs of the cluster's own. ValueError for a broken entry.
         """
         patterns = tuple(_pattern(entry.strip()) for entry in text.split(",") if entry.strip())
-        own = frozenset((url.host or "", url.port or 443) for url in map(URL, api_servers))
+        own = frozenset((_host(url), url.port or _PORTS["https"]) for url in map(URL, api_servers))
         return cls(patterns, own)
 
     def check(self, url: URL) -> None:
-        """BrokerNotAllowedError unless the address is an HTTP address on an allowed host."""
-        if url.scheme not in _PORTS or url.host is None or url.user is not None:
+        """BrokerNotAllowedError unless it is an HTTP address on an allowed host."""
+        if url.scheme not in _PORTS or not url.host or url.user is not None or url.password is not None:
             raise BrokerNotAllowedError("a broker's address must read http://HOST:PORT or https://HOST:PORT")
-        port = url.port or _PORTS[url.scheme]
-        if (url.host, port) in self.api_servers or not any(each.matches(url.host, port) for each in self.patterns):
+        host, port = _host(url), url.port or _PORTS[url.scheme]
+        if not any(each.names(host, port) for each in self.patterns):
             raise BrokerNotAllowedError(
-                f"the operator may not call {url.host[:200]}:{port}; "
-                "whoever runs it names a broker's host in TOPICSCHEMA_BROKER_HOSTS"
+                f"the operator may not call {host[:200]}:{port}; "
+                "whoever runs it names the hosts of brokers in TOPICSCHEMA_BROKER_HOSTS"
             )
+        if (host, port) in self.api_servers:
+            raise _forbidden(host, port)
+        literal = _literal(host)
+        if literal is not None:
+            self.check_address(host, str(literal), port)
+
+    def check_address(self, host: str, address: str, port: int) -> None:
+        """BrokerNotAllowedError for an address that no host may have, whatever the list says of its name."""
+        found = _innermost(ip_address(address.partition("%")[0]))
+        is_refused = found.is_link_local or found.is_unspecified or found.is_multicast or found in _METADATA
+        if is_refused or (str(found), port) in self.api_servers:
+            raise _forbidden(host, port)
+        if found.is_loopback and not self._names_loopback(host):
+            raise _forbidden(host, port)
+
+    def _names_loopback(self, host: str) -> bool:
+        literal = _literal(host)
+        is_literal = host == "localhost" or (literal is not None and literal.is_loopback)
+        return is_literal and any(each.host == host for each in self.patterns)
+
+
+class GuardedResolver(AbstractResolver):
+    """Names as addresses, of which not one may be an address that is refused."""
+
+    def __init__(self, allowed: AllowedHosts) -> None:
+        self._allowed = allowed
+        self._names = ThreadedResolver()
+
+    @override
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """The host's addresses; BrokerNotAllowedError where one of them is refused, OSError where there are none."""
+        found = await self._names.resolve(host, port, family)
+        own = await self._api_servers(port)
+        for each in found:
+            self._allowed.check_address(host, each["host"], port)
+            if each["host"] in own:
+                raise _forbidden(host, port)
+        return found
+
+    @override
+    async def close(self) -> None:
+        """Nothing is kept open."""
+
+    async def _api_servers(self, port: int) -> set[str]:
+        """The addresses that the API server's names have now, where it listens on that port."""
+        found: set[str] = set()
+        for name, its_port in self._allowed.api_servers:
+            if its_port == port and _literal(name) is None:
+                try:
+                    found.update(each["host"] for each in await self._names.resolve(name, port, socket.AF_UNSPEC))
+                except OSError:
+                    continue  # it has no address now, so nothing leads to it
+        return found
 
 
 def _pattern(entry: str) -> _Pattern:
-    match = re.fullmatch(r"(?P<host>\[[0-9a-fA-F:.]+\]|[-\w.*]+)(:(?P<port>\d{1,5}))?", entry, re.ASCII)
+    match = _HOST.fullmatch(entry)
     if match is None:
         raise ValueError(f"{entry[:80]!r} is not HOST or HOST:PORT")
     return _Pattern(match["host"].strip("[]").lower(), int(match["port"]) if match["port"] else None)
+
+
+def _host(url: URL) -> str:
+    return (url.host or "").lower().rstrip(".")
+
+
+def _literal(host: str) -> _Address | None:
+    try:
+        return _innermost(ip_address(host.partition("%")[0]))
+    except ValueError:
+        return None
+
+
+def _innermost(address: _Address) -> _Address:
+    """The IPv4 address that an IPv6 address stands for, where it does."""
+    if isinstance(address, IPv4Address):
+        return address
+    if address in _NAT64:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour or address
+
+
+def _forbidden(host: str, port: int) -> BrokerNotAllowedError:
+    return BrokerNotAllowedError(f"{host[:200]}:{port} is no address that a broker may have; no allow list permits it")

@@ -3,149 +3,184 @@
 from typing import Any, Final
 
 from topicschema.broker import wire
+from topicschema.broker.clock import Clock
 from topicschema.broker.errors import (
+    AnswerTooLargeError,
     BrokerForbiddenError,
     BrokerInconsistentError,
-    BrokerUnauthorizedError,
-    BrokerUnavailableError,
+    NamespaceMissingError,
     SchemaMissingError,
+    TenantMissingError,
 )
 from topicschema.broker.foreign import Call
-from topicschema.broker.transport import Access, Request, Transport
+from topicschema.broker.transport import Access, Body, Request, Transport
+from topicschema.core.errors import WaitingError
 from topicschema.core.remote import BrokerSettings, NamespaceSettings, RemoteVersion, Setting, TopicSettings
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic
 
 _LIST_BYTES: Final = 32 << 20
+_LIST_SECONDS: Final = 30.0
 _UPLOAD_SECONDS: Final = 30.0
 _DOMAINS: Final = ("persistent", "non-persistent")
-
+_CLOCK: Final = Clock()
 
 _Value = Strategy | bool | None
 
 
 class Broker:
-    """One Pulsar cluster as one policy reaches it. Errors are those of `broker.errors`, by `foreign`'s table."""
+    """One Pulsar cluster as one policy reaches it. Errors are those of `broker.errors`, by `foreign`'s table.
 
-    def __init__(self, access: Access) -> None:
-        self._transport = Transport(access)
+    A broker that is away costs its callers nothing but the error: see docs/broker.md for how often it is asked then.
+    """
+
+    def __init__(self, access: Access, clock: Clock = _CLOCK) -> None:
+        self._transport = Transport(access, clock)
 
     async def close(self) -> None:
-        """End all connections; a call under way fails."""
+        """End all connections; a call that is under way, or comes later, fails."""
         await self._transport.close()
 
     async def latest(self, topic: Topic) -> RemoteVersion | None:
         """The newest version; None only where the broker itself says that there is none, or that it is deleted."""
-        return await self._schema(topic, "schema")
+        return await self._schema("latest", topic, "schema")
 
     async def version(self, topic: Topic, number: int) -> RemoteVersion | None:
-        """The version of that number; None where it is none, a tombstone, or older than one."""
-        return await self._schema(topic, f"schema/{number}")
+        """The version of that number; None where there is none, or a tombstone at it or after it."""
+        return await self._schema("version", topic, f"schema/{number}")
 
     async def versions(self, topic: Topic) -> tuple[RemoteVersion, ...]:
-        """The versions after the newest tombstone, oldest first."""
-        return wire.versions_of(await self._read(wire.schemas_path(topic, "schemas"), max_bytes=_LIST_BYTES))
+        """The versions after the newest tombstone, oldest first; one by one where they are too large for one answer."""
+        try:
+            return wire.versions_of(await self._list("versions", wire.schemas_path(topic, "schemas")))
+        except AnswerTooLargeError:
+            return await self._one_by_one(topic)
 
     async def index(self, topic: Topic) -> tuple[int, ...]:
         """All numbers that the topic's storage holds, tombstones too, in order; () where there is no storage."""
-        return wire.index_of(await self._read(wire.schemas_path(topic, "metadata")))
+        return wire.index_of(await self._read("index", wire.schemas_path(topic, "metadata")))
 
     async def number_of(self, topic: Topic, info: SchemaInfo) -> int | None:
-        """The number under which these very bytes are registered after the newest tombstone, if they are."""
+        """The number under which these very bytes are registered after the newest tombstone; None if they are not."""
         path = wire.schemas_path(topic, "version")
-        request = Request(Call.READ, "POST", path, wire.written(info), has_body=True)
+        request = Request("number_of", Call.READ, "POST", path, Body(wire.written(info)))
         number = wire.number_of(await self._transport.ask(request))
         return None if number < 0 else number
 
     async def upload(self, topic: Topic, info: SchemaInfo) -> int:
         """The number that the broker gives the schema: an old one where it has its equal already.
 
-        RefusedByBrokerError where it will never take it. To be believed only after it was read back.
+        To be believed only when it was read back. RefusedByBrokerError where the broker will never take it;
+        InvalidSchemaError or RefusedByBrokerError, and nothing sent, for a type that must never reach one.
         """
         path = wire.schemas_path(topic, "schema")
-        request = Request(Call.UPLOAD, "POST", path, wire.written(info), has_body=True, seconds=_UPLOAD_SECONDS)
-        return wire.number_of(await self._transport.ask(request))
+        body = Body(wire.written(info))
+        request = Request("upload", Call.UPLOAD, "POST", path, body, seconds=_UPLOAD_SECONDS)
+        try:
+            return wire.number_of(await self._transport.ask(request))
+        except NamespaceMissingError as error:
+            raise await self._missing(topic.tenant, error) from None
 
     async def soft_delete(self, topic: Topic) -> int:
-        """The number of the tombstone that now hides all versions; asking again adds another."""
+        """The number of the tombstone that now hides all versions. Each call adds another: look first."""
         path = wire.schemas_path(topic, "schema?force=false")
-        return wire.number_of(await self._transport.ask(Request(Call.WRITE, "DELETE", path)))
+        return wire.number_of(await self._transport.ask(Request("soft_delete", Call.DELETE, "DELETE", path)))
 
     async def namespace_settings(self, key: PulsarNamespaceKey) -> NamespaceSettings:
         """What is set on the Pulsar namespace, in one request; NamespaceMissingError or TenantMissingError."""
-        return wire.namespace_settings_of(await self._read(wire.namespace_path(key)))
+        try:
+            return wire.namespace_settings_of(await self._read("namespace_settings", wire.namespace_path(key)))
+        except NamespaceMissingError as error:
+            raise await self._missing(key.tenant, error) from None
 
     async def set_namespace(self, key: PulsarNamespaceKey, settings: NamespaceSettings) -> None:
-        """Write the fields that are not None and read them back; BrokerInconsistentError where they differ."""
-        for name, value in (
-            (Setting.STRATEGY, settings.strategy),
-            (Setting.AUTO_UPDATE, settings.allows_auto_update),
-            (Setting.ENFORCEMENT, settings.enforces_validation),
-        ):
-            await self._set(wire.namespace_path(key, name), value)
+        """Write the settings that are not None and read them back; BrokerInconsistentError where they differ."""
+        await self._set("set_namespace", wire.namespace_path(key, Setting.STRATEGY), settings.strategy)
+        await self._set("set_namespace", wire.namespace_path(key, Setting.AUTO_UPDATE), settings.allows_auto_update)
+        await self._set("set_namespace", wire.namespace_path(key, Setting.ENFORCEMENT), settings.enforces_validation)
         found = await self.namespace_settings(key)
         _compare(Setting.STRATEGY, settings.strategy, found.strategy)
         _compare(Setting.AUTO_UPDATE, settings.allows_auto_update, found.allows_auto_update)
         _compare(Setting.ENFORCEMENT, settings.enforces_validation, found.enforces_validation)
 
     async def broker_settings(self) -> BrokerSettings | None:
-        """What the broker does where nothing is set; None where we may not read it."""
+        """What the broker does where nothing is set; None where we may not read it (it takes a superuser)."""
         try:
-            configuration = await self._read("/admin/v2/brokers/configuration/runtime")
-        except (BrokerForbiddenError, BrokerUnauthorizedError):
+            configuration = await self._read("broker_settings", "/admin/v2/brokers/configuration/runtime")
+        except BrokerForbiddenError:
             return None
-        return wire.broker_settings_of(configuration, await self._version())
+        path = "/admin/v2/brokers/version"
+        version = await self._transport.ask(Request("broker_settings", Call.READ, "GET", path, is_text=True))
+        return wire.broker_settings_of(configuration, version)
 
     async def topic_settings(self, topic: Topic, domain: str) -> TopicSettings:
-        """What is set on the topic itself; TopicMissingError when it does not exist."""
-        return TopicSettings(
-            strategy=wire.strategy_of(await self._read(wire.topic_path(topic, domain, Setting.STRATEGY))),
-            enforces_validation=wire.flag_of(await self._read(wire.topic_path(topic, domain, Setting.ENFORCEMENT))),
-        )
+        """What is set on the topic itself, in two requests; TopicMissingError when it does not exist.
+
+        `domain` is `persistent` or `non-persistent`.
+        """
+        strategy = await self._read("topic_settings", wire.topic_path(topic, domain, Setting.STRATEGY))
+        enforced = await self._read("topic_settings", wire.topic_path(topic, domain, Setting.ENFORCEMENT))
+        return TopicSettings(wire.strategy_of(strategy), wire.flag_of(enforced))
 
     async def set_topic(self, topic: Topic, domain: str, settings: TopicSettings) -> None:
-        """Write the fields that are not None and read them back; BrokerInconsistentError where they differ."""
-        await self._set(wire.topic_path(topic, domain, Setting.STRATEGY), settings.strategy)
-        await self._set(wire.topic_path(topic, domain, Setting.ENFORCEMENT), settings.enforces_validation)
+        """Write the settings that are not None and read them back; BrokerInconsistentError where they differ."""
+        await self._set("set_topic", wire.topic_path(topic, domain, Setting.STRATEGY), settings.strategy)
+        await self._set("set_topic", wire.topic_path(topic, domain, Setting.ENFORCEMENT), settings.enforces_validation)
         found = await self.topic_settings(topic, domain)
         _compare(Setting.STRATEGY, settings.strategy, found.strategy)
         _compare(Setting.ENFORCEMENT, settings.enforces_validation, found.enforces_validation)
 
     async def topics(self, key: PulsarNamespaceKey) -> tuple[str, ...]:
-        """The decoded local names of all topics of both domains, in order, without the broker's own."""
+        """The local names of all topics of both domains, in order, without partitions and the broker's own topics."""
         found: set[str] = set()
         for domain in _DOMAINS:
             for call in ("", "partitioned"):
-                answer = await self._read(wire.namespace_path(key, call, domain), max_bytes=_LIST_BYTES)
+                answer = await self._list("topics", wire.namespace_path(key, call, domain))
                 found.update(wire.local_names(wire.names_of(answer)))
         return tuple(sorted(found))
 
-    async def _schema(self, topic: Topic, call: str) -> RemoteVersion | None:
+    async def _schema(self, name: str, topic: Topic, call: str) -> RemoteVersion | None:
         try:
-            return wire.version_of(await self._read(wire.schemas_path(topic, call)))
+            return wire.version_of(await self._read(name, wire.schemas_path(topic, call)))
         except SchemaMissingError:
             return None
 
-    async def _version(self) -> str | None:
+    async def _one_by_one(self, topic: Topic) -> tuple[RemoteVersion, ...]:
+        found: list[RemoteVersion] = []
+        for number in reversed(await self.index(topic)):
+            version = await self.version(topic, number)
+            if version is None:
+                break
+            found.append(version)
+        return tuple(reversed(found))
+
+    async def _missing(self, tenant: str, error: NamespaceMissingError) -> WaitingError:
+        """The error that says which of the two is missing: without authorization, brokers name the namespace only."""
         try:
-            version = await self._read("/admin/v2/brokers/version")
-        except BrokerUnavailableError:
-            return None
-        return version if isinstance(version, str) else None
+            await self._read("namespace_settings", wire.tenant_path(tenant))
+        except TenantMissingError as missing:
+            return missing
+        except BrokerForbiddenError:
+            return error
+        return error
 
-    async def _read(self, path: str, max_bytes: int = 16 << 20) -> Any:
-        return await self._transport.ask(Request(Call.READ, "GET", path, max_bytes=max_bytes))
+    async def _read(self, name: str, path: str) -> Any:
+        return await self._transport.ask(Request(name, Call.READ, "GET", path))
 
-    async def _set(self, path: str, value: _Value) -> None:
+    async def _list(self, name: str, path: str) -> Any:
+        request = Request(name, Call.READ, "GET", path, seconds=_LIST_SECONDS, max_bytes=_LIST_BYTES)
+        return await self._transport.ask(request)
+
+    async def _set(self, name: str, path: str, value: _Value) -> None:
         if value is None:
             return
-        method = "PUT" if isinstance(value, Strategy) else "POST"
-        body = value.value if isinstance(value, Strategy) else value
-        await self._transport.ask(Request(Call.WRITE, method, path, body, has_body=True))
+        # A strategy is one of our enum's names, never any text: the broker answers yes to an unknown one, and unsets.
+        method, body = ("PUT", Body(value.value)) if isinstance(value, Strategy) else ("POST", Body(value))
+        await self._transport.ask(Request(name, Call.WRITE, method, path, body))
 
 
-def _compare(name: str, wanted: _Value, found: _Value) -> None:
+def _compare(setting: Setting, wanted: _Value, found: _Value) -> None:
     expected = None if wanted is Strategy.UNDEFINED else wanted
     if wanted is not None and expected != found:
-        raise BrokerInconsistentError(f"the broker took {name} {wanted} and shows {found}")
+        raise BrokerInconsistentError(f"the broker said yes to {setting} {wanted} and shows {found}")

@@ -1,17 +1,17 @@
 """What a broker or the network answers instead of what was asked for, in our errors: the one table foreign to ours.
 
-docs/broker.md has the table in words. Messages are for people: they say what was asked and what the broker called it,
-in few characters. The broker quotes schemas in its refusals, so a text is cut where a quotation may begin.
+docs/broker.md has the same table in words. Messages are for people: they say what was asked and what the broker called
+it, in few characters. The broker quotes schemas in its refusals, so a text is cut where a quotation may begin.
 """
 
 import asyncio
-import html
-import json
+import http.client
 import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any, Final
+from typing import Final
 
 import aiohttp
 
@@ -19,106 +19,201 @@ from topicschema.broker.errors import (
     BrokerForbiddenError,
     BrokerUnauthorizedError,
     BrokerUnavailableError,
+    BrokerUntrustedError,
     NamespaceMissingError,
     RefusedByBrokerError,
     SchemaMissingError,
     TenantMissingError,
     TopicMissingError,
 )
+from topicschema.broker.wording import Words, words_of
 from topicschema.core.errors import TopicSchemaError
 
 
 class Call(Enum):
-    """The kinds of call, as far as the same status means something else."""
+    """The kinds of call, as far as one status means different things."""
 
     READ = auto()
     UPLOAD = auto()
     WRITE = auto()
+    DELETE = auto()
 
 
-FOREIGN: Final = (aiohttp.ClientError, asyncio.TimeoutError, OSError, ssl.SSLError)
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked, for the words of an error: the request, and the broker where it is nobody else's matter."""
+
+    call: Call
+    request: str
+    broker: str
+
+
+class Effect(Enum):
+    """What an answer means for the requests that come after it, whatever they ask."""
+
+    NONE = auto()  # it concerns what was asked for, and nothing else
+    SLOWER = auto()  # the broker is in trouble: it is asked more slowly
+    AWAY = auto()  # nobody gets an answer: the circuit counts it
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What an answer means: our error, whether the same request may be sent again at once, and the effect on others.
+
+    `wanted` are the seconds for which the broker asked to be left alone, None where it did not.
+    """
+
+    error: TopicSchemaError
+    is_repeated: bool = False
+    effect: Effect = Effect.NONE
+    wanted: float | None = None
+
+
+FOREIGN: Final = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
 """What aiohttp raises when no answer came: refused, cut, reset, timed out, or a certificate that is no good."""
 
-_MAX_TEXT: Final = 200
 _MAX_AFTER: Final = 60.0
-_QUOTATION: Final = re.compile(r"[\n\r{\[\"'<]| : |: -?\d")
-_MESSAGE: Final = re.compile(r"Message: ([^\n]*)")
-_MISSING: Final = (
-    ("Tenant does not exist", TenantMissingError),
-    ("Namespace does not exist", NamespaceMissingError),
-    ("Namespace not found", NamespaceMissingError),
-    ("Schema not found", SchemaMissingError),
-    ("Schema is deleted", SchemaMissingError),
+_PATIENT: Final = frozenset({408, 429, 503})
+_WHOSE: Final = "is this a broker's admin URL?"
+_ANY: Final = frozenset(Call)
+_WRITES: Final = frozenset({Call.UPLOAD, Call.WRITE, Call.DELETE})
+_ONLY_UPLOAD: Final = frozenset({Call.UPLOAD})
+
+_Make = Callable[[str, int, float | None], TopicSchemaError]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One line of the table. `pattern` is looked for in all that the broker said; `bare` wants an answer of its own."""
+
+    status: range
+    calls: frozenset[Call]
+    make: _Make
+    pattern: str = ""
+    has_reason: bool | None = None
+    is_repeated: bool = False
+    effect: Effect = Effect.NONE
+
+    def fits(self, call: Call, status: int, words: Words) -> bool:
+        """Whether the line is about that answer."""
+        if status not in self.status or call not in self.calls:
+            return False
+        if self.has_reason is not None and self.has_reason is not words.is_reason:
+            return False
+        return not self.pattern or re.search(self.pattern, words.whole) is not None
+
+
+def _one(status: int) -> range:
+    return range(status, status + 1)
+
+
+def _refused(text: str, status: int, _: float | None) -> TopicSchemaError:
+    return RefusedByBrokerError(text, status)
+
+
+def _away(text: str, _: int, after: float | None) -> TopicSchemaError:
+    return BrokerUnavailableError(text, 5.0 if after is None else after)
+
+
+def _soon(text: str, _: int, after: float | None) -> TopicSchemaError:
+    return BrokerUnavailableError(text, 1.0 if after is None else after)
+
+
+def _stranger(text: str, _: int, after: float | None) -> TopicSchemaError:
+    return BrokerUnavailableError(f"{text} ({_WHOSE})", 30.0 if after is None else after)
+
+
+def _plain(error: Callable[[str], TopicSchemaError]) -> _Make:
+    return lambda text, _, __: error(text)
+
+
+_PERMANENT: Final = (
+    r"Invalid default|Can not resolve JsonSchema|Type not supported|No enum constant|NullPointerException"
+    r"|StackOverflowError|IllegalArgumentException|ClassCastException|IndexOutOfBounds|BufferUnderflow"
+    r"|org\.apache\.avro\.|com\.fasterxml\.jackson\.|com\.google\.gson\.|InvalidSchemaDataException"
 )
-_FOR_EVER: Final = (
-    "Invalid default",
-    "Can not resolve JsonSchema",
-    "Type not supported",
-    "No enum constant",
-    "NullPointerException",
-    "StackOverflowError",
-    "IllegalArgumentException",
-    "org.apache.avro.",
-    "com.fasterxml.jackson.",
-    "com.google.gson.",
+_TABLE: Final = (
+    _Row(_one(401), _ANY, _plain(BrokerForbiddenError), has_reason=True, effect=Effect.SLOWER),
+    _Row(_one(401), _ANY, _plain(BrokerUnauthorizedError), effect=Effect.AWAY),
+    _Row(_one(403), _ANY, _plain(BrokerForbiddenError), effect=Effect.SLOWER),
+    _Row(_one(404), _ANY, _plain(TenantMissingError), r"Tenant (does not exist|not found)", effect=Effect.SLOWER),
+    _Row(_one(404), _ANY, _plain(NamespaceMissingError), r"Namespace (does not exist|not found)", effect=Effect.SLOWER),
+    _Row(_one(404), _ANY, _plain(TopicMissingError), r"[Tt]opic .*(not found|not exist)", has_reason=True),
+    _Row(_one(404), _ANY, _plain(SchemaMissingError), r"^Schema (not found|is deleted)", has_reason=True),
+    _Row(_one(404), _ANY, _stranger, effect=Effect.SLOWER),
+    _Row(_one(409), _ANY, _soon, r"[Cc]oncurrent modification", is_repeated=True, effect=Effect.SLOWER),
+    _Row(_one(409), _ONLY_UPLOAD, _refused),
+    _Row(_one(409), _ANY, _soon, is_repeated=True, effect=Effect.SLOWER),
+    _Row(_one(412), _ANY, _refused, r"is not valid|[Ii]nvalid"),
+    _Row(_one(412), _ANY, _away, is_repeated=True, effect=Effect.SLOWER),
+    _Row(_one(408), _ANY, _away, is_repeated=True, effect=Effect.AWAY),
+    _Row(_one(429), _ANY, _away, is_repeated=True, effect=Effect.AWAY),
+    _Row(range(400, 500), _WRITES, _refused),
+    _Row(range(400, 500), _ANY, _stranger, effect=Effect.SLOWER),
+    _Row(_one(500), _ONLY_UPLOAD, _refused, _PERMANENT),
+    _Row(_one(500), _ANY, _away, is_repeated=True, effect=Effect.SLOWER),
+    _Row(range(500, 600), _ANY, _away, is_repeated=True, effect=Effect.AWAY),
+    _Row(range(1000), _ANY, _stranger, effect=Effect.AWAY),
 )
 
 
-def from_silence(error: BaseException, asked: str) -> TopicSchemaError:
-    """The error for a request that got no answer; `asked` names the request, for instance `GET …/schema`."""
-    if isinstance(error, TopicSchemaError):
-        return error
-    return BrokerUnavailableError(f"{asked}: {type(error).__name__}")
+def from_answer(asked: Asked, status: int, headers: Mapping[str, str], body: bytes) -> Trouble:
+    """The meaning of an answer that is not 2xx."""
+    words = words_of(body)
+    row = next(each for each in _TABLE if each.fits(asked.call, status, words))
+    about = asked.broker if row.effect is Effect.AWAY else asked.request
+    text = f"{about}: {status} {words.short or http.client.responses.get(status, '')}".rstrip()
+    wanted = _retry_after(headers) if status in _PATIENT else None
+    return Trouble(row.make(text, status, wanted), row.is_repeated, row.effect, wanted)
 
 
-def from_answer(call: Call, status: int, headers: Mapping[str, str], body: bytes, asked: str) -> TopicSchemaError:
-    """The error for an answer that is not 2xx."""
-    words = _words(body)
-    text = f"{asked}: {status} {_cut(words)}".rstrip()
-    if status == 401:  # noqa: PLR2004 - this function is the table of HTTP's numbers
-        return BrokerUnauthorizedError(text)
-    if status == 403:  # noqa: PLR2004
-        return BrokerForbiddenError(text)
-    if status == 404:  # noqa: PLR2004
-        return _not_found(words, text)
-    if call is Call.UPLOAD and _is_for_ever(status, words):
-        return RefusedByBrokerError(text, status)
-    return BrokerUnavailableError(text, _after(headers, 5.0))
+def from_silence(error: BaseException, asked: Asked) -> Trouble:
+    """The meaning of no answer."""
+    where = asked.broker
+    if isinstance(error, TimeoutError):
+        return Trouble(BrokerUnavailableError(f"{where}: no answer in time"), effect=Effect.AWAY)
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        found = getattr(error.certificate_error, "verify_message", "") or "the certificate is no good"
+        return Trouble(BrokerUntrustedError(f"{where}: {found[:200]}"), effect=Effect.AWAY)
+    tls = _tls(error)
+    if tls is not None:
+        return Trouble(_of_tls(tls, where), effect=Effect.AWAY)
+    text = f"{where}: {_NAMES.get(type(error), type(error).__name__)}"
+    return Trouble(BrokerUnavailableError(text), is_repeated=True, effect=Effect.AWAY)
 
 
-def _is_for_ever(status: int, words: str) -> bool:
-    return status in {409, 413, 422} or (status == 500 and any(each in words for each in _FOR_EVER))  # noqa: PLR2004
+def from_stranger(asked: Asked, what: str) -> Trouble:
+    """The meaning of a 2xx answer that no broker would give, for instance a login page."""
+    error = BrokerUnavailableError(f"{asked.broker}: {what}; {_WHOSE}", after=30.0)
+    return Trouble(error, effect=Effect.AWAY)
 
 
-def _not_found(words: str, text: str) -> TopicSchemaError:
-    for known, error in _MISSING:
-        if known in words:
-            return error(text)
-    if re.search(r"Topic \S+ not found", words):
-        return TopicMissingError(text)
-    return BrokerUnavailableError(f"{text} (is this a broker's admin URL?)")
+_NAMES: Final[Mapping[type[BaseException], str]] = {
+    aiohttp.ClientConnectorError: "nobody answers at this address",
+    aiohttp.ClientConnectorDNSError: "no such host",
+    aiohttp.ServerDisconnectedError: "the connection ended before the answer",
+    aiohttp.ClientPayloadError: "the answer ended half way",
+    aiohttp.ClientOSError: "the connection was reset",
+    ConnectionResetError: "the connection was reset",
+}
 
 
-def _words(body: bytes) -> str:
-    try:
-        told: Any = json.loads(body)
-    except ValueError:
-        return bytes(body[:2000]).decode(errors="replace")
-    if not isinstance(told, dict):
-        return ""
-    reason = html.unescape(str(told.get("reason") or told.get("message") or ""))
-    return reason[:8000]
+def _tls(error: BaseException) -> ssl.SSLError | None:
+    """What OpenSSL said, out of what aiohttp wraps around it."""
+    inner = getattr(error, "os_error", error)
+    return inner if isinstance(inner, ssl.SSLError) else None
 
 
-def _cut(words: str) -> str:
-    found = _MESSAGE.search(words)
-    plain = found.group(1) if found else words.strip()
-    end = _QUOTATION.search(plain)
-    return (plain[: end.start()] if end else plain)[:_MAX_TEXT].strip()
+def _of_tls(error: ssl.SSLError, where: str) -> TopicSchemaError:
+    told = (error.reason or type(error).__name__).replace("_", " ").lower()
+    if "certificate" in told or "unknown ca" in told:
+        return BrokerUntrustedError(f"{where}: {told} (the broker wants a client certificate that it trusts)")
+    return BrokerUnavailableError(f"{where}: no TLS there ({told})", after=30.0)
 
 
-def _after(headers: Mapping[str, str], default: float) -> float:
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds that the answer asks us to wait, at most a minute; None where it does not say."""
     try:
         return min(max(float(headers.get("Retry-After", "")), 0.0), _MAX_AFTER)
     except ValueError:
-        return default
+        return None

@@ -1,115 +1,228 @@
-"""One broker's HTTP: a pool of connections, and requests that each end within their time, in JSON or in our errors."""
+"""Requests to one broker: when they go out, how often, and what becomes of the answers. Times are seconds."""
 
+import asyncio
 import json
-import ssl
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
+from urllib.parse import unquote
 
-import aiohttp
 from yarl import URL
 
+from topicschema import telemetry
 from topicschema.broker import foreign
 from topicschema.broker.allowed import AllowedHosts
-from topicschema.broker.credentials import Credential, Token
-from topicschema.broker.errors import AnswerTooLargeError, BrokerUnavailableError
-from topicschema.broker.foreign import Call
+from topicschema.broker.circuit import Circuit
+from topicschema.broker.clock import Clock
+from topicschema.broker.connections import Connections, Exchange, check_downgrade
+from topicschema.broker.credentials import Credential
+from topicschema.broker.errors import BrokerNotAllowedError, BrokerUnauthorizedError
+from topicschema.broker.foreign import Asked, Call, Effect, Trouble
+from topicschema.broker.identity import Identity
+from topicschema.broker.pace import Pace
+from topicschema.core.errors import TopicSchemaError, WaitingError
 
-_CONNECT_SECONDS: Final = 5.0
+_AT_ONCE: Final = 8
+_TRIES: Final = 3
+_PAUSE: Final = 0.3
+_PATIENCE: Final = 2.0  # a longer Retry-After is the caller's to wait for
+_MAX_REDIRECTS: Final = 3
+_MAX_ANSWER_BYTES: Final = 16 << 20
+_MAX_TOKEN_BYTES: Final = 1 << 20
+_TOKEN_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How to reach a broker's admin REST API: its URL, who we are, and whom to trust.
+    """How to reach a broker's admin REST API, who we are there, and whom to trust.
 
-    `ca` is PEM, and None means the system's own. `allowed` says which hosts may be called at all.
+    `ca` is PEM, and None means the system's own. `reread` reads the Secret again when the broker refuses what was in
+    it; what it raises is raised to whoever asked.
     """
 
     admin_url: str
     allowed: AllowedHosts
     credential: Credential = None
-    ca: bytes | None = None
+    ca: bytes | None = field(default=None, repr=False)
+    reread: Callable[[], Awaitable[Credential]] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A request's body, as JSON; `null` is one, too."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the broker told; None where it said yes and nothing more."""
+
+    value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request: the path is percent-encoded as it is to be sent; `max_bytes` bounds the answer."""
+    """One request. `name` is what the metrics call it; `path` is percent-encoded as it is to be sent."""
 
+    name: str
     call: Call
     method: str
     path: str
-    body: object = None
-    has_body: bool = False
+    body: Body | None = None
     seconds: float = 10.0
-    max_bytes: int = 16 << 20
+    max_bytes: int = _MAX_ANSWER_BYTES
+    is_text: bool = False
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether it does no harm to send it twice: all but a deletion, which adds a tombstone each time."""
+        return self.call is not Call.DELETE
 
     def __str__(self) -> str:
-        return f"{self.method} {self.path.partition('?')[0]}"[:200]
+        """The request for people, its path decoded."""
+        return f"{self.method} {unquote(unquote(self.path.partition('?')[0]))}"[:300]
+
+    def asked_at(self, url: URL) -> Asked:
+        """The request as it is sent there, for errors."""
+        return Asked(self.call, str(self), str(url.origin()))
 
 
 class Transport:
-    """The connections to one broker."""
+    """The way to one broker: its connections, its pace, its circuit, and who we are there."""
 
-    def __init__(self, access: Access) -> None:
-        self._access = access
-        self._session: aiohttp.ClientSession | None = None
+    def __init__(self, access: Access, clock: Clock) -> None:
+        self._base = _base(access.admin_url)
+        self._clock = clock
+        self._pace = Pace(clock)
+        self._circuit = Circuit(clock)
+        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._connections = Connections(access.allowed, access.credential, access.ca)
+        self._identity = Identity(access.credential, access.reread, self._fetch, clock)
 
     async def close(self) -> None:
-        """End all connections."""
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        """End all connections; what is under way fails."""
+        await self._connections.close()
 
     async def ask(self, request: Request) -> Any:
-        """The answer, parsed; None where the broker answers without a body. The errors are `foreign`'s."""
-        url = URL(self._access.admin_url.rstrip("/") + request.path, encoded=True)
-        self._access.allowed.check(url)
-        if self._session is None:
-            self._session = self._open()
-        headers = {"Accept": "application/json"}
-        if isinstance(self._access.credential, Token):
-            headers["Authorization"] = f"Bearer {self._access.credential.text}"
-        data = None
-        if request.has_body:
-            data = json.dumps(request.body, separators=(",", ":")).encode("ascii")
-            headers["Content-Type"] = "application/json"
+        """The answer, parsed; None where there is none but yes. The errors are those of `foreign`'s table."""
+        started, outcome = self._clock.now(), "Answered"
         try:
-            async with self._session.request(
-                request.method,
-                url,
-                data=data,
-                headers=headers,
-                allow_redirects=False,
-                timeout=aiohttp.ClientTimeout(total=request.seconds, sock_connect=_CONNECT_SECONDS),
-            ) as response:
-                body = await _body(response, request)
-        except foreign.FOREIGN as error:
-            raise foreign.from_silence(error, str(request)) from error
-        if not response.ok or response.status >= 300:  # noqa: PLR2004 - a redirect is no answer either
-            raise foreign.from_answer(request.call, response.status, response.headers, body, str(request))
-        return _decoded(body, request)
+            return await self._ask(request)
+        except TopicSchemaError as error:
+            outcome = error.reason
+            raise
+        finally:
+            telemetry.BROKER_REQUESTS.add(request.name, outcome)
+            telemetry.BROKER_SECONDS.observe(self._clock.now() - started, request.name)
 
-    def _open(self) -> aiohttp.ClientSession:
-        cadata = self._access.ca.decode() if self._access.ca else None
-        return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(ssl=ssl.create_default_context(cadata=cadata), limit=8),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers={"User-Agent": "topicschema", "Accept-Encoding": "identity"},
-        )
+    async def _ask(self, request: Request) -> Any:
+        """The answer to the request, sent again where that does no harm and may help."""
+        tried = 0
+        while True:
+            found = await self._in_turn(request)
+            if isinstance(found, Told):
+                return found.value
+            tried += 1
+            wanted = found.wanted or 0.0
+            if tried == _TRIES or wanted > _PATIENCE or not (found.is_repeated and request.is_repeatable):
+                raise found.error
+            await self._clock.sleep(max(wanted, self._clock.spread(0.5, 1.5) * _PAUSE * tried))
+
+    async def _in_turn(self, request: Request) -> Told | Trouble:
+        """What comes back once there is a place, and while the circuit lets requests out."""
+        self._circuit.check()
+        async with self._places:
+            is_probe = self._circuit.enter()
+            try:
+                found = await self._as_ourselves(request)
+                self._note(found)
+            finally:
+                if is_probe:
+                    self._circuit.leave()
+        return found
+
+    async def _as_ourselves(self, request: Request) -> Told | Trouble:
+        """What comes back to us; where we are not known, to what the Secret says now."""
+        try:
+            headers = await self._identity.headers()
+        except WaitingError as error:
+            return Trouble(error, effect=Effect.AWAY)
+        found = await self._to_owner(request, headers)
+        is_unknown = isinstance(found, Trouble) and isinstance(found.error, BrokerUnauthorizedError)
+        if is_unknown and await self._identity.renew(headers):
+            found = await self._to_owner(request, await self._identity.headers())
+        return found
+
+    async def _to_owner(self, request: Request, headers: Mapping[str, str]) -> Told | Trouble:
+        """What comes back from the broker that owns what is asked for; others redirect to it."""
+        url = URL(self._base + request.path, encoded=True)
+        for _ in range(_MAX_REDIRECTS + 1):
+            await self._pace.take()
+            exchange = _exchange(request, url, headers)
+            answer = await self._connections.send(exchange)
+            if isinstance(answer, Trouble):
+                return answer
+            if answer.is_good:
+                return _told(answer.body, request, exchange.asked)
+            target = answer.next_url(url)
+            if target is None:
+                body = self._identity.hide(answer.body)
+                return foreign.from_answer(exchange.asked, answer.status, answer.headers, body)
+            check_downgrade(url, target)
+            url = target
+        return foreign.from_stranger(exchange.asked, "redirected in circles")
+
+    async def _fetch(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
+        """Status and body of what an issuer of tokens answers."""
+        await self._pace.take()
+        target = _url(url)
+        asked = Asked(Call.READ, f"{method} {target.host}{target.path}"[:300], str(target.origin()))
+        exchange = Exchange(method, target, body, headers, _TOKEN_SECONDS, _MAX_TOKEN_BYTES, asked)
+        answer = await self._connections.send(exchange, to_issuer=True)
+        if isinstance(answer, Trouble):
+            raise answer.error
+        return answer.status, answer.body
+
+    def _note(self, found: Told | Trouble) -> None:
+        """What the answer means for the requests after it."""
+        if isinstance(found, Trouble) and found.effect is Effect.AWAY and isinstance(found.error, WaitingError):
+            self._circuit.fail(found.error, found.wanted)
+            return
+        self._circuit.succeed()
+        if isinstance(found, Trouble) and found.effect is Effect.SLOWER:
+            self._pace.slower()
+        else:
+            self._pace.faster()
 
 
-async def _body(response: aiohttp.ClientResponse, request: Request) -> bytes:
-    whole = bytearray()
-    async for chunk in response.content.iter_any():
-        whole += chunk
-        if len(whole) > request.max_bytes:
-            raise AnswerTooLargeError(f"{request}: the answer has more than {request.max_bytes} bytes")
-    return bytes(whole)
+def _base(admin_url: str) -> str:
+    url = _url(admin_url)
+    if url.query_string or url.fragment:
+        raise BrokerNotAllowedError("a broker's address must read http://HOST:PORT or https://HOST:PORT")
+    return str(url).rstrip("/")
 
 
-def _decoded(body: bytes, request: Request) -> Any:
-    if not body:
-        return None
+def _url(text: str) -> URL:
     try:
-        return json.loads(body)
+        return URL(text)
     except ValueError:
-        raise BrokerUnavailableError(f"{request}: the answer is not JSON; is this a broker's admin URL?") from None
+        raise BrokerNotAllowedError(f"{text[:200]!r} is not a URL") from None
+
+
+def _exchange(request: Request, url: URL, headers: Mapping[str, str]) -> Exchange:
+    body = None
+    if request.body is not None:
+        # Escaped to ASCII, so that no text can be without an encoding.
+        body = json.dumps(request.body.value, separators=(",", ":")).encode("ascii")
+        headers = {**headers, "Content-Type": "application/json"}
+    return Exchange(request.method, url, body, headers, request.seconds, request.max_bytes, request.asked_at(url))
+
+
+def _told(body: bytes, request: Request, asked: Asked) -> Told | Trouble:
+    if not body:
+        return Told(None)
+    try:
+        return Told(body.decode() if request.is_text else json.loads(body))
+    except (ValueError, RecursionError):
+        return foreign.from_stranger(asked, "the answer is not JSON, or not all of it")

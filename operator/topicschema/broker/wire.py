@@ -4,11 +4,12 @@ Source: Pulsar's SchemasResourceBase, SchemaUtils and Policies (line 4.0); docs/
 """
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from topicschema.broker.errors import BrokerUnavailableError, RefusedByBrokerError
 from topicschema.core.errors import InvalidSchemaError, StalledError
@@ -34,15 +35,19 @@ def schemas_path(topic: Topic, call: str) -> str:
 
 
 def topic_path(topic: Topic, domain: str, call: str) -> str:
-    """The path of a topic's own settings; `domain` is `persistent` or `non-persistent`."""
-    name = quote(quote(topic.local_name, safe=""), safe="")
-    return f"/admin/v2/{domain}/{_entity(topic.tenant)}/{_entity(topic.namespace)}/{name}/{call}"
+    """The path of a topic's own settings, whose name is decoded once; `domain` is `persistent` or `non-persistent`."""
+    return f"/admin/v2/{domain}/{_entity(topic.tenant)}/{_entity(topic.namespace)}/{_entity(topic.local_name)}/{call}"
 
 
 def namespace_path(key: PulsarNamespaceKey, call: str = "", root: str = "namespaces") -> str:
     """The path of a Pulsar namespace, or of something below it."""
     below = f"/{call}" if call else ""
     return f"/admin/v2/{root}/{_entity(key.tenant)}/{_entity(key.namespace)}{below}"
+
+
+def tenant_path(tenant: str) -> str:
+    """The path that lists a tenant's namespaces."""
+    return f"/admin/v2/namespaces/{_entity(tenant)}"
 
 
 def written(info: SchemaInfo) -> dict[str, Any]:
@@ -55,7 +60,7 @@ def written(info: SchemaInfo) -> dict[str, Any]:
         key_value.decode(info)
         text = key_value.text_of(info.schema)
     else:
-        text = info.schema.decode()
+        text = _text(info.schema)
     return {"type": info.type.value, "schema": text, "properties": dict(info.properties)}
 
 
@@ -155,9 +160,12 @@ def flag_of(value: Any) -> bool | None:
 
 
 def local_names(names: Iterable[str]) -> Iterator[str]:
-    """Decoded local names of `persistent://t/n/x`, partitions as their topic, the broker's own topics left out."""
+    """The local names in `persistent://t/n/x`, partitions as their topic, the broker's own topics left out.
+
+    A listing has the names as clients write them, not percent-encoded.
+    """
     for name in names:
-        local = _PARTITION.sub("", unquote(name.rsplit("/", 1)[-1]))
+        local = _PARTITION.sub("", name.rsplit("/", 1)[-1])
         if _SYSTEM.fullmatch(local) is None:
             yield local
 
@@ -182,6 +190,15 @@ def _bytes_of(kind: SchemaType, data: str) -> bytes:
     return data.encode("utf-8", "replace")
 
 
+def _text(schema: bytes) -> str:
+    try:
+        return schema.decode()
+    except UnicodeDecodeError:
+        raise RefusedByBrokerError(
+            "a schema that is not UTF-8 is never sent: the broker would store another", 0
+        ) from None
+
+
 def _parts(info: SchemaInfo) -> tuple[bytes, bytes]:
     pair = key_value.decode(info)
     return pair.key.info.schema, pair.value.info.schema
@@ -189,14 +206,19 @@ def _parts(info: SchemaInfo) -> tuple[bytes, bytes]:
 
 def _same_json(one: bytes, other: bytes) -> bool:
     try:
-        return one == other or _numbers_as_floats(one) == _numbers_as_floats(other)
+        return one == other or _as_shown(one) == _as_shown(other)
     except (ValueError, RecursionError):
         return False
 
 
-def _numbers_as_floats(text: bytes) -> Any:
-    # Members as pairs: their order is part of what is stored.
-    return json.loads(text, parse_int=float, object_pairs_hook=tuple)
+def _as_shown(text: bytes) -> Any:
+    """A part's JSON as a GET shows it: fractions as doubles, endless ones as texts; members keep their order."""
+    return json.loads(text, parse_float=_shown, object_pairs_hook=tuple)
+
+
+def _shown(fraction: str) -> float | str:
+    value = float(fraction)
+    return value if math.isfinite(value) else f"{'-' if value < 0 else ''}Infinity"
 
 
 def _unlike(what: str) -> BrokerUnavailableError:

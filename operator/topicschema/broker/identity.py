@@ -1,0 +1,137 @@
+"""How a request says who we are: the header for a credential, and OAuth 2.0's tokens, which are asked for when needed.
+
+Source: RFC 6749 section 4.4, and Pulsar's Java client (ClientCredentialsFlow): the issuer's well-known document names
+the token endpoint, which takes a form.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from topicschema.broker.clock import Clock
+from topicschema.broker.credentials import Credential, OAuth2ClientCredentials, Token
+from topicschema.broker.errors import BrokerUnauthorizedError, BrokerUnavailableError
+
+_WELL_KNOWN: Final = "/.well-known/openid-configuration"
+_FORM: Final = "application/x-www-form-urlencoded"
+_UNTOLD_SECONDS: Final = 300.0
+_EARLY_SECONDS: Final = 60.0
+
+Fetch = Callable[[str, str, bytes | None, Mapping[str, str]], Awaitable[tuple[int, bytes]]]
+"""Method, URL, body and headers to status and body, inside the allowed hosts."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A token that was given out; it is used until `until`."""
+
+    token: str
+    until: float
+
+
+class Identity:
+    """Who we are to one broker, kept up to date."""
+
+    def __init__(
+        self, credential: Credential, reread: Callable[[], Awaitable[Credential]] | None, fetch: Fetch, clock: Clock
+    ) -> None:
+        self._credential = credential
+        self._reread = reread
+        self._fetch = fetch
+        self._clock = clock
+        self._given: _Given | None = None
+        self._turn = asyncio.Lock()
+
+    async def headers(self) -> dict[str, str]:
+        """The headers of a request."""
+        if isinstance(self._credential, Token):
+            return {"Authorization": f"Bearer {self._credential.text}"}
+        if isinstance(self._credential, OAuth2ClientCredentials):
+            return {"Authorization": f"Bearer {await self._token()}"}
+        return {}
+
+    async def renew(self, refused: Mapping[str, str]) -> bool:
+        """Whether there is something else to try now that these headers were refused: the Secret is read again."""
+        async with self._turn:
+            if self._given is not None and refused == {"Authorization": f"Bearer {self._given.token}"}:
+                self._given = None
+            if self._reread is not None:
+                self._credential = await self._reread()
+        if isinstance(self._credential, OAuth2ClientCredentials):
+            return True
+        return await self.headers() != refused
+
+    def hide(self, body: bytes) -> bytes:
+        """The body of an error without our secrets, should somebody have repeated them."""
+        for secret in self._secrets():
+            body = body.replace(secret.encode(), b"***")
+        return body
+
+    def _secrets(self) -> tuple[str, ...]:
+        given = (self._given.token,) if self._given is not None else ()
+        if isinstance(self._credential, Token):
+            return (self._credential.text,)
+        if isinstance(self._credential, OAuth2ClientCredentials):
+            return (*given, self._credential.client_secret)
+        return given
+
+    async def _token(self) -> str:
+        async with self._turn:
+            if self._given is None or self._clock.now() >= self._given.until:
+                self._given = await self._ask()
+            return self._given.token
+
+    async def _ask(self) -> _Given:
+        credential = self._credential
+        if not isinstance(credential, OAuth2ClientCredentials):
+            raise BrokerUnauthorizedError("the credentials changed their kind")
+        endpoint = await self._endpoint(credential.issuer_url)
+        wanted = {
+            "grant_type": "client_credentials",
+            "client_id": credential.client_id,
+            "client_secret": credential.client_secret,
+            "audience": credential.audience,
+            "scope": credential.scope,
+        }
+        form = urlencode({name: text for name, text in wanted.items() if text}).encode()
+        status, body = await self._fetch("POST", endpoint, form, {"Content-Type": _FORM})
+        told = _object(body)
+        token = told.get("access_token")
+        if status in {400, 401, 403}:
+            raise BrokerUnauthorizedError(f"the token endpoint refuses the client: {status} {_code(told)}".rstrip())
+        if status != 200 or not isinstance(token, str) or not token.isascii() or not token.isprintable():  # noqa: PLR2004
+            raise BrokerUnavailableError(f"the token endpoint gives no token: {status}")
+        return _Given(token, self._clock.now() + _lifetime(told))
+
+    async def _endpoint(self, issuer: str) -> str:
+        status, body = await self._fetch("GET", issuer.rstrip("/") + _WELL_KNOWN, None, {})
+        endpoint = _object(body).get("token_endpoint")
+        if status != 200 or not isinstance(endpoint, str):  # noqa: PLR2004
+            raise BrokerUnavailableError(f"the issuer's {_WELL_KNOWN} names no token endpoint: {status}")
+        return endpoint
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        told = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _code(told: Mapping[str, Any]) -> str:
+    """OAuth's own word for it (`invalid_client`), never the description, which is anybody's text."""
+    word = told.get("error")
+    return word[:40] if isinstance(word, str) and word.isidentifier() else ""
+
+
+def _lifetime(told: Mapping[str, Any]) -> float:
+    """The seconds for which a token is used: shorter than it lasts, by a minute or half of it."""
+    try:
+        lasts = float(told.get("expires_in") or _UNTOLD_SECONDS)
+    except (TypeError, ValueError):
+        lasts = _UNTOLD_SECONDS
+    return max(lasts - _EARLY_SECONDS, lasts / 2, 1.0)
