@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from topicschema.api.brokers import ManagementPolicy, ObservedBroker, ObservedSettings
+from topicschema.api.brokers import ObservedBroker, ObservedSettings
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, Kind
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
-from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
 from topicschema.api.wire import decode
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
@@ -162,15 +162,11 @@ class Policies:
 
 
 def policy_of(resource: NamespaceSchemaPolicy) -> Policy:
-    """What the resource says of judging, in core's words.
-
-    Where it says nothing, and everywhere while it only observes, what was seen at its broker counts: a verdict that the
-    broker would not give helps nobody.
-    """
+    """What the resource says of judging, in core's words; where it says nothing, what was seen at its broker."""
     spec, observed = resource.spec, _observed(resource)
     profile, limits, default = spec.broker_profile, spec.constraints, observed.broker or ObservedBroker()
     return Policy(
-        strategy=_namespace_strategy(resource, observed),
+        strategy=_namespace_strategy(spec, observed),
         strictness=spec.strictness,
         profile=BrokerProfile(
             profile.line,
@@ -185,12 +181,9 @@ def policy_of(resource: NamespaceSchemaPolicy) -> Policy:
     )
 
 
-def _namespace_strategy(resource: NamespaceSchemaPolicy, observed: ObservedSettings) -> Strategy | None:
+def _namespace_strategy(spec: NamespaceSchemaPolicySpec, observed: ObservedSettings) -> Strategy | None:
     """The strategy of the Pulsar namespace as it is, or will be once the controller has written it."""
-    spec = resource.spec
-    wanted, there = spec.schema_compatibility_strategy, observed.schema_compatibility_strategy
-    is_only_seen = spec.management_policy is ManagementPolicy.OBSERVE and observed is not _NOTHING_SEEN
-    strategy = there if wanted is None or is_only_seen else wanted
+    strategy = spec.schema_compatibility_strategy or observed.schema_compatibility_strategy
     if strategy is None or strategy is Strategy.UNDEFINED:
         return BY_AUTO_UPDATE_NAME.get(observed.schema_auto_update_compatibility_strategy or "", strategy)
     return strategy
