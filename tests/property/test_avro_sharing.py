@@ -18,7 +18,7 @@ from topicschema.core.formats.avro.model import ABSENT, Field, Named, Node
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
 LONG = "words " * 700  # shorter texts share nothing
-OWN = {"digest", "written", "outline", "lore", "reads"}
+OWN = {"digest", "written", "outline", "lore", "reads", "records", "source"}
 
 
 def edited(rng: random.Random, parts: list[Any]) -> list[Any]:

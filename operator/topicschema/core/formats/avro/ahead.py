@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import Any, Final, TypeVar, cast
 
 from topicschema.core.formats.avro.model import Enum, Fixed, Named, Record
+from topicschema.core.formats.avro.rereading import Known
 
 _N = TypeVar("_N", bound=Named)
 _Place = tuple[Any, str]
@@ -60,6 +61,8 @@ def _definitions(text: Any) -> Iterator[tuple[str, str]]:
     work: list[_Place] = [(text, "")]
     while work:
         value, space = work.pop()
+        if isinstance(value, Known):
+            value = value.plain()
         if isinstance(value, list):
             work += [(branch, space) for branch in reversed(value)]
         if not isinstance(value, dict):

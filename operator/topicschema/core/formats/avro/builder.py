@@ -22,11 +22,13 @@ from topicschema.core.formats.avro.model import (
     Map,
     Named,
     Node,
+    Origin,
     Primitive,
     Record,
     Reference,
     Union,
 )
+from topicschema.core.formats.avro.rereading import Defined, Known, Reading
 from topicschema.core.formats.avro.sharing import Made
 
 _LARGEST_FIXED: Final = 2**31 - 9  # Java's largest array
@@ -38,13 +40,13 @@ _Building = Generator["Node | _Building", Node, Node]
 
 
 class Builder:
-    """Builds one schema.
+    """Builds one schema of a JSON value, which may be what `reading` has read.
 
     Afterwards `named` has its types by full name, `again` those that define a name another time, `fields` the fields of
     all records, each after those in its type.
     """
 
-    def __init__(self, value: Any, library: Library, *, shares: bool = False) -> None:
+    def __init__(self, value: Any, library: Library, reading: Reading | None = None) -> None:
         self.named: dict[str, Named] = {}
         self.again: list[Named] = []
         self.ahead = Ahead(value)
@@ -55,7 +57,7 @@ class Builder:
         self._times: dict[str, int] = {}
         self._path_length = 0
         self._references: list[Reference] = []
-        self._shares = shares
+        self._reading = reading
 
     def build(self) -> Node:
         """The root; InvalidSchemaError with rule and path."""
@@ -89,6 +91,8 @@ class Builder:
         if isinstance(value, list):
             return self._union(value, path, space)
         if not isinstance(value, dict):
+            if value.__class__ is Known:
+                return self._taken(value, path, space)
             what = {bool: "a boolean", type(None): "null"}.get(type(value), "a number")
             wanted = "a type name, an object or an array of schemas is wanted"
             attributes.refuse("NOT_A_SCHEMA", f"{what} is no schema; {wanted}", path)
@@ -131,7 +135,7 @@ class Builder:
         known: Named | None = None
         for each in full_names:
             known = known or self.named.get(each)
-        if self._shares:
+        if self._reading is not None:
             self._references.append((full_names, known))
         return known
 
@@ -167,28 +171,37 @@ class Builder:
             branches.append(branch)
         return Union(path=path, branches=tuple(branches))
 
-    def _any_record(self, value: _Json, path: str, space: str) -> Node | _Building:
-        """A record that another schema has alike, or a new one that others may share."""
-        if not self._shares or path == "$" or self.ahead.places or self.again:
-            return self._record(value, path, space)
-        key = sharing.key(value, path, space, self.library)
-        known = sharing.find(key, self.named)
-        if known is None or known.outline is None:
-            return self._offered(key, self._record(value, path, space))
-        self.named |= {each.full_name: each for each in (known, *known.outline.types)}
-        self.fields += known.outline.fields
-        self._references += known.outline.references
-        self._path_length += known.outline.path_length
-        return known
+    def _taken(self, known: Known, path: str, space: str) -> "Node | _Building":
+        """The record of another schema, or where it may not stand here one that is built of the same text."""
+        record, outline = known.record, known.record.outline
+        if not self._may_share or outline is None or not sharing.may_stand(record, space, self.named):
+            self._path_length -= len(path)
+            return self._schema(self._reading.inside(known), path, space)  # type: ignore[union-attr]  # read there
+        self.named[record.full_name] = record
+        self.named.update((each.full_name, each) for each in outline.types)
+        self.fields += outline.fields
+        self._references += outline.references
+        self._path_length += outline.path_length
+        return record
 
-    def _offered(self, key: bytes, building: _Building) -> _Building:
+    @property
+    def _may_share(self) -> bool:
+        return not self.ahead.places and not self.again
+
+    def _any_record(self, value: _Json, path: str, space: str) -> _Building:
+        """A record, which others may share where its text is known."""
+        building = self._record(value, path, space)
+        return self._offered(value, space, building) if value.__class__ is Defined and path != "$" else building
+
+    def _offered(self, value: Defined, space: str, building: _Building) -> _Building:
         types, fields, references = map(len, (self.named, self.fields, self._references))
         length = self._path_length
         record = yield building
-        if isinstance(record, Record) and not self.ahead.places and not self.again:
+        if isinstance(record, Record) and self._reading is not None and self._may_share:
             within = list(islice(self.named.values(), types, None))
             made = Made(within, self.fields[fields:], self._references[references:], self._path_length - length)
-            sharing.offer(key, record, made, self._open)
+            origin = Origin(value.end - value.begin, self._reading.digest(value), space)
+            sharing.offer(record, made, origin, self._open)
         return record
 
     def _record(self, value: _Json, path: str, space: str) -> _Building:

@@ -57,6 +57,12 @@ class Pair:
     lacks_field: bool = False
     wrong_field: bool = False
 
+    def add(self, read: Field, found: "Outcome") -> None:
+        """Note what a field that both have has brought up."""
+        self.parts.append((read, found))
+        if found.__class__ is Fault or (found.__class__ is Pair and found.lacks_field):
+            self.wrong_field = True
+
 
 @dataclass(slots=True, eq=False)
 class Inner:

@@ -3,11 +3,11 @@
 Every node knows the JSON path of the text it stands for, so that a finding can point at it; a named type's path is
 that of its definition. Nodes are compared by identity.
 
-Large schemas alive at once hold the same object for a record that they define alike at the same place (`sharing`). So a
-walk over a reader and a writer may pass by every pair `reader is writer`: all within is the same in both, docs and
-aliases included. Named types whose digests are there and equal are equal to Avro, which does not look at docs, aliases
-and an enum's default. What is kept on a node besides (`written`, `outline`, `lore`, `reads`) can always be found out
-again.
+Large schemas alive at once may hold the same object for a record that they define alike at the same place
+(`sharing`). So a walk over a reader and a writer may pass by every pair `reader is writer`: all within is the same in
+both, docs and aliases included. Named types whose digests are there and equal are equal to Avro, which does not look at
+docs, aliases and an enum's default. What is kept on a node besides (`written`, `outline`, `lore`, `reads`,
+`records`, `source`) can always be found out again.
 
 Recursive schemas are cyclic graphs: walk them with an explicit stack and a set of what was seen.
 """
@@ -68,9 +68,10 @@ class Map(Node):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Union(Node):
-    """A union; its branches are never unions."""
+    """A union; its branches are never unions. `records` is `shortcuts`' own."""
 
     branches: tuple[Node, ...]
+    records: object = field(default=None, init=False, repr=False)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -132,6 +133,15 @@ Reference = tuple[tuple[str, ...], Named | None]
 """Names, the first of which that is defined counts, and the type that they mean."""
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The text that defines a record, by length and digest, and the namespace that holds there."""
+
+    length: int
+    digest: bytes
+    space: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Outline:
     """What a schema that takes over a record has to know of it; see `sharing`.
@@ -144,19 +154,21 @@ class Outline:
     fields: "tuple[Field, ...]"
     references: "tuple[Reference, ...]"
     path_length: int
+    origin: Origin
 
 
 @dataclass(slots=True, eq=False, kw_only=True, weakref_slot=True)
 class Record(Named):
     """A record (or error, which is the same to everyone); `fields` is set once, when the record has been parsed.
 
-    `outline` is set where other schemas may share it.
+    `outline` is set where other schemas may share it, `source` where it is a whole schema that others may be: its text.
     `lore` and `reads` are what comparisons found out and will want again; a copy has none. `reads` has the digests of
     writers' records that are readable in full, whatever schemas the two stand in.
     """
 
     fields: tuple[Field, ...] = ()
     outline: Outline | None = field(default=None, init=False, repr=False)
+    source: bytes | None = field(default=None, init=False, repr=False)
     lore: Lore | None = field(default=None, init=False, repr=False)
     reads: set[bytes] | None = field(default=None, init=False, repr=False)
 

@@ -15,6 +15,7 @@ from topicschema.core.formats.avro import defaults, identity, sharing
 from topicschema.core.formats.avro import library as libraries
 from topicschema.core.formats.avro.builder import Builder
 from topicschema.core.formats.avro.model import Node, Union
+from topicschema.core.formats.avro.rereading import Reading
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
 _LARGE: Final = 4096
@@ -30,13 +31,12 @@ def parse(info: SchemaInfo, line: PulsarLine = PulsarLine.V4_0, *, validate_defa
     library = libraries.of(line)
     if len(info.schema) < _LARGE:
         return _parsed(info, Builder(json_text.read(_text(info.schema)), library), validate_defaults=validate_defaults)
-    key = sharing.key_of_text(info.schema, library, validates=validate_defaults)
-    root: Node | None = sharing.find_whole(key)
+    root: Node | None = sharing.find_whole(info.schema, library, validates=validate_defaults)
     if root is None:
-        builder = Builder(json_text.read(_text(info.schema)), library, shares=True)
-        root = _parsed(info, builder, validate_defaults=validate_defaults)
+        reading = Reading(_text(info.schema), sharing.before(info.schema, library))
+        root = _parsed(info, Builder(reading.read(), library, reading), validate_defaults=validate_defaults)
         identity.seal(root)
-        sharing.offer_whole(key, root)
+        sharing.offer_whole(info.schema, root, library, validates=validate_defaults)
     return root
 
 

@@ -8,7 +8,7 @@ still being compared. Where Avro would throw, that is a fault like others.
 Faults are collected here; which of them count, and in which words, is `findings`' matter.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import GeneratorType
 from typing import Any, ClassVar, cast
 
@@ -124,15 +124,22 @@ class Resolution:
         return _inner_later(self._step(writer, reader))
 
     def _union(self, writer: Union, reader: Node) -> _Answer:
-        if reader.__class__ is Union and (
-            self.shortcuts.are_readable(writer, reader) or self._unions.holds(writer, reader)
-        ):
-            return None
-        return self._each_branch(writer, reader)
+        if reader.__class__ is Union:
+            left = self.shortcuts.unsettled(writer, reader)
+            if left is not None:
+                return self._unsettled(writer, reader, left) if left else None
+            if self._unions.holds(writer, reader):
+                return None
+        return self._each_branch(writer.branches, reader)
 
-    def _each_branch(self, writer: Union, reader: Node) -> Step[Outcome | None]:
+    def _unsettled(self, writer: Union, reader: Union, left: Sequence[Node]) -> Step[Outcome | None]:
+        """Avro asks the other way round; here a look at all of two unions is put off until it matters."""
+        answer: Outcome | None = yield self._each_branch(left, reader)
+        return None if answer is None or self._unions.holds(writer, reader) else answer
+
+    def _each_branch(self, branches: Sequence[Node], reader: Node) -> Step[Outcome | None]:
         parts: list[Outcome] = []
-        for branch in writer.branches:
+        for branch in branches:
             answer = self._BY_WRITER[branch.__class__](self, branch, reader)
             if answer.__class__ is GeneratorType:
                 answer = yield answer
@@ -211,13 +218,13 @@ class Resolution:
             if read is None:
                 self._skip(pair, written)
                 continue
+            if written.type is read.type and not self._tangled:
+                continue  # all reads itself
             answer = self._BY_WRITER[written.type.__class__](self, written.type, read.type)
             if answer.__class__ is GeneratorType:
                 answer = yield answer
             if answer is not None:
-                pair.parts.append((read, answer))
-                if answer.__class__ is Fault or (answer.__class__ is Pair and answer.lacks_field):
-                    pair.wrong_field = True
+                pair.add(read, answer)
         if absent:
             yield self._put_in(pair, absent.values())
         if pair.parts:

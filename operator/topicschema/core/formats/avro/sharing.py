@@ -1,57 +1,77 @@
-"""Records that large schemas have in common: one object for all schemas alive that define it alike at the same place.
+"""Records that large schemas have in common with the version before: one object where they define it alike.
 
-So the versions of a long history cost, in memory and in time, what differs between them. Alike means: the same JSON
-value, the same path and namespace around it, and the same objects behind the names that it takes from outside.
+So the versions of a long history cost, in memory and in time, what differs between them. Alike means: the same text at
+the same path (`rereading`), the same namespace around it, the same objects behind the names that it takes from outside.
 """
 
-import hashlib
-import marshal
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from weakref import WeakValueDictionary
 
 from topicschema.core.formats.avro.library import Library
-from topicschema.core.formats.avro.model import Field, Named, Node, Outline, Record, Reference
+from topicschema.core.formats.avro.model import Field, Named, Node, Origin, Outline, Record, Reference
 
-_SHELF: Final[WeakValueDictionary[bytes, Record]] = WeakValueDictionary()
-"""All records that may be shared, by their keys; it keeps none of them alive."""
-_WHOLES: Final[WeakValueDictionary[bytes, Record]] = WeakValueDictionary()
-"""In the same way those that are whole schemas, by the keys of their texts."""
-
-
-def key_of_text(text: bytes, library: Library, *, validates: bool) -> bytes:
-    """What is equal for two texts exactly when they are the same text, read alike."""
-    return hashlib.sha256(f"{library.value} {validates}\n".encode() + text).digest()
-
-
-def find_whole(wanted: bytes) -> Record | None:
-    """The schema with that key."""
-    return _WHOLES.get(wanted)
+_WHOLES: Final[WeakValueDictionary[Hashable, Record]] = WeakValueDictionary()
+"""Whole schemas by something of their texts; it keeps none of them alive."""
+_NEWEST: Final[WeakValueDictionary[tuple[bytes, Library, int], Record]] = WeakValueDictionary()
+"""In the same way by what may be their names, the newest as number 0."""
+_STRIDE: Final = 1009
+_REMEMBERED: Final = 4
+"""So many of a name: the newest may be somebody's try, and gone."""
+_FIRST_NAME: Final = re.compile(rb'"name"\s*:\s*"([^"]*)"')
 
 
-def offer_whole(wanted: bytes, root: Node) -> None:
-    """Let others have the schema, of which all has been checked."""
-    if isinstance(root, Record):
-        _WHOLES[wanted] = root
-
-
-def key(value: Any, path: str, space: str, library: Library) -> bytes:
-    """What is equal for two definitions exactly when they are alike but for the names that they take from outside."""
-    place = f"{library.value}\n{path}\n{space}\n".encode("utf-8", "surrogatepass")
-    # Version 2 of the form writes equal values alike: it knows nothing of which strings are the same object.
-    return hashlib.sha256(place + marshal.dumps(value, 2)).digest()
-
-
-def find(wanted: bytes, named: Mapping[str, Named]) -> Record | None:
-    """The record with that key, if it may stand where the types in `named` are defined before it."""
-    record = _SHELF.get(wanted)
-    outline = record.outline if record is not None else None
-    if record is None or outline is None or record.full_name in named:
+def find_whole(text: bytes, library: Library, *, validates: bool) -> Record | None:
+    """The schema of the same text, read alike."""
+    root = _WHOLES.get(_sketch(text, library, validates=validates))
+    if root is None or root.source != text:
         return None
+    root.source = text  # of equal texts the one that was used last stays
+    return root
+
+
+def offer_whole(text: bytes, root: Node, library: Library, *, validates: bool) -> None:
+    """Let others have the schema of that text, of which all has been checked."""
+    if not isinstance(root, Record):
+        return
+    root.source = text
+    _WHOLES[_sketch(text, library, validates=validates)] = root
+    title = _title(text)
+    for age in reversed(range(1, _REMEMBERED)):
+        younger = _NEWEST.get((title, library, age - 1))
+        if younger is not None:
+            _NEWEST[title, library, age] = younger
+    _NEWEST[title, library, 0] = root
+
+
+def _sketch(text: bytes, library: Library, *, validates: bool) -> Hashable:
+    """What tells most texts apart at little cost."""
+    return library, validates, len(text), text[::_STRIDE]
+
+
+def before(text: bytes, library: Library) -> Record | None:
+    """The newest schema alive that may be an earlier version of the one in this text."""
+    title = _title(text)
+    found = (_NEWEST.get((title, library, age)) for age in range(_REMEMBERED))
+    return next((root for root in found if root is not None), None)
+
+
+def _title(text: bytes) -> bytes:
+    """The first name in a text, which mostly is the schema's."""
+    found = _FIRST_NAME.search(text)
+    return found[1] if found else b""
+
+
+def may_stand(record: Record, space: str, named: Mapping[str, Named]) -> bool:
+    """Whether the record may be taken over in a namespace, where the types in `named` are defined before it."""
+    outline = record.outline
+    if outline is None or outline.origin.space != space or record.full_name in named:
+        return False
     if any(each.full_name in named for each in outline.types):
-        return None
-    return record if all(_found(names, named) is node for names, node in outline.references) else None
+        return False
+    return all(_found(names, named) is node for names, node in outline.references)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +84,7 @@ class Made:
     path_length: int
 
 
-def offer(wanted: bytes, record: Record, made: Made, unfinished: Iterable[Named]) -> None:
+def offer(record: Record, made: Made, origin: Origin, unfinished: Iterable[Named]) -> None:
     """Let others have the record, unless it refers to one that is not finished."""
     inside = set(made.types)
     outside = {
@@ -75,8 +95,7 @@ def offer(wanted: bytes, record: Record, made: Made, unfinished: Iterable[Named]
     if not {node for _, node in outside}.isdisjoint(unfinished):
         return
     types = tuple(each for each in made.types if each is not record)
-    record.outline = Outline(types, tuple(made.fields), tuple(outside), made.path_length)
-    _SHELF[wanted] = record
+    record.outline = Outline(types, tuple(made.fields), tuple(outside), made.path_length, origin)
 
 
 def _found(names: Iterable[str], named: Mapping[str, Named]) -> Named | None:

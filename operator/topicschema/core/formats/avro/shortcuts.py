@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import cached_property
-from typing import Final
+from typing import Final, cast
 
 from topicschema.core.formats.avro.model import ABSENT, Lore, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.promotions import READ_BY
@@ -25,13 +25,12 @@ TOLD: Final = 2
 class Shortcuts:
     """The shortcuts in comparing with one reader's schema."""
 
-    __slots__ = ("_is_plain_root", "_is_tangled", "_records", "_root")
+    __slots__ = ("_is_plain_root", "_is_tangled", "_root")
 
     def __init__(self, root: Node, lore: Lore) -> None:
         self._root = root
         self._is_tangled = lore.is_tangled
         self._is_plain_root = lore.is_plain
-        self._records: dict[Union, _Records | None] = {}
 
     def is_readable(self, writer: Record, reader: Record) -> bool:
         """Whether it is known that all of the writer's record can be read."""
@@ -46,15 +45,21 @@ class Shortcuts:
                 reader.reads = set()
             reader.reads.add(writer.digest)
 
-    def are_readable(self, writer: Union, reader: Union) -> bool:
-        """Whether it is known of all of the writer's branches, which then are records."""
-        if len(writer.branches) <= _FEW:
-            return False
+    def unsettled(self, writer: Union, reader: Union) -> "list[Node] | None":
+        """The writer's branches of which it is not known that all can be read; None where nothing is looked up.
+
+        Where it is known of any, nothing depends on the order in which the others are compared.
+        """
+        records = self._of(reader)
+        if records is None:
+            return None
+        by_name, is_readable = records.by_name, self.is_readable
+        left: list[Node] = []
         for branch in writer.branches:
-            alike = self.branch(branch, reader) if isinstance(branch, Record) else None
-            if alike is None or not self.is_readable(branch, alike):  # type: ignore[arg-type]  # a record
-                return False
-        return True
+            alike = by_name.get(branch.full_name) if isinstance(branch, Record) else None
+            if alike is not branch and (alike is None or not is_readable(branch, alike)):  # type: ignore[arg-type]
+                left.append(branch)
+        return left
 
     def branch(self, writer: Record, reader: Union) -> Record | None:
         """The branch of the writer's full name, where nothing can come of trying those before it, as Avro does."""
@@ -70,10 +75,12 @@ class Shortcuts:
         return None if records is None else records.likely(writer)
 
     def _of(self, union: Union) -> "_Records | None":
-        if union not in self._records:
-            is_known = len(union.branches) > _FEW and self._is_plain()
-            self._records[union] = _Records(union) if is_known else None
-        return self._records[union]
+        """What is known of the union's records, in plain schemas; it is found out once."""
+        if len(union.branches) <= _FEW or not self._is_plain():
+            return None
+        if union.records is None:
+            union.records = _Records(union)
+        return cast("_Records", union.records)
 
     def _is_plain(self) -> bool:
         if self._is_plain_root is None:

@@ -4,7 +4,7 @@ The same structure: kinds, order and number of branches, simple names, field nam
 defaults, docs and logical types do not count, and nothing is promoted. Circles are taken for the same.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from topicschema.core.formats.avro.model import Array, Enum, Fixed, Map, Node, Primitive, Record, Union
@@ -26,9 +26,18 @@ class Equivalence:
         """Whether the two are the same to Avro."""
         if len(writer.branches) != len(reader.branches):
             return False
-        if not _begin_alike(writer.branches, reader.branches):
-            return False
-        return self._compare(writer, reader)
+        unequal = False
+        for w, r in zip(writer.branches, reader.branches, strict=True):
+            if w is r:
+                continue
+            if w.__class__ is not r.__class__:
+                return False
+            if w.__class__ is Primitive:
+                if w.kind != r.kind:  # type: ignore[attr-defined]  # Primitives, both
+                    return False
+            elif not w.digest or w.digest != r.digest:
+                unequal = True
+        return self._compare(writer, reader) if unequal else True
 
     def _compare(self, writer: Node, reader: Node) -> bool:
         passed: set[tuple[Node, Node]] = set()
@@ -52,14 +61,6 @@ class Equivalence:
         while link is not None:
             self._different.add(link[:2])
             link = link[2]
-
-
-def _begin_alike(writers: Sequence[Node], readers: Sequence[Node]) -> bool:
-    """Whether the branches have the same kinds: the cheap question that most unequal unions fail."""
-    return all(
-        w.__class__ is r.__class__ and (w.__class__ is not Primitive or w.kind == r.kind)  # type: ignore[attr-defined]
-        for w, r in zip(writers, readers, strict=True)
-    )
 
 
 def _parts(writer: Node, reader: Node) -> Iterable[tuple[Node, Node]] | None:

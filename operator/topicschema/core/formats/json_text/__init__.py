@@ -8,11 +8,22 @@ from json import JSONDecodeError
 from typing import Any
 
 from topicschema.core.formats.json_text import prefix
-from topicschema.core.formats.json_text.dialect import DECODER, MAX_DEPTH, without_comments
+from topicschema.core.formats.json_text.dialect import DECODER, MAX_DEPTH, MAX_NAME, scan, without_comments
 from topicschema.core.formats.json_text.paths import member, place_of, steps_of
+from topicschema.core.formats.json_text.prefix import is_within_bounds
 from topicschema.core.formats.json_text.reader import Reader
 
-__all__ = ["MAX_DEPTH", "locate", "locate_all", "member", "place_of", "read"]
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_NAME",
+    "is_within_bounds",
+    "locate",
+    "locate_all",
+    "member",
+    "place_of",
+    "read",
+    "scan",
+]
 
 
 def read(text: str) -> Any:
@@ -21,7 +32,7 @@ def read(text: str) -> Any:
         value = DECODER.decode(text)
     except (ValueError, RecursionError):
         return _read_with_care(text)
-    return value if prefix.is_within_bounds(text, value) else _read_with_care(text)
+    return value if is_within_bounds(text, value) else _read_with_care(text)
 
 
 def locate(text: str, path: str) -> tuple[int, int]:
@@ -53,7 +64,7 @@ def _read_with_care(text: str) -> Any:
     except ValueError:
         pass  # of a number or a word, which does not say where it stands
     else:
-        if prefix.is_within_bounds(plain[:end], value) and isinstance(value, dict | list):
+        if is_within_bounds(plain[:end], value) and isinstance(value, dict | list):
             Reader(text, plain).end(end)
             return value
         trouble = end

@@ -5,8 +5,9 @@ last of two equal member names counts; at most 1,000 levels, 1,000 digits in a n
 """
 
 import re
+from collections.abc import Callable
 from json import JSONDecoder
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 MAX_DEPTH: Final = 1000
 MAX_DIGITS: Final = 1000
@@ -58,3 +59,9 @@ def _no_number(word: str) -> NoReturn:
 
 DECODER: Final = JSONDecoder(parse_constant=_no_number, parse_int=integer, parse_float=double)
 """Reads fast what has no comments; knows of the limits only that of the digits."""
+
+scan: Final[Callable[[str, int], tuple[Any, int]]] = DECODER.scan_once  # type: ignore[attr-defined]  # its own reader
+"""The value that begins at an offset, and where it ends; like DECODER it knows of the limits only that of the digits.
+
+Where there is none that it can read: ValueError, StopIteration or RecursionError.
+"""
