@@ -25,6 +25,7 @@ CONTROLLER_MAY = [
     ("patch update", "namespaceschemapolicies/status", OTHER),
     ("get list watch", "namespaces", ""),
     ("get create patch", "events.events.k8s.io", OTHER),
+    ("get", "secrets", OTHER),
     ("get list watch create patch delete", "schemahistories", OWN),
     ("get list watch create patch delete", "schemaversions", OWN),
     ("get list watch create patch delete", "pulsarnamespaceclaims", OWN),
@@ -40,7 +41,8 @@ CONTROLLER_MAY_NOT = [
     ("get update", "leases/another", OWN),
     ("create", "leases", OTHER),
     ("update patch delete", "namespaces", ""),
-    ("get list create", "secrets", OWN),
+    ("list watch create update patch delete deletecollection", "secrets", OTHER),
+    ("list create", "secrets", OWN),
     ("get list create", "pods", OWN),
     ("get update", "validatingwebhookconfigurations", ""),
 ]
