@@ -80,7 +80,7 @@ class Term:
         self._neighbours = Neighbours()
         self._echoes = Echoes()
         self.bell = Bell(self._look_at, settings.resync_period, lanes=Lanes(self._neighbours.companions))
-        self._brokers = Brokers(client, AllowedHosts.parse(settings.broker_hosts, (connection.server,)))
+        self._brokers = Brokers(client, AllowedHosts.parse(settings.broker_hosts, (connection.server,)), client.fence)
         storage, claims = RecordStorage(client, settings.namespace), Claims(client, settings.namespace)
         self._judge = Judge(storage, checkers=settings.checkers)
         around = Surroundings(

@@ -32,12 +32,17 @@ _MAX_TOKEN_BYTES: Final = 1 << 20
 _TOKEN_SECONDS: Final = 10.0
 
 
+def _no_fence() -> None:
+    """Whoever is nobody in particular may always write."""
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """How to reach a broker's admin REST API, who we are there, and whom to trust.
 
     `ca` is PEM, and None means the system's own. `reread` reads the Secret again when the broker refuses what was in
-    it; what it raises is raised to whoever asked.
+    it; what it raises is raised to whoever asked. `pace` is shared by all who ask the same broker, None means its own.
+    `fence` is called before each write, and what it raises stops that.
     """
 
     admin_url: str
@@ -45,6 +50,8 @@ class Access:
     credential: Credential = None
     ca: bytes | None = field(default=None, repr=False)
     reread: Callable[[], Awaitable[Credential]] | None = field(default=None, repr=False)
+    pace: Pace | None = field(default=None, repr=False)
+    fence: Callable[[], None] = field(default=_no_fence, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +101,8 @@ class Transport:
     def __init__(self, access: Access, clock: Clock) -> None:
         self._base = _base(access.admin_url)
         self._clock = clock
-        self._pace = Pace(clock)
+        self._pace = access.pace or Pace(clock)
+        self._fence = access.fence
         self._circuit = Circuit(clock)
         self._places = asyncio.Semaphore(_AT_ONCE)
         self._connections = Connections(access.allowed, access.credential, access.ca)
@@ -159,6 +167,8 @@ class Transport:
         url = URL(self._base + request.path, encoded=True)
         for _ in range(_MAX_REDIRECTS + 1):
             await self._pace.take()
+            if request.call is not Call.READ:
+                self._fence()
             exchange = _exchange(request, url, headers)
             answer = await self._connections.send(exchange)
             if isinstance(answer, Trouble):

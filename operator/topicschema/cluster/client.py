@@ -66,7 +66,7 @@ class ApiClient:
         self._connection = connection
         self._timeout = aiohttp.ClientTimeout(total=timeout_seconds, sock_connect=_CONNECT_SECONDS)
         self._session: aiohttp.ClientSession | None = None
-        self._fence: Callable[[], None] = _no_fence
+        self.fence: Callable[[], None] = _no_fence
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
@@ -86,7 +86,7 @@ class ApiClient:
     def fenced(self, fence: Callable[[], None]) -> Self:
         """This open client, its connections shared, with `fence` called before each write: what it raises stops it."""
         twin = copy.copy(self)
-        twin._fence = fence  # noqa: SLF001 - it is our own
+        twin.fence = fence
         return twin
 
     async def get(self, kind: Kind, namespace: str, name: str) -> Object:
@@ -147,7 +147,7 @@ class ApiClient:
         return await self._ask(_Request("POST", path, body))
 
     async def _write(self, request: _Request) -> Object:
-        self._fence()
+        self.fence()
         return await self._ask(request)
 
     async def _read(self, request: _Request) -> Object:

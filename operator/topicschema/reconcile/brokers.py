@@ -8,20 +8,21 @@ import asyncio
 import base64
 import binascii
 import contextlib
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from yarl import URL
 
-from topicschema.api.brokers import AuthenticationSpec, PulsarSpec, SecretKeyRef
+from topicschema.api.brokers import AuthenticationSpec, PulsarSpec, SecretKeyRef, TlsSpec
 from topicschema.api.kinds import SECRET, Kind
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker
+from topicschema.broker.clock import Clock
 from topicschema.broker.credentials import ClientCertificate, Credential, OAuth2ClientCredentials, Token
 from topicschema.broker.errors import SecretInvalidError
+from topicschema.broker.pace import Pace
 from topicschema.broker.transport import Access
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import WaitingError
@@ -29,6 +30,7 @@ from topicschema.core.remote import BrokerSettings
 from topicschema.reconcile.schedule import keep_to
 
 _CERTIFICATE, _KEY = "tls.crt", "tls.key"
+_CLOCK: Final = Clock()
 _OWN_SETTINGS_SECONDS: Final = 300.0
 _FAREWELL_SECONDS: Final = 60.0  # longer than any call: whoever still asks the broker of before is not cut off
 
@@ -47,24 +49,71 @@ class SecretMissingError(WaitingError):
         super().__init__("SecretMissing", f"there is no Secret {name} in this namespace", after=60.0)
 
 
+class _Secrets:
+    """The Secrets of one Kubernetes namespace."""
+
+    def __init__(self, client: SecretReader, namespace: str) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._read: dict[str, None] = {}
+
+    @contextlib.contextmanager
+    def named(self) -> Iterator[None]:
+        """Have errors of what was read name the Secrets that it was read from."""
+        try:
+            yield
+        except SecretInvalidError as error:
+            raise SecretInvalidError(f"{error.message} (Secret {', '.join(self._read)})") from None
+
+    async def member(self, ref: SecretKeyRef) -> bytes:
+        """The decoded content of one member, not empty."""
+        return (await self.members(ref.name, ref.key))[0]
+
+    async def members(self, name: str, *keys: str) -> tuple[bytes, ...]:
+        """The decoded contents of several members, as one revision of the Secret has them."""
+        self._read[name] = None
+        try:
+            wire = await self._client.get(SECRET, self._namespace, name)
+        except NotFoundError:
+            raise SecretMissingError(name) from None
+        return tuple(_member(wire, key) for key in keys)
+
+
+def _member(wire: dict[str, Any], key: str) -> bytes:
+    encoded = (wire.get("data") or {}).get(key)
+    try:
+        content = base64.b64decode(encoded or "", validate=True)
+    except (binascii.Error, TypeError, ValueError):
+        content = b""
+    if not content.strip():
+        raise SecretInvalidError(f"there is nothing under {key}")
+    return content
+
+
 @dataclass(frozen=True, slots=True)
 class _Made:
     """A broker, what it was made for, and with what."""
 
     pulsar: PulsarSpec
-    access: Access
+    secrets: tuple[Credential, bytes | None]
     broker: Broker
 
 
 class Brokers:
-    """The brokers in use. `allowed` says which hosts may be called at all."""
+    """The brokers in use. `allowed` says which hosts may be called at all; `fence` is called before each write.
+
+    All who reach one address share its pace: a broker has one measure of patience. What else goes wrong, a wrong token
+    or a wrong certificate, is one policy's matter and holds up no other.
+    """
 
     def __init__(
-        self, client: SecretReader, allowed: AllowedHosts, clock: Callable[[], float] = time.monotonic
+        self, client: SecretReader, allowed: AllowedHosts, fence: Callable[[], None], clock: Clock = _CLOCK
     ) -> None:
         self._client = client
         self._allowed = allowed
+        self._fence = fence
         self._clock = clock
+        self._paces: dict[str, Pace] = {}
         self._made: dict[str, _Made] = {}
         self._farewells: set[asyncio.Task[None]] = set()
         self._own: dict[tuple[str, str], tuple[float, BrokerSettings | None]] = {}
@@ -83,12 +132,15 @@ class Brokers:
         made = self._made.get(uid)
         if made is not None and made.pulsar == pulsar and not anew:
             return made.broker
-        access = await self._access(pulsar, policy.metadata.namespace)
-        made = self._made.get(uid)  # another pass may have made it meanwhile
-        if made is None or made.access != access:
-            self.forget(uid)
-            made = _Made(pulsar, access, Broker(access))
-        self._made[uid] = _Made(pulsar, access, made.broker)
+        self._allowed.check(URL(pulsar.admin_url))  # no Secret is read for an address that is never called
+        secrets = _Secrets(self._client, policy.metadata.namespace)
+        with secrets.named():
+            read = (await _credential(secrets, pulsar.authentication), await _ca(secrets, pulsar.tls))
+            made = self._made.get(uid)  # another pass may have made it meanwhile
+            if made is None or made.pulsar != pulsar or made.secrets != read:
+                fresh = _Made(pulsar, read, self._broker(pulsar, secrets, *read))
+                self.forget(uid)
+                made = self._made[uid] = fresh
         return made.broker
 
     async def own_settings(self, policy: NamespaceSchemaPolicy, broker: Broker) -> BrokerSettings | None:
@@ -98,7 +150,7 @@ class Brokers:
         """
         if policy.spec.pulsar is None:
             return None
-        where, now = address(policy.spec.pulsar), self._clock()
+        where, now = address(policy.spec.pulsar), self._clock.now()
         for asked in ((where, ""), (where, policy.metadata.uid)):
             known = self._own.get(asked)
             if known is not None and now - known[0] < _OWN_SETTINGS_SECONDS:
@@ -123,12 +175,13 @@ class Brokers:
             farewell.cancel()
         await asyncio.gather(*self._farewells, return_exceptions=True)
 
-    async def _access(self, pulsar: PulsarSpec, namespace: str) -> Access:
-        self._allowed.check(URL(pulsar.admin_url))  # no Secret is read for an address that is never called
-        secrets = _Secrets(self._client, namespace)
-        credential = await _credential(secrets, pulsar.authentication)
-        ca = None if pulsar.tls is None else await secrets.member(pulsar.tls.ca_secret_key_ref)
-        return Access(pulsar.admin_url, self._allowed, credential, ca)
+    def _broker(self, pulsar: PulsarSpec, secrets: _Secrets, credential: Credential, ca: bytes | None) -> Broker:
+        async def reread() -> Credential:
+            with secrets.named():
+                return await _credential(secrets, pulsar.authentication)
+
+        pace = self._paces.setdefault(address(pulsar), Pace(self._clock))
+        return Broker(Access(pulsar.admin_url, self._allowed, credential, ca, reread, pace, self._fence), self._clock)
 
 
 def address(pulsar: PulsarSpec) -> str:
@@ -143,45 +196,8 @@ async def _close(broker: Broker, after: float) -> None:
     await broker.close()
 
 
-class _Secrets:
-    """The Secrets of one Kubernetes namespace."""
-
-    def __init__(self, client: SecretReader, namespace: str) -> None:
-        self._client = client
-        self._namespace = namespace
-
-    async def member(self, ref: SecretKeyRef) -> bytes:
-        """The decoded content of one member, not empty."""
-        return (await self.members(ref.name, ref.key))[0]
-
-    async def text(self, ref: SecretKeyRef) -> str:
-        """The same as a text that can stand in a header or a form, without the space around it."""
-        try:
-            text = (await self.member(ref)).decode("ascii").strip()
-        except UnicodeDecodeError:
-            text = ""
-        if not text.isprintable() or not text:
-            raise SecretInvalidError(f"{ref.key} of Secret {ref.name} is not a line of ASCII text")
-        return text
-
-    async def members(self, name: str, *keys: str) -> tuple[bytes, ...]:
-        """The decoded contents of several members, as one revision of the Secret has them."""
-        try:
-            wire = await self._client.get(SECRET, self._namespace, name)
-        except NotFoundError:
-            raise SecretMissingError(name) from None
-        return tuple(_member(wire, name, key) for key in keys)
-
-
-def _member(wire: dict[str, Any], name: str, key: str) -> bytes:
-    encoded = (wire.get("data") or {}).get(key)
-    try:
-        content = base64.b64decode(encoded or "", validate=True)
-    except (binascii.Error, TypeError, ValueError):
-        content = b""
-    if not content.strip():
-        raise SecretInvalidError(f"Secret {name} has nothing under {key}")
-    return content
+async def _ca(secrets: _Secrets, tls: TlsSpec | None) -> bytes | None:
+    return None if tls is None else await secrets.member(tls.ca_secret_key_ref)
 
 
 async def _credential(secrets: _Secrets, authentication: AuthenticationSpec | None) -> Credential:
@@ -189,12 +205,12 @@ async def _credential(secrets: _Secrets, authentication: AuthenticationSpec | No
         return None
     token, oauth2, tls = authentication.token, authentication.oauth2, authentication.tls
     if token is not None:
-        return Token(await secrets.text(token.secret_key_ref))
+        return Token.of(await secrets.member(token.secret_key_ref))
     if oauth2 is not None:
         return OAuth2ClientCredentials(
             issuer_url=oauth2.issuer_url,
             client_id=oauth2.client_id,
-            client_secret=await secrets.text(oauth2.secret_key_ref),
+            client_secret=OAuth2ClientCredentials.secret_of(await secrets.member(oauth2.secret_key_ref)),
             audience=oauth2.audience or "",
             scope=oauth2.scope or "",
         )

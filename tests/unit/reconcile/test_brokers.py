@@ -1,0 +1,162 @@
+"""The brokers of the policies: which Secrets are read when, and when another broker takes an earlier one's place."""
+
+import base64
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+from api_server import FakeApiServer
+from testbed.certificates import Authority
+from topicschema.api.brokers import (
+    AuthenticationSpec,
+    ClientCertificateSpec,
+    OAuth2Spec,
+    PulsarSpec,
+    SecretKeyRef,
+    SecretRef,
+    TlsSpec,
+    TokenSpec,
+)
+from topicschema.api.kinds import SECRET
+from topicschema.api.metadata import Metadata
+from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
+from topicschema.broker.allowed import AllowedHosts
+from topicschema.cluster.client import ApiClient
+from topicschema.core.errors import StalledError, WaitingError
+from topicschema.reconcile.brokers import Brokers
+from topicschema.reconcile.schedule import ElsewhereError, begin_in
+
+URL = "http://pulsar:8080"
+REF = SecretKeyRef(name="admin", key="token")
+BY_TOKEN = AuthenticationSpec(token=TokenSpec(secret_key_ref=REF))
+
+
+def policy(
+    authentication: AuthenticationSpec | None = BY_TOKEN, url: str = URL, uid: str = "1"
+) -> NamespaceSchemaPolicy:
+    pulsar = PulsarSpec(admin_url=url, authentication=authentication)
+    spec = NamespaceSchemaPolicySpec(pulsar_cluster="pulsar", pulsar_namespace="shop/orders", pulsar=pulsar)
+    return NamespaceSchemaPolicy(metadata=Metadata(name="orders", namespace="shop", uid=uid), spec=spec)
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[FakeApiServer]:
+    async with FakeApiServer().running() as api:
+        yield api
+
+
+@pytest.fixture
+async def brokers(api: FakeApiServer) -> AsyncIterator[Brokers]:
+    async with ApiClient(api.connection) as client:
+        brokers = Brokers(client, AllowedHosts.parse("pulsar:8080, pulsar:8443"), _no_fence)
+        yield brokers
+        await brokers.aclose()
+
+
+def _no_fence() -> None:
+    pass
+
+
+def keep(api: FakeApiServer, token: str, members: Mapping[str, bytes] = MappingProxyType({})) -> None:
+    """Have the Secret, with the token and other members."""
+    content = {"token": token.encode(), **members}
+    api.put(SECRET, "shop", "admin", {"data": {key: base64.b64encode(raw).decode() for key, raw in content.items()}})
+
+
+async def test_a_policy_without_pulsar_has_no_broker(brokers: Brokers) -> None:
+    there = policy()
+    assert await brokers.of(replace(there, spec=replace(there.spec, pulsar=None))) is None
+
+
+async def test_the_secret_is_read_once_and_again_only_when_asked_to(api: FakeApiServer, brokers: Brokers) -> None:
+    keep(api, "first\n")
+    broker = await brokers.of(policy())
+    assert await brokers.of(policy()) is broker
+    assert api.requests == ["GET /api/v1/namespaces/shop/secrets/admin"]
+    assert await brokers.of(policy(), anew=True) is broker  # it says the same
+    assert len(api.requests) == 2
+
+
+async def test_a_secret_that_changed_makes_another_broker(api: FakeApiServer, brokers: Brokers) -> None:
+    keep(api, "first")
+    broker = await brokers.of(policy())
+    keep(api, "second")
+    assert await brokers.of(policy()) is broker
+    assert await brokers.of(policy(), anew=True) is not broker
+
+
+async def test_a_policy_that_names_another_broker_gets_another(api: FakeApiServer, brokers: Brokers) -> None:
+    keep(api, "first")
+    broker = await brokers.of(policy())
+    assert await brokers.of(policy(url="https://pulsar:8443")) is not broker
+
+
+async def test_two_policies_with_one_address_share_no_broker(api: FakeApiServer, brokers: Brokers) -> None:
+    keep(api, "first")
+    assert await brokers.of(policy()) is not await brokers.of(policy(uid="2"))
+
+
+async def test_a_host_that_is_not_allowed_is_refused_before_any_secret_is_read(
+    api: FakeApiServer, brokers: Brokers
+) -> None:
+    with pytest.raises(StalledError) as raised:
+        await brokers.of(policy(url="http://elsewhere:8080"))
+    assert raised.value.reason == "BrokerNotAllowed"
+    assert api.requests == []
+
+
+async def test_a_secret_that_is_not_there_is_waited_for(api: FakeApiServer, brokers: Brokers) -> None:
+    with pytest.raises(WaitingError) as raised:
+        await brokers.of(policy())
+    assert (raised.value.reason, "admin" in raised.value.message) == ("SecretMissing", True)
+    keep(api, "first")
+    assert await brokers.of(policy()) is not None
+
+
+@pytest.mark.parametrize("content", [{}, {"token": ""}, {"token": "***"}, {"token": 7}, {"token": "c2VjcmV0IHdvcmRz"}])
+async def test_a_secret_that_is_no_good_is_named_and_never_quoted(
+    api: FakeApiServer, brokers: Brokers, content: dict[str, object]
+) -> None:
+    api.put(SECRET, "shop", "admin", {"data": content})
+    with pytest.raises(WaitingError) as raised:
+        await brokers.of(policy())
+    assert raised.value.reason == "SecretInvalid"
+    assert "admin" in raised.value.message
+    assert "secret words" not in raised.value.message
+
+
+async def test_every_way_to_authenticate_reads_its_own_members(
+    api: FakeApiServer, brokers: Brokers, tmp_path: Path
+) -> None:
+    issued = Authority.at(tmp_path).issue_client("operator", "pulsar")
+    keep(api, "first", {"tls.crt": issued.certificate.read_bytes(), "tls.key": issued.key.read_bytes()})
+    oauth2 = OAuth2Spec(issuer_url="https://pulsar:8443", client_id="operator", secret_key_ref=REF)
+    certificate = ClientCertificateSpec(secret_ref=SecretRef(name="admin"))
+    ways = (None, AuthenticationSpec(oauth2=oauth2), AuthenticationSpec(tls=certificate))
+    for uid, authentication in enumerate(ways):
+        assert await brokers.of(policy(authentication, "https://pulsar:8443", str(uid))) is not None
+
+
+async def test_certificates_that_are_none_name_their_secret(api: FakeApiServer, brokers: Brokers) -> None:
+    keep(api, "first", {"tls.crt": b"certificate", "tls.key": b"key", "ca.crt": b"authority"})
+    certificate = AuthenticationSpec(tls=ClientCertificateSpec(secret_ref=SecretRef(name="admin")))
+    tls = TlsSpec(ca_secret_key_ref=SecretKeyRef(name="admin", key="ca.crt"))
+    for pulsar in (
+        PulsarSpec(admin_url="https://pulsar:8443", authentication=certificate),
+        PulsarSpec(admin_url="https://pulsar:8443", tls=tls),
+    ):
+        there = policy()
+        with pytest.raises(WaitingError) as raised:
+            await brokers.of(replace(there, spec=replace(there.spec, pulsar=pulsar)))
+        assert (raised.value.reason, "Secret admin" in raised.value.message) == ("SecretInvalid", True)
+
+
+async def test_a_pass_reaches_a_broker_in_its_own_lane_only(api: FakeApiServer, brokers: Brokers) -> None:
+    begin_in("")
+    with pytest.raises(ElsewhereError) as raised:
+        await brokers.of(policy())
+    assert raised.value.lane == "pulsar:8080"
+    assert api.requests == []
