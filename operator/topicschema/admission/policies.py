@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
-from topicschema.admission import wording
+from topicschema.admission import brokers, wording
 from topicschema.admission.review import Answer, Cause, Review, allow, deny
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
@@ -17,7 +17,7 @@ from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.compatibility import Incompatibility
-from topicschema.core.errors import InvalidSchemaError, StalledError
+from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.policy import Policy, effective_strategy, may_claim, violations
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.judging import Judge
@@ -29,8 +29,10 @@ _MAX_TOPICS = 200
 _MAX_SECONDS = 2.0
 _AT_ONCE = 8
 _NAMED = 10
-_CANNOT_BE_JUDGED = frozenset({"RecordDamaged", "CheckerTimeout"})
-"""A version on record that a broker of another line cannot read is one of them."""
+_CANNOT_BE_JUDGED = frozenset(
+    {"RecordDamaged", "CheckerTimeout", "CompilerUnavailable", "CompilerTimeout", "CompilerStopped"}
+)
+"""What speaks of one topic; a version on record that a broker of another line cannot read is one of the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ class Policies:
         if refusals and old is None:
             return deny(refusals[0].message.partition(":")[0], refusals)
         warnings = [cause.message for cause in refusals]
+        warnings += brokers.warnings_of_policy(resource, old)
         if old is None or policy_of(old) != policy_of(resource):
             warnings += await self._consequences(resource, key)
         return allow(*warnings)
@@ -149,8 +152,10 @@ class Policies:
             findings = (Incompatibility(error.rule, str(error.place), error.message),)
         except NotFoundError:
             return None
-        except StalledError as error:
+        except TopicSchemaError as error:
             if error.reason not in _CANNOT_BE_JUDGED:
+                if isinstance(error, WaitingError):
+                    raise  # the API server cannot be asked now
                 return None
             findings = (Incompatibility(error.reason, "$", error.message),)
         return _Conflict(claim.name, findings[0]) if findings else None

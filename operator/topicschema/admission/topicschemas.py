@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from topicschema.admission import pending, wording
+from topicschema.admission import brokers, pending, wording
 from topicschema.admission.review import Answer, Cause, Review, allow, deny
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchema, TopicSchemaSpec
@@ -103,9 +103,10 @@ class TopicSchemas:
         )
         try:
             if isinstance(read, BaseException):
-                await self._refuse_what_no_line_takes(spec)
+                await self._judge.demand_a_line(spec)  # whoever will govern the topic
                 raise read
-            found, stored = read
+            governing, stored = read
+            found = brokers.as_for(governing, spec, old, stored.history)
             early = early if found.policy.profile.line is line else None
             schema = await self._schema(spec, found.policy.profile.line, early, stored.history)
             return await self._judged(_Asked(resource, old, schema), found, stored.history)
@@ -133,18 +134,6 @@ class TopicSchemas:
         """What was parsed meanwhile; without that, what is parsed now that line and history are known."""
         return await self._judge.schema_of(spec, line, history) if early is None else _unless_raised(early)
 
-    async def _refuse_what_no_line_takes(self, spec: TopicSchemaSpec) -> None:
-        """What is no schema to any broker is refused, whoever will govern the topic; InvalidSchemaError."""
-        refusals = []
-        for line in PulsarLine:
-            try:
-                await self._judge.schema_of(spec, line, None)
-            except InvalidSchemaError as error:
-                refusals.append(error)
-            else:
-                return
-        raise refusals[0]
-
     async def _read(self, namespace: str, topic: Topic) -> tuple[FoundPolicy, Stored]:
         """The policy in force and the history as they are now; both at once where the key can be foreseen."""
         expected = self._policies.expected_key(namespace, topic)
@@ -166,17 +155,19 @@ class TopicSchemas:
         verdict = await self._judge.judge(asked.candidate, history, found.policy)
         earlier = await pending.pending(self._judge, asked.predecessor, history, found.policy)
         if verdict.outcome is not Outcome.EQUAL_VERSION:
-            too = await self._judge.compare(asked.schema, earlier, verdict.strategy.value, found.policy)
-            found_now = (*too.incompatibilities, *verdict.incompatibilities)
-            verdict = replace(verdict, incompatibilities=found_now, risks=(*too.risks, *verdict.risks))
+            too = await self._judge.compare(asked.candidate, earlier, history, found.policy)
+            found_now = tuple(dict.fromkeys((*too.incompatibilities, *verdict.incompatibilities)))
+            risks = tuple(dict.fromkeys((*too.risks, *verdict.risks)))
+            verdict = replace(verdict, incompatibilities=found_now, risks=risks)
         if verdict.incompatibilities:
-            risks = await self._refused_by_policy(asked, found.policy, history, earlier)
-            judged = wording.Judged(asked.resource.spec, verdict.strategy, policy, risks)
+            strictly = await self._refused_by_policy(asked, found.policy, history, earlier)
+            judged = wording.Judged(asked.resource.spec, verdict.strategy, policy, strictly)
             causes = tuple(wording.cause_of(finding, judged) for finding in verdict.incompatibilities)
             return _refused(asked, "Incompatible", causes)
         replaced = earlier is not None and earlier.fingerprint != asked.schema.fingerprint
         lost = _lost(asked.predecessor, history)
-        return allow(*lost, *_warnings(verdict, history, policy, replaced=replaced))
+        told = brokers.warnings_of_topic(asked.resource.spec, asked.predecessor, found, history)
+        return allow(*lost, *_warnings(verdict, history, policy, replaced=replaced), *told)
 
     async def _refused_by_policy(
         self, asked: _Asked, policy: Policy, history: History, earlier: Schema | None
@@ -186,7 +177,7 @@ class TopicSchemas:
             return frozenset()
         lenient = replace(policy, strictness=Strictness.BROKER)
         verdict = await self._judge.judge(asked.candidate, history, lenient)
-        too = await self._judge.compare(asked.schema, earlier, verdict.strategy.value, lenient)
+        too = await self._judge.compare(asked.candidate, earlier, history, lenient)
         return frozenset((*verdict.risks, *too.risks))
 
     async def _other_holder(self, owner: Owner, history: History) -> Owner | None:

@@ -286,9 +286,8 @@ def _warnings(sent: SchemaInfo, line: PulsarLine) -> tuple[Incompatibility, ...]
         formats.parse(sent, line)
     except InvalidSchemaError as invalid:
         told = _finding(invalid)
-        if told.rule == "LEGACY_JSON_SCHEMA":
-            return (told,)  # which says so itself
-        return (replace(told, message=f"{told.message}; the broker stores it, and then fails on every upload"),)
+        more = "" if told.rule == "LEGACY_JSON_SCHEMA" else "; the broker stores it, and then fails on every upload"
+        return (replace(told, message=told.message + more),)
     return ()
 
 

@@ -78,6 +78,30 @@ def required(candidate: Candidate, history: History, policy: Policy) -> tuple[Ve
     return _merged(_deduped_with(candidate, history, policy, equal), compared)
 
 
+def compared(candidate: Candidate, history: History, policy: Policy) -> tuple[VersionEntry, ...]:
+    """The versions whose payloads matter to what comparing with them brings up; dedupe, which comes before, aside."""
+    return _looked_at(candidate, history, policy, compatibility.is_payload_wanted)
+
+
+def predecessors(
+    candidate: Candidate, history: History, policy: Policy, payloads: Mapping[int, Schema]
+) -> list[Predecessor]:
+    """What the strategy compares the candidate with, as far as there are payloads."""
+    strategy = effective_strategy(policy, candidate.strategy).value
+    return _predecessors(_considered(history, strategy), payloads, ())
+
+
+def risks(
+    candidate: Candidate, history: History, policy: Policy, payloads: Mapping[int, Schema]
+) -> tuple[Incompatibility, ...]:
+    """What the broker would let pass of the candidate as the next version, and consumers would lose or misread.
+
+    `payloads` holds what `compared` named.
+    """
+    strategy = effective_strategy(policy, candidate.strategy).value
+    return compatibility.risks(candidate.schema, predecessors(candidate, history, policy, payloads), strategy)
+
+
 def judge(candidate: Candidate, history: History, policy: Policy, payloads: Mapping[int, Schema]) -> Verdict:
     """The verdict on `candidate` as the topic's next version.
 
@@ -91,12 +115,12 @@ def judge(candidate: Candidate, history: History, policy: Policy, payloads: Mapp
         return Verdict(Outcome.INCOMPATIBLE, strategy, None, broken)
     equal = history.equal_to(schema.fingerprint)
     considered = (equal,) if equal else _considered(history, strategy.value)
-    predecessors = _predecessors(considered, payloads, required(candidate, history, policy))
+    before = _predecessors(considered, payloads, required(candidate, history, policy))
     if equal is not None:
-        comparison = compare_equal(schema, predecessors[0], policy)
+        comparison = compare_equal(schema, before[0], policy)
         outcome, number, notes = Outcome.EQUAL_VERSION, equal.schema_version, _kept_text(schema, equal)
     else:
-        comparison = compare(schema, predecessors, strategy.value, policy)
+        comparison = compare(schema, before, strategy.value, policy)
         outcome, number, notes = Outcome.NEXT_VERSION, history.next_version, ()
     found = comparison.incompatibilities
     if found:

@@ -27,6 +27,7 @@ from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile import policy_report, telling
 from topicschema.reconcile.claiming import hold_claim
 from topicschema.reconcile.conditions import FINDING_BYTES, Moment, capped, not_ready
+from topicschema.reconcile.judging import CheckerTimeoutError
 from topicschema.reconcile.namespace_look import Look, NamespaceLooks
 from topicschema.reconcile.neighbours import TopicSight
 from topicschema.reconcile.policies import owner_of, policy_of, says_in_force
@@ -155,12 +156,12 @@ class NamespaceSchemaPolicies:
         self._replayed[key] = now
         return len(found), tuple(found[:_LISTED])
 
-    @staticmethod
     def _is_replay_due(
-        last: tuple[int, _Overrides] | None, now: tuple[int, _Overrides], resource: NamespaceSchemaPolicy
+        self, last: tuple[int, _Overrides] | None, now: tuple[int, _Overrides], resource: NamespaceSchemaPolicy
     ) -> bool:
         if last is None:
-            return not says_in_force(resource)
+            # Status does not tell which checkers its conflicts were found with: those that are plugged in are asked.
+            return not says_in_force(resource) or self._around.judge.has_checkers
         # A version that came since was judged by the strategy in force; only changes and departures can matter.
         return last[0] != now[0] or any(now[1].get(history) != own for history, own in last[1].items())
 
@@ -179,7 +180,7 @@ class NamespaceSchemaPolicies:
                         yield _conflict(name, number, found[0].rule, found[0].path)
                     # A long history must not hold up everybody else.
                     await asyncio.sleep(0)
-            except StalledError as error:
+            except (StalledError, CheckerTimeoutError) as error:
                 yield _conflict(name, history.next_version, error.reason, "$")
 
     def _remember_claim(self, key: Key, wire: Mapping[str, Any]) -> None:
@@ -209,7 +210,7 @@ def _conflict(name: str, schema_version: int, rule: str, path: str) -> HistoryCo
 
 
 def _growing(history: History) -> Iterator[History]:
-    """The history as it was when each version came that had others before it."""
+    """The history as it was when each version came."""
     first = len(history.entries) - len(history.trimmed)
-    for end in range(first + 2, len(history.entries) + 1):
+    for end in range(first + 1, len(history.entries) + 1):
         yield replace(history, entries=history.entries[:end])

@@ -61,7 +61,11 @@ async def compile_envelope_async(wanted: ProtobufSources, limits: Limits = LIMIT
     """`compile_envelope`, without blocking the event loop; the child does not outlive a cancellation."""
     child = _Child(wanted.files, wanted.message.removeprefix("."), limits)
     try:
-        return (await asyncio.get_running_loop().run_in_executor(_TURNS, child.envelope))[1]
+        turn = asyncio.get_running_loop().run_in_executor(_TURNS, child.envelope)
+    except RuntimeError as error:  # no memory for a thread, or no more of them
+        raise _not_started(str(error)) from error
+    try:
+        return (await turn)[1]
     finally:
         child.stop()
 
@@ -83,8 +87,7 @@ class _Child:
         try:
             answer = self._asked()
         except OSError as error:  # no memory, no more processes or files, no interpreter
-            message = f"the compiler cannot be started: {error.strerror}"
-            raise WaitingError("CompilerUnavailable", message) from error
+            raise _not_started(error.strerror) from error
         if "messages" in answer:
             raise complaints.unknown_message(self._message, answer["messages"], answer["count"])
         if "size" in answer:
@@ -101,7 +104,11 @@ class _Child:
     def _asked(self) -> dict[str, Any]:
         with _memory() as printed, self._started(printed) as process:
             clock = threading.Timer(self._limits.seconds, self.stop)
-            clock.start()
+            try:
+                clock.start()
+            except RuntimeError as error:  # as above
+                self.stop()
+                raise _not_started(str(error)) from error
             try:
                 said = process.stdout.read(_MAX_ANSWER) if process.stdout else b""
                 code = process.wait()
@@ -145,6 +152,10 @@ class _Child:
             message = f"the sources were not compiled within {self._limits.seconds:g} seconds; the machine is busy"
             return WaitingError("CompilerTimeout", message)
         return WaitingError("CompilerUnavailable", f"the compiler ended with {code}: {printed.strip()[-_LAST_WORDS:]}")
+
+
+def _not_started(why: str | None) -> WaitingError:
+    return WaitingError("CompilerUnavailable", f"the compiler cannot be started: {why}")
 
 
 def _memory() -> BinaryIO:

@@ -1,6 +1,7 @@
 """The review of a NamespaceSchemaPolicy."""
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -163,3 +164,16 @@ async def test_a_line_that_cannot_read_a_version_on_record_is_warned_of(shop: Wo
         "RecordDamaged at $: version 0 was registered under Pulsar 4.0 and does not parse under 4.1: INVALID_NAME"
         in reply.warnings[1]
     )
+
+
+async def test_a_topic_whose_sources_cannot_be_compiled_now_is_told_of_and_blocks_nothing(
+    shop: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = {"message": "Order", "files": {"order.proto": 'syntax = "proto3"; message Order {}'}}
+    there = shop.resource("created", type="PROTOBUF_NATIVE", schema="", protobuf=sources)
+    await shop.versions(V0, claim=Owner("shop", "created", there["metadata"]["uid"]))
+    old = await shop.policy()
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    reply = await shop.edit(old, schemaCompatibilityStrategy="FORWARD")
+    assert reply.is_allowed
+    assert reply.warnings[1].startswith("TopicSchema created: CompilerUnavailable at $: the compiler cannot be started")

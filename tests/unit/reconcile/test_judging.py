@@ -1,44 +1,23 @@
 """Judging with its reads: what is fetched, kept, and moved off the event loop."""
 
 import asyncio
-import json
-import threading
-from dataclasses import replace
 
 import pytest
 
-from topicschema.cluster.errors import ConflictError
+from recorded_versions import ID, KEY, NOTE, on_record, schema
 from topicschema.core import formats
-from topicschema.core.checkers import Finding, Plugged
 from topicschema.core.errors import InvalidSchemaError, StalledError
 from topicschema.core.history import History, Origin
-from topicschema.core.policy import Constraints, Policy, Strictness
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.policy import Policy, Strictness
+from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
-from topicschema.core.topics import Topic, TopicKey
 from topicschema.core.verdict import Candidate, Outcome
 from topicschema.reconcile import judging
 from topicschema.reconcile.judging import Judge
 from topicschema.storage.memory import MemoryStorage
 from topicschema.storage.protocol import Stored
 
-KEY = TopicKey("pulsar", Topic("shop", "orders", "created"))
-ID = {"name": "id", "type": "string"}
-NOTE = {"name": "note", "type": "string"}
 DOC = "d" * 600_000
-
-
-def schema(*fields: object, doc: str = "") -> Schema:
-    text = json.dumps({"type": "record", "name": "R", "doc": doc, "fields": list(fields)})
-    return formats.parse(SchemaInfo(SchemaType.AVRO, text.encode()))
-
-
-async def on_record(*schemas: Schema) -> tuple[MemoryStorage, History]:
-    storage, stored = MemoryStorage(), Stored(History(KEY))
-    for each in schemas:
-        history = stored.history.with_version(each, Origin.SPEC, "2026-11-21T05:30:00Z")
-        stored = await storage.put(stored, history, (each.info,))
-    return storage, stored.history
 
 
 @pytest.mark.parametrize("doc", ["", DOC], ids=["small", "large"])
@@ -143,58 +122,6 @@ async def test_replay_tells_why_the_latest_would_be_refused_after_those_before_i
     judge.close()
 
 
-class Refusing:
-    def incompatibilities(self, *_: object) -> list[Finding]:
-        return [Finding("NO", "no")]
-
-
-class Hanging:
-    def __init__(self) -> None:
-        self.released = threading.Event()
-
-    def incompatibilities(self, *_: object) -> list[Finding]:
-        self.released.wait(60)
-        return []
-
-
-async def test_checkers_that_are_plugged_in_are_asked_wherever_something_is_judged() -> None:
-    storage, history = await on_record(schema(ID))
-    judge = Judge(storage, checkers={SchemaType.AVRO: Plugged("acme", Refusing())})
-    candidate, policy = schema(ID, NOTE), Policy(Strategy.FORWARD)
-    verdict = await judge.judge(Candidate(candidate), history, policy)
-    assert [each.rule for each in verdict.incompatibilities] == ["NO"]
-    compared = await judge.compare(candidate, schema(ID), Strategy.FORWARD, policy)
-    assert [each.rule for each in compared.incompatibilities] == ["NO"]
-    judge.close()
-
-
-async def test_one_that_hangs_is_a_no_and_holds_up_nobody_else() -> None:
-    storage, history = await on_record(schema(ID))
-    hanging = Hanging()
-    judge = Judge(storage, checkers={SchemaType.AVRO: Plugged("acme", hanging)}, patience=0.05)
-    with pytest.raises(StalledError) as raised:
-        await judge.judge(Candidate(schema(ID, NOTE)), history, Policy(Strategy.FORWARD))
-    assert raised.value.reason == "CheckerTimeout"
-    assert "checkers are plugged in (acme); so it is no" in raised.value.message
-    assert (await judge.parse(schema(ID).info, PulsarLine.V4_0)).info == schema(ID).info
-    hanging.released.set()
-    judge.close()
-
-
-async def test_ones_that_hang_for_ever_hold_up_no_other_type() -> None:
-    storage, history = await on_record(schema(ID))
-    hanging = Hanging()
-    judge = Judge(storage, checkers={SchemaType.PROTOBUF: Plugged("acme", hanging)}, patience=0.05)
-    one, two = (formats.parse(replace(each.info, type=SchemaType.PROTOBUF)) for each in (schema(ID), schema(ID, NOTE)))
-    for _ in range(3):
-        with pytest.raises(StalledError, match="plugged in"):
-            await judge.compare(two, one, Strategy.FORWARD, Policy(Strategy.FORWARD))
-    verdict = await judge.judge(Candidate(schema(ID, NOTE)), history, Policy(Strategy.FORWARD))
-    assert verdict.outcome is Outcome.NEXT_VERSION
-    hanging.released.set()
-    judge.close()
-
-
 async def test_replay_of_one_version_or_none_finds_nothing() -> None:
     storage, history = await on_record(schema(ID))
     judge = Judge(storage)
@@ -203,55 +130,23 @@ async def test_replay_of_one_version_or_none_finds_nothing() -> None:
     judge.close()
 
 
-def card(*symbols: str) -> Schema:
-    kind = {"type": "enum", "name": "Suit", "symbols": list(symbols), "default": "NONE"}
-    text = json.dumps({"type": "record", "name": "Card", "fields": [{"name": "suit", "type": kind}]})
-    return formats.parse(SchemaInfo(SchemaType.AVRO, text.encode()))
-
-
-WIDE, NARROW = card("NONE", "HEARTS", "SPADES"), card("NONE", "HEARTS")
-
-
-async def told(judge: Judge, candidate: Schema, history: History, policy: Policy) -> list[str]:
-    verdict = await judge.judge(Candidate(candidate), history, policy)
-    return [risk.rule for risk in await judge.risks(verdict, history, None, policy)]
-
-
-@pytest.mark.parametrize("strictness", Strictness)
-async def test_the_risks_of_a_version_stay_the_same_after_it_was_registered(strictness: Strictness) -> None:
-    storage, history = await on_record(WIDE, NARROW)
+async def test_replay_tells_what_a_strict_policy_refuses_of_a_first_version() -> None:
+    trap = SchemaInfo(SchemaType.KEY_VALUE, b"\0" * 8)
+    storage, history = await on_record(formats.parse(trap))
     judge = Judge(storage)
-    policy = Policy(Strategy.BACKWARD, strictness)
-    assert await told(judge, NARROW, history, policy) == ["ENUM_SYMBOL_REPLACED"]
-    assert await told(Judge(storage), NARROW, history, policy) == ["ENUM_SYMBOL_REPLACED"]
-    assert await told(judge, WIDE, history, policy) == []
+    assert await judge.replay(history, None, Policy(Strategy.BACKWARD)) == ()
+    found = await judge.replay(history, None, Policy(Strategy.BACKWARD, Strictness.STRICT))
+    assert [each.rule for each in found] == ["PART_TYPE_MISSING", "PART_TYPE_MISSING"]
     judge.close()
 
 
-async def test_what_came_later_and_what_was_deleted_is_no_matter_of_a_version_s_risks() -> None:
-    storage, history = await on_record(WIDE, NARROW, card("NONE"))
+async def test_replay_tells_that_another_line_cannot_read_a_first_version() -> None:
+    dollar = SchemaInfo(SchemaType.AVRO, b'{"type": "record", "name": "R$", "fields": []}')
+    taken = formats.parse(dollar, PulsarLine.V4_1)
+    history = History(KEY).with_version(taken, Origin.SPEC, "2026-11-21T05:30:00Z").parsed_by(PulsarLine.V4_1)
+    storage = MemoryStorage()
+    await storage.put(Stored(History(KEY)), history, (dollar,))
     judge = Judge(storage)
-    deleted = replace(history, entries=(replace(history.entries[0], is_tombstone=True), *history.entries[1:]))
-    assert await told(judge, NARROW, history, Policy(Strategy.BACKWARD)) == ["ENUM_SYMBOL_REPLACED"]
-    assert await told(judge, NARROW, deleted, Policy(Strategy.BACKWARD)) == []
-    judge.close()
-
-
-async def test_risks_are_read_once_and_then_remembered_by_what_decides_about_them() -> None:
-    storage, history = await on_record(WIDE, NARROW)
-    judge = Judge(storage, cache_bytes=1)
-    backward, forward = Policy(Strategy.BACKWARD), Policy(Strategy.FORWARD)
-    assert await told(judge, NARROW, history, backward) == ["ENUM_SYMBOL_REPLACED"]
-    await storage.delete(await storage.get_history(KEY))
-    assert await told(judge, NARROW, history, backward) == ["ENUM_SYMBOL_REPLACED"]
-    with pytest.raises(ConflictError):
-        await told(judge, NARROW, history, forward)
-    judge.close()
-
-
-async def test_the_risks_of_what_was_refused_are_those_of_its_verdict() -> None:
-    storage, history = await on_record(WIDE)
-    judge = Judge(storage)
-    policy = Policy(Strategy.BACKWARD, constraints=Constraints(allowed_types=(SchemaType.JSON,)))
-    assert await told(judge, NARROW, history, policy) == []
+    with pytest.raises(StalledError, match="registered under Pulsar 4"):
+        await judge.replay(history, None, Policy(Strategy.BACKWARD))
     judge.close()

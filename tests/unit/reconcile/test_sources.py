@@ -9,16 +9,16 @@ from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec
 from topicschema.api.wire import decode
 from topicschema.core import formats, plan
-from topicschema.core.errors import StalledError
+from topicschema.core.errors import InvalidSchemaError, StalledError
 from topicschema.core.history import History, Origin
 from topicschema.core.policy import Policy
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType, digest
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome
-from topicschema.reconcile.candidates import sources_of
+from topicschema.reconcile.candidates import Envelopes, sources_of
 from topicschema.reconcile.judging import Judge
 from topicschema.reconcile.observe import Observation
-from topicschema.sources import compile_envelope
+from topicschema.sources import ProtobufSources, compile_envelope
 from topicschema.storage.memory import MemoryStorage
 from topicschema.storage.protocol import Stored
 
@@ -73,6 +73,26 @@ async def test_a_newer_compiler_makes_no_version_of_unchanged_sources() -> None:
     assert found.verdict is not None
     assert (found.verdict.outcome, found.verdict.schema_version) == (Outcome.EQUAL_VERSION, 0)
     assert found.planned == ()
+
+
+class Counting(Envelopes):
+    """Counts how often sources are compiled."""
+
+    compiled = 0
+
+    async def get(self, sources: ProtobufSources) -> bytes:
+        self.compiled += 1
+        return await super().get(sources)
+
+
+async def test_sources_that_no_line_could_take_are_compiled_once() -> None:
+    judge = Judge(MemoryStorage())
+    judge._envelopes = counting = Counting()
+    with pytest.raises(InvalidSchemaError) as raised:
+        await judge.demand_a_line(spec("message"))
+    assert (raised.value.rule, counting.compiled) == ("INVALID_PROTO", 1)
+    await judge.demand_a_line(spec(ORDER))
+    judge.close()
 
 
 async def test_without_the_mark_it_would() -> None:

@@ -5,7 +5,8 @@ import contextlib
 import resource
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,31 @@ def test_a_machine_that_has_no_more_files_is_waited_for() -> None:
             compile_envelope(EMPTY)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+@pytest.fixture
+def no_more_threads() -> Iterator[None]:
+    """Threads whose stacks no machine has room for."""
+    before = threading.stack_size(1 << 46)
+    yield
+    threading.stack_size(before)
+
+
+@pytest.mark.usefixtures("no_more_threads")
+def test_a_machine_that_has_no_more_threads_is_waited_for_and_no_child_is_left() -> None:
+    with pytest.raises(WaitingError, match="cannot be started: can't start new thread") as caught:
+        compile_envelope(EMPTY)
+    assert caught.value.reason == "CompilerUnavailable"
+
+
+def test_without_a_thread_to_compile_in_the_machine_is_at_fault() -> None:
+    program = (
+        "import asyncio, threading; from topicschema.sources import ProtobufSources, compile_envelope_async\n"
+        "threading.stack_size(1 << 46)\n"
+        "asyncio.run(compile_envelope_async(ProtobufSources('A', {'a.proto': ''})))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1].endswith("WaitingError: the compiler cannot be started: can't start new thread")
 
 
 def test_a_compiler_that_is_not_installed_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
