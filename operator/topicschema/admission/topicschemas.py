@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from topicschema.admission import brokers, pending, wording
+from topicschema.admission import pending, wording
 from topicschema.admission.review import Answer, Cause, Review, allow, deny
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchema, TopicSchemaSpec
@@ -105,8 +105,7 @@ class TopicSchemas:
             if isinstance(read, BaseException):
                 await self._judge.demand_a_line(spec)  # whoever will govern the topic
                 raise read
-            governing, stored = read
-            found = brokers.as_for(governing, spec, old, stored.history)
+            found, stored = read
             early = early if found.policy.profile.line is line else None
             schema = await self._schema(spec, found.policy.profile.line, early, stored.history)
             return await self._judged(_Asked(resource, old, schema), found, stored.history)
@@ -166,8 +165,7 @@ class TopicSchemas:
             return _refused(asked, "Incompatible", causes)
         replaced = earlier is not None and earlier.fingerprint != asked.schema.fingerprint
         lost = _lost(asked.predecessor, history)
-        told = brokers.warnings_of_topic(asked.resource.spec, asked.predecessor, found, history)
-        return allow(*lost, *_warnings(verdict, history, policy, replaced=replaced), *told)
+        return allow(*lost, *_warnings(verdict, history, policy, replaced=replaced))
 
     async def _refused_by_policy(
         self, asked: _Asked, policy: Policy, history: History, earlier: Schema | None
