@@ -4,6 +4,7 @@ What an answer means is read in `foreign`; when a request may go out is `transpo
 """
 
 import io
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -67,8 +68,9 @@ class Connections:
 
     def __init__(self, allowed: AllowedHosts, credential: Credential, ca: bytes | None) -> None:
         self._allowed = allowed
-        self._to_broker = context_of(credential, ca, trusts_system=False)
-        self._to_issuer = context_of(None, ca, trusts_system=True)
+        self._credential = credential
+        self._ca = ca
+        self._contexts: dict[bool, ssl.SSLContext] = {}
         self._session: aiohttp.ClientSession | None = None
         self._is_closed = False
 
@@ -88,7 +90,7 @@ class Connections:
                 data=_sendable(exchange.body),
                 headers=exchange.headers,
                 allow_redirects=False,
-                ssl=self._to_issuer if to_issuer else self._to_broker,
+                ssl=self._tls(exchange.url, to_issuer=to_issuer),
                 timeout=aiohttp.ClientTimeout(total=exchange.seconds, sock_connect=_CONNECT_SECONDS),
             ) as response:
                 body = await _body(response, exchange)
@@ -97,6 +99,15 @@ class Connections:
             return foreign.from_silence(error, exchange.asked)
         except AnswerTooLargeError as error:
             return Trouble(error)
+
+    def _tls(self, url: URL, *, to_issuer: bool) -> ssl.SSLContext | bool:
+        """The context, made when it is first needed: reading the system's certificates takes tens of milliseconds."""
+        if url.scheme != "https":
+            return True
+        if to_issuer not in self._contexts:
+            credential = None if to_issuer else self._credential
+            self._contexts[to_issuer] = context_of(credential, self._ca, trusts_system=to_issuer)
+        return self._contexts[to_issuer]
 
     def _open(self) -> aiohttp.ClientSession:
         if self._is_closed:
@@ -110,6 +121,7 @@ class Connections:
                 headers=_HEADERS,
                 auto_decompress=False,
                 max_line_size=_MAX_STATUS_LINE,
+                middlewares=(_only_once,),
             )
         return self._session
 
@@ -118,6 +130,16 @@ def check_downgrade(before: URL, after: URL) -> None:
     """BrokerNotAllowedError where a redirect would send credentials in clear text that were not."""
     if before.scheme == "https" and after.scheme != "https":
         raise BrokerNotAllowedError(f"the broker redirects from https to {after.scheme}://{(after.host or '')[:200]}")
+
+
+async def _only_once(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """The answer to a request that aiohttp must not send again by itself, as it does with a DELETE, too."""
+    try:
+        return await send(request)
+    except aiohttp.ClientConnectorError:
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise aiohttp.ClientConnectionError("the connection ended before the answer") from error
 
 
 async def _body(response: aiohttp.ClientResponse, exchange: Exchange) -> bytes:

@@ -191,17 +191,17 @@ def from_stranger(asked: Asked, what: str) -> Trouble:
 _NAMES: Final[Mapping[type[BaseException], str]] = {
     aiohttp.ClientConnectorError: "nobody answers at this address",
     aiohttp.ClientConnectorDNSError: "no such host",
-    aiohttp.ServerDisconnectedError: "the connection ended before the answer",
+    aiohttp.ClientConnectionError: "the connection ended before the answer",
     aiohttp.ClientPayloadError: "the answer ended half way",
-    aiohttp.ClientOSError: "the connection was reset",
-    ConnectionResetError: "the connection was reset",
 }
 
 
 def _tls(error: BaseException) -> ssl.SSLError | None:
     """What OpenSSL said, out of what aiohttp wraps around it."""
-    inner = getattr(error, "os_error", error)
-    return inner if isinstance(inner, ssl.SSLError) else None
+    around: BaseException | None = getattr(error, "os_error", error)
+    while around is not None and not isinstance(around, ssl.SSLError):
+        around = around.__cause__
+    return around
 
 
 def _of_tls(error: ssl.SSLError, where: str) -> TopicSchemaError:

@@ -1,0 +1,28 @@
+from collections.abc import AsyncIterator
+
+import pytest
+
+from played_broker import PlayedBroker, TurnedClock, playing
+from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.broker import Broker
+from topicschema.broker.transport import Access
+
+LOOPBACK = AllowedHosts.parse("127.0.0.1")
+
+
+@pytest.fixture
+async def wire() -> AsyncIterator[PlayedBroker]:
+    async with playing() as broker:
+        yield broker
+
+
+@pytest.fixture
+def turned() -> TurnedClock:
+    return TurnedClock()
+
+
+@pytest.fixture
+async def broker(wire: PlayedBroker, turned: TurnedClock) -> AsyncIterator[Broker]:
+    broker = Broker(Access(wire.url, LOOPBACK), turned.as_clock())
+    yield broker
+    await broker.close()

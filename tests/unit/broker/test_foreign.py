@@ -1,0 +1,229 @@
+"""The table of answers, at the wire: for each, our error, whether it is asked again, and what a person reads."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+from aiohttp import web
+
+from played_broker import Answer, PlayedBroker, half, reset
+from topicschema.broker.broker import Broker
+from topicschema.broker.errors import (
+    BrokerForbiddenError,
+    BrokerInconsistentError,
+    BrokerNotAllowedError,
+    BrokerUnauthorizedError,
+    BrokerUnavailableError,
+    BrokerUntrustedError,
+    NamespaceMissingError,
+    RefusedByBrokerError,
+    SecretInvalidError,
+    TenantMissingError,
+    TopicMissingError,
+)
+from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
+from topicschema.core.remote import NamespaceSettings
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+from topicschema.core.topics import PulsarNamespaceKey, Topic
+
+TOPIC = Topic("shop", "orders", "created")
+KEY = PulsarNamespaceKey("main", "shop", "orders")
+TEXT = SchemaInfo(SchemaType.STRING)
+SECRET = "a text that must not be repeated"  # noqa: S105 - it stands for a schema
+
+Ask = Callable[[Broker], Awaitable[object]]
+
+
+async def read(broker: Broker) -> object:
+    return await broker.latest(TOPIC)
+
+
+async def upload(broker: Broker) -> object:
+    return await broker.upload(TOPIC, TEXT)
+
+
+async def delete(broker: Broker) -> object:
+    return await broker.soft_delete(TOPIC)
+
+
+async def write(broker: Broker) -> object:
+    return await broker.set_namespace(KEY, NamespaceSettings(strategy=Strategy.FULL))
+
+
+async def topic(broker: Broker) -> object:
+    return await broker.topic_settings(TOPIC, "persistent")
+
+
+def reason(text: str) -> dict[str, str]:
+    return {"reason": text}
+
+
+def page(status: int, message: str) -> dict[str, str]:
+    return {"servlet": "s-7f3c", "message": message, "url": "/admin/v2", "status": str(status)}
+
+
+def crash(message: str, stack: str = "java.lang.RuntimeException: x") -> dict[str, str]:
+    banner = "\n --- An unexpected error occurred in the server ---\n\n"
+    return reason(f"{banner}Message: {message}\n\nStacktrace:\n\n{stack}")
+
+
+BAD_DEFAULT = f'Invalid default for field x: "{SECRET}" not a "int"'
+AVRO = "org.apache.avro.AvroTypeException: x"
+UNREADABLE = (
+    f"Error during check: org.apache.avro.SchemaValidationException: Unable to read schema: \n{{ &quot;{SECRET}"
+)
+AWAY, FORBIDDEN, UNKNOWN = BrokerUnavailableError, BrokerForbiddenError, BrokerUnauthorizedError
+REFUSED = RefusedByBrokerError
+
+Row = tuple[Ask, int, object, type[TopicSchemaError], int]
+# What is asked, status, body, our error, how often it is sent.
+TABLE: list[Row] = [
+    (read, 401, page(401, "Authentication required"), UNKNOWN, 1),
+    (read, 401, reason("Unauthorized to validateTopicOperation for operation [GET_METADATA] on topic"), FORBIDDEN, 1),
+    (delete, 401, reason("Don't have permission to administrate resources on this tenant"), FORBIDDEN, 1),
+    (write, 403, reason("Unauthorized to validateNamespacePolicyOperation for operation [WRITE]"), FORBIDDEN, 1),
+    (read, 403, "<html>blocked by the gateway</html>", FORBIDDEN, 1),
+    (read, 404, reason("Tenant does not exist"), TenantMissingError, 1),
+    (delete, 404, reason("Tenant not found"), TenantMissingError, 1),
+    (write, 404, reason("Namespace does not exist"), NamespaceMissingError, 1),
+    (topic, 404, reason("Namespace not found"), NamespaceMissingError, 1),
+    (topic, 404, reason("Topic persistent://shop/orders/created not found"), TopicMissingError, 1),
+    (read, 404, page(404, "Not Found"), AWAY, 1),
+    (read, 404, "", AWAY, 1),
+    (read, 404, "<html>Topic x not found, Schema not found</html>", AWAY, 1),
+    (upload, 409, page(409, UNREADABLE), REFUSED, 1),
+    (upload, 409, "", REFUSED, 1),
+    (write, 409, reason("Concurrent modification"), AWAY, 3),
+    (upload, 409, reason("Concurrent modification"), AWAY, 3),
+    (delete, 409, reason("Concurrent modification"), AWAY, 1),
+    (read, 412, reason("Topic name is not valid"), REFUSED, 1),
+    (read, 412, reason("Failed to find ownership for topic"), AWAY, 3),
+    (upload, 413, "too large", REFUSED, 1),
+    (upload, 422, page(422, f"Invalid schema definition data for string schema : &apos;{SECRET}&apos;"), REFUSED, 1),
+    (upload, 400, f"Unexpected character at {SECRET}", REFUSED, 1),
+    (write, 405, page(405, "Method Not Allowed"), REFUSED, 1),
+    (read, 405, page(405, "Method Not Allowed"), AWAY, 1),
+    (read, 406, "", AWAY, 1),
+    (read, 408, "slow", AWAY, 3),
+    (read, 429, "slow down", AWAY, 3),
+    (upload, 500, crash(BAD_DEFAULT, AVRO), REFUSED, 1),
+    (upload, 500, crash("Type not supported: object"), REFUSED, 1),
+    (upload, 500, crash("Can not resolve JsonSchema 'type' id"), REFUSED, 1),
+    (upload, 500, crash("No enum constant org.apache.pulsar.SchemaType.NOPE"), REFUSED, 1),
+    (upload, 500, crash("null", "java.lang.NullPointerException: null"), REFUSED, 1),
+    (upload, 500, crash("null", "java.lang.StackOverflowError: null"), REFUSED, 1),
+    (upload, 500, crash("Not enough non-faulty bookies available"), AWAY, 3),
+    (read, 500, crash("Not enough non-faulty bookies available"), AWAY, 3),
+    (read, 500, crash(BAD_DEFAULT, AVRO), AWAY, 3),
+    (delete, 500, crash("metadata store is away"), AWAY, 1),
+    (read, 502, "<html>bad gateway</html>", AWAY, 3),
+    (read, 503, "<html>starting</html>", AWAY, 3),
+    (delete, 503, "", AWAY, 1),
+    (upload, 504, "", AWAY, 3),
+    (read, 302, "elsewhere", AWAY, 1),
+    (read, 200, "<html>a login page</html>", AWAY, 1),
+    (read, 200, '{"version": 1, "type": "AV', AWAY, 1),
+    (read, 200, "[" * 100_000, AWAY, 1),
+    (read, 200, {"version": 1}, AWAY, 1),
+    (read, 200, "", AWAY, 1),
+    (read, 200, [], AWAY, 1),
+    (read, 200, {"version": 0, "type": "EXTERNAL", "data": SECRET}, StalledError, 1),
+    (upload, 200, {"version": True}, AWAY, 1),
+    (upload, 200, "", AWAY, 1),
+]
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row[0].__name__}-{row[1]}")
+async def test_each_answer_has_one_meaning_and_repeats_no_schema(wire: PlayedBroker, broker: Broker, row: Row) -> None:
+    ask, status, body, expected, times = row
+    wire.says(status, body)
+    with pytest.raises(TopicSchemaError) as caught:
+        await ask(broker)
+    assert type(caught.value) is expected
+    sent = [each for each in wire.asked if not each.endswith("/namespaces/shop")]
+    assert len(sent) == times
+    assert SECRET not in caught.value.message
+    assert len(caught.value.message) < 400
+
+
+@pytest.mark.parametrize("text", ["Schema not found", "Schema is deleted"])
+async def test_there_is_no_schema_only_where_the_broker_itself_says_so(
+    wire: PlayedBroker, broker: Broker, text: str
+) -> None:
+    wire.says(404, reason(text))
+    assert await broker.latest(TOPIC) is None
+    assert await broker.version(TOPIC, 7) is None
+
+
+async def test_the_words_of_an_error_are_few_and_say_what_it_is(wire: PlayedBroker, broker: Broker) -> None:
+    for status, body, told in (
+        (409, page(409, UNREADABLE), "409 Error during check: SchemaValidationException: Unable to read schema"),
+        (409, page(409, "Incompatible schema: exists schema type AVRO, new schema type JSON"), "new schema type JSON"),
+        (
+            422,
+            page(422, "Invalid schema definition data for AVRO schema"),
+            "422 Invalid schema definition data for AVRO",
+        ),
+        (500, crash(BAD_DEFAULT, AVRO), "500 Invalid default for field x"),
+        (409, "", "409 Conflict"),
+    ):
+        wire.forgets()
+        wire.says(status, body)
+        with pytest.raises(RefusedByBrokerError, match="POST /admin/v2/schemas/shop/orders/created/schema: ") as caught:
+            await broker.upload(TOPIC, TEXT)
+        assert told in caught.value.message
+        assert caught.value.status == status
+
+
+async def test_a_schema_repeated_as_the_status_line_does_not_hide_a_refusal(wire: PlayedBroker, broker: Broker) -> None:
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(status=409, reason="Unable to read schema: " + "?" * 200_000, text="")
+
+    wire.answers.append(answer)
+    with pytest.raises(RefusedByBrokerError):
+        await broker.upload(TOPIC, TEXT)
+
+
+@pytest.mark.parametrize(("answer", "told"), [(reset, "connection"), (half, "half way")])
+async def test_a_connection_that_ends_is_tried_again_but_not_for_ever(
+    wire: PlayedBroker, broker: Broker, answer: Answer, told: str
+) -> None:
+    wire.answers.append(answer)
+    with pytest.raises(BrokerUnavailableError, match=told):
+        await broker.latest(TOPIC)
+    assert len(wire.requests) == 3
+
+
+async def test_a_request_that_passes_at_the_second_try_is_no_error(wire: PlayedBroker, broker: Broker) -> None:
+    wire.answers.append(reset)
+    wire.says(200, {"version": {"version": 3}})
+    assert await broker.upload(TOPIC, TEXT) == 3
+    assert len(wire.requests) == 2
+
+
+async def test_a_deletion_is_never_sent_twice(wire: PlayedBroker, broker: Broker) -> None:
+    wire.answers.append(reset)
+    wire.says(200, {"version": 1})
+    with pytest.raises(BrokerUnavailableError):
+        await broker.soft_delete(TOPIC)
+    assert len(wire.requests) == 1
+
+
+async def test_a_tenant_that_is_missing_is_told_from_a_namespace(wire: PlayedBroker, broker: Broker) -> None:
+    wire.says(404, reason("Namespace does not exist"))
+    wire.says(404, reason("Tenant not found"))
+    with pytest.raises(TenantMissingError):
+        await broker.namespace_settings(KEY)
+    wire.forgets()
+    wire.says(404, reason("Namespace does not exist"))
+    wire.says(200, ["shop/other"])
+    with pytest.raises(NamespaceMissingError):
+        await broker.upload(TOPIC, TEXT)
+
+
+def test_what_a_person_must_mend_stalls_and_everything_else_waits() -> None:
+    assert issubclass(RefusedByBrokerError, StalledError)
+    assert issubclass(BrokerNotAllowedError, StalledError)
+    waiting = (AWAY, FORBIDDEN, UNKNOWN, BrokerUntrustedError, TenantMissingError, NamespaceMissingError)
+    for error in (*waiting, TopicMissingError, BrokerInconsistentError, SecretInvalidError):
+        assert issubclass(error, WaitingError)
