@@ -3,9 +3,12 @@
 One action at a time: what comes after it is decided anew, from the world that it made. `reconcile` carries it out.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from topicschema.core.history import History, Owner
+from topicschema.core import overrides
+from topicschema.core.alignment import Ahead, Aligned, Alignment, Behind
+from topicschema.core.history import History, Owner, VersionEntry
+from topicschema.core.overrides import NoteSettings, Overrides, WriteSettings
 from topicschema.core.verdict import Outcome, Verdict
 
 
@@ -28,9 +31,34 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """Put the candidate on record as the next version, held by `owner`: one write of the history."""
+    """Put the candidate on record as the next version, held by `owner`: one write of the history. Without a broker."""
 
     owner: Owner
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """Make the record `history`, which tells what the broker has; `arrived` is what is new in it."""
+
+    history: History
+    arrived: tuple[VersionEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """Have the broker add the candidate, and look at what it then has."""
+
+
+@dataclass(frozen=True, slots=True)
+class UploadRecorded:
+    """Have the broker add, in order, versions that were registered while there was no broker."""
+
+    missing: tuple[VersionEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SoftDelete:
+    """Have the broker serve no version of the topic any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +66,35 @@ class DeleteRecord:
     """Remove the topic's history and payloads."""
 
 
-Action = AddFinaliser | RemoveFinaliser | Claim | Register | DeleteRecord
+Action = (
+    AddFinaliser
+    | RemoveFinaliser
+    | Claim
+    | Register
+    | Import
+    | Upload
+    | UploadRecorded
+    | NoteSettings
+    | WriteSettings
+    | SoftDelete
+    | DeleteRecord
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """What was seen at the broker, where there is one.
+
+    `may_write` is False where it is only observed. `overrides` is None where neither resource nor record says anything
+    of the topic's own settings. `is_refused`: the broker has refused the candidate, and what was done for it is to be
+    undone. `is_serving` counts at a farewell: there are versions that a soft delete would hide.
+    """
+
+    alignment: Alignment
+    may_write: bool = True
+    overrides: Overrides | None = None
+    is_refused: bool = False
+    is_serving: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +102,10 @@ class Observed:
     """What one pass saw.
 
     `owner` is the resource itself. `verdict` is None where nothing was judged: a resource that is suspended or being
-    deleted. `is_on_record` tells a history that is stored from one that nobody wrote yet. `deletes_record` is
-    deletionPolicy Delete. `is_source_on_record` is False where the record does not tell yet that the version which the
-    verdict found is what these sources are compiled to.
+    deleted, or a record that does not tell yet what the broker has. `is_on_record` tells a history that is stored from
+    one that nobody wrote yet. `deletes_record` is deletionPolicy Delete, `is_released` that it no longer holds.
+    `is_source_on_record` is False where the record does not tell yet that the version which the verdict found is what
+    these sources are compiled to. `fingerprint` is the candidate's; `remote` is None where there is no broker.
     """
 
     owner: Owner
@@ -60,6 +117,9 @@ class Observed:
     deletes_record: bool = False
     has_finaliser: bool = False
     is_source_on_record: bool = True
+    fingerprint: str = ""
+    remote: Remote | None = None
+    is_released: bool = False
 
 
 def plan(observed: Observed) -> tuple[Action, ...]:
@@ -69,22 +129,90 @@ def plan(observed: Observed) -> tuple[Action, ...]:
     """
     if observed.is_being_deleted:
         return _farewell(observed)
-    if observed.is_suspended or observed.verdict is None:
+    if observed.is_suspended:
         return ()
+    if observed.remote is not None and not isinstance(observed.remote.alignment, Aligned):
+        return _align(observed, observed.remote)
+    return () if observed.verdict is None else _settle(observed, observed.verdict)
+
+
+def _align(observed: Observed, remote: Remote) -> tuple[Action, ...]:
+    """The broker counts, the record copies: before anything else both tell the same."""
+    match remote.alignment:
+        case Behind(history, arrived):
+            return (Import(_with_candidate(observed, history), arrived),)
+        case Ahead(missing) if remote.may_write:
+            if remote.is_refused:
+                return _undo(observed)
+            step = None if remote.overrides is None else overrides.toward(remote.overrides, is_before_schema=True)
+            return (UploadRecorded(missing) if step is None else step,)
+        case Ahead() if observed.verdict is not None:
+            return _settle(observed, observed.verdict)
+        case _:
+            return ()
+
+
+def _with_candidate(observed: Observed, history: History) -> History:
+    """The record to be; where the candidate is in it, it is the resource's, and no change of settings is under way."""
+    if history.equal_to(observed.fingerprint) is None:
+        return history
+    settings = history.topic_settings
+    if settings is not None and settings.pending is not None:
+        history = replace(history, topic_settings=replace(settings, pending=None))
+    is_held = observed.deletes_record and not observed.has_finaliser
+    return history if is_held else history.claimed_by(observed.owner)
+
+
+def _settle(observed: Observed, verdict: Verdict) -> tuple[Action, ...]:
     if observed.has_finaliser and not observed.deletes_record:
         return (RemoveFinaliser(),)
     is_ours = observed.history.claim == observed.owner
-    if observed.deletes_record and not observed.has_finaliser and (is_ours or observed.verdict.is_compatible):
+    if observed.deletes_record and not observed.has_finaliser and (is_ours or verdict.is_compatible):
         # Before the first write: a record without it would outlive a resource that promised to take it along.
         return (AddFinaliser(),)
-    return _advance(observed, observed.verdict) if observed.verdict.is_compatible else ()
+    if not verdict.is_compatible:
+        return _undo(observed)
+    if observed.remote is not None:
+        return _advance_at_broker(observed, observed.remote, verdict)
+    return (Register(observed.owner),) if verdict.outcome is Outcome.NEXT_VERSION else _claim(observed)
 
 
-def _advance(observed: Observed, verdict: Verdict) -> tuple[Action, ...]:
-    if verdict.outcome is Outcome.NEXT_VERSION:
-        return (Register(observed.owner),)
+def _claim(observed: Observed) -> tuple[Action, ...]:
     is_ours = observed.history.claim == observed.owner
     return () if is_ours and observed.is_source_on_record else (Claim(observed.owner),)
+
+
+def _advance_at_broker(observed: Observed, remote: Remote, verdict: Verdict) -> tuple[Action, ...]:
+    is_next = verdict.outcome is Outcome.NEXT_VERSION
+    if remote.is_refused and is_next:
+        return _undo(observed)
+    if is_next and not remote.may_write:
+        return ()
+    # Before the upload: of two resources that want one topic, the record's compare-and-swap lets one through.
+    claim = () if is_next and observed.history.claim == observed.owner else _claim(observed)
+    if claim or not remote.may_write:
+        return claim
+    settings = remote.overrides
+    if settings is not None:
+        if settings.waits_for_topic and not (is_next and _is_unquestioned(observed.history)):
+            return ()
+        step = overrides.toward(settings, is_before_schema=is_next)
+        if step is not None:
+            return (step,)
+    return (Upload(),) if is_next else ()
+
+
+def _is_unquestioned(history: History) -> bool:
+    """Whether the broker would take any schema, whatever the strategy: so the topic's own need not be there yet."""
+    return not history.trimmed
+
+
+def _undo(observed: Observed) -> tuple[Action, ...]:
+    remote = observed.remote
+    if remote is None or remote.overrides is None or not remote.may_write:
+        return ()
+    step = overrides.back(remote.overrides)
+    return () if step is None else (step,)
 
 
 def _farewell(observed: Observed) -> tuple[Action, ...]:
@@ -92,6 +220,7 @@ def _farewell(observed: Observed) -> tuple[Action, ...]:
         return ()
     is_ours = observed.is_on_record and observed.history.claim == observed.owner
     # Suspended means that nothing outside is written: the record stays, and the resource is not held back.
-    if is_ours and observed.deletes_record and not observed.is_suspended:
-        return (DeleteRecord(),)
+    if is_ours and observed.deletes_record and not observed.is_suspended and not observed.is_released:
+        remote = observed.remote
+        return (SoftDelete(),) if remote is not None and remote.is_serving else (DeleteRecord(),)
     return (RemoveFinaliser(),)

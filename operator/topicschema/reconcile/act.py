@@ -1,4 +1,4 @@
-"""All writes of a pass over a TopicSchema but its status: one action, carried out.
+"""All writes of a pass over a TopicSchema but its status: one action, carried out. At the broker, `registering` does.
 
 Every write stands on what was read: the history by compare-and-swap, the resource by its resourceVersion or uid.
 """
@@ -10,11 +10,15 @@ from topicschema.api import FINALIZER
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.api.metadata import Metadata
 from topicschema.core import plan
+from topicschema.core.alignment import Aligned
 from topicschema.core.history import History, Origin
+from topicschema.core.overrides import NoteSettings, WriteSettings
 from topicschema.core.schemas import SchemaInfo
 from topicschema.reconcile.doorbell import history_key
-from topicschema.reconcile.observe import Observation, judged
+from topicschema.reconcile.looking import Look
+from topicschema.reconcile.observe import Observation, judged, parsed
 from topicschema.reconcile.queue import Key
+from topicschema.reconcile.registering import act_at_broker
 from topicschema.reconcile.surroundings import Surroundings
 from topicschema.storage.protocol import Stored
 
@@ -26,26 +30,56 @@ async def act(around: Surroundings, seen: Observation, action: plan.Action) -> O
 
     After a compare-and-swap the history is known to be what was written. ConflictError when somebody else was faster.
     """
-    metadata = seen.resource.metadata
     match action:
-        case plan.AddFinaliser():
-            await _add_finaliser(around, metadata)
-            return None
-        case plan.RemoveFinaliser():
-            await remove_finaliser(around, metadata)
+        case plan.AddFinaliser() | plan.RemoveFinaliser():
+            await _mark(around, seen.resource.metadata, action)
             return None
         case plan.DeleteRecord():
             await around.storage.delete(_stored(seen))
             return replace(seen, stored=None)
+        case plan.Upload() | plan.UploadRecorded() | plan.SoftDelete() | WriteSettings():
+            return await act_at_broker(around, seen, action)
+        case plan.Import():
+            return await _import(around, seen, action)
+        case plan.Claim() | plan.Register() | NoteSettings():
+            return await _record(around, seen, action)
+
+
+async def _record(
+    around: Surroundings, seen: Observation, action: plan.Claim | plan.Register | NoteSettings
+) -> Observation:
+    """Write the history, with the version that `Register` adds."""
+    history = _stored(seen).history
+    match action:
         case plan.Claim(owner):
-            return await _put(around, seen, _with_source(seen).claimed_by(owner))
+            return await judged(around, await _put(around, seen, _with_source(seen).claimed_by(owner)))
         case plan.Register(owner):
             schema = seen.candidate.schema
-            history = _stored(seen).history.with_version(schema, Origin.SPEC, around.now(), seen.source_hash)
+            history = history.with_version(schema, Origin.SPEC, around.now(), seen.source_hash)
             history = history.parsed_by(seen.line).claimed_by(owner)
             after = await _put(around, seen, history, (schema.info,))
             telemetry.REGISTERED.add()
-            return after
+            return await judged(around, after)
+        case NoteSettings(noted):
+            after = await _put(around, seen, replace(history, topic_settings=noted))
+            if after.view is None or after.view.overrides is None:
+                raise TypeError("settings of a topic that was not looked at")
+            overrides = replace(after.view.overrides, record=noted)
+            return replace(after, view=replace(after.view, overrides=overrides))
+
+
+async def _import(around: Surroundings, seen: Observation, action: plan.Import) -> Observation:
+    """Put on record what the broker has: all payloads, then the history, which alone makes them count."""
+    if seen.view is None:
+        raise TypeError("no broker was looked at")
+    after = await _put(around, seen, action.history, seen.view.look.arriving)
+    telemetry.REGISTERED.add(amount=sum(entry.origin is Origin.SPEC for entry in action.arrived))
+    overrides = seen.view.overrides
+    if overrides is not None:
+        overrides = replace(overrides, record=action.history.topic_settings)
+    after = replace(after, view=replace(seen.view, look=Look(Aligned()), overrides=overrides))
+    # What the resource stands for may depend on what is on record: sources that were compiled before, a text of none.
+    return await judged(around, await parsed(around, after))
 
 
 async def _put(
@@ -54,10 +88,12 @@ async def _put(
     metadata = seen.resource.metadata
     record = history_key(history.key.history_name)
     topic = Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name)
+    is_newest_ours = bool(history.entries) and history.entries[-1].origin is Origin.SPEC
     with around.echoes.writing(record, lambda: around.ring(topic, 0.0)):
-        after = await around.storage.put(_stored(seen), history, payloads, seen.source_hash)
+        sources = seen.source_hash if is_newest_ours else None
+        after = await around.storage.put(_stored(seen), history, payloads, sources)
         around.echoes.know(record, after.revision)
-    return await judged(around, replace(seen, stored=after))
+    return replace(seen, stored=after)
 
 
 def _with_source(seen: Observation) -> History:
@@ -72,6 +108,13 @@ def _stored(seen: Observation) -> Stored:
     if seen.stored is None:
         raise TypeError("an action on a record that was not read")
     return seen.stored
+
+
+async def _mark(around: Surroundings, metadata: Metadata, action: plan.AddFinaliser | plan.RemoveFinaliser) -> None:
+    if isinstance(action, plan.AddFinaliser):
+        await _add_finaliser(around, metadata)
+    else:
+        await remove_finaliser(around, metadata)
 
 
 async def _add_finaliser(around: Surroundings, metadata: Metadata) -> None:

@@ -1,40 +1,49 @@
-"""All reads of a pass over a TopicSchema: policy, history, whether another holder of the topic still exists.
+"""All reads of a pass over a living TopicSchema: policy, history, broker, whether another holder still exists.
 
-What follows from them is `core.plan`'s and `report`'s matter.
+Those of a farewell are `farewell`'s. What follows from them is `core.plan`'s and `report`'s matter.
 """
 
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from topicschema.api import FINALIZER
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchema
 from topicschema.api.wire import decode
+from topicschema.broker.errors import BrokerUnauthorizedError
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core import plan
+from topicschema.core.alignment import Ahead, Aligned
 from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.history import History, Owner
-from topicschema.core.policy import Policy
+from topicschema.core.policy import EffectiveStrategy, Policy, StrategySource
 from topicschema.core.schemas import PulsarLine, Schema
-from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
+from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Verdict
+from topicschema.reconcile.at_broker import View, view
 from topicschema.reconcile.candidates import sources_of
 from topicschema.reconcile.doorbell import history_key
+from topicschema.reconcile.looking import Sought
+from topicschema.reconcile.policies import FoundPolicy
 from topicschema.reconcile.surroundings import Surroundings
 from topicschema.storage.protocol import Stored
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A resource, its topic's record, and what its schema is judged to be; the last four are None at a farewell."""
+    """A resource, its topic's record, what its schema is judged to be, and what is seen at its broker, if it has one.
+
+    At a farewell there is neither policy nor schema nor verdict; `released` is then why nothing is deleted but the
+    resource, in words for people, or "".
+    """
 
     resource: TopicSchema
     stored: Stored | None = None
-    policy: Policy | None = None
+    found: FoundPolicy | None = None
     schema: Schema | None = None
     verdict: Verdict | None = None
+    view: View | None = None
+    released: str = ""
 
     @property
     def candidate(self) -> Candidate:
@@ -44,11 +53,29 @@ class Observation:
         return Candidate(self.schema, self.resource.spec.schema_compatibility_strategy)
 
     @property
+    def policy(self) -> Policy:
+        """What is judged by: where the broker has a strategy of the topic's own that nobody manages, that one."""
+        if self.found is None:
+            raise TypeError("nothing to judge by")
+        left = None if self.view is None else self.view.left_behind
+        return self.found.policy if left is None else replace(self.found.policy, strategy=left)
+
+    @property
     def line(self) -> PulsarLine:
         """The line whose parser took the schema."""
-        if self.policy is None:
-            raise TypeError("nothing was parsed")
         return self.policy.profile.line
+
+    @property
+    def topic(self) -> Topic:
+        """The topic."""
+        return Topic.parse(self.resource.spec.topic)
+
+    @property
+    def sought(self) -> Sought:
+        """What is looked for at the broker."""
+        if self.stored is None:
+            raise TypeError("no record was read")
+        return Sought(self.stored.history, self.line, self.schema, self.source_hash)
 
     @property
     def source_hash(self) -> str | None:
@@ -76,6 +103,9 @@ class Observation:
                 deletes_record=spec.deletion_policy is DeletionPolicy.DELETE,
                 has_finaliser=FINALIZER in metadata.finalizers,
                 is_source_on_record=self._is_source_on_record(stored.history),
+                fingerprint="" if self.schema is None else self.schema.fingerprint,
+                remote=None if self.view is None else self.view.remote,
+                is_released=bool(self.released),
             )
         )
 
@@ -98,51 +128,49 @@ async def observe(around: Surroundings, resource: TopicSchema) -> Observation:
     found = await around.policies.find(resource.metadata.namespace, topic.pulsar_namespace)
     if found is None:
         raise WaitingError("PolicyMissing", f"no NamespaceSchemaPolicy here governs {topic.pulsar_namespace}")
+    broker = await around.brokers.of(found.resource)
     stored = await around.storage.get_history(found.key(topic))
     around.echoes.know(history_key(stored.history.key.history_name), stored.revision)
     await _refuse_if_held(around, stored, owner_of(resource.metadata))
-    _refuse_if_lost(stored, resource)
-    schema = await around.judge.schema_of(resource.spec, found.policy.profile.line, stored.history)
-    return await judged(around, Observation(resource, stored, found.policy, schema))
+    if broker is None:
+        _refuse_if_lost(stored, resource)
+    seen = await parsed(around, Observation(resource, stored, found))
+    if broker is None:
+        return await judged(around, seen)
+    try:
+        seen = replace(seen, view=await view(around, broker, found, resource, seen.sought))
+    except BrokerUnauthorizedError:
+        # Somebody may have put a fresh token into the Secret.
+        fresh = await around.brokers.of(found.resource, anew=True)
+        if fresh is None or fresh is broker:
+            raise
+        seen = replace(seen, view=await view(around, fresh, found, resource, seen.sought))
+    return await judged(around, seen)
+
+
+async def parsed(around: Surroundings, seen: Observation) -> Observation:
+    """The same observation with the schema that the resource stands for beside its history."""
+    history = None if seen.stored is None else seen.stored.history
+    return replace(seen, schema=await around.judge.schema_of(seen.resource.spec, seen.line, history))
 
 
 async def judged(around: Surroundings, seen: Observation) -> Observation:
-    """The same observation with the verdict that follows from its history."""
-    if seen.stored is None or seen.policy is None:
+    """The same observation with the verdict that follows from its history; none while the broker has another."""
+    if seen.stored is None:
         raise TypeError("nothing to judge by")
+    if seen.view is not None and not _is_told(seen.view):
+        return replace(seen, verdict=None)
     verdict = await around.judge.judge(seen.candidate, seen.stored.history, seen.policy)
-    return Observation(seen.resource, seen.stored, seen.policy, seen.schema, verdict)
+    if seen.view is not None and seen.view.left_behind is not None:
+        strategy = EffectiveStrategy(verdict.strategy.value, StrategySource.TOPIC)
+        verdict = replace(verdict, strategy=strategy)
+    return replace(seen, verdict=verdict)
 
 
-async def observe_farewell(around: Surroundings, wire: Mapping[str, Any]) -> Observation | None:
-    """What a pass over a resource that is being deleted sees; None when its spec cannot even be read."""
-    try:
-        resource = decode(TopicSchema, wire)
-        topic = Topic.parse(resource.spec.topic)
-    except StalledError:
-        return None
-    async for key in _possible_keys(around, resource.metadata.namespace, topic):
-        stored = await around.storage.get_history(key)
-        if stored.history.claim == owner_of(resource.metadata):
-            is_anothers = await _is_governed_elsewhere(around, key, resource.metadata.namespace)
-            return Observation(resource) if is_anothers else Observation(resource, stored)
-    return Observation(resource)
-
-
-async def _possible_keys(around: Surroundings, namespace: str, topic: Topic) -> AsyncIterator[TopicKey]:
-    # Not by the policy alone: a namespace that is deleted may lose its policy before its topics.
-    expected = around.policies.expected_key(namespace, topic)
-    if expected is not None:
-        yield expected
-    for key in await around.claims.list_keys(topic.pulsar_namespace):
-        yield TopicKey(key.pulsar_cluster, topic)
-
-
-async def _is_governed_elsewhere(around: Surroundings, key: TopicKey, namespace: str) -> bool:
-    # Whoever lost the Pulsar namespace to another tenant has no say in its records any more.
-    topic = key.topic
-    claim = await around.claims.get_claim(PulsarNamespaceKey(key.pulsar_cluster, topic.tenant, topic.namespace))
-    return claim.owner is not None and claim.owner.namespace != namespace
+def _is_told(seen: View) -> bool:
+    """Whether the record tells what the broker has; where the broker is only observed, it may lack what we have."""
+    found = seen.look.alignment
+    return isinstance(found, Aligned) or (isinstance(found, Ahead) and not seen.may_write)
 
 
 async def _refuse_if_held(around: Surroundings, stored: Stored, owner: Owner) -> None:

@@ -3,6 +3,7 @@
 Writing it, and only when it differs, is `status_write`'s matter.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from topicschema.api.metadata import ConditionStatus, ConditionType
@@ -14,30 +15,57 @@ from topicschema.api.topicschemas import (
 )
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError
-from topicschema.core.history import History
-from topicschema.core.verdict import Verdict
+from topicschema.core.history import History, Origin
+from topicschema.core.strategies import Strategy
+from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.conditions import FINDING_BYTES, Moment, Said, capped, not_ready, ready, stalled, told
 
 _VERSIONS = 100
 _INCOMPATIBILITIES = 20
 _REFUSED = ("InvalidSchema", "InvalidTopic", "InvalidResource")
 _LOST = "HistoryLost"
+_UNREACHED = frozenset(
+    {
+        "BrokerForbidden",
+        "BrokerInconsistent",
+        "BrokerNotAllowed",
+        "BrokerUnauthorized",
+        "BrokerUnavailable",
+        "BrokerUntrusted",
+        "NamespaceMissing",
+        "SecretInvalid",
+        "SecretMissing",
+        "TenantMissing",
+    }
+)
+"""Reasons for which a broker tells nothing of a topic; what it told before is not untrue for that."""
+_OBSERVED = "Observed"
 CONSUMER_RISK = "ConsumerRisk"
 """The reason of Compatible where the broker agrees and consumers may suffer."""
 _JUDGED = (ConditionType.COMPATIBLE, ConditionType.REGISTERED, ConditionType.IN_SYNC)
 
 
 @dataclass(frozen=True, slots=True)
+class AtBroker:
+    """What a pass saw at the broker: whether it may write there, and the topic's own strategy that is left as it is."""
+
+    may_write: bool = True
+    left_behind: Strategy | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Seen:
     """What a pass that judged came to: the candidate's fingerprint, the verdict on it, and the history as it is now.
 
-    `risks` is what the broker lets pass and consumers may suffer from, of a version that is on record.
+    `risks` is what the broker lets pass and consumers may suffer from, of a version that is on record. `broker` is None
+    where there is none.
     """
 
     fingerprint: str
     verdict: Verdict
     history: History
     risks: tuple[Incompatibility, ...] = ()
+    broker: AtBroker | None = None
 
 
 def settled(seen: Seen, moment: Moment) -> TopicSchemaStatus:
@@ -50,7 +78,7 @@ def settled(seen: Seen, moment: Moment) -> TopicSchemaStatus:
         observed_generation=moment.generation,
         conditions=moment.conditions(_registered(seen) if verdict.is_compatible else _incompatible(found)),
         incarnation=history.incarnation,
-        schema_version=verdict.schema_version if verdict.is_compatible else None,
+        schema_version=verdict.schema_version if verdict.outcome is Outcome.EQUAL_VERSION else None,
         latest_schema_version=None if latest is None else latest.schema_version,
         fingerprint=seen.fingerprint,
         effective_strategy=EffectiveStrategyStatus(value=strategy.value, source=strategy.source),
@@ -65,6 +93,8 @@ def settled(seen: Seen, moment: Moment) -> TopicSchemaStatus:
 def failed(before: TopicSchemaStatus, error: Exception, moment: Moment) -> TopicSchemaStatus:
     """The status of a resource that could not be judged: what it says of the topic stays."""
     reason, message = told(error)
+    if reason in _UNREACHED and _was_registered(before, moment):
+        return replace(before, conditions=moment.conditions(_out_of_sight(before, reason, message)))
     others = tuple(Said(kind, _judged(kind, reason), reason, message) for kind in _JUDGED)
     after = replace(
         before,
@@ -89,26 +119,90 @@ def _of_another_spec(status: TopicSchemaStatus) -> TopicSchemaStatus:
     return replace(status, schema_version=None, fingerprint=None, incompatibility_count=0, incompatibilities=())
 
 
+def _was_registered(before: TopicSchemaStatus, moment: Moment) -> bool:
+    """Whether this very generation was settled: what then goes away is the sight of it."""
+    ready_now = next((each for each in before.conditions if each.type is ConditionType.READY), None)
+    is_well = ready_now is not None and ready_now.status is ConditionStatus.TRUE
+    return is_well and before.observed_generation == moment.generation
+
+
+def _out_of_sight(before: TopicSchemaStatus, reason: str, message: str) -> tuple[Said, ...]:
+    kept = (Said(each.type, each.status, each.reason, each.message) for each in before.conditions)
+    unknown = Said(ConditionType.IN_SYNC, ConditionStatus.UNKNOWN, reason, message)
+    return tuple(unknown if each.type is ConditionType.IN_SYNC else each for each in kept)
+
+
 def _registered(seen: Seen) -> tuple[Said, ...]:
+    reason, message = _placed(seen)
+    message = "; ".join((message, *(note.message for note in seen.verdict.notes), *_of_broker(seen)))
+    is_registered = seen.verdict.outcome is Outcome.EQUAL_VERSION
+    registered = Said(ConditionType.REGISTERED, _truth(is_registered), reason, message)
+    is_only_seen = seen.broker is not None and not seen.broker.may_write
+    return (
+        *ready(_OBSERVED if is_only_seen else reason, message),
+        _compatible(seen),
+        registered,
+        _in_sync(seen, registered),
+    )
+
+
+def _placed(seen: Seen) -> tuple[str, str]:
+    """Where the schema stands among the versions: reason and message."""
     number, latest = seen.verdict.schema_version, seen.history.latest
-    if latest is not None and number == latest.schema_version:
-        reason, message = "Registered", f"version {number} is registered"
-    else:
-        reason = "RolledBack"
-        latest_number = None if latest is None else latest.schema_version
+    if seen.verdict.outcome is Outcome.NEXT_VERSION:
+        return _OBSERVED, f"the schema would be version {number}; nothing is written where managementPolicy is Observe"
+    if latest is None or number == latest.schema_version:
+        return "Registered", f"version {number} is registered"
+    if _is_foreign(seen):
+        return "Registered", f"version {number} is registered; the latest is version {latest.schema_version}"
+    return "RolledBack", (
+        f"the schema is version {number} again; the latest stays version {latest.schema_version}, as Pulsar keeps the "
+        "number of an equal schema and does not move its latest: producers with this schema write as version "
+        f"{number}, while new consumers are still checked against version {latest.schema_version}"
+    )
+
+
+def _is_foreign(seen: Seen) -> bool:
+    """Whether the broker's latest is a version that did not come from here."""
+    latest, number = seen.history.latest, seen.verdict.schema_version
+    is_latest = latest is not None and (latest.schema_version == number or latest.origin is not Origin.BROKER)
+    return seen.broker is not None and latest is not None and not is_latest
+
+
+def _in_sync(seen: Seen, registered: Said) -> Said:
+    """Whether the broker has what the resource wants as its latest, as far as Pulsar allows."""
+    latest = seen.history.latest
+    if registered.status is ConditionStatus.TRUE and latest is not None and _is_foreign(seen):
         message = (
-            f"the schema is version {number} again; the latest stays version {latest_number}, as Pulsar keeps the "
-            "number of an equal schema and does not move its latest"
+            f"the broker's latest is version {latest.schema_version}, which was not registered from this resource: put "
+            "its schema into the spec, or register an edit of this one after it"
         )
-    message = "; ".join((message, *(note.message for note in seen.verdict.notes)))
-    agreed = (Said(kind, ConditionStatus.TRUE, reason, message) for kind in _JUDGED[1:])
+        return Said(ConditionType.IN_SYNC, ConditionStatus.FALSE, "ForeignVersion", message)
+    return replace(registered, type=ConditionType.IN_SYNC)
+
+
+def _of_broker(seen: Seen) -> Iterator[str]:
+    """What else is to be said of the broker, or of its being gone."""
+    history, at = seen.history, seen.broker
+    if at is None and history.counted:
+        number = history.counted[-1].schema_version
+        yield f"a broker counted up to version {number}; the policy names none any more, and nothing is compared"
+    if at is not None and at.left_behind is not None:
+        yield f"the topic keeps a strategy of its own at the broker, {at.left_behind}, which no field manages"
+
+
+def _compatible(seen: Seen) -> Said:
     strategy = seen.verdict.strategy
-    judged = f"it passes {strategy.value}, set by the {strategy.source.lower()}"
-    compatible = Said(_JUDGED[0], ConditionStatus.TRUE, "Compatible", judged)
     if seen.risks:
+        number = seen.verdict.schema_version
         risk = f"version {number} passes, but consumers may suffer: {_first(seen.risks)}"
-        compatible = Said(_JUDGED[0], ConditionStatus.TRUE, CONSUMER_RISK, risk)
-    return (*ready(reason, message), compatible, *agreed)
+        return Said(ConditionType.COMPATIBLE, ConditionStatus.TRUE, CONSUMER_RISK, risk)
+    judged = f"it passes {strategy.value}, set by the {strategy.source.lower()}"
+    return Said(ConditionType.COMPATIBLE, ConditionStatus.TRUE, "Compatible", judged)
+
+
+def _truth(value: bool) -> ConditionStatus:  # noqa: FBT001 - that is what it is about
+    return ConditionStatus.TRUE if value else ConditionStatus.FALSE
 
 
 def _first(found: tuple[Incompatibility, ...]) -> str:

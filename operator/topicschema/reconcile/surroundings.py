@@ -25,7 +25,8 @@ def utc_now() -> str:
 class Surroundings:
     """Everything that passes share.
 
-    `ring` has a key looked at within some seconds; `claims_are_open` lets every namespace claim any Pulsar namespace.
+    `ring` has a key looked at within some seconds; `claims_are_open` lets every namespace claim any Pulsar namespace;
+    `namespace` is the operator's own.
     """
 
     client: ApiClient
@@ -38,5 +39,6 @@ class Surroundings:
     neighbours: Neighbours
     echoes: Echoes
     ring: Callable[[Key, float], None]
+    namespace: str
     claims_are_open: bool = False
     now: Callable[[], str] = utc_now

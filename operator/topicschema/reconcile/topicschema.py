@@ -13,16 +13,19 @@ from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.api.metadata import ConditionStatus, ConditionType, Metadata
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec, TopicSchemaStatus
 from topicschema.api.wire import decode, decode_status
+from topicschema.broker.errors import TopicMissingError
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import StalledError
 from topicschema.core.topics import Topic
 from topicschema.reconcile import report, telling
 from topicschema.reconcile.act import act, remove_finaliser
+from topicschema.reconcile.at_broker import missing_topic
 from topicschema.reconcile.candidates import placed
 from topicschema.reconcile.conditions import Moment
+from topicschema.reconcile.farewell import observe_farewell, tell_released
 from topicschema.reconcile.neighbours import TopicSight
-from topicschema.reconcile.observe import Observation, observe, observe_farewell
+from topicschema.reconcile.observe import Observation, observe
 from topicschema.reconcile.queue import Key, Rest
 from topicschema.reconcile.status_write import SILENT
 from topicschema.reconcile.surroundings import Surroundings
@@ -67,17 +70,27 @@ class TopicSchemas:
         while seen is not None and seen.planned:
             seen = await act(around, seen, seen.planned[0])
         if seen is None or seen.schema is None or seen.verdict is None or seen.stored is None:
+            _raise_refusal(seen)
             return Rest.AGAIN
+        if seen.verdict.is_compatible:
+            _raise_refusal(seen)
+            _raise_awaited(seen)
         moment = Moment(resource.status.conditions, resource.metadata.generation, around.now())
         found = tuple(placed(each, resource.spec) for each in seen.verdict.incompatibilities)
         verdict = replace(seen.verdict, incompatibilities=found)
-        judged = report.Seen(seen.schema.fingerprint, verdict, seen.stored.history, await self._risks(seen))
+        judged = report.Seen(
+            seen.schema.fingerprint,
+            verdict,
+            seen.stored.history,
+            await self._risks(seen),
+            None if seen.view is None else report.AtBroker(seen.view.may_write, seen.view.left_behind),
+        )
         await self._report(key, wire, report.settled(judged, moment))
         return Rest.SETTLED
 
     async def _risks(self, seen: Observation) -> tuple[Incompatibility, ...]:
         """What is to be told of a version that is on record; nothing where an earlier one cannot be read any more."""
-        if seen.verdict is None or seen.stored is None or seen.policy is None:
+        if seen.verdict is None or seen.stored is None:
             return ()
         try:
             return await self._around.judge.risks(
@@ -94,6 +107,8 @@ class TopicSchemas:
         seen = await observe_farewell(self._around, wire)
         if seen is None:
             await remove_finaliser(self._around, metadata)
+        else:
+            await tell_released(self._around, wire, seen)
         while seen is not None and seen.planned:
             seen = await act(self._around, seen, seen.planned[0])
         return Rest.AGAIN
@@ -137,3 +152,15 @@ class TopicSchemas:
             self._around.ring(rival, 0.0)
         for policy in neighbours.policies_naming(sight.pulsar_namespace, key.namespace):
             self._around.ring(policy, _COUNT_DELAY)
+
+
+def _raise_refusal(seen: Observation | None) -> None:
+    """What the broker said of the candidate, once all that was done for it is undone."""
+    if seen is not None and seen.view is not None and seen.view.refused is not None:
+        raise seen.view.refused
+
+
+def _raise_awaited(seen: Observation) -> None:
+    overrides = None if seen.view is None else seen.view.overrides
+    if overrides is not None and overrides.waits_for_topic:
+        raise TopicMissingError(missing_topic(seen.topic))

@@ -1,0 +1,174 @@
+"""Where a topic's record and its broker differ, and what follows: the broker counts, the record copies.
+
+Pure comparison of values. Reading the broker is `reconcile.looking`'s matter, what is done next is `plan`'s. The rules
+of numbers and tombstones are Pulsar's (SchemaRegistryServiceImpl, BookkeeperSchemaStorage; docs/broker.md).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from topicschema.core.history import Counter, History, Origin, VersionEntry
+from topicschema.core.schemas import SchemaType, fingerprint_of_bytes
+
+_NOTHING = fingerprint_of_bytes(SchemaType.NONE, b"")
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a broker shows of a topic: all numbers it ever gave, and the versions that it still serves, oldest first.
+
+    It serves what came after the newest tombstone, and nothing of what came before. Versions below `floor` were not
+    asked for: the one at `floor` is the proof that they are what they were.
+    """
+
+    index: tuple[int, ...] = ()
+    versions: tuple[VersionEntry, ...] = ()
+    floor: int = 0
+
+    @property
+    def tombstone(self) -> int | None:
+        """The number of the newest tombstone, None where there is none at or above the floor."""
+        served = {each.schema_version for each in self.versions}
+        hidden = (number for number in reversed(self.index) if number not in served and number >= self.floor)
+        return next(hidden, None)
+
+    @property
+    def served(self) -> tuple[VersionEntry, ...]:
+        """The versions after the newest tombstone; one that was read just before it came does not count."""
+        tombstone = self.tombstone
+        if tombstone is None:
+            return self.versions
+        return tuple(each for each in self.versions if each.schema_version > tombstone)
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """The record tells what the broker has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """The broker has what the record lacks: `history` is the record as it should be, but for its claim.
+
+    `arrived` are the versions among it that are new on record. `is_recount` says that nothing of the record is part of
+    it: a new incarnation.
+    """
+
+    history: History
+    arrived: tuple[VersionEntry, ...] = ()
+    is_recount: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """The broker lacks the newest versions on record, which were registered while there was no broker: oldest first."""
+
+    missing: tuple[VersionEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The broker no longer has what it once counted; `why` continues "the broker ..."."""
+
+    why: str
+
+
+Alignment = Aligned | Behind | Ahead | Lost
+
+
+def agrees(history: History, latest: VersionEntry) -> bool:
+    """Whether the broker's newest version alone tells that nothing has changed.
+
+    The time is part of it: a broker that lost its versions and got the same text anew has another.
+    """
+    if not history.entries or len(history.counted) < len(history.entries):
+        return False
+    newest = history.entries[-1]
+    return not newest.is_tombstone and _sign(newest) == _sign(latest)
+
+
+def align(history: History, sight: Sight, now: str) -> Alignment:
+    """What the record lacks, or the broker; `now` is the time of a tombstone found, for the broker tells none."""
+    counted, tail = history.counted, history.entries[len(history.counted) :]
+    why = _lost(counted, sight)
+    if why is not None:
+        return Lost(why)
+    start, tombstone = counted[-1].schema_version if counted else -1, sight.tombstone
+    hides = tombstone is not None and tombstone > start
+    arrived = tuple(each for each in sight.served if each.schema_version > start)
+    if tail and (hides or not _begin_alike(tail, arrived)):
+        return _recounted(history, sight, now)
+    if len(arrived) < len(tail):
+        return Ahead(tail[len(arrived) :])
+    fresh = arrived[len(tail) :]
+    kept = _timed((*counted, *tail), sight.served)
+    buried = (_tombstone(tombstone, now),) if tombstone is not None and hides else ()
+    entries = (*kept, *buried, *fresh)
+    if entries == history.entries and not tail:
+        return Aligned()
+    return Behind(_counted(history, entries), fresh)
+
+
+def grown(history: History, version: VersionEntry) -> Behind:
+    """The record with the version that the broker has just added to it."""
+    return Behind(_counted(history, (*history.entries, version)), (version,))
+
+
+def _lost(counted: Sequence[VersionEntry], sight: Sight) -> str | None:
+    if not counted:
+        return None
+    if not sight.index:
+        return "has no schema of it any more"
+    served = {each.schema_version: each for each in sight.served}
+    numbers, tombstone = served.keys() | set(sight.index), sight.tombstone
+    for entry in counted:
+        number = entry.schema_version
+        if number not in numbers:
+            return f"no longer has version {number}"
+        there = served.get(number)
+        if (there is None and number == tombstone and not entry.is_tombstone) or (
+            there is not None and (entry.is_tombstone or there.content_hash != entry.content_hash)
+        ):
+            return f"has something else as version {number}"
+    return _skipped(counted, served)
+
+
+def _skipped(counted: Sequence[VersionEntry], served: Mapping[int, VersionEntry]) -> str | None:
+    known = {entry.schema_version for entry in counted}
+    newest = counted[-1].schema_version
+    skipped = next((number for number in served if number < newest and number not in known), None)
+    return None if skipped is None else f"has a version {skipped} that was not there before"
+
+
+def _begin_alike(some: Sequence[VersionEntry], others: Sequence[VersionEntry]) -> bool:
+    """Whether the shorter of the two is how the longer begins, by number and content."""
+    return all(
+        (one.schema_version, one.content_hash) == (other.schema_version, other.content_hash)
+        for one, other in zip(some, others, strict=False)
+    )
+
+
+def _sign(entry: VersionEntry) -> tuple[int, str, str]:
+    return (entry.schema_version, entry.content_hash, entry.registered_at)
+
+
+def _timed(entries: Sequence[VersionEntry], served: Sequence[VersionEntry]) -> tuple[VersionEntry, ...]:
+    """The entries with the broker's times, where it serves them."""
+    times = {each.schema_version: each.registered_at for each in served}
+    return tuple(
+        replace(entry, registered_at=times.get(entry.schema_version, entry.registered_at)) for entry in entries
+    )
+
+
+def _recounted(history: History, sight: Sight, now: str) -> Behind:
+    buried = () if sight.tombstone is None else (_tombstone(sight.tombstone, now),)
+    fresh = replace(history, incarnation=history.incarnation + 1)
+    return Behind(_counted(fresh, (*buried, *sight.served)), sight.served, is_recount=True)
+
+
+def _counted(history: History, entries: tuple[VersionEntry, ...]) -> History:
+    return replace(history, entries=entries, counted_by=Counter.BROKER, uncounted=0)
+
+
+def _tombstone(number: int, now: str) -> VersionEntry:
+    return VersionEntry(number, SchemaType.NONE, _NOTHING, _NOTHING, Origin.BROKER, now, is_tombstone=True)

@@ -1,0 +1,120 @@
+"""A topic's own settings at the broker: what to write next, in which order, and what to put back.
+
+Pure. On record first, at the broker then: what was found there, and while a schema is to follow, what to put back when
+the broker refuses it. A topic that does not exist has no settings, and nobody here makes it exist.
+"""
+
+from dataclasses import dataclass, replace
+
+from topicschema.core.history import PendingTopicSettings, TopicSettingsRecord
+from topicschema.core.remote import TopicSettings
+from topicschema.core.strategies import Strategy
+
+
+@dataclass(frozen=True, slots=True)
+class NoteSettings:
+    """Put on record what was found of the topic's own settings, and what is about to become of them."""
+
+    record: TopicSettingsRecord
+
+
+@dataclass(frozen=True, slots=True)
+class WriteSettings:
+    """Write these settings of the topic at the broker; None leaves one as it is."""
+
+    settings: TopicSettings
+
+
+Step = NoteSettings | WriteSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Overrides:
+    """What the resource wants of the topic's own settings (None: not managed), what is there, what is on record.
+
+    `there` is None for a topic that does not exist.
+    """
+
+    wanted: TopicSettings
+    there: TopicSettings | None
+    record: TopicSettingsRecord | None = None
+
+    @property
+    def waits_for_topic(self) -> bool:
+        """Whether something is wanted that only an existing topic can have."""
+        strategy, enforces = self.wanted.strategy, self.wanted.enforces_validation
+        return self.there is None and (strategy not in (None, Strategy.UNDEFINED) or enforces is not None)
+
+    @property
+    def left_behind(self) -> Strategy | None:
+        """The topic's own strategy at the broker, of which the resource says nothing (any more)."""
+        return self.there.strategy if self.there is not None and self.wanted.strategy is None else None
+
+
+def toward(overrides: Overrides, *, is_before_schema: bool) -> Step | None:
+    """The next step to what is wanted, or None.
+
+    The strategy comes before the schema that it is to let in. Enforcement comes after: no schema is judged by it, and
+    it could never be unset again.
+    """
+    there, record = overrides.there, overrides.record
+    if there is None:
+        return None
+    wish = _wish(overrides.wanted, there, is_before_schema=is_before_schema)
+    if wish == TopicSettings():
+        return None if is_before_schema else _concluded(record)
+    noted = _noted(record, there, wish, is_before_schema=is_before_schema)
+    return WriteSettings(wish) if noted == record else NoteSettings(noted)
+
+
+def back(overrides: Overrides) -> Step | None:
+    """The next step to what was there before the change that is under way; None when none is."""
+    there, record = overrides.there, overrides.record
+    if record is None or record.pending is None:
+        return None
+    before = record.pending.before.strategy or Strategy.UNDEFINED
+    if there is not None and _strategy(there) is not before:
+        return WriteSettings(TopicSettings(strategy=before))
+    return NoteSettings(replace(record, written=replace(record.written, strategy=before), pending=None))
+
+
+def _wish(wanted: TopicSettings, there: TopicSettings, *, is_before_schema: bool) -> TopicSettings:
+    strategy, enforces = wanted.strategy, wanted.enforces_validation
+    is_enforcement_due = not is_before_schema and enforces is not there.enforces_validation
+    return TopicSettings(
+        strategy=None if strategy is _strategy(there) else strategy,
+        enforces_validation=enforces if is_enforcement_due else None,
+    )
+
+
+def _noted(
+    record: TopicSettingsRecord | None, there: TopicSettings, wish: TopicSettings, *, is_before_schema: bool
+) -> TopicSettingsRecord:
+    known = record or TopicSettingsRecord(there)
+    found = TopicSettings(
+        strategy=there.strategy if known.written.strategy is None else known.found.strategy,
+        enforces_validation=(
+            there.enforces_validation if known.written.enforces_validation is None else known.found.enforces_validation
+        ),
+    )
+    written = TopicSettings(
+        strategy=wish.strategy or known.written.strategy,
+        enforces_validation=(
+            known.written.enforces_validation if wish.enforces_validation is None else wish.enforces_validation
+        ),
+    )
+    pending = known.pending
+    if is_before_schema and wish.strategy is not None:
+        before = pending.before if pending else TopicSettings(strategy=there.strategy)
+        pending = PendingTopicSettings(before, TopicSettings(strategy=wish.strategy))
+    return TopicSettingsRecord(found, written, pending)
+
+
+def _concluded(record: TopicSettingsRecord | None) -> Step | None:
+    if record is None or record.pending is None:
+        return None
+    return NoteSettings(replace(record, pending=None))
+
+
+def _strategy(settings: TopicSettings) -> Strategy:
+    return settings.strategy or Strategy.UNDEFINED

@@ -1,0 +1,57 @@
+"""What versions that came from a broker ask of judging, which those that we registered never do. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from topicschema.core import verdict
+from topicschema.core.errors import StalledError
+from topicschema.core.history import Flaw, History, Origin, VersionEntry
+from topicschema.core.policy import Policy
+from topicschema.core.schemas import AVRO_TEXTS, SchemaInfo, SchemaType, fingerprint_of_bytes
+from topicschema.core.verdict import Candidate
+
+_FAILS = {
+    Flaw.UNPARSABLE: "does not parse",
+    Flaw.INVALID_DEFAULT: "has a default that does not fit its field",
+}
+_PYTHONS_STRING = b"null"
+
+
+def text_on_record(info: SchemaInfo, history: History | None) -> SchemaInfo:
+    """The candidate, a STRING without text as the one that the broker has: Python's clients register the text `null`.
+
+    Otherwise the topic would get a version more that differs in nothing that anybody reads.
+    """
+    if history is None or info.type is not SchemaType.STRING or info.schema:
+        return info
+    if history.equal_to(fingerprint_of_bytes(SchemaType.STRING, b"")) is not None:
+        return info
+    of_python = history.equal_to(fingerprint_of_bytes(SchemaType.STRING, _PYTHONS_STRING))
+    is_theirs = of_python is not None and of_python.origin is Origin.BROKER
+    return replace(info, schema=_PYTHONS_STRING) if is_theirs else info
+
+
+def readable(
+    wanted: Sequence[VersionEntry], candidate: Candidate, history: History, policy: Policy
+) -> tuple[VersionEntry, ...]:
+    """Those of the wanted versions to read: of one that no broker can parse there is nothing to be told but that.
+
+    StalledError(HistoryUnreadable) where the broker reads it, and fails, before it judges the candidate at all.
+    """
+    if all(entry.flaw is Flaw.NONE for entry in history.trimmed):
+        return tuple(wanted)
+    equal = history.equal_to(candidate.schema.fingerprint)
+    last = history.next_version if equal is None else equal.schema_version
+    for entry in history.trimmed:
+        is_read = entry.type in AVRO_TEXTS and candidate.schema.info.type in AVRO_TEXTS
+        if is_read and entry.flaw is not Flaw.NONE and entry.schema_version <= last:
+            raise StalledError("HistoryUnreadable", _unreadable(entry))
+    needed = verdict.required(candidate, history, policy)
+    return tuple(entry for entry in wanted if entry.flaw is Flaw.NONE or entry in needed)
+
+
+def _unreadable(entry: VersionEntry) -> str:
+    return (
+        f"version {entry.schema_version}, which the broker has, {_FAILS[entry.flaw]}: it answers every schema of this "
+        "topic with an error; delete the topic's schemas at the broker to begin anew after them"
+    )

@@ -1,0 +1,149 @@
+"""What a pass over a TopicSchema sees at its broker, and whether it may write there; the errors that end the pass here.
+
+How the broker is looked at is `looking`'s matter, what is written there `registering`'s.
+"""
+
+from dataclasses import dataclass
+
+from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy
+from topicschema.api.topicschemas import TopicSchema
+from topicschema.broker.broker import Broker
+from topicschema.broker.errors import TopicMissingError
+from topicschema.core import plan
+from topicschema.core.alignment import Behind, Lost
+from topicschema.core.errors import StalledError
+from topicschema.core.history import History
+from topicschema.core.overrides import Overrides
+from topicschema.core.remote import TopicSettings
+from topicschema.core.strategies import Strategy
+from topicschema.core.topics import Topic, TopicKey
+from topicschema.reconcile.looking import Look, Sought, look
+from topicschema.reconcile.policies import FoundPolicy
+from topicschema.reconcile.surroundings import Surroundings
+
+REFUSED = "RefusedByBroker"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What is seen of the broker. `refused` is why it will not take the candidate, once it said so."""
+
+    broker: Broker
+    look: Look
+    domain: str = "persistent"
+    may_write: bool = True
+    overrides: Overrides | None = None
+    refused: StalledError | None = None
+    is_serving: bool = False
+
+    @property
+    def remote(self) -> plan.Remote:
+        """The same in the plan's words."""
+        return plan.Remote(
+            alignment=self.look.alignment,
+            may_write=self.may_write,
+            overrides=self.overrides,
+            is_refused=self.refused is not None,
+            is_serving=self.is_serving,
+        )
+
+    @property
+    def left_behind(self) -> Strategy | None:
+        """The topic's own strategy at the broker, where the resource leaves it as it is."""
+        return None if self.overrides is None else self.overrides.left_behind
+
+
+async def view(around: Surroundings, broker: Broker, found: FoundPolicy, resource: TopicSchema, sought: Sought) -> View:
+    """What is seen of the resource's topic; StalledError(HistoryLost, AdoptionRefused), and the broker's errors."""
+    seen = await look(around, broker, sought)
+    if isinstance(seen.alignment, Lost):
+        raise lost(sought.history.key, seen.alignment)
+    if not sought.history.entries and not isinstance(seen.alignment, Behind):
+        _refuse_if_emptied(resource, sought.history.key)
+    if resource.spec.adoption_policy is AdoptionPolicy.REFUSE and _adopts(sought, seen):
+        raise StalledError(
+            "AdoptionRefused",
+            f"the broker has schemas of topic {sought.topic} that are not on record, and adoptionPolicy is Refuse; set "
+            "it to Adopt to take them over, or delete them at the broker",
+        )
+    domain = resource.spec.topic.partition("://")[0]
+    settings = await _overrides(broker, resource, sought, domain)
+    return View(broker, seen, domain, may_write(found, resource), settings, _refused_before(resource, settings))
+
+
+def may_write(found: FoundPolicy, resource: TopicSchema) -> bool:
+    """Whether the broker is to be changed, or only observed."""
+    wishes = (found.resource.spec.management_policy, resource.spec.management_policy)
+    return ManagementPolicy.OBSERVE not in wishes
+
+
+def lost(key: TopicKey, found: Lost) -> StalledError:
+    """What is told of a history that the broker lost: whatever came now would get numbers that mean others."""
+    return StalledError(
+        "HistoryLost",
+        f"the broker {found.why}, which topic {key.topic} had: schemas go with a forced delete or their topic (an "
+        "idle one goes by itself); nothing is uploaded. Put them back in order from the record "
+        f"{key.history_name}, or delete that SchemaHistory to begin anew with what the broker has",
+    )
+
+
+def _refuse_if_emptied(resource: TopicSchema, key: TopicKey) -> None:
+    """A status is written after the record: what it tells of was there, at the broker and on record."""
+    if resource.status.version_count:
+        raise lost(key, Lost("has no schema of it any more"))
+
+
+def _adopts(sought: Sought, seen: Look) -> bool:
+    """Whether schemas come on record that somebody else registered before this topic was governed.
+
+    What is equal to the candidate is none of them: it may be what this resource uploaded before a crash.
+    """
+    if not isinstance(seen.alignment, Behind) or sought.history.counted:
+        return False
+    if sought.history.entries and not seen.alignment.is_recount:
+        return False
+    wanted = None if sought.schema is None else sought.schema.fingerprint
+    return any(entry.fingerprint != wanted for entry in seen.alignment.arrived)
+
+
+async def _overrides(broker: Broker, resource: TopicSchema, sought: Sought, domain: str) -> Overrides | None:
+    """The topic's own settings, asked for where the resource or the record says anything of them."""
+    spec, record = resource.spec, sought.history.topic_settings
+    wanted = TopicSettings(spec.schema_compatibility_strategy, spec.schema_validation_enforced)
+    if wanted == TopicSettings() and record is None:
+        return None
+    return Overrides(wanted, await topic_settings(broker, sought.topic, domain), record)
+
+
+async def topic_settings(broker: Broker, topic: Topic, domain: str) -> TopicSettings | None:
+    """The topic's own settings; None where the topic does not exist."""
+    try:
+        return await broker.topic_settings(topic, domain)
+    except TopicMissingError:
+        return None
+
+
+def _refused_before(resource: TopicSchema, settings: Overrides | None) -> StalledError | None:
+    """What the broker said of this very generation: its topic's settings are not turned to and fro at each look."""
+    if settings is None or resource.spec.schema_compatibility_strategy is None:
+        return None
+    for condition in resource.status.conditions:
+        if condition.reason == REFUSED and condition.observed_generation == resource.metadata.generation:
+            return StalledError(REFUSED, condition.message)
+    return None
+
+
+def missing_topic(topic: Topic) -> str:
+    """What is told while settings wait for their topic."""
+    return (
+        f"topic {topic} does not exist at the broker, and its own settings can only be written once it does; the "
+        "operator creates no topics: the first producer or consumer does"
+    )
+
+
+def counted_without_broker(history: History, *, has_broker: bool) -> str:
+    """What is to be said of a history that a broker counted and that is compared with none any more; else empty."""
+    if has_broker or not history.counted:
+        return ""
+    number = history.counted[-1].schema_version
+    return f"the broker counted up to version {number}; the policy names none any more, and nothing is compared"

@@ -1,0 +1,156 @@
+"""All reads of a pass over a TopicSchema that is being deleted: its record, its broker, and why it may be let go.
+
+With deletionPolicy Delete record and schemas go with it, in this order: the broker first. Where that cannot be, the
+resource is released as with Retain: never is a namespace held up by a broker that nobody can reach any more.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from topicschema.api import FINALIZER, RELEASE_ANNOTATION
+from topicschema.api.kinds import NAMESPACE, SCHEMA_HISTORY, TOPIC_SCHEMA
+from topicschema.api.metadata import Metadata
+from topicschema.api.topicschemas import DeletionPolicy, TopicSchema
+from topicschema.api.wire import decode
+from topicschema.broker.broker import Broker
+from topicschema.cluster.errors import NotFoundError
+from topicschema.core.alignment import Aligned, Lost
+from topicschema.core.errors import StalledError, WaitingError
+from topicschema.core.history import Counter
+from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
+from topicschema.reconcile import telling
+from topicschema.reconcile.at_broker import View, may_write
+from topicschema.reconcile.looking import Look, Sought, look
+from topicschema.reconcile.observe import Observation, owner_of
+from topicschema.reconcile.policies import FoundPolicy
+from topicschema.reconcile.queue import Key
+from topicschema.reconcile.surroundings import Surroundings
+
+RELEASED = "ReleasedUndeleted"
+"""The reason of the Event."""
+# A policy that was deleted together with its topics may come back within this time. Seconds.
+_GRACE = 60.0
+
+
+async def observe_farewell(around: Surroundings, wire: Mapping[str, Any]) -> Observation | None:
+    """What a pass over a resource that is being deleted sees; None when its spec cannot even be read.
+
+    WaitingError while its policy, or its broker, may still come back.
+    """
+    try:
+        resource = decode(TopicSchema, wire)
+        topic = Topic.parse(resource.spec.topic)
+    except StalledError:
+        return None
+    async for key in _possible_keys(around, resource.metadata.namespace, topic):
+        stored = await around.storage.get_history(key)
+        if stored.history.claim == owner_of(resource.metadata):
+            if await _is_governed_elsewhere(around, key, resource.metadata.namespace):
+                return Observation(resource)
+            return await _at_broker(around, Observation(resource, stored))
+    return Observation(resource)
+
+
+async def tell_released(around: Surroundings, wire: Mapping[str, Any], seen: Observation) -> None:
+    """An Event of what stays behind: at the resource, and at its record, for a namespace that ends takes no Events."""
+    if seen.stored is None or not seen.released:
+        return
+    note = (
+        f"{seen.released}; released as with Retain: the schemas of topic {seen.topic} stay at the broker and on record"
+    )
+    regarding = [telling.regarding(TOPIC_SCHEMA, wire)]
+    try:
+        record = await around.client.get(SCHEMA_HISTORY, around.namespace, seen.stored.history.key.history_name)
+    except NotFoundError:
+        pass
+    else:
+        regarding.append(telling.regarding(SCHEMA_HISTORY, record))
+    for about in regarding:
+        await around.events.record(about, "Warning", RELEASED, note, "Delete")
+
+
+async def _at_broker(around: Surroundings, seen: Observation) -> Observation:
+    """The same, with what the broker serves where it is to be asked to serve it no more."""
+    spec, metadata = seen.resource.spec, seen.resource.metadata
+    wants_delete = spec.deletion_policy is DeletionPolicy.DELETE and FINALIZER in metadata.finalizers
+    if spec.suspend or not wants_delete or seen.stored is None:
+        return seen
+    found = await _policy(around, seen)
+    has_broker = seen.stored.history.counted_by is Counter.BROKER if found is None else found.resource.spec.pulsar
+    if not has_broker:
+        return seen
+    released = await _release(around, metadata, found)
+    if released or found is None:
+        return Observation(seen.resource, seen.stored, found, released=released)
+    if not may_write(found, seen.resource):
+        return Observation(seen.resource, seen.stored, found, released="the broker is only observed")
+    broker = await around.brokers.of(found.resource)
+    return seen if broker is None else await _serving(around, broker, found, seen)
+
+
+async def _serving(around: Surroundings, broker: Broker, found: FoundPolicy, seen: Observation) -> Observation:
+    """Each soft delete adds a tombstone: so it is asked for only where something is served, and of our count."""
+    if seen.stored is None:
+        raise TypeError("no record was read")
+    is_serving = await broker.latest(seen.topic) is not None
+    if is_serving and seen.stored.history.counted:
+        there = await look(around, broker, Sought(seen.stored.history, found.policy.profile.line))
+        is_serving = not isinstance(there.alignment, Lost)
+    view = View(broker, Look(Aligned()), is_serving=is_serving)
+    return Observation(seen.resource, seen.stored, found, view=view)
+
+
+async def _policy(around: Surroundings, seen: Observation) -> FoundPolicy | None:
+    try:
+        return await around.policies.find(seen.resource.metadata.namespace, seen.topic.pulsar_namespace)
+    except (StalledError, WaitingError) as error:
+        if error.reason in ("PolicyMissing", "ClaimNotAllowed", "TopicClaimed"):
+            return None
+        raise
+
+
+async def _release(around: Surroundings, metadata: Metadata, found: FoundPolicy | None) -> str:
+    """Why the broker is left as it is, or ""; WaitingError(PolicyMissing) for a minute without a policy."""
+    if metadata.annotations.get(RELEASE_ANNOTATION) == "true":
+        return f"the annotation {RELEASE_ANNOTATION} gives up"
+    if await _is_terminating(around, metadata.namespace):
+        return "its Kubernetes namespace is being deleted"
+    if found is not None:
+        return ""
+    left = _GRACE - _seconds(metadata.deletion_timestamp, around.now())
+    if left <= 0:
+        return "no policy governs its topic any more"
+    around.ring(Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name), left)
+    message = f"no policy governs its topic: without one within {_GRACE:g} seconds the broker is left as it is"
+    raise WaitingError("PolicyMissing", message, after=_GRACE)
+
+
+async def _is_terminating(around: Surroundings, namespace: str) -> bool:
+    try:
+        wire = await around.client.get(NAMESPACE, "", namespace)
+    except NotFoundError:
+        return True
+    return decode(Metadata, wire.get("metadata")).deletion_timestamp is not None
+
+
+def _seconds(since: str | None, now: str) -> float:
+    if since is None:
+        return 0.0
+    return (datetime.fromisoformat(now) - datetime.fromisoformat(since)).total_seconds()
+
+
+async def _possible_keys(around: Surroundings, namespace: str, topic: Topic) -> AsyncIterator[TopicKey]:
+    # Not by the policy alone: a namespace that is deleted may lose its policy before its topics.
+    expected = around.policies.expected_key(namespace, topic)
+    if expected is not None:
+        yield expected
+    for key in await around.claims.list_keys(topic.pulsar_namespace):
+        yield TopicKey(key.pulsar_cluster, topic)
+
+
+async def _is_governed_elsewhere(around: Surroundings, key: TopicKey, namespace: str) -> bool:
+    # Whoever lost the Pulsar namespace to another tenant has no say in its records any more.
+    topic = key.topic
+    claim = await around.claims.get_claim(PulsarNamespaceKey(key.pulsar_cluster, topic.tenant, topic.namespace))
+    return claim.owner is not None and claim.owner.namespace != namespace

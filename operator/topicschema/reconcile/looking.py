@@ -1,0 +1,185 @@
+"""Looking at what a broker has of a topic, in as few requests as will do: one while nothing has changed.
+
+What the look comes to is `core.alignment`'s matter. Nothing is written here.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from topicschema.broker.broker import Broker
+from topicschema.broker.errors import AnswerTooLargeError, BrokerInconsistentError
+from topicschema.broker.wire import same_content
+from topicschema.core import alignment
+from topicschema.core.alignment import Aligned, Alignment, Behind, Sight
+from topicschema.core.arrivals import entry_of
+from topicschema.core.history import History, VersionEntry
+from topicschema.core.remote import RemoteVersion
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.topics import Topic
+from topicschema.reconcile.surroundings import Surroundings
+
+# So many versions are asked for one by one rather than all in one answer.
+_SINGLY = 2
+_TRIES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What is looked for: the record as it is, and the candidate with the hash of its sources, if it has any.
+
+    A version with the candidate's content is what this resource uploaded, or would have.
+    """
+
+    history: History
+    line: PulsarLine
+    schema: Schema | None = None
+    source_hash: str | None = None
+
+    @property
+    def candidate(self) -> SchemaInfo | None:
+        """The candidate as it is sent."""
+        return None if self.schema is None else self.schema.info
+
+    @property
+    def topic(self) -> Topic:
+        """The topic."""
+        return self.history.key.topic
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What record and broker come to, and the schemas of the versions that are new on record, by number."""
+
+    alignment: Alignment
+    payloads: Mapping[int, SchemaInfo] = field(default_factory=dict)
+
+    @property
+    def arriving(self) -> tuple[SchemaInfo, ...]:
+        """The schemas of what is new on record, in its order."""
+        if not isinstance(self.alignment, Behind):
+            return ()
+        return tuple(self.payloads[entry.schema_version] for entry in self.alignment.arrived)
+
+
+async def look(around: Surroundings, broker: Broker, sought: Sought) -> Look:
+    """What the broker has, beside the record; BrokerInconsistentError where it contradicts itself, and `broker`'s."""
+    for _ in range(_TRIES):
+        found = await _Reading(around, broker, sought).look()
+        if found is not None:
+            return found
+    raise BrokerInconsistentError(f"the broker tells of topic {sought.topic} one thing now and another then")
+
+
+def added(sought: Sought, version: RemoteVersion) -> Look | None:
+    """The look after an upload whose schema the broker shows as its next version; None where it shows another."""
+    history, candidate = sought.history, sought.candidate
+    if version.schema_version != history.next_version or candidate is None:
+        return None
+    if not same_content(candidate, version.info):
+        return None
+    entry = entry_of(replace(version, info=candidate), sought.line, candidate, sought.source_hash)
+    return Look(alignment.grown(history, entry), {entry.schema_version: candidate})
+
+
+class _Reading:
+    """One try; the answers of several requests need not be of one moment."""
+
+    def __init__(self, around: Surroundings, broker: Broker, sought: Sought) -> None:
+        self._around = around
+        self._broker = broker
+        self._sought = sought
+        self._recorded = {entry.schema_version: entry for entry in sought.history.entries if not entry.is_tombstone}
+        self._has_tail = len(sought.history.counted) < len(sought.history.entries)
+        self._infos: dict[int, SchemaInfo] = {}
+
+    async def look(self) -> Look | None:
+        """What record and broker come to; None where the answers contradict each other."""
+        topic, history = self._sought.topic, self._sought.history
+        latest = await self._broker.latest(topic)
+        if latest is None:
+            return await self._without_latest()
+        newest = await self._entry(latest)
+        if alignment.agrees(history, newest):
+            return Look(Aligned())
+        if newest.schema_version == 0 and not history.entries:
+            return self._compared(Sight((0,), (newest,)))
+        index = await self._broker.index(topic)
+        floor = self._floor(newest)
+        wanted = [number for number in index if number >= floor and number != newest.schema_version]
+        others = await self._versions(wanted, floor)
+        if others is None or newest.schema_version not in index:
+            return None
+        versions = sorted({*others, newest}, key=lambda entry: entry.schema_version)
+        return self._compared(Sight(index, tuple(versions), floor))
+
+    async def _without_latest(self) -> Look | None:
+        """Nothing is served: there never was anything, or the newest number is a tombstone."""
+        index, entries = await self._broker.index(self._sought.topic), self._sought.history.entries
+        is_news = bool(index) and (not entries or entries[-1].schema_version < index[-1])
+        if is_news and await self._broker.latest(self._sought.topic) is not None:
+            return None  # a version that came meanwhile is no tombstone
+        return self._compared(Sight(index))
+
+    def _floor(self, newest: VersionEntry) -> int:
+        """From which number on the broker is asked: the newest that it counted proves those before it."""
+        counted = self._sought.history.counted
+        if self._has_tail or not counted or counted[-1].schema_version >= newest.schema_version:
+            return 0
+        return counted[-1].schema_version
+
+    async def _versions(self, wanted: list[int], floor: int) -> list[VersionEntry] | None:
+        """The versions of these numbers that the broker serves; None where a listing contradicts the latest."""
+        if len(wanted) <= _SINGLY:
+            return await self._singly(wanted)
+        try:
+            listed = await self._broker.versions(self._sought.topic)
+        except AnswerTooLargeError:
+            return await self._singly(wanted)
+        if not listed or max(wanted) > listed[-1].schema_version:
+            return None
+        return await self._entries(version for version in listed if version.schema_version >= floor)
+
+    async def _singly(self, wanted: list[int]) -> list[VersionEntry]:
+        found = []
+        for number in wanted:
+            version = await self._broker.version(self._sought.topic, number)
+            if version is not None:
+                found.append(await self._entry(version))
+        return found
+
+    async def _entries(self, versions: Iterable[RemoteVersion]) -> list[VersionEntry]:
+        found = []
+        for version in versions:
+            found.append(await self._entry(version))
+            await asyncio.sleep(0)  # a long history must not hold up everybody else
+        return found
+
+    async def _entry(self, version: RemoteVersion) -> VersionEntry:
+        """The version as an entry: the one on record where it is that; its schema is remembered where it is not."""
+        number, info = version.schema_version, version.info
+        known = self._recorded.get(number)
+        if known is not None and await self._is(known, info):
+            if self._has_tail:
+                self._infos[number] = info  # it may begin a new count
+            return replace(known, registered_at=version.registered_at)
+        candidate = self._sought.candidate
+        if candidate is not None and same_content(candidate, info):
+            version = replace(version, info=candidate)  # a pair, of which the broker shows another spelling
+        self._infos[number] = version.info
+        return await self._around.judge.read(
+            len(info.schema), lambda: entry_of(version, self._sought.line, candidate, self._sought.source_hash)
+        )
+
+    async def _is(self, known: VersionEntry, info: SchemaInfo) -> bool:
+        if known.content_hash == info.content_hash:
+            return True
+        if known.type is not SchemaType.KEY_VALUE or info.type is not SchemaType.KEY_VALUE:
+            return False
+        history = self._sought.history
+        return same_content(await self._around.storage.get(history.key, history.incarnation, known), info)
+
+    def _compared(self, sight: Sight) -> Look:
+        found = alignment.align(self._sought.history, sight, self._around.now())
+        arrived = {entry.schema_version for entry in found.arrived} if isinstance(found, Behind) else set()
+        return Look(found, {number: info for number, info in self._infos.items() if number in arrived})

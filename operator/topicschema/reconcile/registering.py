@@ -1,0 +1,137 @@
+"""All that a pass over a TopicSchema writes at the broker: schemas and a topic's own settings. Never a topic.
+
+What the broker answers is not believed before it was read back, and nothing of it comes on record here.
+"""
+
+from dataclasses import replace
+
+from topicschema import telemetry
+from topicschema.broker.errors import BrokerInconsistentError, RefusedByBrokerError
+from topicschema.core import plan
+from topicschema.core.alignment import Ahead, Aligned
+from topicschema.core.errors import StalledError, WaitingError
+from topicschema.core.history import VersionEntry
+from topicschema.core.overrides import WriteSettings
+from topicschema.core.remote import TopicSettings
+from topicschema.core.strategies import Strategy
+from topicschema.reconcile.at_broker import REFUSED, View, topic_settings
+from topicschema.reconcile.looking import Look, added, look
+from topicschema.reconcile.observe import Observation
+from topicschema.reconcile.policies import says_in_force
+from topicschema.reconcile.surroundings import Surroundings
+
+BrokerAction = plan.Upload | plan.UploadRecorded | plan.SoftDelete | WriteSettings
+
+
+async def act_at_broker(around: Surroundings, seen: Observation, action: BrokerAction) -> Observation | None:
+    """Carry out `action`; what is seen now, or None where everything must be read again; `broker.errors`."""
+    match action:
+        case plan.Upload():
+            return await _upload(around, seen)
+        case plan.UploadRecorded(missing):
+            return await _upload_recorded(around, seen, missing)
+        case plan.SoftDelete():
+            return await _soft_delete(seen)
+        case WriteSettings(settings):
+            return await _write_settings(seen, settings)
+
+
+async def _upload(around: Surroundings, seen: Observation) -> Observation | None:
+    broker, sought = _view(seen).broker, seen.sought
+    try:
+        number = await broker.upload(sought.topic, seen.candidate.schema.info)
+    except RefusedByBrokerError as error:
+        return await _refused(around, seen, error.message)
+    latest = await broker.latest(sought.topic)
+    if latest is not None and latest.schema_version == number:
+        found = added(sought, latest)
+        if found is not None:
+            return _looked(seen, found)
+    found = await look(around, broker, sought)
+    if not isinstance(found.alignment, Aligned):
+        return None  # others were at it, too: the next pass has all of it
+    if number >= sought.history.next_version:
+        message = f"the broker says that it took the schema as version {number}, and does not show it"
+        raise BrokerInconsistentError(message)
+    telemetry.BUGS.add("broker")
+    message = f"the broker takes the schema for its version {number}, which it was judged not to equal"
+    return _with_refusal(seen, f"{message}; use the text of version {number}, or change the schema")
+
+
+async def _refused(around: Surroundings, seen: Observation, why: str) -> Observation | None:
+    """The broker will not take what was judged fine: because of what it has by now, or we are wrong."""
+    seen_at = _view(seen)
+    found = await look(around, seen_at.broker, seen.sought)
+    if not isinstance(found.alignment, Aligned):
+        return None
+    if seen.found is not None and not says_in_force(seen.found.resource):
+        message = f"the policy's settings are not at the broker yet, and it refuses the schema meanwhile: {why}"
+        raise WaitingError(REFUSED, message)
+    if seen_at.overrides is None:
+        own = await topic_settings(seen_at.broker, seen.sought.topic, seen_at.domain)
+        if own is not None and own.strategy is not None:
+            set_outside = f"at the broker the topic has a strategy of its own, {own.strategy}, which was set there"
+            message = (
+                f"{set_outside}; put it into schemaCompatibilityStrategy, or unset it there. The broker says: {why}"
+            )
+            return _with_refusal(seen, message)
+    telemetry.BUGS.add("broker")
+    return _with_refusal(seen, f"the broker refuses a schema that was judged to pass: {why}")
+
+
+async def _upload_recorded(
+    around: Surroundings, seen: Observation, missing: tuple[VersionEntry, ...]
+) -> Observation | None:
+    broker, sought = _view(seen).broker, seen.sought
+    history = sought.history
+    for entry in missing:
+        info = await around.storage.get(history.key, history.incarnation, entry)
+        try:
+            number = await broker.upload(sought.topic, info)
+        except RefusedByBrokerError as error:
+            message = f"the broker refuses version {entry.schema_version} of the record, which it does not have yet"
+            return _with_refusal(seen, f"{message}: {error.message}")
+        if number != entry.schema_version:
+            break  # whatever came in between is seen now
+    found = await look(around, broker, sought)
+    if isinstance(found.alignment, Ahead) and len(found.alignment.missing) == len(missing):
+        message = (
+            f"the broker says that it took version {missing[0].schema_version} of the record, and does not show it"
+        )
+        raise BrokerInconsistentError(message)
+    return _looked(seen, found)
+
+
+async def _write_settings(seen: Observation, settings: TopicSettings) -> Observation:
+    seen_at = _view(seen)
+    if seen_at.overrides is None or seen_at.overrides.there is None:
+        raise TypeError("settings of a topic that was not looked at")
+    await seen_at.broker.set_topic(seen.sought.topic, seen_at.domain, settings)
+    there = seen_at.overrides.there
+    if settings.strategy is not None:
+        there = replace(there, strategy=None if settings.strategy is Strategy.UNDEFINED else settings.strategy)
+    if settings.enforces_validation is not None:
+        there = replace(there, enforces_validation=settings.enforces_validation)
+    return replace(seen, view=replace(seen_at, overrides=replace(seen_at.overrides, there=there)))
+
+
+async def _soft_delete(seen: Observation) -> Observation:
+    seen_at, topic = _view(seen), seen.topic
+    await seen_at.broker.soft_delete(topic)
+    if await seen_at.broker.latest(topic) is not None:
+        raise BrokerInconsistentError("the broker says that it deleted the schema, and still serves it")
+    return replace(seen, view=replace(seen_at, is_serving=False))
+
+
+def _looked(seen: Observation, found: Look) -> Observation:
+    return replace(seen, view=replace(_view(seen), look=found), verdict=None)
+
+
+def _with_refusal(seen: Observation, message: str) -> Observation:
+    return replace(seen, view=replace(_view(seen), refused=StalledError(REFUSED, message)))
+
+
+def _view(seen: Observation) -> View:
+    if seen.view is None:
+        raise TypeError("no broker was looked at")
+    return seen.view

@@ -1,0 +1,254 @@
+"""Record and broker agree in the end, from any start: passes that crash between any two calls, writers from outside.
+
+What a pass does is here what `reconcile` does, without the wires: look, align, plan, one action. The broker is
+`pulsar_schemas`, which tests/broker compares with a real one.
+"""
+
+import contextlib
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Final
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pulsar_schemas import PulsarSchemas, RefusedError
+from specimens import KEY, ME, record
+from topicschema.core import alignment, overrides
+from topicschema.core.alignment import Ahead, Alignment, Lost, Sight
+from topicschema.core.arrivals import entry_of
+from topicschema.core.history import Counter, History, Origin
+from topicschema.core.overrides import NoteSettings, Overrides, WriteSettings
+from topicschema.core.plan import (
+    Action,
+    Claim,
+    Import,
+    Observed,
+    Register,
+    Remote,
+    Upload,
+    UploadRecorded,
+    plan,
+)
+from topicschema.core.policy import Policy
+from topicschema.core.remote import TopicSettings
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo
+from topicschema.core.strategies import Strategy
+from topicschema.core.verdict import Candidate, Outcome, Verdict, judge, needed
+
+TOPIC: Final = "created"
+LINE: Final = PulsarLine.V4_0
+SPECS: Final = (record("id"), record("id", "a?"), record("id", "a?", "b?"), record("id", "c"), record("d"))
+WISHES: Final = (None, Strategy.FULL, Strategy.ALWAYS_COMPATIBLE, Strategy.BACKWARD)
+_CALLS: Final = 40
+
+
+class CrashError(Exception):
+    """The controller is killed."""
+
+
+@dataclass(slots=True)
+class World:
+    """One topic: its resource, its record, its broker."""
+
+    random: Random
+    ticks: int = 0
+    has_broker: bool = True
+    spec: Schema = SPECS[0]
+    own: Strategy | None = None
+    history: History = field(default_factory=lambda: History(KEY))
+    payloads: dict[tuple[int, int], SchemaInfo] = field(default_factory=dict)
+    uploads: int = 0
+    calls_left: int = _CALLS
+    refused: Schema | None = None
+    broker: PulsarSchemas = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.broker = PulsarSchemas(self.now, Strategy.FULL)
+        self.broker.settings[TOPIC] = {}
+
+    def now(self) -> str:
+        """A time that no other moment has."""
+        self.ticks += 1
+        return f"2026-11-21T{self.ticks // 3600:02}:{self.ticks // 60 % 60:02}:{self.ticks % 60:02}Z"
+
+    # What a controller does
+
+    def call(self) -> None:
+        """One write somewhere; the controller may die before it."""
+        if not self.calls_left:
+            raise CrashError
+        self.calls_left -= 1
+
+    def work(self) -> None:
+        """Passes until there is nothing left to do."""
+        for _ in range(_CALLS):
+            actions = plan(self.observed())
+            if not actions:
+                return
+            self.act(actions[0])
+        raise AssertionError("it never comes to rest")
+
+    def observed(self) -> Observed:
+        sight, remote = self.alignment(), None
+        if sight is not None:
+            own = TopicSettings(strategy=self.own)
+            there = TopicSettings(strategy=self.broker.settings[TOPIC].get("strategy"))  # type: ignore[arg-type]
+            remote = Remote(
+                sight,
+                overrides=Overrides(own, there, self.history.topic_settings),
+                is_refused=self.refused is self.spec,
+            )
+        is_aligned = remote is None or isinstance(remote.alignment, alignment.Aligned)
+        return Observed(
+            ME,
+            self.history,
+            is_on_record=True,
+            verdict=self.verdict() if is_aligned else None,
+            fingerprint=self.spec.fingerprint,
+            remote=remote,
+        )
+
+    def alignment(self) -> Alignment | None:
+        if not self.has_broker:
+            return None
+        served = tuple(entry_of(each, LINE, self.spec.info) for each in self.broker.served(TOPIC))
+        return alignment.align(self.history, Sight(self.broker.index(TOPIC), served), self.now())
+
+    def verdict(self) -> Verdict:
+        policy, candidate = Policy(strategy=Strategy.FULL), Candidate(self.spec, self.own)
+        wanted = needed(candidate, self.history, policy)
+        parsed = {e.schema_version: s for e in wanted for s in SPECS if s.info.content_hash == e.content_hash}
+        return judge(candidate, self.history, policy, parsed)
+
+    def act(self, action: Action) -> None:
+        self.call()
+        if isinstance(action, Import | Claim | Register | NoteSettings):
+            self.history = self.recorded(action)
+            return
+        match action:
+            case Upload():
+                self.upload(self.spec.info)
+            case UploadRecorded(missing):
+                for entry in missing:
+                    self.upload(next(s.info for s in SPECS if s.info.content_hash == entry.content_hash))
+                    if self.refused is self.spec:
+                        break
+                    self.call()
+            case WriteSettings(wish):
+                strategy = None if wish.strategy is Strategy.UNDEFINED else wish.strategy
+                self.broker.settings[TOPIC]["strategy"] = strategy
+            case _:
+                raise AssertionError(action)
+
+    def recorded(self, action: Import | Claim | Register | NoteSettings) -> History:
+        """The record after one write of it."""
+        match action:
+            case Import(history):
+                return history
+            case Claim(owner):
+                return self.history.claimed_by(owner)
+            case Register(owner):
+                return self.history.with_version(self.spec, Origin.SPEC, self.now()).claimed_by(owner)
+            case NoteSettings(noted):
+                return replace(self.history, topic_settings=noted)
+
+    def upload(self, info: SchemaInfo) -> None:
+        assert not isinstance(self.alignment(), Lost), "something was uploaded onto a lost history"
+        self.uploads += 1
+        try:
+            self.broker.upload(TOPIC, info)
+        except RefusedError:
+            self.refused = self.spec
+
+    # What happens meanwhile
+
+    def happen(self) -> None:
+        """Anything that may happen to a topic."""
+        match self.random.randrange(9):
+            case 0 | 1:
+                self.spec, self.refused = self.random.choice(SPECS), None
+            case 2:
+                self.own, self.refused = self.random.choice(WISHES), None
+            case 3:
+                self.foreign()
+            case 4:
+                self.has_broker = not self.has_broker
+            case 5 if self.random.random() < 0.5:
+                self.broker.soft_delete(TOPIC)
+            case 6 if self.random.random() < 0.3:
+                self.broker.force_delete(TOPIC)
+            case _:
+                self.calls_left = self.random.randrange(5)
+                with contextlib.suppress(CrashError):
+                    self.work()
+                self.calls_left = _CALLS
+
+    def foreign(self) -> None:
+        with contextlib.suppress(RefusedError):
+            self.broker.upload(TOPIC, self.random.choice(SPECS).info)
+
+
+@given(st.integers(0, 2**32), st.integers(0, 14))
+@settings(max_examples=400, deadline=None)
+def test_record_and_broker_agree_in_the_end_whatever_happened(seed: int, events: int) -> None:
+    world = World(Random(seed))  # noqa: S311 - what happens, not a secret
+    for _ in range(events):
+        world.happen()
+    world.has_broker = True
+    world.work()
+    found, before = world.alignment(), (world.history, world.broker.entries.get(TOPIC), world.uploads)
+    world.work()
+    assert before == (world.history, world.broker.entries.get(TOPIC), world.uploads), "the second pass does something"
+    if isinstance(found, Lost):
+        return
+    if isinstance(found, Ahead):
+        assert world.refused is world.spec
+        return
+    assert isinstance(found, alignment.Aligned)
+    served = world.broker.served(TOPIC)
+    assert [(e.schema_version, e.content_hash, e.registered_at) for e in world.history.trimmed] == [
+        (v.schema_version, v.info.content_hash, v.registered_at) for v in served
+    ]
+    assert world.history.counted_by is Counter.BROKER or not world.history.entries
+    contents = [version.info for version in served]
+    assert len(contents) == len(set(map(str, contents))), "a version is there twice"
+    verdict = world.verdict()
+    if verdict.outcome is Outcome.EQUAL_VERSION:
+        assert world.history.claim == ME
+    else:
+        is_refused = world.refused is world.spec
+        assert verdict.outcome is Outcome.INCOMPATIBLE or is_refused
+    noted = world.history.topic_settings
+    assert noted is None or noted.pending is None, "a change of settings is still under way"
+
+
+@given(st.integers(0, 2**32), st.integers(0, 14))
+@settings(max_examples=200, deadline=None)
+def test_what_a_broker_lost_is_never_uploaded_again(seed: int, events: int) -> None:
+    world = World(Random(seed))  # noqa: S311 - what happens, not a secret
+    for _ in range(events):
+        world.happen()
+    world.has_broker = True
+    world.work()
+    if not world.history.counted:
+        return
+    world.broker.force_delete(TOPIC)
+    uploads, entries = world.uploads, world.history.entries
+    world.spec = world.random.choice(SPECS)
+    world.work()
+    assert isinstance(world.alignment(), Lost)
+    assert (world.uploads, world.broker.entries.get(TOPIC), world.history.entries) == (uploads, None, entries)
+
+
+def test_the_settings_put_back_are_those_from_before_the_first_of_two_changes() -> None:
+    there = TopicSettings(strategy=Strategy.FULL)
+    first = overrides.toward(Overrides(TopicSettings(Strategy.BACKWARD), there), is_before_schema=True)
+    assert isinstance(first, NoteSettings)
+    crashed = Overrides(TopicSettings(Strategy.FORWARD), TopicSettings(Strategy.BACKWARD), first.record)
+    second = overrides.toward(crashed, is_before_schema=True)
+    assert isinstance(second, NoteSettings)
+    assert second.record.pending is not None
+    assert second.record.pending.before == second.record.found == there
+    back = overrides.back(Overrides(crashed.wanted, TopicSettings(Strategy.FORWARD), second.record))
+    assert back == WriteSettings(there)
