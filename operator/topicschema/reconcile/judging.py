@@ -13,9 +13,9 @@ from topicschema.api.topicschemas import TopicSchemaSpec
 from topicschema.core import compatibility, formats, verdict
 from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.compatibility import Incompatibility, Predecessor
-from topicschema.core.errors import InvalidSchemaError, StalledError
+from topicschema.core.errors import InvalidSchemaError, StalledError, WaitingError
 from topicschema.core.history import History, VersionEntry
-from topicschema.core.policy import Constraints, Policy, Strictness
+from topicschema.core.policy import Constraints, Policy, Strictness, effective_strategy
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType, digest
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Comparison, Verdict
@@ -34,6 +34,7 @@ _COMPARISONS_PER_READING = 8
 _READS_AT_ONCE = 16
 # An API server waits 10 seconds for the webhook.
 _PATIENCE = 5.0
+_AFTER_TIMEOUT = 30.0
 _BYTES_PER_BYTE = 10
 _BYTES_PER_SCHEMA = 2_000
 
@@ -51,6 +52,10 @@ class _RisksKey(NamedTuple):
     versions: str
     strategy: Strategy
     line: PulsarLine
+
+
+class CheckerTimeoutError(WaitingError):
+    """A checker that is plugged in was too slow, this time at least: no edit of the resource would help."""
 
 
 class Judge:
@@ -78,6 +83,11 @@ class Judge:
         self._asking = ThreadPoolExecutor(max_workers=2, thread_name_prefix="checkers")
         self._reads = asyncio.Semaphore(_READS_AT_ONCE)
 
+    @property
+    def has_checkers(self) -> bool:
+        """Whether any are plugged in."""
+        return bool(self._checkers)
+
     def close(self) -> None:
         """End the threads; work in them is finished first, but for what checkers do that are plugged in."""
         self._threads.shutdown()
@@ -100,17 +110,31 @@ class Judge:
         make of them now. WaitingError when sources could not be compiled for reasons that are not theirs.
         """
         sources = sources_of(spec)
-        if sources is not None:
-            known = None if history is None else history.compiled_from(sources.source_hash)
-            if history is None or known is None:
-                envelope = await self._envelopes.get(sources)
+        known = None if sources is None or history is None else history.compiled_from(sources.source_hash)
+        if history is None or known is None:
+            return await self.parse(adopted.text_on_record(await self._written(spec), history), line)
+        envelope = (await self.version(history, known, line)).info.schema
+        return await self.parse(SchemaInfo(spec.type, envelope, dict(spec.properties)), line)
+
+    async def demand_a_line(self, spec: TopicSchemaSpec) -> None:
+        """Nothing, where some line's broker takes the schema; else InvalidSchemaError, that of the first line."""
+        info, refusals = await self._written(spec), []
+        for line in PulsarLine:
+            try:
+                await self.parse(info, line)
+            except InvalidSchemaError as error:
+                refusals.append(error)
             else:
-                envelope = (await self.version(history, known, line)).info.schema
-            info = SchemaInfo(spec.type, envelope, dict(spec.properties))
-        else:
-            size = size_of(spec) if spec.key_value else 0  # only pairs are written anew
-            info = await self._run(size, lambda: info_of(spec))
-        return await self.parse(adopted.text_on_record(info, history), line)
+                return
+        raise refusals[0]
+
+    async def _written(self, spec: TopicSchemaSpec) -> SchemaInfo:
+        """The schema as a broker stores it, of sources as the compiler here makes it; errors as above."""
+        sources = sources_of(spec)
+        if sources is not None:
+            return SchemaInfo(spec.type, await self._envelopes.get(sources), dict(spec.properties))
+        size = size_of(spec) if spec.key_value else 0  # only pairs are written anew
+        return await self._run(size, lambda: info_of(spec))
 
     async def judge(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
         """The verdict on the candidate as the next version; StalledError(RecordDamaged) when the record is unusable."""
@@ -120,25 +144,35 @@ class Judge:
         schemas = (candidate.schema, *payloads.values())
         return await self._judged(schemas, lambda: verdict.judge(candidate, history, policy, payloads))
 
-    async def compare(
-        self, candidate: Schema, earlier: Schema | None, strategy: Strategy, policy: Policy
-    ) -> Comparison:
-        """Why `candidate` may not follow an edit that is on no record yet, if there is one, and who then suffers."""
+    async def compare(self, asked: Candidate, earlier: Schema | None, history: History, policy: Policy) -> Comparison:
+        """Why the candidate may not follow an edit that is on no record yet, if there is one, and who then suffers.
+
+        That edit would stand behind all that is on record. A checker that is plugged in may look at several versions
+        together, so it gets what it will be given once the edit is registered.
+        """
+        candidate = asked.schema
         if earlier is None or candidate.info == earlier.info:
             return Comparison((), ())
         policy, before = self._with_checkers(policy), Predecessor(None, earlier.info.type, earlier)
         if candidate.fingerprint == earlier.fingerprint:
             return await self._judged((candidate, earlier), lambda: verdict.compare_equal(candidate, before, policy))
-        return await self._judged((candidate, earlier), lambda: verdict.compare(candidate, (before,), strategy, policy))
+        strategy, considered = effective_strategy(policy, asked.strategy).value, [before]
+        if strategy.is_transitive and compatibility.asks_plugged(candidate, self._checkers):
+            wanted = verdict.compared(asked, history, policy)
+            payloads = await self._payloads(history, wanted, policy.profile.line)
+            considered = [*verdict.predecessors(asked, history, policy, payloads), before]
+        return await self._judged(
+            (candidate, earlier), lambda: verdict.compare(candidate, considered, strategy, policy)
+        )
 
     def _with_checkers(self, policy: Policy) -> Policy:
         return replace(policy, profile=replace(policy.profile, checkers=self._checkers)) if self._checkers else policy
 
     async def _judged(self, schemas: Collection[Schema], work: Callable[[], T]) -> T:
-        """What `work` returns; StalledError(CheckerTimeout) where a plugged checker keeps it too long.
+        """What `work` returns; CheckerTimeoutError where a plugged checker keeps it too long.
 
         A thread cannot be ended from outside. One that hangs is lost until the process is, and so in the end are all
-        that could ask: the answer stays no. Types whose checkers are built in never wait for them.
+        that could ask: there is no answer then. Types whose checkers are built in never wait for them.
         """
         if not any(compatibility.asks_plugged(schema, self._checkers) for schema in schemas):
             size = sum(len(schema.info.schema) for schema in schemas)
@@ -149,7 +183,7 @@ class Judge:
         except TimeoutError:
             names = ", ".join(each.name for each in self._checkers.values())
             message = f"no answer within {self._patience:g} seconds where checkers are plugged in ({names})"
-            raise StalledError("CheckerTimeout", f"{message}; so it is no") from None
+            raise CheckerTimeoutError("CheckerTimeout", f"{message}; it is asked again later", _AFTER_TIMEOUT) from None
 
     async def replay(self, history: History, strategy: Strategy | None, policy: Policy) -> tuple[Incompatibility, ...]:
         """Why the latest version would be refused if it were applied now, after those before it; () when it would pass.
@@ -158,9 +192,10 @@ class Judge:
         constraints are not asked: they speak of a resource, not of a version.
         """
         latest, earlier = history.latest, tuple(history.trimmed)[:-1]
-        if latest is None or not earlier:
-            return ()
-        schema = await self.version(history, latest, policy.profile.line)
+        line, is_strict = policy.profile.line, policy.strictness is Strictness.STRICT
+        if latest is None or not (earlier or is_strict or history.unproved_under(line, None)):
+            return ()  # nothing is asked of a first version that this policy's line has parsed before
+        schema = await self.version(history, latest, line)
         unconstrained = replace(policy, constraints=Constraints())
         before = replace(history, entries=earlier)
         return (await self.judge(Candidate(schema, strategy), before, unconstrained)).incompatibilities
@@ -177,7 +212,6 @@ class Judge:
         if entry is None:
             return verdict.risks
         earlier = tuple(each for each in history.trimmed if each.schema_version < entry.schema_version)[-_TOLD:]
-        lenient = replace(policy, strictness=Strictness.BROKER, constraints=Constraints())
         key = _RisksKey(
             digest("\n".join(f"{each.schema_version} {each.content_hash}" for each in (*earlier, entry)).encode()),
             verdict.strategy.value,
@@ -185,10 +219,18 @@ class Judge:
         )
         found = self._risks.get(key)
         if found is None:
-            schema = await self.version(history, entry, policy.profile.line)
-            found = (await self.judge(Candidate(schema, strategy), replace(history, entries=earlier), lenient)).risks
+            candidate = Candidate(await self.version(history, entry, policy.profile.line), strategy)
+            found = await self._risks_after(candidate, replace(history, entries=earlier), policy)
             self._risks.put(key, found, _BYTES_PER_RISK * (1 + len(found)))
         return tuple(dict.fromkeys((*verdict.risks, *found)))
+
+    async def _risks_after(self, candidate: Candidate, history: History, policy: Policy) -> tuple[Incompatibility, ...]:
+        """The risks alone: of what the strategy compares, and without the checkers, which have no say in them."""
+        payloads = await self._payloads(history, verdict.compared(candidate, history, policy), policy.profile.line)
+        size = sum(len(schema.info.schema) for schema in (candidate.schema, *payloads.values()))
+        return await self._run(
+            size // _COMPARISONS_PER_READING, lambda: verdict.risks(candidate, history, policy, payloads)
+        )
 
     async def version(self, history: History, entry: VersionEntry, line: PulsarLine) -> Schema:
         """The parsed schema of a version on record; StalledError(RecordDamaged) when it cannot be used."""
