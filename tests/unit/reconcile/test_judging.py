@@ -1,6 +1,7 @@
 """Judging with its reads: what is fetched, kept, and moved off the event loop."""
 
 import asyncio
+import json
 
 import pytest
 
@@ -78,8 +79,9 @@ async def test_other_properties_are_another_candidate() -> None:
 
 async def test_a_large_text_leaves_the_event_loop_free() -> None:
     judge = Judge(MemoryStorage())
-    large = schema(*({"name": f"f{number}", "type": "string"} for number in range(20_000)))
-    parsing = asyncio.create_task(judge.parse(large.info, PulsarLine.V4_0))
+    fields = [{"name": f"f{number}", "type": "string"} for number in range(20_000)]
+    large = SchemaInfo(SchemaType.AVRO, json.dumps({"type": "record", "name": "R", "fields": fields}).encode())
+    parsing = asyncio.create_task(judge.parse(large, PulsarLine.V4_0))
     turns = 0
     while not parsing.done():
         await asyncio.sleep(0)
