@@ -61,11 +61,19 @@ def nearest_float(value: float) -> float:
             half = 1 << (size - 1)
             kept += rest > half or (rest == half and kept & 1)
             value = (kept << size) * (1 if value > 0 else -1)
-        value = float(value)
+        value = nearest_double(value)
     try:
         return float_of(bits_of_float(value))
     except InvalidPayloadError:
         return math.copysign(math.inf, value)
+
+
+def nearest_double(value: float) -> float:
+    """The 64-bit number nearest to an integer, as Java's BigInteger makes it: infinity where it is too far."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def canonical_bits_of_double(value: float) -> int:

@@ -1,6 +1,5 @@
 """The way from a payload's root to a value in it, kept while reading and written out only when something is wrong."""
 
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from topicschema.core.formats import json_text
@@ -16,21 +15,14 @@ class Entry(NamedTuple):
     key: str = ""
 
 
-class Path(NamedTuple):
-    """A step, and the way to where it begins; None in its place is the root."""
-
-    above: "Path | None"
-    step: str | int | Entry
-
-    @property
-    def steps(self) -> list[str | int | Entry]:
-        """All steps from the root."""
-        return list(_upwards(self))[::-1]
+Step = str | int | Entry
+Path = tuple["Path | None", Step]
+"""The way to where a step begins, None at the root, and the step. A plain pair, as every value of a message has one."""
 
 
 def shown(path: Path | None) -> str:
     """The path as people read it, `$.lines[2].price`, a map's entry as `{0}`; a long one has `…` in its middle."""
-    steps = path.steps if path else []
+    steps = _steps(path)
     if len(steps) > _MAX_STEPS:
         half = _MAX_STEPS // 2
         return f"{_written(steps[:half])}…{_written(steps[-half:])[1:]}"[:_MAX_LENGTH]
@@ -40,22 +32,25 @@ def shown(path: Path | None) -> str:
 def in_text(path: Path | None) -> str:
     """The JSON path as `json_text.locate` takes it, with the keys of maps."""
     written = "$"
-    for step in path.steps if path else ():
+    for step in _steps(path):
         written = f"{written}[{step}]" if isinstance(step, int) else json_text.member(written, _name(step))
     return written
 
 
-def _upwards(path: Path | None) -> Iterator[str | int | Entry]:
+def _steps(path: Path | None) -> list[Step]:
+    """All steps from the root."""
+    steps: list[Step] = []
     while path is not None:
-        yield path.step
-        path = path.above
+        path, step = path
+        steps.append(step)
+    return steps[::-1]
 
 
 def _name(step: str | Entry) -> str:
     return step if isinstance(step, str) else step.key
 
 
-def _written(steps: list[str | int | Entry]) -> str:
+def _written(steps: list[Step]) -> str:
     return "$" + "".join(
         f".{step}" if isinstance(step, str) else f"[{step}]" if isinstance(step, int) else f"{{{step.number}}}"
         for step in steps

@@ -112,7 +112,7 @@ _AVRO = (
     ),
     Rule(
         "TOO_MANY_VALUES",
-        "A few bytes claim more values than anybody could hold (Avro), or there are more than a million (protobuf).",
+        "There are more than a million values, or a few bytes claim more values (Avro) than anybody could hold.",
         "split the message.",
         _avro('{"type": "array", "items": "null"}', "80 89 7a 00"),
         _avro('{"type": "array", "items": "null"}', "02 00"),

@@ -6,19 +6,21 @@ Which of a union's branches reads a value: Resolver.ReaderUnion, as core's `reso
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import GeneratorType, MappingProxyType
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from topicschema.core.formats.avro import resolution
 from topicschema.core.formats.avro.library import Library
-from topicschema.core.formats.avro.model import Array, Enum, Fixed, Map, Named, Node, Primitive, Record, Union
-from topicschema.core.formats.avro.stackless import Step, run
+from topicschema.core.formats.avro.model import Array, Enum, Field, Fixed, Map, Named, Node, Primitive, Record, Union
+from topicschema.core.formats.avro.stackless import Step
 from topicschema.core.formats.avro.unions import Equivalence
 from topicschema.payload import numbers, text
 from topicschema.payload.avro import renaming
 from topicschema.payload.avro.defaults import Defaults, UnfitError
-from topicschema.payload.avro.reading import Block, Reading
-from topicschema.payload.finding import Finding, Unreadable, tolerated, trailing
+from topicschema.payload.avro.reading import Reading
+from topicschema.payload.avro.wire import Block
+from topicschema.payload.finding import Finding, Unreadable
 from topicschema.payload.path import Entry, Path
 
 _PROMOTED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
@@ -31,6 +33,7 @@ _PROMOTED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     }
 )
 """Which kinds read another one's values too."""
+_KEPT: Final = frozenset({("int", "int"), ("int", "long"), ("long", "long")})
 
 
 class Resolver:
@@ -46,15 +49,32 @@ class Resolver:
         self._unions = Equivalence()
         self._chosen: dict[tuple[Node, Union], Node | None] = {}
         self._same: dict[tuple[Union, Union], bool] = {}
+        self._plans: dict[tuple[Record, Record], _Plan] = {}
+        self._readable: dict[tuple[Node, Node], bool] = {}
         renaming.demand_no_break(resolution.unreadable(reader, writer, library))
 
     def read(self, payload: bytes, found: list[Finding]) -> Any:
         """The value by the reader's version; what Java tolerates is added to `found`, Unreadable for the rest."""
         reading = _Resolving(self, payload, found)
-        value = run(reading.resolved(self.writer, self.reader, None))
-        if reading.at < len(payload):
-            found.append(tolerated("TRAILING_BYTES", trailing(payload, reading.at, "the message"), reading.at))
-        return value
+        return reading.all_of(reading.resolved(self.writer, self.reader, None))
+
+    def plan(self, writer: Record, reader: Record) -> "_Plan":
+        """How the fields of the two meet."""
+        key = writer, reader
+        if key not in self._plans:
+            wanted = {field.name: field for field in reader.fields}
+            met = tuple((each, wanted[each.name].type if each.name in wanted else None) for each in writer.fields)
+            written = {each.name for each in writer.fields}
+            absent = tuple(each for each in reader.fields if each.name not in written)
+            self._plans[key] = _Plan(absent, met, tuple(wanted))
+        return self._plans[key]
+
+    def is_readable(self, writer: Node, reader: Node) -> bool:
+        """Whether a value that holds no others can be read as the reader's type, whichever value it is."""
+        key = writer, reader
+        if key not in self._readable:
+            self._readable[key] = _is_readable(writer, reader)
+        return self._readable[key]
 
     def is_same(self, writer: Union, reader: Union) -> bool:
         """Whether Avro takes two unions for one, and reads the writer's with the reader's branches."""
@@ -88,6 +108,19 @@ class Resolver:
         return same_name[-1] if same_name else fitting[0] if fitting else None
 
 
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How a writer's record is read as a reader's.
+
+    `absent` are the fields of the reader that are not written, `met` those written, each with the type it is read as,
+    None where it is skipped; `names` are the reader's.
+    """
+
+    absent: tuple[Field, ...]
+    met: tuple[tuple[Field, Node | None], ...]
+    names: tuple[str, ...]
+
+
 class _Resolving(Reading):
     """The reading of one message."""
 
@@ -98,81 +131,83 @@ class _Resolving(Reading):
         self._resolver = resolver
         self._defaults = Defaults()
 
-    def resolved(self, writer: Node, reader: Node, path: Path | None) -> Step[Any]:
-        """The value that begins here."""
+    def resolved(self, writer: Node, reader: Node, path: Path | None) -> Any:
+        """The value that begins here, or the step that reads it."""
         start = self.at
         while isinstance(writer, Union):
             if isinstance(reader, Union) and self._resolver.is_same(writer, reader):
-                return (yield from self._plain(reader, path))
-            writer = self._branch(writer, path)
+                return self.begin(reader, path)
+            writer = self.branch(writer, path)
         if isinstance(reader, Union):
             chosen = self._resolver.branch(writer, reader)
             if chosen is None:
                 raise self._unresolvable("no branch of the reader's union takes what was written", start, path)
             reader = chosen
-        if isinstance(writer, Record | Array | Map):
-            if writer.__class__ is not reader.__class__:
-                raise self._misfit(writer, reader, start, path)
-            return (yield self.held(self._holder(writer, reader, path), path))
-        return self._leaf(writer, reader, path)
-
-    def _plain(self, node: Node, path: Path | None) -> Step[Any]:
-        """The value that begins here, read as it was written."""
-        value = self.begin(node, path)
-        return (yield value) if isinstance(value, GeneratorType) else value
-
-    def _holder(self, writer: Node, reader: Any, path: Path | None) -> Step[Any]:
-        if isinstance(writer, Record):
-            return self._resolve_record(writer, reader, path)
-        if isinstance(writer, Array):
-            return self._resolve_array(writer, reader, path)
-        assert isinstance(writer, Map)  # noqa: S101  # there is no other
-        return self._resolve_map(writer, reader, path)
+        resolve = self._RESOLVED.get(writer.__class__)
+        if resolve is None:
+            return self._leaf(writer, reader, path)
+        if writer.__class__ is not reader.__class__:
+            raise self._misfit(writer, reader, start, path)
+        return resolve(self, writer, reader, path)
 
     def _resolve_record(self, writer: Record, reader: Record, path: Path | None) -> Step[dict[str, Any]]:
+        self.enter(path)
         if not writer.fields:
-            self.count(path)
-        wanted = {field.name: field for field in reader.fields}
-        written = {field.name for field in writer.fields}
-        start = self.at
-        read: dict[str, Any] = {}
-        for field in (each for each in reader.fields if each.name not in written):
+            self.spend_empty(path)
+        plan = self._resolver.plan(writer, reader)
+        read = self._put_in(plan, path)
+        for field, wanted in plan.met:
+            below = path, field.name
+            value = self.begin(field.type, below) if wanted is None else self.resolved(field.type, wanted, below)
+            if value.__class__ is GeneratorType:
+                value = yield value
+            if wanted is not None:
+                read[field.name] = value
+        self.leave()
+        return {name: read[name] for name in plan.names}
+
+    def _put_in(self, plan: _Plan, path: Path | None) -> dict[str, Any]:
+        """The defaults of the fields that were not written."""
+        put: dict[str, Any] = {}
+        for field in plan.absent:
             try:
-                read[field.name] = self._defaults.of(field)
+                put[field.name] = self._defaults.of(field)
             except UnfitError:
                 message = "the writer's record does not have the field, and the reader's has no default for it"
-                raise self._unresolvable(message, start, Path(path, field.name)) from None
-        for field in writer.fields:
-            below = Path(path, field.name)
-            if field.name in wanted:
-                read[field.name] = yield self.resolved(field.type, wanted[field.name].type, below)
-            else:
-                yield self._plain(field.type, below)
-        return {name: read[name] for name in wanted}
+                raise self._unresolvable(message, self.at, (path, field.name)) from None
+        return put
 
     def _resolve_array(self, writer: Array, reader: Array, path: Path | None) -> Step[list[Any]]:
+        self.enter(path)
         values: list[Any] = []
         while count := (block := Block(self, path)).count:
-            for _ in range(count):
-                values.append((yield self.resolved(writer.items, reader.items, Path(path, len(values)))))
+            integers = self.integers(_integers(writer.items, reader.items), count)
+            values += integers
+            for _ in range(count - len(integers)):
+                value = self.resolved(writer.items, reader.items, (path, len(values)))
+                values.append((yield value) if value.__class__ is GeneratorType else value)
             block.end(self, path)
+        self.leave()
         return values
 
     def _resolve_map(self, writer: Map, reader: Map, path: Path | None) -> Step[dict[str, Any]]:
+        self.enter(path)
         values: dict[str, Any] = {}
         number = 0
         while count := (block := Block(self, path)).count:
             for _ in range(count):
-                below = Path(path, Entry(number))
+                below = path, Entry(number)
                 key = self.read_string(below)
-                values[key] = yield self.resolved(writer.values, reader.values, below)
+                value = self.resolved(writer.values, reader.values, below)
+                values[key] = (yield value) if value.__class__ is GeneratorType else value
                 number += 1
             block.end(self, path)
+        self.leave()
         return values
 
     def _leaf(self, writer: Node, reader: Node, path: Path | None) -> Any:
         start = self.at
-        if not _is_readable(writer, reader):
+        if not self._resolver.is_readable(writer, reader):
             raise self._misfit(writer, reader, start, path)
         value = self.begin(writer, path)
         if isinstance(writer, Primitive) and isinstance(reader, Primitive):
@@ -196,24 +231,22 @@ class _Resolving(Reading):
             return text.encode(value)
         return numbers.nearest_float(value) if wanted == "float" else float(value) if wanted == "double" else value
 
-    def _branch(self, writer: Union, path: Path | None) -> Node:
-        start = self.at
-        index = self.long("a union's index", path, numbers.INT)
-        if not 0 <= index < len(writer.branches):
-            raise self.stop(
-                "UNION_INDEX",
-                f"index {index}, but the union has {len(writer.branches)} branches, from index 0",
-                start,
-                path,
-            )
-        return writer.branches[index]
-
     def _misfit(self, writer: Node, reader: Node, start: int, path: Path | None) -> Unreadable:
         message = f"what was written as {_kind(writer)} cannot be read as this {_kind(reader)}"
         return self._unresolvable(message, start, path)
 
     def _unresolvable(self, message: str, start: int, path: Path | None) -> Unreadable:
         return self.stop("UNRESOLVABLE", message, start, path)
+
+    # Functions, not bound methods: a reading that held itself would be left to the garbage collector.
+    _RESOLVED: ClassVar[Mapping[type[Node], Any]] = {Record: _resolve_record, Array: _resolve_array, Map: _resolve_map}
+
+
+def _integers(writer: Node, reader: Node) -> str:
+    """The kind of both where they are integers and none is changed by reading it; else empty."""
+    if not isinstance(writer, Primitive) or not isinstance(reader, Primitive):
+        return ""
+    return writer.kind if (writer.kind, reader.kind) in _KEPT else ""
 
 
 def _is_readable(writer: Node, reader: Node) -> bool:

@@ -63,7 +63,7 @@ def _write_record(out: _Out, node: Record, value: Any, path: Path | None) -> Ste
     if not value.keys() <= names:
         raise refused("UNKNOWN_FIELD", f"there is more in it than the record's {len(names)} fields", shown(path))
     for field in node.fields:
-        below = Path(path, field.name)
+        below = (path, field.name)
         yield _write(out, field.type, _of(field, value, below), below)
 
 
@@ -78,12 +78,12 @@ def _write_items(out: _Out, count: int, items: Iterable[tuple[bytes, Node, Any, 
 
 
 def _items(node: Array, value: list[Any], path: Path | None) -> Iterable[tuple[bytes, Node, Any, Path]]:
-    return ((b"", node.items, each, Path(path, index)) for index, each in enumerate(value))
+    return ((b"", node.items, each, (path, index)) for index, each in enumerate(value))
 
 
 def _entries(node: Map, value: dict[str, Any], path: Path | None) -> Iterable[tuple[bytes, Node, Any, Path]]:
     for number, (key, each) in enumerate(value.items()):
-        below = Path(path, Entry(number))
+        below = (path, Entry(number))
         yield _string(key, below), node.values, each, below
 
 

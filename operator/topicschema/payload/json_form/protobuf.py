@@ -52,7 +52,7 @@ class _Form:
         converted: dict[str, Any] = {}
         for field in plan.written:
             if value.get(field.name) is not None:
-                converted[field.name] = yield self._field(field, value[field.name], Path(path, field.name))
+                converted[field.name] = yield self._field(field, value[field.name], (path, field.name))
         self._depth -= 1
         return {**converted, **{name: each for name, each in value.items() if name not in converted}}
 
@@ -65,7 +65,7 @@ class _Form:
             raise wrong_type("an array for a repeated field", value, shown(path))
         converted = []
         for index, each in enumerate(value):
-            converted.append((yield self._one(field, each, Path(path, index))))
+            converted.append((yield self._one(field, each, (path, index))))
         return converted
 
     def _map(self, pair: MessagePlan, value: Any, path: Path) -> Step[dict[Any, Any]]:
@@ -74,7 +74,7 @@ class _Form:
         key, held = pair.read[1], pair.read[2]
         converted: dict[Any, Any] = {}
         for number, (name, each) in enumerate(value.items()):
-            below = Path(path, Entry(number))
+            below = (path, Entry(number))
             converted[self._key(key, name, below)] = yield self._one(held, each, below)
         return converted
 

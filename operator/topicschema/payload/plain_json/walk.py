@@ -74,7 +74,7 @@ class Walk:
     def _record(self, node: Record, value: dict[str, Any], path: Path | None) -> Step[dict[str, Any]]:
         record: dict[str, Any] = {}
         for field in node.fields:
-            below = Path(path, field.name)
+            below = (path, field.name)
             converted = None
             if field.name in value:
                 begun = self._begin(field.type, value[field.name], below)
@@ -93,7 +93,7 @@ class Walk:
     def _array(self, node: Array, value: list[Any], path: Path | None) -> Step[list[Any]]:
         values = []
         for index, each in enumerate(value):
-            begun = self._begin(node.items, each, Path(path, index))
+            begun = self._begin(node.items, each, (path, index))
             values.append((yield begun) if isinstance(begun, GeneratorType) else begun)
         return values
 
@@ -103,7 +103,7 @@ class Walk:
             if not isinstance(key, str):
                 self._tell(Misfit("WRONG_TYPE", "the keys of a map are texts"), path)
                 continue
-            begun = self._begin(node.values, each, Path(path, Entry(number, key)))
+            begun = self._begin(node.values, each, (path, Entry(number, key)))
             values[key] = (yield begun) if isinstance(begun, GeneratorType) else begun
         return values
 

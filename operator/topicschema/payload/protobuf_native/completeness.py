@@ -37,7 +37,7 @@ class Completeness:
             return []
         held = {id(each) for each in _holders([root, *self._replaced])}
         return [
-            Finding("MISSING_FIELD", "the field is required", shown(Path(path, name)), start)
+            Finding("MISSING_FIELD", "the field is required", shown((path, name)), start)
             for value, plan, path, start in lacking
             if id(value) in held
             for name in plan.required

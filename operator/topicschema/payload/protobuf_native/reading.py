@@ -85,12 +85,12 @@ class _Reading(Wire):
     def _below(self, frame: _Frame, field: FieldPlan) -> Path | None:
         if frame.entry is not None:
             return frame.path  # an entry's key and value have the entry's place
-        path = Path(frame.path, field.name)
+        path = (frame.path, field.name)
         if not field.is_repeated:
             return path
         if frame.counts and field.name in frame.counts:
-            return Path(path, Entry(frame.counts[field.name] - 1))
-        return Path(path, len(frame.value.get(field.name, ())) + len(self.packed))
+            return (path, Entry(frame.counts[field.name] - 1))
+        return (path, len(frame.value.get(field.name, ())) + len(self.packed))
 
     def _field(self) -> None:
         frame, start = self._frame, self.at
@@ -247,7 +247,7 @@ class _Reading(Wire):
             self._note("UNKNOWN_FIELD", message, start, self._frame.path)
         else:
             message = f"the field has the wire type {wire}, its own is {field.wire}; Java takes it for an unknown field"
-            self._note("WRONG_WIRE_TYPE", message, start, Path(self._frame.path, field.name))
+            self._note("WRONG_WIRE_TYPE", message, start, (self._frame.path, field.name))
 
     def _note_number(self, field: FieldPlan, start: int) -> None:
         if not self._has_room:

@@ -37,7 +37,7 @@ def _message(plan: MessagePlan, value: Any, path: Path | None, depth: int) -> St
     out = bytearray()
     for field in plan.written:
         given = value.get(field.name)
-        below = Path(path, field.name)
+        below = (path, field.name)
         if given is None:
             _demand_absent(field, below)
         else:
@@ -70,11 +70,11 @@ def _field(field: FieldPlan, value: Any, path: Path, depth: int) -> Step[bytes]:
     if not isinstance(value, list):
         raise wrong_type("a list for a repeated field", value, shown(path))
     if field.is_packed and value:
-        packed = b"".join(_single(field, each, Path(path, index)) for index, each in enumerate(value))
+        packed = b"".join(_single(field, each, (path, index)) for index, each in enumerate(value))
         return _tag(field.number, kinds.LENGTH) + varint(len(packed)) + packed
     out = bytearray()
     for index, each in enumerate(value):
-        out += yield _one(field, each, Path(path, index), depth)
+        out += yield _one(field, each, (path, index), depth)
     return bytes(out)
 
 
@@ -83,7 +83,7 @@ def _map(field: FieldPlan, pair: MessagePlan, value: Any, path: Path, depth: int
         raise wrong_type("a mapping for a map", value, shown(path))
     out = bytearray()
     for number, (key, each) in enumerate(value.items()):
-        below = Path(path, Entry(number))
+        below = (path, Entry(number))
         entry = (yield _one(pair.read[1], key, below, depth + 1)) + (yield _one(pair.read[2], each, below, depth + 1))
         out += _tag(field.number, kinds.LENGTH) + varint(len(entry)) + entry
     return bytes(out)

@@ -1,0 +1,211 @@
+"""Avro's wire: how far a payload has been read, and the numbers, texts and lengths that it is made of.
+
+What a Java reader passes over is a finding all the same: booleans other than 0 and 1, text that is not UTF-8, blocks of
+another length than they say. Not here: schemas, by which `reading` knows what comes next.
+"""
+
+import itertools
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from topicschema.payload import numbers, text
+from topicschema.payload.finding import MAX_FINDINGS, Finding, Unreadable, counted, tolerated, unreadable
+from topicschema.payload.path import Path, shown
+
+MAX_VALUES: Final = 1_000_000
+"""How many values a payload may have, integers in arrays not counted: a bound of this reader."""
+_EMPTY_VALUES: Final = 20_000  # that take no bytes, in any payload; and one more for each byte that it has
+_MORE: Final = 0x80
+_VARINT: Final = re.compile(rb"[\x80-\xff]*[\x00-\x7f]")
+_INTEGERS: Final[Mapping[str, tuple[int, range]]] = MappingProxyType(
+    {"int": (5, numbers.INT), "long": (10, numbers.LONG)}
+)
+_SHORT: Final = tuple(bits >> 1 ^ -(bits & 1) for bits in range(_MORE))
+"""The integers of one byte, by that byte."""
+
+
+class Wire:
+    """A payload, and how far it has been read."""
+
+    __slots__ = ("_cuts", "_empty", "_found", "_left", "at", "payload")
+
+    def __init__(self, payload: bytes, found: list[Finding], *, cuts: bool = False) -> None:
+        self.at = 0
+        self.payload = payload
+        self._cuts = cuts
+        self._found = found
+        self._left = MAX_VALUES
+        self._empty = _EMPTY_VALUES + len(payload)
+
+    def read_null(self, path: Path | None) -> None:
+        """Null, which takes no bytes."""
+
+    def read_boolean(self, path: Path | None) -> bool:
+        """A boolean; Java reads any byte but 1 as false."""
+        start = self.at
+        byte = self.take(1, "a boolean", path)[0]
+        if byte > 1:
+            self.note("OUT_OF_RANGE", "a boolean is the byte 0 or 1; Java reads any other as false", start, path)
+        return byte == 1
+
+    def read_int(self, path: Path | None) -> int:
+        """An int."""
+        return self.long("an int", path, numbers.INT)
+
+    def read_long(self, path: Path | None) -> int:
+        """A long."""
+        return self.long("a long", path)
+
+    def read_float(self, path: Path | None) -> float:
+        """A float."""
+        return numbers.float_of(int.from_bytes(self.take(4, "a float", path), "little"))
+
+    def read_double(self, path: Path | None) -> float:
+        """A double."""
+        return numbers.double_of(int.from_bytes(self.take(8, "a double", path), "little"))
+
+    def read_bytes(self, path: Path | None) -> bytes:
+        """Bytes, after their length."""
+        start = self.at
+        length = self.long("a length", path)
+        if length < 0:
+            raise self.stop("NEGATIVE_LENGTH", f"the length is {length}", start, path)
+        return self.take(length, "the content", path)
+
+    def read_string(self, path: Path | None) -> str:
+        """Text; malformed bytes become U+FFFD."""
+        content = self.read_bytes(path)
+        try:
+            return content.decode()
+        except UnicodeDecodeError as error:
+            where = self.at - len(content) + error.start
+            self.note("INVALID_UTF8", "these bytes are not UTF-8; Java reads U+FFFD in their place", where, path)
+            return text.decode(content)[0]
+
+    def long(self, what: str, path: Path | None, allowed: range = numbers.LONG) -> int:
+        """A zigzag variable-length integer; Java cuts off the bits that are too many, here they are refused."""
+        start = at = self.at
+        if start < len(self.payload) and self.payload[start] < _MORE:
+            self.at += 1
+            return _SHORT[self.payload[start]]
+        bits = shift = 0
+        longest = 5 if allowed is numbers.INT else 10
+        for byte in self.payload[start : start + longest]:
+            at += 1
+            bits |= (byte & 0x7F) << shift
+            if byte < _MORE:
+                break
+            shift += 7
+        else:
+            raise self._endless(what, longest, path)
+        if self._cuts:
+            bits &= 2 * allowed.stop - 1
+        value = bits >> 1 ^ -(bits & 1)
+        if value not in allowed:
+            raise self.stop("OUT_OF_RANGE", f"{what} has more than {allowed.stop.bit_length()} bits", start, path)
+        self.at = at
+        return value
+
+    def integers(self, kind: str, count: int) -> list[int]:
+        """The next integers of an array, as many as stand there rightly; none where `kind` is another."""
+        if kind not in _INTEGERS:
+            return []
+        short = self.payload[self.at : self.at + count]
+        if short.isascii():
+            self.at += len(short)
+            return [_SHORT[byte] for byte in short]
+        longest, allowed = _INTEGERS[kind]
+        pieces: list[bytes] = _VARINT.findall(self.payload[self.at : self.at + count * longest])[:count]
+        if max(map(len, pieces), default=0) > longest:
+            pieces = list(itertools.takewhile(lambda piece: len(piece) <= longest, pieces))
+        mask = 2 * allowed.stop - 1 if self._cuts else -1
+        found = [bits >> 1 ^ -(bits & 1) for bits in [_bits(piece) & mask for piece in pieces]]
+        if found and not (min(found) in allowed and max(found) in allowed):
+            found = list(itertools.takewhile(allowed.__contains__, found))
+        self.at += sum(map(len, pieces[: len(found)]))
+        return found
+
+    def take(self, size: int, what: str, path: Path | None) -> bytes:
+        """The next bytes."""
+        start, end = self.at, self.at + size
+        if end > len(self.payload):
+            message = f"{what} takes {counted(size)}, {len(self.payload) - start} left"
+            raise self.stop("TRUNCATED", message, start, path)
+        self.at = end
+        return self.payload[start:end]
+
+    def note(self, rule: str, message: str, offset: int, path: Path | None) -> None:
+        """Adds what is wrong, though Java reads on."""
+        if len(self._found) < MAX_FINDINGS:
+            self._found.append(tolerated(rule, message, offset, shown(path)))
+
+    def spend(self, values: int, path: Path | None) -> None:
+        """Counts values; who claims very many is stopped before they fill the memory."""
+        self._left -= values
+        if self._left < 0:
+            message = f"the payload has more than {MAX_VALUES:,} values, more than are read at once"
+            raise self.stop("TOO_MANY_VALUES", message, self.at, path)
+
+    def spend_empty(self, path: Path | None) -> None:
+        """Counts a value that takes no bytes; a few bytes may claim any number of them."""
+        self._empty -= 1
+        if self._empty < 0:
+            message = "more values are claimed than the payload has bytes for; this one would fill all memory"
+            raise self.stop("TOO_MANY_VALUES", message, self.at, path)
+
+    def _endless(self, what: str, longest: int, path: Path | None) -> Unreadable:
+        if self.at + longest > len(self.payload):
+            return self.stop("TRUNCATED", f"the payload ends inside {what}", self.at, path)
+        return self.stop("VARINT_TOO_LONG", f"{what} takes {longest} bytes at most, these go on", self.at, path)
+
+    def stop(self, rule: str, message: str, offset: int, path: Path | None) -> Unreadable:
+        """What ends the reading at a byte."""
+        return unreadable(rule, message, offset, shown(path))
+
+
+class Block:
+    """The head of a block of items: how many they are, 0 after the last block, and what they take if that is said."""
+
+    __slots__ = ("_end", "_start", "count")
+
+    def __init__(self, wire: Wire, path: Path | None) -> None:
+        self._start = wire.at
+        count = wire.long("a block's count", path)
+        self.count = abs(count)
+        self._end: int | None = None
+        if count < 0:
+            size = wire.long("a block's size", path)
+            self._end = wire.at + size
+
+    def end(self, wire: Wire, path: Path | None) -> None:
+        """Notes a size that was not kept: who skips the block goes astray, who reads it does not notice."""
+        if self._end is not None and self._end != wire.at:
+            message = f"the block says that it ends at byte {self._end}, it ends at byte {wire.at}"
+            wire.note("BLOCK_SIZE", message, self._start, path)
+
+
+def _bits(content: bytes) -> int:
+    """The bits of a variable-length integer, seven to a byte, the lowest first."""
+    if len(content) == 1:
+        return content[0]
+    bits = 0
+    for byte in reversed(content):
+        bits = bits << 7 | byte & 0x7F
+    return bits
+
+
+PRIMITIVES: Final[Mapping[str, Callable[[Wire, Path | None], Any]]] = MappingProxyType(
+    {
+        "null": Wire.read_null,
+        "boolean": Wire.read_boolean,
+        "int": Wire.read_int,
+        "long": Wire.read_long,
+        "float": Wire.read_float,
+        "double": Wire.read_double,
+        "bytes": Wire.read_bytes,
+        "string": Wire.read_string,
+    }
+)
+"""What reads a value of a primitive kind."""
