@@ -178,8 +178,10 @@ def from_silence(error: BaseException, asked: Asked) -> Trouble:
     tls = _tls(error)
     if tls is not None:
         return Trouble(_of_tls(tls, where), effect=Effect.AWAY)
-    text = f"{where}: {_NAMES.get(type(error), type(error).__name__)}"
-    return Trouble(BrokerUnavailableError(text), is_repeated=True, effect=Effect.AWAY)
+    what = _NAMES.get(type(error), type(error).__name__)
+    # TLS 1.3 refuses a client's certificate, or its absence, after the handshake: asyncio sees the end and no reason.
+    hint = "; does it want a client certificate?" if what == _ENDED and where.startswith("https:") else ""
+    return Trouble(BrokerUnavailableError(f"{where}: {what}{hint}"), is_repeated=True, effect=Effect.AWAY)
 
 
 def from_stranger(asked: Asked, what: str) -> Trouble:
@@ -188,10 +190,11 @@ def from_stranger(asked: Asked, what: str) -> Trouble:
     return Trouble(error, effect=Effect.AWAY)
 
 
+_ENDED: Final = "the connection ended before the answer"
 _NAMES: Final[Mapping[type[BaseException], str]] = {
     aiohttp.ClientConnectorError: "nobody answers at this address",
     aiohttp.ClientConnectorDNSError: "no such host",
-    aiohttp.ClientConnectionError: "the connection ended before the answer",
+    aiohttp.ClientConnectionError: _ENDED,
     aiohttp.ClientPayloadError: "the answer ended half way",
 }
 

@@ -197,7 +197,7 @@ class Transport:
     def _note(self, found: Told | Trouble) -> None:
         """What the answer means for the requests after it."""
         if isinstance(found, Trouble) and found.effect is Effect.AWAY and isinstance(found.error, WaitingError):
-            self._circuit.fail(found.error, found.wanted)
+            self._circuit.fail(found.error, found.wanted if (found.wanted or 0.0) > _PATIENCE else None)
             return
         self._circuit.succeed()
         if isinstance(found, Trouble) and found.effect is Effect.SLOWER:

@@ -1,0 +1,317 @@
+"""What goes over the wire: bounded answers, redirects, silence, TLS, and who we are."""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from played_broker import Answer, PlayedBroker, TurnedClock, playing
+from testbed.certificates import Authority
+from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.broker import Broker
+from topicschema.broker.clock import Clock
+from topicschema.broker.credentials import ClientCertificate, Credential, Token
+from topicschema.broker.errors import (
+    BrokerInconsistentError,
+    BrokerNotAllowedError,
+    BrokerUnauthorizedError,
+    BrokerUnavailableError,
+    BrokerUntrustedError,
+    SecretInvalidError,
+)
+from topicschema.broker.foreign import Call
+from topicschema.broker.transport import Access, Request, Transport
+from topicschema.core.remote import NamespaceSettings
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+from topicschema.core.topics import PulsarNamespaceKey, Topic
+
+ANY_LOOPBACK = AllowedHosts.parse("127.0.0.1, localhost")
+TOPIC = Topic("shop", "orders", "created")
+VERSION = {"version": 0, "type": "STRING", "data": "", "timestamp": 1700000000123, "properties": {}}
+MANY = 50_000_000
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority.at(tmp_path_factory.mktemp("pki"))
+
+
+def serving(authority: Authority, hosts: list[str], lifetime: timedelta = timedelta(days=1)) -> ssl.SSLContext:
+    issued = authority.issue("server", hosts, lifetime)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(issued.certificate, issued.key)
+    return context
+
+
+def trusting(url: str, authority: Authority, credential: Credential = None) -> Broker:
+    return Broker(Access(url, ANY_LOOPBACK, credential, authority.certificate.read_bytes()))
+
+
+def pouring(size: int, poured: list[int], **headers: str) -> Answer:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers=headers)
+        await response.prepare(request)
+        for _ in range(0, size, 1 << 16):
+            await response.write(b" " * (1 << 16))
+            poured.append(1 << 16)
+        return response
+
+    return answer
+
+
+@pytest.mark.parametrize("headers", [{"Content-Length": str(MANY)}, {}], ids=["announced", "chunked"])
+async def test_an_answer_of_50_mb_is_refused_without_being_read(
+    wire: PlayedBroker, broker: Broker, headers: dict[str, str]
+) -> None:
+    poured: list[int] = []
+    wire.answers.append(pouring(MANY, poured, **headers))
+    with pytest.raises(BrokerUnavailableError, match="more than 16 MiB and was not read"):
+        await broker.latest(TOPIC)
+    assert len(wire.requests) == 1
+    assert sum(poured) < MANY
+
+
+async def test_a_history_too_large_for_one_answer_is_read_version_by_version(
+    wire: PlayedBroker, broker: Broker
+) -> None:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        call = request.path.rsplit("/created/", 1)[1]
+        if call == "schemas":
+            return await pouring(MANY, [], **{"Content-Length": str(MANY)})(request)
+        if call == "metadata":
+            return web.json_response({"index": [{"version": each} for each in range(4)]})
+        number = int(call.rpartition("/")[2])
+        if number < 2:
+            return web.json_response({"reason": "Schema not found"}, status=404)
+        return web.json_response({**VERSION, "version": number})
+
+    wire.answers.append(answer)
+    assert [each.schema_version for each in await broker.versions(TOPIC)] == [2, 3]
+
+
+async def test_the_owner_that_a_broker_names_is_asked_in_the_same_way(wire: PlayedBroker) -> None:
+    async with playing(host="localhost") as owner:
+        wire.says(307, Location=f"{owner.url}/admin/v2/schemas/shop/orders/a%252Bb/schema?authoritative=true")
+        owner.says(200, {"version": {"version": 4}})
+        broker = Broker(Access(wire.url, ANY_LOOPBACK, Token("t0ken")))
+        assert await broker.upload(Topic("shop", "orders", "a+b"), SchemaInfo(SchemaType.STRING)) == 4
+        assert owner.asked == ["POST /admin/v2/schemas/shop/orders/a%252Bb/schema?authoritative=true"]
+        assert owner.bodies == wire.bodies
+        assert owner.requests[0].headers["Authorization"] == "Bearer t0ken"
+        await broker.close()
+
+
+@pytest.mark.parametrize(
+    "target", ["http://169.254.169.254/latest", "http://example.com/", "http://u:p@127.0.0.1/", "gopher://127.0.0.1/"]
+)
+async def test_a_redirect_out_of_the_allowed_hosts_is_not_followed(
+    wire: PlayedBroker, broker: Broker, target: str
+) -> None:
+    wire.says(307, Location=target)
+    with pytest.raises(BrokerNotAllowedError):
+        await broker.latest(TOPIC)
+    assert len(wire.requests) == 1
+
+
+async def test_a_redirect_from_tls_into_the_clear_is_not_followed(authority: Authority, wire: PlayedBroker) -> None:
+    async with playing(serving(authority, ["127.0.0.1"])) as secure:
+        secure.says(307, Location=wire.url)
+        broker = trusting(secure.url, authority, Token("t0ken"))
+        with pytest.raises(BrokerNotAllowedError, match="redirects from https to http"):
+            await broker.latest(TOPIC)
+        await broker.close()
+    assert wire.requests == []
+
+
+async def test_redirects_in_a_circle_end(wire: PlayedBroker, broker: Broker) -> None:
+    wire.says(307, Location="/again")
+    with pytest.raises(BrokerUnavailableError, match="in circles"):
+        await broker.latest(TOPIC)
+    assert len(wire.requests) == 4
+
+
+async def test_a_silent_broker_costs_no_more_than_the_time_of_the_call(wire: PlayedBroker) -> None:
+    silence = asyncio.Event()
+
+    async def silent(_: web.Request) -> web.Response:
+        await silence.wait()
+        return web.Response()
+
+    wire.answers.append(silent)
+    transport = Transport(Access(wire.url, ANY_LOOPBACK), Clock())
+    with pytest.raises(BrokerUnavailableError, match="no answer in time"):
+        await transport.ask(Request("latest", Call.READ, "GET", "/admin/v2/x", seconds=0.2))
+    silence.set()
+    assert len(wire.requests) == 1
+    await transport.close()
+
+
+async def test_json_is_accepted_and_nothing_compressed(wire: PlayedBroker, broker: Broker) -> None:
+    wire.says(200, VERSION)
+    await broker.latest(TOPIC)
+    assert wire.requests[0].headers["Accept"] == "application/json"
+    assert wire.requests[0].headers["Accept-Encoding"] == "identity"
+
+
+async def test_names_from_outside_stay_within_their_path(wire: PlayedBroker, broker: Broker) -> None:
+    wire.says(404, {"reason": "Schema not found"})
+    await broker.latest(Topic("t", "n", "../../a?b=#c+d%"))
+    assert wire.asked == ["GET /admin/v2/schemas/t/n/..%252F..%252Fa%253Fb%253D%2523c%252Bd%2525/schema"]
+
+
+async def test_a_connection_is_used_again_and_at_most_eight_at_once(wire: PlayedBroker, broker: Broker) -> None:
+    ports: set[object] = set()
+    under_way: list[int] = [0, 0]
+
+    async def answer(request: web.Request) -> web.Response:
+        ports.add(request.transport.get_extra_info("peername") if request.transport else None)
+        under_way[0] += 1
+        under_way[1] = max(under_way)
+        await asyncio.sleep(0.001)
+        under_way[0] -= 1
+        return web.json_response(VERSION)
+
+    wire.answers.append(answer)
+    await asyncio.gather(*(broker.latest(TOPIC) for _ in range(40)))
+    assert under_way[1] <= 8
+    assert len(ports) <= 8
+
+
+async def test_after_its_end_a_broker_is_not_asked(wire: PlayedBroker, broker: Broker) -> None:
+    await broker.close()
+    with pytest.raises(BrokerUnavailableError, match="changed meanwhile"):
+        await broker.latest(TOPIC)
+    assert wire.requests == []
+
+
+@pytest.fixture
+async def other_name(authority: Authority) -> AsyncIterator[PlayedBroker]:
+    async with playing(serving(authority, ["pulsar.example"])) as broker:
+        yield broker
+
+
+@pytest.fixture
+async def expired(authority: Authority) -> AsyncIterator[PlayedBroker]:
+    async with playing(serving(authority, ["127.0.0.1"], timedelta(minutes=1))) as broker:
+        yield broker
+
+
+async def test_a_certificate_for_another_name_is_not_trusted(authority: Authority, other_name: PlayedBroker) -> None:
+    broker = trusting(other_name.url, authority)
+    with pytest.raises(BrokerUntrustedError, match=r"127\.0\.0\.1"):
+        await broker.latest(TOPIC)
+    await broker.close()
+    assert other_name.requests == []
+
+
+async def test_an_expired_certificate_is_not_trusted(authority: Authority, expired: PlayedBroker) -> None:
+    broker = trusting(expired.url, authority)
+    with pytest.raises(BrokerUntrustedError, match="expired"):
+        await broker.latest(TOPIC)
+    await broker.close()
+
+
+async def test_a_certificate_of_an_unknown_issuer_is_not_trusted(authority: Authority, tmp_path: Path) -> None:
+    async with playing(serving(authority, ["127.0.0.1"])) as secure:
+        for ca in (Authority.at(tmp_path / "other").certificate.read_bytes(), None):
+            broker = Broker(Access(secure.url, ANY_LOOPBACK, ca=ca))
+            with pytest.raises(BrokerUntrustedError):
+                await broker.latest(TOPIC)
+            await broker.close()
+
+
+async def test_a_client_certificate_is_shown_and_told_of_where_it_is_missing(authority: Authority) -> None:
+    tls = serving(authority, ["127.0.0.1"])
+    tls.verify_mode = ssl.CERT_REQUIRED
+    tls.load_verify_locations(authority.certificate)
+    client = authority.issue_client("operator", "pulsar")
+    async with playing(tls) as secure:
+        secure.says(200, VERSION)
+        credential = ClientCertificate(client.certificate.read_bytes(), client.key.read_bytes())
+        broker = trusting(secure.url, authority, credential)
+        assert await broker.latest(TOPIC) is not None
+        await broker.close()
+        stranger = trusting(secure.url, authority)
+        with pytest.raises(BrokerUnavailableError, match="does it want a client certificate"):
+            await stranger.latest(TOPIC)
+        await stranger.close()
+        assert len(secure.requests) == 1
+
+
+async def test_what_is_no_certificate_or_key_is_told_without_showing_it(authority: Authority) -> None:
+    first, other = authority.issue_client("a", "g"), authority.issue_client("b", "g")
+    certificate, key = first.certificate.read_bytes(), first.key.read_bytes()
+    for wrong in (
+        ClientCertificate(certificate, other.key.read_bytes()),
+        ClientCertificate(certificate, b""),
+        ClientCertificate(b"garbage", key),
+    ):
+        broker = trusting("https://127.0.0.1:1", authority, wrong)
+        with pytest.raises(SecretInvalidError, match=r"tls\.crt and tls\.key"):
+            await broker.latest(TOPIC)
+        await broker.close()
+    broker = Broker(Access("https://127.0.0.1:1", ANY_LOOPBACK, ca=b"no PEM"))
+    with pytest.raises(SecretInvalidError, match="the CA"):
+        await broker.latest(TOPIC)
+    await broker.close()
+
+
+async def test_a_token_that_changed_is_read_again_once_and_kept(wire: PlayedBroker, turned: TurnedClock) -> None:
+    reads: list[int] = []
+
+    async def reread() -> Credential:
+        reads.append(1)
+        return Token("fresh")
+
+    async def answer(request: web.Request) -> web.Response:
+        if request.headers["Authorization"] == "Bearer fresh":
+            return web.json_response(VERSION)
+        return web.json_response({"message": "Authentication required"}, status=401)
+
+    wire.answers.append(answer)
+    broker = Broker(Access(wire.url, ANY_LOOPBACK, Token("stale"), reread=reread), turned.as_clock())
+    assert await broker.latest(TOPIC) is not None
+    assert await broker.latest(TOPIC) is not None
+    assert (len(reads), len(wire.requests)) == (1, 3)
+    await broker.close()
+
+
+async def test_the_same_token_read_again_is_not_tried_again(wire: PlayedBroker, turned: TurnedClock) -> None:
+    async def reread() -> Credential:
+        return Token("stale")
+
+    wire.says(401, {"message": "Authentication required"})
+    broker = Broker(Access(wire.url, ANY_LOOPBACK, Token("stale"), reread=reread), turned.as_clock())
+    with pytest.raises(BrokerUnauthorizedError):
+        await broker.latest(TOPIC)
+    assert len(wire.requests) == 1
+    await broker.close()
+
+
+async def test_credentials_are_in_no_text(wire: PlayedBroker, caplog: pytest.LogCaptureFixture) -> None:
+    secret = "s3cr3t-t0ken"  # noqa: S105 - it is what is looked for
+    access = Access(wire.url, ANY_LOOPBACK, Token(secret), ca=b"PEM")
+    assert secret not in repr(access)
+    assert secret not in repr(ClientCertificate(secret.encode(), secret.encode()))
+    wire.says(403, {"reason": f"no: Bearer {secret}"})
+    broker = Broker(access)
+    with caplog.at_level(logging.DEBUG), pytest.raises(Exception, match="403") as caught:
+        await broker.latest(TOPIC)
+    assert secret not in str(caught.value) + caplog.text
+    await broker.close()
+
+
+async def test_a_broker_that_says_yes_and_shows_something_else_is_not_believed(
+    wire: PlayedBroker, broker: Broker
+) -> None:
+    wire.says(204)
+    wire.says(200, {"schema_compatibility_strategy": "UNDEFINED"})
+    with pytest.raises(BrokerInconsistentError, match="schemaCompatibilityStrategy FULL and shows None"):
+        await broker.set_namespace(PulsarNamespaceKey("c", "t", "n"), NamespaceSettings(strategy=Strategy.FULL))
+    assert [wire.asked[0], wire.bodies[0]] == ["PUT /admin/v2/namespaces/t/n/schemaCompatibilityStrategy", '"FULL"']
