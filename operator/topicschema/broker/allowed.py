@@ -25,6 +25,7 @@ _METADATA: Final = frozenset(
     map(ip_address, ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"))
 )
 _HOST: Final = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[-\w.*]+)(:(?P<port>\d{1,5}))?", re.ASCII)
+_NUMERIC: Final = re.compile(r"[0-9.:]+")
 
 _Address = IPv4Address | IPv6Address
 
@@ -74,6 +75,8 @@ class AllowedHosts:
         literal = _literal(host)
         if literal is not None:
             self.check_address(host, str(literal), port)
+        elif _NUMERIC.fullmatch(host):
+            raise _forbidden(host, port)  # an address in another spelling, which would be called without being resolved
 
     def check_address(self, host: str, address: str, port: int) -> None:
         """BrokerNotAllowedError for an address that no host may have, whatever the list says of its name."""

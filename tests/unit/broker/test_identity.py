@@ -1,0 +1,156 @@
+"""OAuth 2.0 client credentials at the wire, and secrets as they are read."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+from aiohttp import web
+
+from played_broker import PlayedBroker, TurnedClock, playing
+from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.broker import Broker
+from topicschema.broker.credentials import Credential, OAuth2ClientCredentials, Token
+from topicschema.broker.errors import (
+    BrokerNotAllowedError,
+    BrokerUnauthorizedError,
+    BrokerUnavailableError,
+    SecretInvalidError,
+)
+from topicschema.broker.transport import Access
+from topicschema.core.topics import Topic
+
+LOOPBACK = AllowedHosts.parse("127.0.0.1")
+TOPIC = Topic("shop", "orders", "created")
+VERSION = {"version": 0, "type": "STRING", "data": "", "timestamp": 1, "properties": {}}
+SECRET = "c1ient-s3cret"  # noqa: S105 - it is what is looked for
+
+
+class Issuer:
+    """An issuer of tokens: each is told apart by its number, and lasts 3,600 seconds."""
+
+    def __init__(self, played: PlayedBroker) -> None:
+        self.played = played
+        self.given = 0
+        self.endpoint = f"{played.url}/oauth/token"
+        self.refusal: tuple[int, Any] | None = None
+        played.answers.append(self.answer)
+
+    async def answer(self, request: web.Request) -> web.Response:
+        if request.path == "/realm/.well-known/openid-configuration":
+            return web.json_response({"issuer": "x", "token_endpoint": self.endpoint})
+        if self.refusal is not None:
+            return web.json_response(self.refusal[1], status=self.refusal[0])
+        self.given += 1
+        return web.json_response({"access_token": f"given-{self.given}", "expires_in": 3600, "token_type": "bearer"})
+
+
+@pytest.fixture
+async def issuer() -> AsyncIterator[Issuer]:
+    async with playing() as played:
+        yield Issuer(played)
+
+
+def credential_of(issuer: Issuer) -> OAuth2ClientCredentials:
+    return OAuth2ClientCredentials(f"{issuer.played.url}/realm/", "operator", SECRET, "urn:pulsar", "a b")
+
+
+@pytest.fixture
+async def broker(wire: PlayedBroker, issuer: Issuer, turned: TurnedClock) -> AsyncIterator[Broker]:
+    broker = Broker(Access(wire.url, LOOPBACK, credential_of(issuer)), turned.as_clock())
+    yield broker
+    await broker.close()
+
+
+def sent(wire: PlayedBroker) -> list[str]:
+    return [each.headers["Authorization"] for each in wire.requests]
+
+
+async def test_a_token_is_asked_for_once_and_used_until_shortly_before_its_end(
+    wire: PlayedBroker, issuer: Issuer, broker: Broker, turned: TurnedClock
+) -> None:
+    wire.says(200, VERSION)
+    await asyncio.gather(*(broker.latest(TOPIC) for _ in range(8)))
+    turned.time += 3539
+    await broker.latest(TOPIC)
+    assert set(sent(wire)) == {"Bearer given-1"}
+    turned.time += 2
+    await broker.latest(TOPIC)
+    assert sent(wire)[-1] == "Bearer given-2"
+    assert issuer.played.asked[:2] == ["GET /realm/.well-known/openid-configuration", "POST /oauth/token"]
+    assert parse_qs(issuer.played.bodies[1]) == {
+        "grant_type": ["client_credentials"],
+        "client_id": ["operator"],
+        "client_secret": [SECRET],
+        "audience": ["urn:pulsar"],
+        "scope": ["a b"],
+    }
+    assert issuer.played.requests[1].content_type == "application/x-www-form-urlencoded"
+
+
+async def test_a_token_that_is_refused_is_asked_for_anew_once(
+    wire: PlayedBroker, issuer: Issuer, broker: Broker
+) -> None:
+    wire.says(401, {"message": "Authentication required"})
+    wire.says(200, VERSION)
+    assert await broker.latest(TOPIC) is not None
+    assert sent(wire) == ["Bearer given-1", "Bearer given-2"]
+
+
+async def test_a_client_that_the_issuer_refuses_is_unauthorized_and_not_asked_for_again_at_once(
+    wire: PlayedBroker, issuer: Issuer, broker: Broker
+) -> None:
+    issuer.refusal = (401, {"error": "invalid_client", "error_description": f"no such secret: {SECRET}"})
+    for _ in range(3):
+        with pytest.raises(BrokerUnauthorizedError, match="refuses the client: 401 invalid_client") as caught:
+            await broker.latest(TOPIC)
+        assert SECRET not in caught.value.message
+    assert wire.requests == []
+    assert len(issuer.played.requests) == 2
+
+
+@pytest.mark.parametrize("answer", [(500, {}), (200, {}), (200, {"access_token": "two\nlines"}), (200, [])])
+async def test_an_issuer_that_gives_no_token_is_waited_for(
+    wire: PlayedBroker, issuer: Issuer, broker: Broker, answer: tuple[int, Any]
+) -> None:
+    issuer.refusal = answer
+    with pytest.raises(BrokerUnavailableError, match="the token endpoint gives no token"):
+        await broker.latest(TOPIC)
+    assert wire.requests == []
+
+
+async def test_the_token_endpoint_must_be_allowed_too(wire: PlayedBroker, issuer: Issuer, broker: Broker) -> None:
+    issuer.endpoint = "http://169.254.169.254/token"
+    with pytest.raises(BrokerNotAllowedError):
+        await broker.latest(TOPIC)
+    assert wire.requests == []
+
+
+async def test_a_secret_that_changed_is_read_again_when_its_token_is_refused(
+    wire: PlayedBroker, issuer: Issuer, turned: TurnedClock
+) -> None:
+    fresh = OAuth2ClientCredentials(f"{issuer.played.url}/realm", "operator", "fresh")
+
+    async def reread() -> Credential:
+        return fresh
+
+    wire.says(401, {"message": "Authentication required"})
+    wire.says(200, VERSION)
+    broker = Broker(Access(wire.url, LOOPBACK, credential_of(issuer), reread=reread), turned.as_clock())
+    assert await broker.latest(TOPIC) is not None
+    assert parse_qs(issuer.played.bodies[-1])["client_secret"] == ["fresh"]
+    await broker.close()
+
+
+def test_a_credential_shows_no_secret() -> None:
+    assert SECRET not in repr(OAuth2ClientCredentials("https://issuer", "operator", SECRET))
+
+
+def test_a_secret_is_one_line_of_plain_text() -> None:
+    assert Token.of(b"  ey.x.y\n") == Token("ey.x.y")
+    assert OAuth2ClientCredentials.secret_of(b"word\n") == "word"
+    for wrong in (b"", b"  \n", b"two words", b"two\nlines", "é".encode(), b"\xff"):
+        with pytest.raises(SecretInvalidError) as caught:
+            Token.of(wrong)
+        assert caught.value.message == "the token is empty, or is not one line of plain text"
