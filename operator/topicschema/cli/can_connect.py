@@ -101,14 +101,17 @@ def _lines(options: Namespace, sent: SchemaInfo | None, topic: TopicState, answe
         yield from telling.wrapped(f"{subject} may not connect: {answer.error}")
         yield from telling.wrapped(_brokers_words(answer), "  ")
         if answer.incompatibilities:
-            is_source = options.schema is not None and schema_files.is_proto(options.schema)
-            called = Files(_schema(options, sent), tuple(map(files.shown, options.history)), not is_source)
-            text = "" if sent is None or is_source else sent.schema.decode(errors="replace")
-            yield from telling.findings(answer.incompatibilities, called, text)
-    for warning in answer.warnings:
-        yield from telling.wrapped(f"warning: {warning.rule}: {warning.message}")
+            yield from telling.findings(answer.incompatibilities, *_files(options, sent))
+    yield from telling.warnings(answer.warnings, *_files(options, sent))
     if options.client != Client.PRODUCER and not topic.versions and options.is_in_use is None:
         yield from telling.wrapped("The topic was taken for idle; --active asks of one with clients or messages.")
+
+
+def _files(options: Namespace, sent: SchemaInfo | None) -> tuple[Files, str]:
+    """What the schemas are called, and the text that places in the client's speak of."""
+    is_source = options.schema is not None and schema_files.is_proto(options.schema)
+    text = "" if sent is None or is_source else sent.schema.decode(errors="replace")
+    return Files(_schema(options, sent), tuple(map(files.shown, options.history)), not is_source), text
 
 
 def _schema(options: Namespace, sent: SchemaInfo | None) -> str:

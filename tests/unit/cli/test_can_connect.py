@@ -135,6 +135,18 @@ def test_the_json_form_has_all_members_always(here: Path) -> None:
     assert (finding["rule"], finding["path"], finding["schemaVersion"]) == ("FIELD_WITHOUT_DEFAULT", "$.fields[0]", 0)
 
 
+def test_risks_are_told_with_what_breaks_and_where(here: Path) -> None:
+    for name, symbols in (("wide", '["A", "B"]'), ("narrow", '["A"]')):
+        (here / name).write_text(f'{{"type": "enum", "name": "E",\n "symbols": {symbols}}}')
+    done = run(here, "consumer --history wide narrow")
+    assert done.returncode == 0
+    assert "warning: ENUM_SYMBOL_UNKNOWN at $ (WIRE: messages are lost or misread)" in done.stdout
+    assert "consumers with the candidate must read messages of version 0 (wide)." in " ".join(done.stdout.split())
+    assert [each["rule"] for each in answer(here, "consumer --history wide narrow")["warnings"]] == [
+        "ENUM_SYMBOL_UNKNOWN"
+    ]
+
+
 def test_one_of_the_files_may_be_standard_input(here: Path) -> None:
     done = run(here, "producer --strategy FORWARD --history - v2", stdin=V1)
     assert done.stdout.startswith("A producer with v2 may connect: its schema becomes version 1.")

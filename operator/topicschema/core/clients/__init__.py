@@ -1,0 +1,131 @@
+"""May a client with this schema connect to this topic, and what does its connecting change? As the broker answers it.
+
+Producers, consumers and readers send the schema they work with when they connect; the broker answers with the version
+to use, registers a new one, or refuses. Source: Pulsar's ServerCnx, AbstractTopic.addSchema,
+PersistentTopic.addSchemaIfIdleOrCheckCompatible and SchemaRegistryServiceImpl (line 4.0). Unlike `verdict`, which says
+what we admit, this is the broker's own behaviour, also where it hurts itself: that is told as a warning.
+docs/clients.md has the two tables.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Final
+
+from topicschema.core import formats, jackson, refusals
+from topicschema.core.clients import comparing, warning
+from topicschema.core.clients.comparing import finding, read
+from topicschema.core.clients.model import Client, Connection, Outcome, RefusedError, TopicState, Unread
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.jackson import Reading
+from topicschema.core.refusals import BrokerError
+from topicschema.core.schemas import AVRO_TEXTS, PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+
+__all__ = ["Client", "Connection", "Outcome", "TopicState", "connect"]
+
+_Versions = tuple[tuple[int, SchemaInfo], ...]
+_OF_CONSUMERS: Final[Mapping[Strategy, Strategy]] = MappingProxyType(
+    dict.fromkeys((Strategy.FORWARD, Strategy.FORWARD_TRANSITIVE, Strategy.FULL), Strategy.BACKWARD)
+)
+"""What a consumer is asked instead: SchemaRegistryServiceImpl.checkConsumerCompatibility."""
+
+
+def connect(client: Client, sent: SchemaInfo | None, topic: TopicState) -> Connection:
+    """What the broker answers to a client that works with the schema `sent`, None for one without.
+
+    Type BYTES is "without", as clients send nothing for it; NONE is a NONE that really is on the wire. AUTO_PUBLISH
+    (Java's AUTO_PRODUCE_BYTES) and AUTO_CONSUME are the clients' settings. Never raises for a schema of any kind.
+    """
+    ask = _producer if client is Client.PRODUCER else _consumer
+    try:
+        answer = ask(None if sent is None or sent.type is SchemaType.BYTES else sent, topic)
+    except RefusedError as refused:
+        answer = refused.refusal
+    return replace(answer, upgrade_first=topic.strategy.upgrade_first)
+
+
+def _producer(sent: SchemaInfo | None, topic: TopicState) -> Connection:
+    if sent is not None and sent.type is SchemaType.AUTO_PUBLISH:
+        # The client fetches what the topic has, and sends that; of a NONE, as of BYTES, it sends nothing.
+        latest = topic.versions[-1][1] if topic.versions else None
+        sent = None if latest is None or latest.type is SchemaType.NONE else latest
+    if sent is not None:
+        return _added(sent, topic)
+    if topic.versions and topic.enforces_validation:
+        raise RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, refusals.WITHOUT_SCHEMA)
+    return Connection(Outcome.NO_VERSION)
+
+
+def _consumer(sent: SchemaInfo | None, topic: TopicState) -> Connection:
+    if sent is None or sent.type is SchemaType.AUTO_CONSUME:
+        return Connection(Outcome.NO_VERSION)
+    if not topic.versions and not topic.is_in_use:
+        return _added(sent, topic)
+    if topic.strategy is Strategy.ALWAYS_COMPATIBLE:
+        return _subscribed(sent, topic, topic.versions[-1:], topic.strategy)
+    if not topic.versions:
+        raise RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, f"{refusals.EMPTY_BUT_ACTIVE} {sent.type}")
+    strategy = _OF_CONSUMERS.get(topic.strategy, topic.strategy)
+    looks_at_latest = strategy in (Strategy.BACKWARD, Strategy.ALWAYS_INCOMPATIBLE)  # all say no alike to the second
+    considered = topic.versions[-1:] if looks_at_latest else topic.versions
+    comparing.compare(sent, topic, considered, strategy)
+    return _subscribed(sent, topic, considered, strategy)
+
+
+def _subscribed(sent: SchemaInfo, topic: TopicState, considered: _Versions, strategy: Strategy) -> Connection:
+    return Connection(Outcome.NO_VERSION, warnings=warning.of_compared(sent, topic, considered, strategy))
+
+
+def _added(sent: SchemaInfo, topic: TopicState) -> Connection:
+    """What putSchemaIfAbsent does or, where schemas may not come that way, the search for the schema alone."""
+    if topic.allows_auto_update:
+        _validate(sent, topic.line)
+    equal = _equal_version(sent, topic)
+    if equal is not None:
+        told = warning.of_equal(sent, equal, topic.line)
+        return Connection(Outcome.USES_VERSION, schema_version=equal[0], warnings=told)
+    if not topic.allows_auto_update:
+        raise RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, refusals.NOT_FOUND)
+    considered = topic.versions if topic.strategy.is_transitive else topic.versions[-1:]
+    comparing.compare(sent, topic, considered, topic.strategy)
+    told = (*warning.of_stored(sent, topic.line), *warning.of_compared(sent, topic, considered, topic.strategy))
+    return Connection(Outcome.REGISTERS_VERSION, schema_version=len(topic.history), warnings=told)
+
+
+def _validate(sent: SchemaInfo, line: PulsarLine) -> None:
+    """The validation at upload: it leaves defaults unread, and before 4.2 takes a legacy JSON Schema for JSON."""
+    if sent.type is SchemaType.NONE:
+        return
+    try:
+        formats.parse(sent, line, validate_defaults=False)
+    except InvalidSchemaError as invalid:
+        error, message = refusals.of_invalid(sent.type, invalid.rule)
+        if sent.type is SchemaType.JSON and refusals.asks_jackson(sent, line):
+            reading = jackson.reading(sent.schema)
+            if reading is Reading.JSON_SCHEMA:
+                return
+            error = BrokerError.NO_ANSWER if reading is Reading.FAILURE else error
+        raise RefusedError(error, "" if error is BrokerError.NO_ANSWER else message, finding(invalid)) from None
+
+
+def _equal_version(sent: SchemaInfo, topic: TopicState) -> tuple[int, SchemaInfo] | None:
+    """The oldest counting version that the broker takes for the same; its search stumbles over what does not parse."""
+    if not topic.versions:
+        return None
+    own = _identity(sent, topic.line, None)
+    for number, info in topic.versions:
+        by_structure = {sent.type, info.type} <= AVRO_TEXTS
+        other = _identity(info, topic.line, number) if by_structure else Unread(info).fingerprint
+        if info.type is sent.type and other == own:
+            return number, info
+    return None
+
+
+def _identity(info: SchemaInfo, line: PulsarLine, number: int | None) -> str:
+    if info.type not in AVRO_TEXTS:
+        return Unread(info).fingerprint
+    try:
+        return read(info, line, validate_defaults=True).fingerprint
+    except InvalidSchemaError as invalid:
+        raise RefusedError(BrokerError.UNKNOWN_ERROR, "", finding(invalid, number)) from None

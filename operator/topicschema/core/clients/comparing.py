@@ -1,0 +1,100 @@
+"""May a client's schema follow what the topic has? As the types' checkers in the broker answer, and fail.
+
+Which versions are compared, and what becomes of the answer, is the door's matter.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from topicschema.core import compatibility, formats, jackson, refusals
+from topicschema.core.clients.model import RefusedError, TopicState, Unread
+from topicschema.core.compatibility import Incompatibility, Predecessor
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.formats import avro
+from topicschema.core.jackson import Reading
+from topicschema.core.refusals import BrokerError
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+
+
+def compare(
+    sent: SchemaInfo, topic: TopicState, considered: Sequence[tuple[int, SchemaInfo]], strategy: Strategy
+) -> None:
+    """Nothing, where `sent` may follow what is considered; RefusedError where it may not."""
+    if not considered or strategy is Strategy.ALWAYS_COMPATIBLE:
+        return
+    _, latest = considered[-1]
+    is_latest_only = bool(strategy.directions) and not strategy.is_transitive
+    if is_latest_only and (latest.type, latest.schema) == (sent.type, sent.schema):
+        return
+    is_json = latest.type is sent.type is SchemaType.JSON and sent.type not in topic.checkers
+    if is_latest_only and is_json and _is_settled(considered[-1], sent, topic.line):
+        return
+    offenders = [(number, info) for number, info in considered if info.type is not sent.type]  # asked of all, first
+    is_read = not offenders and compatibility.is_payload_needed(strategy, sent.type, sent.type, topic.checkers)
+    reader = _Reader(topic.line, is_latest_only=is_latest_only)
+    predecessors = [
+        Predecessor(number, info.type, reader.read(info, number) if is_read else None)
+        for number, info in offenders or considered
+    ]
+    candidate = reader.read(sent, None) if is_read else Unread(sent)
+    found = compatibility.check(candidate, predecessors, strategy, topic.checkers)
+    if found and not offenders and sent.type in topic.checkers:
+        raise RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, "", *found)  # in words that only that checker knows
+    if found:
+        error, message = refusals.of_incompatible(sent.type, predecessors[0].type, strategy, found)
+        raise RefusedError(error, message, *found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads schemas as the types' checkers do, and fails as they do."""
+
+    line: PulsarLine
+    is_latest_only: bool
+
+    def read(self, info: SchemaInfo, number: int | None) -> Schema:
+        try:
+            return read(info, self.line, validate_defaults=False)
+        except InvalidSchemaError as invalid:
+            error = refusals.of_unreadable(info.type, invalid.rule, self.line, is_latest_only=self.is_latest_only)
+            raise RefusedError(error, "", finding(invalid, number)) from None
+
+
+def _is_settled(latest: tuple[int, SchemaInfo], sent: SchemaInfo, line: PulsarLine) -> bool:
+    """Whether a JSON text that is no Avro schema may stand beside the other; False where both are Avro schemas."""
+    number, earlier = latest
+    before, after = _reading(earlier, line), _reading(sent, line)
+    met, culprit = (before[1], number) if after[1] is None else (after[1], None)
+    if met is None:
+        return False
+    error = refusals.of_readings((before[0], earlier.schema), (after[0], sent.schema), line)
+    if error is not None:
+        raise RefusedError(*error, finding(met, culprit))
+    return True
+
+
+def _reading(info: SchemaInfo, line: PulsarLine) -> tuple[Reading, InvalidSchemaError | None]:
+    try:
+        read(info, line, validate_defaults=False)
+    except InvalidSchemaError as invalid:
+        return jackson.reading(info.schema), invalid
+    return Reading.AVRO, None
+
+
+def read(info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool) -> Schema:
+    """The schema as Avro reads it; that AVRO may be no union is asked at upload alone."""
+    if info.type is SchemaType.AVRO:
+        as_written = replace(info, type=SchemaType.PROTOBUF)
+        return replace(avro.FORMAT.parse(as_written, line, validate_defaults=validate_defaults), info=info)
+    return formats.parse(info, line, validate_defaults=validate_defaults)
+
+
+def finding(invalid: InvalidSchemaError, number: int | None = None) -> Incompatibility:
+    """A text that cannot be read as a reason; `number` is its version's, None for the client's own."""
+    place = invalid.place
+    if number is not None:
+        message = f"version {number} cannot be read, so nothing can be compared with it: {invalid.sentence}"
+        return Incompatibility("INVALID_HISTORY", "$", message, None, number)
+    where = "" if place.line is None else f"{place}: "
+    return Incompatibility(invalid.rule, place.path, f"{where}{invalid.message}")
