@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from rest_topic import RestTopic
 from testbed import pulsar_part
 from testbed.errors import SourceMissingError, TestbedError
 from testbed.instances import Instance
@@ -96,3 +97,9 @@ def pulsar_namespace(pulsar: Pulsar) -> Iterator[str]:
 def secured_namespace(secured_pulsar: Pulsar) -> str:
     """A fresh tenant/namespace of `secured_pulsar`."""
     return secured_pulsar.fresh_namespace()
+
+
+@pytest.fixture
+def topic(pulsar: Pulsar, pulsar_namespace: str) -> RestTopic:
+    """A topic of a fresh namespace of `pulsar`; nothing of it exists."""
+    return RestTopic(pulsar, pulsar_namespace)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pulsar import AuthenticationToken, Client
 
 from testbed import pulsar_part
 from testbed.programs import recorded
@@ -18,13 +19,11 @@ pytestmark = pytest.mark.broker
 
 _STRING = {"type": "STRING", "schema": "", "properties": {}}
 _OWNER = """
-import time
 from testbed import pulsar
 from testbed.instances import Instance
 instance = Instance.owned()
-pulsar.start(instance, "plain")
 print(instance.folder, flush=True)
-time.sleep(600)
+pulsar.start(instance, "plain")
 """
 
 
@@ -70,6 +69,63 @@ def test_a_broker_that_asks_for_a_certificate_takes_no_other_caller(certificate_
         stranger.ask("GET", "/tenants")
 
 
+def test_a_client_produces_and_consumes(pulsar: Pulsar, pulsar_namespace: str) -> None:
+    client = Client(pulsar.service_url)
+    try:
+        assert _sent_and_received(client, f"persistent://{pulsar_namespace}/x") == b"a message"
+    finally:
+        client.close()
+
+
+def test_a_client_with_a_token_produces_and_consumes_over_tls(secured_pulsar: Pulsar, secured_namespace: str) -> None:
+    credentials = secured_pulsar.credentials
+    assert credentials is not None
+    token = AuthenticationToken(credentials.tokens.ordinary)
+    secured_pulsar.tell("POST", f"/namespaces/{secured_namespace}/permissions/{ORDINARY}", ["produce", "consume"])
+    client = Client(
+        secured_pulsar.service_url,
+        authentication=token,
+        tls_trust_certs_file_path=str(credentials.ca),
+        tls_validate_hostname=True,
+    )
+    try:
+        assert _sent_and_received(client, f"persistent://{secured_namespace}/x") == b"a message"
+    finally:
+        client.close()
+
+
+def _sent_and_received(client: Client, topic: str) -> bytes:
+    consumer = client.subscribe(topic, "s")
+    client.create_producer(topic).send(b"a message")
+    received: bytes = consumer.receive(timeout_millis=20000).data()
+    return received
+
+
+def test_a_given_broker_serves_and_nothing_else_is_started(pulsar: Pulsar, tmp_path: Path) -> None:
+    given = {"PULSAR_ADMIN_URL": pulsar.admin_url, "PULSAR_SERVICE_URL": pulsar.service_url}
+    told = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            __file__,
+            "-k",
+            "stores or token_that_is_good",
+        ],
+        cwd=Path(__file__).parents[2],
+        env={"PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), **given},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert "1 passed, 1 skipped" in told.stdout, told.stdout
+    assert "the broker that PULSAR_ADMIN_URL names cannot be set up" in told.stdout
+
+
 def test_a_broker_is_the_same_one_after_a_kill(certificate_pulsar: Pulsar) -> None:
     schema = f"/schemas/{certificate_pulsar.fresh_namespace()}/x/schema"
     certificate_pulsar.tell("POST", schema, _STRING)
@@ -90,8 +146,8 @@ def test_a_broker_dies_when_the_test_run_is_killed() -> None:
     with subprocess.Popen([sys.executable, "-c", _OWNER], stdout=subprocess.PIPE, text=True) as owner:
         assert owner.stdout is not None
         folder = Path(owner.stdout.readline().strip())
-        processes = recorded(folder)
-        assert {"", "pulsar-plain"} <= processes.keys()
+        while "pulsar-plain" not in (processes := recorded(folder)):
+            time.sleep(0.02)
         owner.kill()
     deadline = time.monotonic() + 30
     while any(process.alive() for process in processes.values()) and time.monotonic() < deadline:

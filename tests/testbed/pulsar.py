@@ -53,15 +53,15 @@ class Pulsar:
     def ask(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Answer:
         """What it answers to the superuser at `/admin/v2` + path, whatever the status.
 
-        `body` is sent as JSON unless it is a text already; a header given as `Authorization` replaces the superuser's.
+        `body` is sent as JSON, bytes as they are; a header given as `Authorization` replaces the superuser's.
         OSError when nothing answers.
         """
-        sent = body if isinstance(body, str) or body is None else json.dumps(body)
+        sent = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         default = {"Accept": "application/json", "Content-Type": "application/json", **self._identity()}
         request = urllib.request.Request(  # noqa: S310 - our own URL
             f"{self.admin_url}/admin/v2{path}",
             method=method,
-            data=None if sent is None else sent.encode(),
+            data=sent,
             headers={**default, **(headers or {})},
         )
         try:

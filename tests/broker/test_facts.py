@@ -1,0 +1,205 @@
+"""What a real broker does with settings and over HTTP, where one would expect something else.
+
+The product is built on these; a broker of another line that breaks one of them shows here what has changed. More of the
+kind: test_facts_versions (what becomes a version) and test_facts_deletion (how versions go).
+"""
+
+import pytest
+
+from rest_topic import RestTopic, optional, record
+from testbed.pulsar import Pulsar
+
+_REFUSED_LATER = record('{"name": "a", "type": "string"}')
+_FIRST = record(optional("a"))
+
+
+def _strategy(topic: RestTopic) -> str:
+    return f"/namespaces/{topic.namespace}/schemaCompatibilityStrategy"
+
+
+@pytest.mark.parametrize("value", [b'"NOPE"', b'"backward"', b'""', b"null", b"", b"99"])
+def test_an_unknown_strategy_is_answered_204_and_resets_the_policy(topic: RestTopic, value: bytes) -> None:
+    topic.pulsar.tell("PUT", _strategy(topic), "BACKWARD")
+    assert topic.pulsar.tell("GET", _strategy(topic)) == "BACKWARD"
+
+    assert topic.pulsar.ask("PUT", _strategy(topic), value).status == 204
+
+    assert topic.pulsar.tell("GET", _strategy(topic)) == "UNDEFINED"
+
+
+def test_a_small_number_is_taken_for_a_strategys_position(topic: RestTopic) -> None:
+    topic.pulsar.tell("PUT", _strategy(topic), 5)
+
+    assert topic.pulsar.tell("GET", _strategy(topic)) == "FULL"
+
+
+def test_a_namespace_that_says_nothing_is_judged_by_the_brokers_strategy(topic: RestTopic) -> None:
+    assert topic.pulsar.tell("GET", _strategy(topic)) == "UNDEFINED"
+
+    assert topic.compatibility(_FIRST).json == {"schemaCompatibilityStrategy": "FULL", "compatibility": True}
+
+
+def test_null_is_stored_as_false_for_auto_update_and_an_empty_body_is_refused(topic: RestTopic) -> None:
+    path = f"/namespaces/{topic.namespace}/isAllowAutoUpdateSchema"
+    assert topic.pulsar.tell("GET", path) is True
+
+    assert topic.pulsar.ask("POST", path, b"").status == 400
+    topic.pulsar.tell("POST", path, b"null")
+
+    assert topic.pulsar.tell("GET", path) is False
+
+
+def test_the_brokers_own_settings_can_be_read_by_a_superuser_only(topic: RestTopic, secured_pulsar: Pulsar) -> None:
+    path = "/brokers/configuration/runtime"
+    names = ("isAllowAutoUpdateSchemaEnabled", "isSchemaValidationEnforced", "schemaCompatibilityStrategy")
+    credentials = secured_pulsar.credentials
+    assert credentials is not None
+
+    told = topic.pulsar.tell("GET", path)
+
+    assert [told[name] for name in names] == ["true", "false", "FULL"]
+    ordinary = {"Authorization": f"Bearer {credentials.tokens.ordinary}"}
+    assert secured_pulsar.ask("GET", path, headers=ordinary).status == 401
+
+
+def test_uploads_do_not_ask_whether_auto_update_is_allowed(topic: RestTopic) -> None:
+    topic.pulsar.tell("POST", f"/namespaces/{topic.namespace}/isAllowAutoUpdateSchema", body=False)
+    topic.pulsar.tell("POST", f"/namespaces/{topic.namespace}/schemaValidationEnforced", body=True)
+
+    assert topic.uploaded(_FIRST) == 0
+
+
+def test_a_topics_own_strategy_needs_the_topic_and_an_upload_does_not_make_it(topic: RestTopic) -> None:
+    path = f"{topic.itself}/schemaCompatibilityStrategy"
+    topic.uploaded(_FIRST)
+    missing = topic.pulsar.ask("PUT", path, "BACKWARD")
+    assert (missing.status, missing.json["reason"].endswith("not found")) == (404, True)
+
+    topic.pulsar.tell("PUT", topic.itself)
+    assert topic.pulsar.tell("GET", path) is None
+    topic.pulsar.tell("PUT", path, "BACKWARD")
+
+    assert topic.pulsar.tell("GET", path) == "BACKWARD"
+    assert topic.pulsar.tell("GET", f"{path}?applied=true") == "BACKWARD"
+    assert topic.compatibility(_FIRST).json["schemaCompatibilityStrategy"] == "BACKWARD"
+
+
+def test_an_unknown_strategy_unsets_the_topics_own(topic: RestTopic) -> None:
+    path = f"{topic.itself}/schemaCompatibilityStrategy"
+    topic.pulsar.tell("PUT", topic.itself)
+    topic.pulsar.tell("PUT", path, "BACKWARD")
+
+    assert topic.pulsar.ask("PUT", path, "NOPE").status == 204
+
+    assert topic.pulsar.tell("GET", path) is None
+
+
+def test_an_incompatible_schema_is_409_on_upload_without_a_reason(topic: RestTopic) -> None:
+    topic.uploaded(_FIRST)
+
+    answer = topic.upload(_REFUSED_LATER)
+
+    assert answer.status == 409
+    assert "reason" not in answer.json
+    assert "Unable to read schema" in answer.json["message"]
+    assert "&quot;" in answer.json["message"]  # escaped, as for a page
+
+
+def test_an_incompatible_schema_is_500_on_compatibility(topic: RestTopic) -> None:
+    topic.uploaded(_FIRST)
+
+    answer = topic.compatibility(_REFUSED_LATER)
+
+    assert answer.status == 500
+    stack = answer.json["reason"].partition("Stacktrace:")[2].strip()
+    assert stack.split(":")[0].endswith(".schema.exceptions.IncompatibleSchemaException")
+
+
+def test_a_schema_that_does_not_parse_is_422_on_upload_and_500_on_compatibility(topic: RestTopic) -> None:
+    assert topic.upload('{"type": "record"}').status == 422
+
+    answer = topic.compatibility('{"type": "record"}')
+
+    assert answer.status == 500
+    assert "InvalidSchemaDataException" in answer.json["reason"]
+
+
+def test_compatibility_does_not_dedupe(topic: RestTopic) -> None:
+    topic.pulsar.tell("PUT", _strategy(topic), "ALWAYS_COMPATIBLE")
+    topic.uploaded(_FIRST)
+    topic.uploaded(_REFUSED_LATER)
+    topic.pulsar.tell("PUT", _strategy(topic), "FULL")
+
+    assert topic.compatibility(_FIRST).status == 500
+    assert topic.uploaded(_FIRST) == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"type": "avro", "schema": _FIRST}, 500),
+        ({"type": "AVRO"}, 500),
+        ({"type": "AUTO_CONSUME", "schema": ""}, 422),
+        ({"type": "AVRO", "schema": _FIRST, "properties": {"a": None}}, 500),
+        ({"type": "AVRO", "schema": _FIRST, "properties": {"a": {}}}, 400),
+        (b"", 500),
+        (b"{", 400),
+    ],
+    ids=[
+        "type in lower case",
+        "no schema",
+        "a client's type",
+        "null for a property",
+        "an object for one",
+        "empty",
+        "cut",
+    ],
+)
+def test_requests_that_are_wrong_in_form(topic: RestTopic, body: dict[str, object] | bytes, status: int) -> None:
+    assert topic.pulsar.ask("POST", f"{topic.schemas}/schema", body).status == status
+
+
+def test_errors_come_as_a_page_unless_json_is_asked_for(topic: RestTopic) -> None:
+    topic.uploaded(_FIRST)
+    body = {"type": "AVRO", "schema": _REFUSED_LATER}
+
+    answer = topic.pulsar.ask("POST", f"{topic.schemas}/schema", body, {"Accept": "*/*"})
+
+    assert (answer.status, answer.text.lstrip()[:1]) == (409, "<")
+
+
+def test_a_namespace_that_is_missing_has_no_schema_to_read_and_none_to_write(topic: RestTopic) -> None:
+    elsewhere = RestTopic(topic.pulsar, f"{topic.namespace}-missing")
+
+    assert elsewhere.read().json == {"reason": "Schema not found"}
+    assert elsewhere.versions() == []
+    assert elsewhere.version_of(_FIRST) == -1
+    answer = elsewhere.upload(_FIRST)
+    assert (answer.status, answer.json) == (404, {"reason": "Namespace does not exist"})
+
+
+def test_the_topic_in_a_path_is_decoded_twice(topic: RestTopic) -> None:
+    """`a%2Bb`, a plus sign that is encoded once, is the topic `a b`."""
+    blank, plus = RestTopic(topic.pulsar, topic.namespace, "a b"), RestTopic(topic.pulsar, topic.namespace, "a+b")
+    once = topic.schemas.removesuffix("x") + "a%2Bb/schema"
+
+    topic.pulsar.tell("POST", once, {"type": "STRING", "schema": ""})
+
+    assert blank.versions() == [0]
+    assert plus.versions() == []
+    assert plus.uploaded(_FIRST) == 0
+    assert topic.pulsar.ask("GET", topic.schemas.removesuffix("x") + "%25/schema").status == 500
+
+
+def test_partitions_and_the_other_domain_share_one_history(topic: RestTopic) -> None:
+    assert RestTopic(topic.pulsar, topic.namespace, "x-partition-7").uploaded(_FIRST) == 0
+
+    assert topic.versions() == [0]
+
+
+def test_a_version_that_is_no_number_is_500(topic: RestTopic) -> None:
+    topic.uploaded(_FIRST)
+
+    answers = [topic.pulsar.ask("GET", f"{topic.schemas}/schema/{version}").status for version in ("00", "-1", "abc")]
+
+    assert answers == [200, 404, 500]

@@ -1,0 +1,103 @@
+"""How versions go on a real broker, also behind one's back, and what stays of them."""
+
+import time
+
+from rest_topic import RestTopic, optional, record
+
+_FIRST = record(optional("a"))
+_SECOND = record(optional("a"), optional("b"))
+_OTHER = record('{"name": "z", "type": "string"}')
+
+
+def test_a_soft_delete_leaves_a_tombstone_and_hides_what_is_older(topic: RestTopic) -> None:
+    topic.uploaded(_FIRST)
+
+    assert topic.delete() == 1
+
+    assert [topic.read(version).status for version in (None, 0, 1)] == [404, 404, 404]
+    assert topic.versions() == []
+    assert topic.version_of(_FIRST) == -1
+    assert topic.index() == [0, 1]
+
+
+def test_numbers_go_on_after_a_tombstone_and_nothing_before_it_is_judged(topic: RestTopic) -> None:
+    topic.uploaded(_FIRST)
+    topic.delete()
+
+    assert topic.uploaded(_OTHER) == 2  # incompatible with what was before
+
+    assert topic.versions() == [2]
+    assert topic.read(0).status == 404
+    assert topic.upload(_FIRST).status == 409  # and not deduped
+
+
+def test_deleting_again_and_deleting_nothing_write_tombstones_too(topic: RestTopic) -> None:
+    assert topic.delete() == 0
+    assert topic.delete() == 1
+
+    assert topic.uploaded(_FIRST) == 2
+
+
+def test_a_forced_delete_starts_again_from_zero(topic: RestTopic) -> None:
+    topic.uploaded(_FIRST)
+    topic.uploaded(_SECOND)
+
+    assert topic.delete(force=True) == -1
+
+    assert topic.index() is None
+    assert topic.uploaded(_OTHER) == 0
+
+
+def test_deleting_the_topic_removes_its_versions(topic: RestTopic) -> None:
+    topic.pulsar.tell("PUT", topic.itself)
+    topic.uploaded(_FIRST)
+
+    topic.pulsar.tell("DELETE", f"{topic.itself}?deleteSchema=false")
+
+    assert topic.index() is None
+
+
+def test_deleting_a_topic_that_is_not_there_is_404_and_removes_its_versions(topic: RestTopic) -> None:
+    topic.uploaded(_FIRST)
+
+    assert topic.pulsar.ask("DELETE", topic.itself).status == 404
+
+    assert topic.index() is None
+
+
+def test_schemas_outlive_their_namespace_and_come_back_with_it(topic: RestTopic) -> None:
+    topic.uploaded(_FIRST)
+    topic.pulsar.tell("DELETE", f"/namespaces/{topic.namespace}")
+
+    assert topic.read().json["data"] == _FIRST
+    assert topic.upload(_SECOND).json == {"reason": "Namespace does not exist"}
+
+    topic.pulsar.tell("PUT", f"/namespaces/{topic.namespace}")
+    assert topic.upload(_OTHER).status == 409
+    assert topic.uploaded(_SECOND) == 1
+
+
+def test_an_idle_topic_is_collected_with_all_its_versions(topic: RestTopic) -> None:
+    """Beside it one that never existed as a topic, and one with a subscription: theirs stay."""
+    never = RestTopic(topic.pulsar, topic.namespace, "never")
+    subscribed = RestTopic(topic.pulsar, topic.namespace, "subscribed")
+    for each in (topic, subscribed):
+        topic.pulsar.tell("PUT", each.itself)
+    topic.pulsar.tell("PUT", f"{subscribed.itself}/subscription/s", {})
+    for each in (topic, never, subscribed):
+        each.uploaded(_FIRST)
+        each.uploaded(_SECOND)
+    idle = {
+        "inactiveTopicDeleteMode": "delete_when_no_subscriptions",
+        "maxInactiveDurationSeconds": 1,
+        "deleteWhileInactive": True,
+    }
+    topic.pulsar.tell("POST", f"/namespaces/{topic.namespace}/inactiveTopicPolicies", idle)
+
+    deadline = time.monotonic() + 180  # a broker that is not ours looks once a minute
+    while topic.index() is not None and time.monotonic() < deadline:
+        time.sleep(0.1)
+
+    assert (topic.index(), topic.versions(), topic.read().status) == (None, [], 404)
+    assert (never.versions(), subscribed.versions()) == ([0, 1], [0, 1])
+    assert topic.uploaded(_SECOND) == 0

@@ -1,0 +1,177 @@
+"""What becomes a version on a real broker, and what is taken for one that is there, where one expects otherwise."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+
+import protobuf_schemas
+from rest_topic import RestTopic, optional, record
+
+_FIRST = record(optional("a"))
+_SECOND = record(optional("a"), optional("b"))
+_INVALID_DEFAULT = record('{"name": "a", "type": "string", "default": null}')
+_KEY_VALUE = {"key.schema.type": "AVRO", "value.schema.type": "STRING", "kv.encoding.type": "INLINE"}
+
+
+def _envelope() -> dict[str, str]:
+    file = FileDescriptorProto(name="m.proto", package="p", syntax="proto3")
+    file.message_type.add(name="M")
+    return protobuf_schemas.envelope(FileDescriptorSet(file=[file]), "p.M", "m.proto")
+
+
+def test_an_invalid_default_is_taken_first_and_then_blocks_the_topic(topic: RestTopic) -> None:
+    assert topic.uploaded(_INVALID_DEFAULT) == 0
+
+    for text in (_INVALID_DEFAULT, _FIRST):
+        answer = topic.upload(text)
+        assert answer.status == 500
+        assert "Invalid default for field" in answer.json["reason"]
+    assert topic.upload("", "STRING").status == 409
+    assert topic.compatibility(_INVALID_DEFAULT).status == 202
+    assert topic.version_of(_INVALID_DEFAULT) == 0
+
+
+def test_an_invalid_default_that_comes_second_is_refused_and_does_no_harm(topic: RestTopic) -> None:
+    topic.uploaded(_FIRST)
+
+    assert topic.upload(_INVALID_DEFAULT).status == 500
+
+    assert topic.uploaded(_SECOND) == 1
+
+
+@pytest.mark.parametrize("kind", ["AVRO", "JSON"])
+@pytest.mark.parametrize("change", ["doc", "properties", "layout"])
+def test_dedupe_keeps_the_old_text_and_properties(topic: RestTopic, kind: str, change: str) -> None:
+    text = record(optional("a"), doc="second") if change == "doc" else _FIRST
+    text = json.dumps(json.loads(text), indent=2) if change == "layout" else text
+    topic.uploaded(_FIRST, kind, {"owner": "first"})
+
+    assert topic.uploaded(text, kind, {"owner": "second"} if change == "properties" else {}) == 0
+
+    stored = topic.read().json
+    assert (stored["version"], stored["data"], stored["properties"]) == (0, _FIRST, {"owner": "first"})
+
+
+def test_the_version_of_a_text_is_asked_byte_for_byte(topic: RestTopic) -> None:
+    topic.uploaded(_FIRST)
+
+    assert topic.version_of(_FIRST) == 0
+    assert topic.version_of(f"{_FIRST} ") == -1
+
+
+def test_a_key_value_schema_is_known_byte_for_byte_but_for_the_space_between(topic: RestTopic) -> None:
+    parts = {"key": json.loads(_FIRST), "value": ""}
+    again = {"key": json.loads(record(optional("a"), doc="second")), "value": ""}
+    assert topic.uploaded(json.dumps(parts), "KEY_VALUE", _KEY_VALUE) == 0
+
+    assert topic.uploaded(json.dumps(parts, indent=3), "KEY_VALUE", _KEY_VALUE) == 0
+    assert topic.uploaded(json.dumps(again), "KEY_VALUE", _KEY_VALUE) == 1
+
+
+def test_types_and_encoding_of_a_key_value_schema_are_not_part_of_its_identity(topic: RestTopic) -> None:
+    text = json.dumps({"key": "", "value": ""})
+    first = {"key.schema.type": "INT64", "value.schema.type": "BOOLEAN", "kv.encoding.type": "INLINE"}
+    second = {"key.schema.type": "STRING", "value.schema.type": "INT32", "kv.encoding.type": "SEPARATED"}
+    topic.uploaded(text, "KEY_VALUE", first)
+
+    assert topic.uploaded(text, "KEY_VALUE", second) == 0
+
+    assert topic.read().json["properties"] == first
+
+
+def test_a_protobuf_native_schema_is_known_byte_for_byte_and_given_back_as_sent(topic: RestTopic) -> None:
+    text = json.dumps(_envelope())
+    assert topic.uploaded(text, "PROTOBUF_NATIVE") == 0
+    assert topic.uploaded(text, "PROTOBUF_NATIVE") == 0
+
+    assert topic.uploaded(f"{text} ", "PROTOBUF_NATIVE") == 1
+
+    assert topic.read(0).json["data"] == text
+    assert topic.read(1).json["data"] == f"{text} "
+
+
+def test_a_protobuf_native_schema_is_judged_by_the_name_of_its_message_only(topic: RestTopic) -> None:
+    topic.uploaded(json.dumps(_envelope()), "PROTOBUF_NATIVE")
+    other = FileDescriptorProto(name="m.proto", package="p", syntax="proto3")
+    other.message_type.add(name="N")
+
+    answer = topic.upload(
+        json.dumps(protobuf_schemas.envelope(FileDescriptorSet(file=[other]), "p.N", "m.proto")), "PROTOBUF_NATIVE"
+    )
+
+    assert answer.status == 409
+    assert "Protobuf root message change is not allowed" in answer.json["message"]
+
+
+def test_bytes_is_stored_as_none_and_blocks_the_topic(topic: RestTopic) -> None:
+    assert topic.uploaded("", "BYTES") == 0
+    assert topic.read().json["type"] == "NONE"
+
+    assert topic.upload("", "BYTES").status == 409
+    assert topic.upload(_FIRST).status == 409
+
+
+def test_an_empty_string_schema_and_the_python_clients_are_two_versions(topic: RestTopic) -> None:
+    assert topic.uploaded("null", "STRING") == 0
+    assert topic.uploaded("", "STRING") == 1
+    assert topic.upload("text", "STRING").status == 422
+
+
+def test_a_union_at_the_top_is_refused_as_avro_and_taken_as_json(topic: RestTopic) -> None:
+    assert topic.upload('["null", "string"]').status == 422
+    assert topic.uploaded('["null", "string"]', "JSON") == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "status"), [("{}", 422), ("true", 422), ('{"type": "record", "name": "R"}', 500), ("null", 200)]
+)
+def test_broken_json_schemas_are_refused_in_two_ways_or_taken(topic: RestTopic, text: str, status: int) -> None:
+    assert topic.upload(text, "JSON").status == status
+
+
+def test_an_older_schema_is_answered_with_its_version_and_the_latest_stays(topic: RestTopic) -> None:
+    topic.uploaded(_FIRST)
+    topic.uploaded(_SECOND)
+
+    assert topic.uploaded(_FIRST) == 0
+
+    assert topic.read().json["version"] == 1
+
+
+def test_another_type_is_taken_under_always_compatible_only(topic: RestTopic) -> None:
+    topic.uploaded(_FIRST)
+    assert topic.upload("", "STRING").status == 409
+
+    topic.pulsar.tell("PUT", f"/namespaces/{topic.namespace}/schemaCompatibilityStrategy", "ALWAYS_COMPATIBLE")
+
+    assert topic.uploaded("", "STRING") == 1
+
+
+def test_every_version_can_be_read_and_an_unknown_one_is_404(topic: RestTopic) -> None:
+    topic.uploaded(_FIRST)
+    topic.uploaded(_SECOND)
+
+    assert [topic.read(version).json["data"] for version in (0, 1)] == [_FIRST, _SECOND]
+    assert (topic.read(2).status, topic.read(2).json) == (404, {"reason": "Schema not found"})
+    assert topic.versions() == [0, 1]
+
+
+def test_metadata_tells_the_numbers_and_nothing_of_a_topic_without_schemas(topic: RestTopic) -> None:
+    answer = topic.pulsar.ask("GET", f"{topic.schemas}/metadata")
+    assert (answer.status, answer.text) == (200, "")
+
+    topic.uploaded(_FIRST)
+    topic.uploaded(_SECOND)
+
+    assert topic.index() == [0, 1]
+    assert topic.pulsar.tell("GET", f"{topic.schemas}/metadata")["info"]["version"] == 1
+
+
+def test_uploads_at_a_time_of_one_schema_are_one_version_and_of_many_take_consecutive_ones(topic: RestTopic) -> None:
+    many = [record(*(optional(f"f{index}") for index in range(count))) for count in range(8)]
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(topic.uploaded, [many[0]] * 8)) == {0}
+
+        assert sorted(threads.map(topic.uploaded, many[1:])) == list(range(1, 8))
