@@ -17,7 +17,7 @@ from topicschema.core.strategies import Strategy
 from topicschema.reconcile.at_broker import REFUSED, View, topic_settings
 from topicschema.reconcile.looking import Look, added, look
 from topicschema.reconcile.observe import Observation
-from topicschema.reconcile.policies import says_in_force
+from topicschema.reconcile.policies import says_ready
 from topicschema.reconcile.surroundings import Surroundings
 
 BrokerAction = plan.Upload | plan.UploadRecorded | plan.SoftDelete | WriteSettings
@@ -64,7 +64,7 @@ async def _refused(around: Surroundings, seen: Observation, why: str) -> Observa
     found = await look(around, seen_at.broker, seen.sought)
     if not isinstance(found.alignment, Aligned):
         return None
-    if seen.found is not None and not says_in_force(seen.found.resource):
+    if seen.found is not None and not says_ready(seen.found.resource):
         message = f"the policy's settings are not at the broker yet, and it refuses the schema meanwhile: {why}"
         raise WaitingError(REFUSED, message)
     if seen_at.overrides is None:
