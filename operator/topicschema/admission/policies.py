@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
-from topicschema.admission import wording
+from topicschema.admission import brokers, wording
 from topicschema.admission.review import Answer, Cause, Review, allow, deny
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
@@ -76,6 +76,7 @@ class Policies:
         if refusals and old is None:
             return deny(refusals[0].message.partition(":")[0], refusals)
         warnings = [cause.message for cause in refusals]
+        warnings += brokers.warnings_of_policy(resource, old)
         if old is None or policy_of(old) != policy_of(resource):
             warnings += await self._consequences(resource, key)
         return allow(*warnings)

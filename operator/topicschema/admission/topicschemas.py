@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from topicschema.admission import pending, wording
+from topicschema.admission import brokers, pending, wording
 from topicschema.admission.review import Answer, Cause, Review, allow, deny
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchema, TopicSchemaSpec
@@ -21,7 +21,7 @@ from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import History, Owner
 from topicschema.core.policy import Policy, Strictness
-from topicschema.core.schemas import PulsarLine, Schema
+from topicschema.core.schemas import PulsarLine, Schema, SchemaType
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.reconcile.candidates import sources_of
@@ -105,7 +105,8 @@ class TopicSchemas:
             if isinstance(read, BaseException):
                 await self._judge.demand_a_line(spec)  # whoever will govern the topic
                 raise read
-            found, stored = read
+            governing, stored = read
+            found = brokers.as_for(governing, spec, old, stored.history)
             early = early if found.policy.profile.line is line else None
             schema = await self._schema(spec, found.policy.profile.line, early, stored.history)
             return await self._judged(_Asked(resource, old, schema), found, stored.history)
@@ -121,8 +122,8 @@ class TopicSchemas:
             return _not_judged(error)
 
     async def _parse_meanwhile(self, spec: TopicSchemaSpec, line: PulsarLine) -> Schema | None:
-        if sources_of(spec) is not None:
-            return None  # the history may know what they were compiled to
+        if sources_of(spec) is not None or spec.type is SchemaType.STRING:
+            return None  # the history may know what they were compiled to, and which of its two texts a STRING has
         for _ in range(_TURNS_TO_SEND):
             await asyncio.sleep(0)
         return await self._judge.schema_of(spec, line, None)
@@ -147,7 +148,6 @@ class TopicSchemas:
         return found, await self._storage.get_history(found.key(topic))
 
     async def _judged(self, asked: _Asked, found: FoundPolicy, history: History) -> Answer:
-        policy = found.resource.metadata.name
         holder = await self._other_holder(asked.owner, history)
         if holder is not None:
             return _refused(asked, "TopicClaimed", (_claimed(asked.owner, holder),))
@@ -158,14 +158,16 @@ class TopicSchemas:
             found_now = tuple(dict.fromkeys((*too.incompatibilities, *verdict.incompatibilities)))
             risks = tuple(dict.fromkeys((*too.risks, *verdict.risks)))
             verdict = replace(verdict, incompatibilities=found_now, risks=risks)
+        judged = wording.Judged(asked.resource.spec, verdict.strategy, found.resource)
         if verdict.incompatibilities:
             strictly = await self._refused_by_policy(asked, found.policy, history, earlier)
-            judged = wording.Judged(asked.resource.spec, verdict.strategy, policy, strictly)
+            judged = replace(judged, risks=strictly)
             causes = tuple(wording.cause_of(finding, judged) for finding in verdict.incompatibilities)
             return _refused(asked, "Incompatible", causes)
         replaced = earlier is not None and earlier.fingerprint != asked.schema.fingerprint
         lost = _lost(asked.predecessor, history)
-        return allow(*lost, *_warnings(verdict, history, policy, replaced=replaced))
+        told = brokers.warnings_of_topic(asked.resource.spec, asked.predecessor, found, history)
+        return allow(*lost, *_warnings(verdict, history, judged, replaced=replaced), *told)
 
     async def _refused_by_policy(
         self, asked: _Asked, policy: Policy, history: History, earlier: Schema | None
@@ -253,7 +255,7 @@ def _lost(old: TopicSchema | None, history: History) -> Iterator[str]:
         )
 
 
-def _warnings(verdict: Verdict, history: History, policy: str, *, replaced: bool) -> Iterator[str]:
+def _warnings(verdict: Verdict, history: History, judged: wording.Judged, *, replaced: bool) -> Iterator[str]:
     yield from wording.risks_of(verdict.risks)
     if replaced:
         yield "this replaces an accepted edit that is not registered yet; that one may never become a version"
@@ -264,4 +266,4 @@ def _warnings(verdict: Verdict, history: History, policy: str, *, replaced: bool
             f"and version {latest.schema_version} stays the topic's latest"
         )
     yield from (note.message for note in verdict.notes)
-    yield from wording.notice_of(verdict.strategy, policy)
+    yield from wording.notice_of(judged)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from topicschema.admission.review import Cause
+from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.api.topicschemas import TopicSchemaSpec
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError
@@ -20,6 +21,7 @@ TOPIC_FIELD = "spec.topic"
 TYPE_FIELD = "spec.type"
 
 _OTHER_TYPE = "a type cannot change: keep it, or take another topic"
+_NOT_ITS_FAULT = "INVALID_HISTORY"
 _RISKS = 10
 _ASK = "ask the team that owns the policy"
 _ADVICE: Mapping[str, str] = MappingProxyType(
@@ -40,24 +42,26 @@ _ADVICE: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """By what a spec was judged: the strategy in force, and the policy's name.
+    """By what a spec was judged: the strategy in force, and the policy.
 
     `risks` are those findings that only a Strict policy refuses.
     """
 
     spec: TopicSchemaSpec
     strategy: EffectiveStrategy
-    policy: str
+    policy: NamespaceSchemaPolicy
     risks: frozenset[Incompatibility] = frozenset()
 
 
 def cause_of(finding: Incompatibility, judged: Judged) -> Cause:
     """The cause for one incompatibility."""
-    strategy, policy = judged.strategy, judged.policy
+    strategy, policy = judged.strategy, judged.policy.metadata.name
     if finding.path.startswith("spec."):
         field = placed(finding, judged.spec).path
         return Cause(field, f"{finding.rule}: {finding.message} (policy {policy}){_advice(finding.rule)}")
-    demand = f"{strategy.value} ({_set_by(strategy, policy)}) {_demand(finding)}"
+    if finding.rule == _NOT_ITS_FAULT:
+        return Cause(TOPIC_FIELD, f"{finding.rule}: {finding.message}")
+    demand = f"{strategy.value} ({_set_by(judged)}) {_demand(finding)}"
     if finding in judged.risks:
         demand = f"Policy {policy} is Strict: the broker would take it, but {_harm(finding)}"
     told = f"{finding.message}. {demand}{_advice(finding.rule)}"
@@ -93,21 +97,26 @@ def risks_of(risks: tuple[Incompatibility, ...]) -> Iterator[str]:
         yield f"ConsumerRisk: and {len(risks) - _RISKS} more; topicschema check tells them all"
 
 
-def notice_of(strategy: EffectiveStrategy, policy: str) -> tuple[str, ...]:
+def notice_of(judged: Judged) -> tuple[str, ...]:
     """A warning where the strategy checks nothing, or will admit nothing more."""
-    if strategy.value is Strategy.ALWAYS_COMPATIBLE:
-        return (f"nothing was checked: the strategy is ALWAYS_COMPATIBLE ({_set_by(strategy, policy)})",)
-    if strategy.value is Strategy.ALWAYS_INCOMPATIBLE:
-        return (f"no other schema can follow: the strategy is ALWAYS_INCOMPATIBLE ({_set_by(strategy, policy)})",)
+    if judged.strategy.value is Strategy.ALWAYS_COMPATIBLE:
+        return (f"nothing was checked: the strategy is ALWAYS_COMPATIBLE ({_set_by(judged)})",)
+    if judged.strategy.value is Strategy.ALWAYS_INCOMPATIBLE:
+        return (f"no other schema can follow: the strategy is ALWAYS_INCOMPATIBLE ({_set_by(judged)})",)
     return ()
 
 
-def _set_by(strategy: EffectiveStrategy, policy: str) -> str:
-    if strategy.source is StrategySource.TOPIC:
-        return "set by spec.schemaCompatibilityStrategy"
-    if strategy.source is StrategySource.NAMESPACE:
-        return f"set by policy {policy}"
-    return f"the broker's own, by policy {policy}"
+def _set_by(judged: Judged) -> str:
+    spec, name = judged.policy.spec, judged.policy.metadata.name
+    if judged.strategy.source is StrategySource.TOPIC:
+        is_ours = judged.spec.schema_compatibility_strategy is not None
+        return "set by spec.schemaCompatibilityStrategy" if is_ours else "the topic's own at the broker"
+    if judged.strategy.source is StrategySource.NAMESPACE:
+        is_ours = spec.schema_compatibility_strategy is judged.strategy.value
+        return f"set by policy {name}" if is_ours else "the Pulsar namespace's own at the broker"
+    observed = judged.policy.status.observed if spec.pulsar else None
+    is_seen = observed is not None and observed.broker is not None and observed.broker.schema_compatibility_strategy
+    return "the broker's own" if is_seen else f"the broker's own, by policy {name}"
 
 
 def _demand(finding: Incompatibility) -> str:

@@ -50,12 +50,16 @@ class BrokerProfile:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a NamespaceSchemaPolicy says of judging."""
+    """What a NamespaceSchemaPolicy says of judging.
+
+    `left` is about one topic: its own strategy at the broker, where its resource names none (any more).
+    """
 
     strategy: Strategy | None = None
     strictness: Strictness = Strictness.BROKER
     profile: BrokerProfile = field(default_factory=BrokerProfile)
     constraints: Constraints = field(default_factory=Constraints)
+    left: Strategy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,8 @@ def effective_strategy(policy: Policy, topic_override: Strategy | None) -> Effec
 
     A profile that says UNDEFINED is taken as FULL, as the broker's own getter does.
     """
-    for value, source in ((topic_override, StrategySource.TOPIC), (policy.strategy, StrategySource.NAMESPACE)):
+    own = policy.left if topic_override is None else topic_override
+    for value, source in ((own, StrategySource.TOPIC), (policy.strategy, StrategySource.NAMESPACE)):
         if value is not None and value is not Strategy.UNDEFINED:
             return EffectiveStrategy(value, source)
     default = policy.profile.strategy

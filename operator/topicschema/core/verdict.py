@@ -128,6 +128,15 @@ def judge(candidate: Candidate, history: History, policy: Policy, payloads: Mapp
     return Verdict(outcome, strategy, number, (), comparison.risks, notes)
 
 
+def refused(candidate: Candidate, policy: Policy, finding: Incompatibility) -> Verdict:
+    """The verdict where a broker would fail before it judges: no, whatever the candidate is.
+
+    What the platform team's constraints say comes first, as in `judge`.
+    """
+    broken = violations(candidate.schema.info, candidate.strategy, policy.constraints)
+    return Verdict(Outcome.INCOMPATIBLE, effective_strategy(policy, candidate.strategy), None, broken or (finding,))
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """What comparing a schema with those before it comes to: reasons to refuse it, and what is only told.

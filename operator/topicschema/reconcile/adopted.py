@@ -4,17 +4,31 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from topicschema.core import verdict
-from topicschema.core.errors import StalledError
+from topicschema.core.compatibility import Incompatibility
+from topicschema.core.errors import InvalidSchemaError, StalledError
 from topicschema.core.history import Flaw, History, Origin, VersionEntry
 from topicschema.core.policy import Policy
-from topicschema.core.schemas import AVRO_TEXTS, SchemaInfo, SchemaType, fingerprint_of_bytes
+from topicschema.core.schemas import AVRO_TEXTS, PulsarLine, SchemaInfo, SchemaType, fingerprint_of_bytes
 from topicschema.core.verdict import Candidate
 
 _FAILS = {
     Flaw.UNPARSABLE: "does not parse",
     Flaw.INVALID_DEFAULT: "has a default that does not fit its field",
 }
+_ANSWER = (
+    "a broker with it answers every schema of this topic with an error; delete the topic's schemas there, or take "
+    "another topic"
+)
 _PYTHONS_STRING = b"null"
+
+
+class UnreadableVersionError(StalledError):
+    """A version that a broker of the policy's line has to read, and cannot; `finding` says so by the rule's id."""
+
+    def __init__(self, entry: VersionEntry, why: str) -> None:
+        message = f"version {entry.schema_version} {why}"
+        super().__init__("InvalidHistory", message)
+        self.finding = Incompatibility("INVALID_HISTORY", "$", message, None, entry.schema_version)
 
 
 def text_on_record(info: SchemaInfo, history: History | None) -> SchemaInfo:
@@ -36,7 +50,7 @@ def readable(
 ) -> tuple[VersionEntry, ...]:
     """Those of the wanted versions to read: of one that no broker can parse there is nothing to be told but that.
 
-    StalledError(HistoryUnreadable) where the broker reads it, and fails, before it judges the candidate at all.
+    UnreadableVersionError where the broker reads it, and fails, before it judges the candidate at all.
     """
     if all(entry.flaw is Flaw.NONE for entry in history.trimmed):
         return tuple(wanted)
@@ -45,13 +59,15 @@ def readable(
     for entry in history.trimmed:
         is_read = entry.type in AVRO_TEXTS and candidate.schema.info.type in AVRO_TEXTS
         if is_read and entry.flaw is not Flaw.NONE and entry.schema_version <= last:
-            raise StalledError("HistoryUnreadable", _unreadable(entry))
+            raise UnreadableVersionError(entry, f"{_FAILS[entry.flaw]}: {_ANSWER}")
     needed = verdict.required(candidate, history, policy)
     return tuple(entry for entry in wanted if entry.flaw is Flaw.NONE or entry in needed)
 
 
-def _unreadable(entry: VersionEntry) -> str:
-    return (
-        f"version {entry.schema_version}, which the broker has, {_FAILS[entry.flaw]}: it answers every schema of this "
-        "topic with an error; delete the topic's schemas at the broker to begin anew after them"
-    )
+def unreadable(entry: VersionEntry, line: PulsarLine, error: InvalidSchemaError) -> UnreadableVersionError:
+    """What is told of a version that the parser of `line` does not take."""
+    why = f"{error.rule} at {error.place}"
+    if entry.line is line:
+        return UnreadableVersionError(entry, f"cannot be read, so nothing can be compared with it: {why}")
+    under = f"was registered under Pulsar {entry.line} and does not parse under {line}: {why}"
+    return UnreadableVersionError(entry, f"{under}; {_ANSWER}")

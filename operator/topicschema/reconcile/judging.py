@@ -13,13 +13,14 @@ from topicschema.api.topicschemas import TopicSchemaSpec
 from topicschema.core import compatibility, formats, verdict
 from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.compatibility import Incompatibility, Predecessor
-from topicschema.core.errors import InvalidSchemaError, StalledError, WaitingError
+from topicschema.core.errors import InvalidSchemaError, WaitingError
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.policy import Constraints, Policy, Strictness, effective_strategy
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType, digest
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Comparison, Verdict
 from topicschema.reconcile import adopted
+from topicschema.reconcile.adopted import UnreadableVersionError
 from topicschema.reconcile.candidates import Envelopes, info_of, size_of, sources_of
 from topicschema.reconcile.kept import Kept
 from topicschema.storage.protocol import SchemaStorage
@@ -137,10 +138,17 @@ class Judge:
         return await self._run(size, lambda: info_of(spec))
 
     async def judge(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
-        """The verdict on the candidate as the next version; StalledError(RecordDamaged) when the record is unusable."""
+        """The verdict on the candidate as the next version; StalledError(RecordDamaged) when the record is unusable.
+
+        Of a version that the broker has to read, and cannot, the verdict is no, with the rule INVALID_HISTORY.
+        """
         policy = self._with_checkers(policy)
-        wanted = adopted.readable(verdict.needed(candidate, history, policy), candidate, history, policy)
-        payloads = await self._payloads(history, wanted, policy.profile.line)
+        try:
+            wanted = adopted.readable(verdict.needed(candidate, history, policy), candidate, history, policy)
+            must = verdict.required(candidate, history, policy)
+            payloads = await self._payloads(history, wanted, policy.profile.line, must)
+        except UnreadableVersionError as error:
+            return verdict.refused(candidate, policy, error.finding)
         schemas = (candidate.schema, *payloads.values())
         return await self._judged(schemas, lambda: verdict.judge(candidate, history, policy, payloads))
 
@@ -159,7 +167,7 @@ class Judge:
         strategy, considered = effective_strategy(policy, asked.strategy).value, [before]
         if strategy.is_transitive and compatibility.asks_plugged(candidate, self._checkers):
             wanted = verdict.compared(asked, history, policy)
-            payloads = await self._payloads(history, wanted, policy.profile.line)
+            payloads = await self._payloads(history, wanted, policy.profile.line, wanted)
             considered = [*verdict.predecessors(asked, history, policy, payloads), before]
         return await self._judged(
             (candidate, earlier), lambda: verdict.compare(candidate, considered, strategy, policy)
@@ -195,7 +203,10 @@ class Judge:
         line, is_strict = policy.profile.line, policy.strictness is Strictness.STRICT
         if latest is None or not (earlier or is_strict or history.unproved_under(line, None)):
             return ()  # nothing is asked of a first version that this policy's line has parsed before
-        schema = await self.version(history, latest, line)
+        try:
+            schema = await self.version(history, latest, line)
+        except UnreadableVersionError as error:
+            return (error.finding,)
         unconstrained = replace(policy, constraints=Constraints())
         before = replace(history, entries=earlier)
         return (await self.judge(Candidate(schema, strategy), before, unconstrained)).incompatibilities
@@ -226,14 +237,18 @@ class Judge:
 
     async def _risks_after(self, candidate: Candidate, history: History, policy: Policy) -> tuple[Incompatibility, ...]:
         """The risks alone: of what the strategy compares, and without the checkers, which have no say in them."""
-        payloads = await self._payloads(history, verdict.compared(candidate, history, policy), policy.profile.line)
+        wanted = verdict.compared(candidate, history, policy)
+        payloads = await self._payloads(history, wanted, policy.profile.line, ())
         size = sum(len(schema.info.schema) for schema in (candidate.schema, *payloads.values()))
         return await self._run(
             size // _COMPARISONS_PER_READING, lambda: verdict.risks(candidate, history, policy, payloads)
         )
 
     async def version(self, history: History, entry: VersionEntry, line: PulsarLine) -> Schema:
-        """The parsed schema of a version on record; StalledError(RecordDamaged) when it cannot be used."""
+        """The parsed schema of a version on record.
+
+        StalledError(RecordDamaged) when the record is unusable, UnreadableVersionError when the text does not parse.
+        """
         key = (entry.type, entry.content_hash, line)
         kept = self._cache.get(key)
         if kept is not None:
@@ -243,7 +258,7 @@ class Judge:
         try:
             schema = await self._run(len(info.schema), lambda: formats.parse(info, line))
         except InvalidSchemaError as error:
-            raise StalledError("RecordDamaged", _unreadable(entry, line, error)) from None
+            raise adopted.unreadable(entry, line, error) from None
         self._keep(key, schema)
         return schema
 
@@ -251,11 +266,20 @@ class Judge:
         self._cache.put(key, schema, _BYTES_PER_SCHEMA + _BYTES_PER_BYTE * len(schema.info.schema))
 
     async def _payloads(
-        self, history: History, wanted: Iterable[VersionEntry], line: PulsarLine
+        self, history: History, wanted: Iterable[VersionEntry], line: PulsarLine, must: Collection[VersionEntry]
     ) -> Mapping[int, Schema]:
+        """The schemas by number; one that nobody can read is left out, unless it is a must."""
         entries = tuple(wanted)
-        schemas = await asyncio.gather(*(self.version(history, entry, line) for entry in entries))
-        return {entry.schema_version: schema for entry, schema in zip(entries, schemas, strict=True)}
+        read = await asyncio.gather(*(self._read(history, each, line, is_must=each in must) for each in entries))
+        return {entry.schema_version: schema for entry, schema in zip(entries, read, strict=True) if schema is not None}
+
+    async def _read(self, history: History, entry: VersionEntry, line: PulsarLine, *, is_must: bool) -> Schema | None:
+        try:
+            return await self.version(history, entry, line)
+        except UnreadableVersionError:
+            if is_must:
+                raise
+            return None
 
     async def read(self, size: int, work: Callable[[], T]) -> T:
         """What `work` returns, done where reading a text of `size` bytes holds up nobody."""
@@ -265,13 +289,3 @@ class Judge:
         if size < _LARGE:
             return work()
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
-
-
-def _unreadable(entry: VersionEntry, line: PulsarLine, error: InvalidSchemaError) -> str:
-    number, why = entry.schema_version, f"{error.rule} at {error.place}"
-    if entry.line is line:
-        return f"version {number} on record does not parse: {why}"
-    return (
-        f"version {number} was registered under Pulsar {entry.line} and does not parse under {line}: {why}; a broker "
-        "of that line fails on every schema of this topic"
-    )

@@ -161,8 +161,8 @@ async def test_a_line_that_cannot_read_a_version_on_record_is_warned_of(shop: Wo
     assert reply.is_allowed
     assert reply.warnings[0].startswith("1 of 1 topics examined would not pass")
     assert (
-        "RecordDamaged at $: version 0 was registered under Pulsar 4.0 and does not parse under 4.1: INVALID_NAME"
-        in reply.warnings[1]
+        "INVALID_HISTORY at $ after version 0: version 0 was registered under Pulsar 4.0 and does not parse under 4.1: "
+        "INVALID_NAME" in reply.warnings[1]
     )
 
 

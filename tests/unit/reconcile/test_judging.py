@@ -7,13 +7,14 @@ import pytest
 
 from recorded_versions import ID, KEY, NOTE, on_record, schema
 from topicschema.core import formats
-from topicschema.core.errors import InvalidSchemaError, StalledError
+from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.history import History, Origin
 from topicschema.core.policy import Policy, Strictness
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome
 from topicschema.reconcile import judging
+from topicschema.reconcile.adopted import UnreadableVersionError
 from topicschema.reconcile.judging import Judge
 from topicschema.storage.memory import MemoryStorage
 from topicschema.storage.protocol import Stored
@@ -97,7 +98,7 @@ async def test_an_invalid_candidate_is_an_invalid_schema() -> None:
     judge.close()
 
 
-async def test_a_version_on_record_that_does_not_parse_is_a_damaged_record_not_the_candidate_s_fault() -> None:
+async def test_a_version_on_record_that_does_not_parse_is_told_as_such_not_as_the_candidate_s_fault() -> None:
     good = schema(ID)
     history = History(KEY).with_version(good, Origin.SPEC, "2026-11-21T05:30:00Z")
     entry = history.entries[0]
@@ -107,9 +108,9 @@ async def test_a_version_on_record_that_does_not_parse_is_a_damaged_record_not_t
             return SchemaInfo(SchemaType.AVRO, b"{")
 
     judge = Judge(Damaged())
-    with pytest.raises(StalledError) as raised:
+    with pytest.raises(UnreadableVersionError) as raised:
         await judge.version(history, entry, PulsarLine.V4_0)
-    assert raised.value.reason == "RecordDamaged"
+    assert (raised.value.finding.rule, raised.value.finding.schema_version) == ("INVALID_HISTORY", 0)
     assert "version 0" in raised.value.message
     judge.close()
 
@@ -149,6 +150,7 @@ async def test_replay_tells_that_another_line_cannot_read_a_first_version() -> N
     storage = MemoryStorage()
     await storage.put(Stored(History(KEY)), history, (dollar,))
     judge = Judge(storage)
-    with pytest.raises(StalledError, match="registered under Pulsar 4"):
-        await judge.replay(history, None, Policy(Strategy.BACKWARD))
+    (found,) = await judge.replay(history, None, Policy(Strategy.BACKWARD))
+    assert (found.rule, found.schema_version) == ("INVALID_HISTORY", 0)
+    assert "registered under Pulsar 4.1" in found.message
     judge.close()

@@ -1,0 +1,180 @@
+"""What edits mean for brokers, as warnings: what will have no effect, and what cannot be taken back.
+
+Nothing here asks a broker. What it has is what the controller saw last, and may have changed since; what it refuses,
+the controller tells.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy, ObservedBroker
+from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
+from topicschema.api.topicschemas import DeletionPolicy, TopicSchema, TopicSchemaSpec
+from topicschema.core.history import History, Setting
+from topicschema.core.policy import StrategySource, effective_strategy
+from topicschema.core.schemas import SchemaType, fingerprint_of_bytes
+from topicschema.core.strategies import Strategy
+from topicschema.reconcile.policies import FoundPolicy
+
+_NO_BROKER = "names no broker (spec.pulsar)"
+_PLAIN = "http:"
+
+
+def as_for(found: FoundPolicy, spec: TopicSchemaSpec, old: TopicSchema | None, history: History) -> FoundPolicy:
+    """The policy as it is for one topic: with the topic's own strategy that its broker keeps though `spec` names none.
+
+    The status tells what the controller saw, and for a resource that is made anew the record what was last written.
+    """
+    if found.resource.spec.pulsar is None or spec.schema_compatibility_strategy is not None:
+        return found
+    seen = None if old is None else old.status.effective_strategy
+    if seen is not None:
+        left = seen.value if seen.source is StrategySource.TOPIC else None
+    else:
+        left = None if history.topic_settings is None else history.topic_settings.written.strategy
+    return replace(found, policy=replace(found.policy, left=left))
+
+
+def warnings_of_topic(
+    spec: TopicSchemaSpec, old: TopicSchema | None, found: FoundPolicy, history: History
+) -> Iterator[str]:
+    """What is to be told of a TopicSchema that may be stored."""
+    policy, name = found.resource, found.resource.metadata.name
+    if policy.spec.pulsar is None:
+        for field in _for_brokers_alone(spec):
+            yield f"spec.{field} has no effect: policy {name} {_NO_BROKER}"
+        return
+    if ManagementPolicy.OBSERVE in (policy.spec.management_policy, spec.management_policy):
+        yield "managementPolicy is Observe: nothing is registered at the broker, only what is there is put on record"
+    strategy = effective_strategy(found.policy, spec.schema_compatibility_strategy)
+    if policy.status.observed is None and strategy.source is not StrategySource.TOPIC:
+        yield f"policy {name} has not seen its broker yet: judged by {strategy.value}, and again once it has"
+    if found.policy.left is not None and spec.schema_compatibility_strategy is None:
+        yield (
+            f"the topic keeps its own strategy {strategy.value} at the broker; schemaCompatibilityStrategy: UNDEFINED "
+            "removes it"
+        )
+    if spec.schema_validation_enforced is False and _broker(policy).schema_validation_enforced:
+        yield f"spec.{Setting.ENFORCEMENT}: false has no effect: the broker itself demands schemas of all producers"
+    if spec.deletion_policy is DeletionPolicy.DELETE and (
+        old is None or old.spec.deletion_policy is not spec.deletion_policy
+    ):
+        yield (
+            "deletionPolicy is Delete: deleting this resource soft-deletes the schema at the broker, which then no "
+            "longer serves the older versions; consumers that decode retained messages by them fail"
+        )
+    yield from _shut_out(spec, policy, history)
+
+
+def _for_brokers_alone(spec: TopicSchemaSpec) -> Iterator[str]:
+    if spec.schema_validation_enforced is not None:
+        yield Setting.ENFORCEMENT
+    if spec.adoption_policy is not AdoptionPolicy.ADOPT:
+        yield "adoptionPolicy"
+    if spec.management_policy is not ManagementPolicy.MANAGE:
+        yield "managementPolicy"
+
+
+def _shut_out(spec: TopicSchemaSpec, policy: NamespaceSchemaPolicy, history: History) -> Iterator[str]:
+    """Clients that find their schema by its bytes, and send other bytes for the type STRING than the resource has."""
+    if spec.type is not SchemaType.STRING or policy.spec.is_allow_auto_update_schema is not False:
+        return
+    clients, text, advice = (
+        ("Java", b"", "leave schema out") if spec.schema else ("Python", b"null", "set schema: 'null'")
+    )
+    if history.equal_to(fingerprint_of_bytes(SchemaType.STRING, text)) is None:
+        yield (
+            f"clients may not add schemas, and {clients} clients send another text for STRING than this one: where "
+            f"they produce, {advice} once, so that both are registered"
+        )
+
+
+def warnings_of_policy(resource: NamespaceSchemaPolicy, old: NamespaceSchemaPolicy | None) -> Iterator[str]:
+    """What is to be told of a policy that may be stored."""
+    spec, before = resource.spec, None if old is None else old.spec
+    if spec.pulsar is None:
+        for field in _of_policy_for_brokers_alone(spec):
+            yield f"spec.{field} has no effect: the policy {_NO_BROKER}"
+        if before is not None and before.pulsar is not None:
+            yield "the broker is no longer looked at nor written to: it keeps what it has, and the record goes on alone"
+        return
+    yield from _of_lock(spec, before)
+    yield from _of_observing(resource)
+    if spec.schema_validation_enforced is False and _broker(resource).schema_validation_enforced:
+        yield f"spec.{Setting.ENFORCEMENT}: false has no effect: the broker itself demands schemas of all producers"
+    yield from _of_transport(spec, before)
+    yield from _no_longer_managed(spec, before)
+
+
+def _of_policy_for_brokers_alone(spec: NamespaceSchemaPolicySpec) -> Iterator[str]:
+    if spec.is_allow_auto_update_schema is not None:
+        yield Setting.AUTO_UPDATE
+    if spec.schema_validation_enforced is not None:
+        yield Setting.ENFORCEMENT
+    if spec.management_policy is not ManagementPolicy.MANAGE:
+        yield "managementPolicy"
+
+
+def _of_lock(spec: NamespaceSchemaPolicySpec, before: NamespaceSchemaPolicySpec | None) -> Iterator[str]:
+    wanted = (spec.is_allow_auto_update_schema, spec.lock_undeclared)
+    known = None if before is None else (before.is_allow_auto_update_schema, before.lock_undeclared)
+    if spec.is_allow_auto_update_schema is not False or wanted == known:
+        return
+    if spec.lock_undeclared:
+        yield (
+            f"clients may no longer add schemas to any topic of {spec.pulsar_namespace}: where there is no TopicSchema "
+            "(dead-letter and retry topics, too) producers with a schema that is not there yet are refused"
+        )
+    else:
+        yield (
+            f"clients may add schemas until every topic of {spec.pulsar_namespace} has a TopicSchema; "
+            "status.undeclaredTopics tells which have none"
+        )
+
+
+def _of_observing(resource: NamespaceSchemaPolicy) -> Iterator[str]:
+    spec, observed = resource.spec, resource.status.observed
+    if spec.management_policy is not ManagementPolicy.OBSERVE:
+        return
+    wanted = spec.schema_compatibility_strategy
+    there = Strategy.UNDEFINED if observed is None else observed.schema_compatibility_strategy or Strategy.UNDEFINED
+    if observed is not None and wanted is not None and wanted is not there:
+        yield (
+            f"managementPolicy is Observe: topics are judged by {wanted}, and the broker has {there}, which decides "
+            f"what it takes; leave {Setting.STRATEGY} out to be judged by what it has"
+        )
+
+
+def _of_transport(spec: NamespaceSchemaPolicySpec, before: NamespaceSchemaPolicySpec | None) -> Iterator[str]:
+    pulsar, was = spec.pulsar, None if before is None else before.pulsar
+    if pulsar is None or pulsar == was:
+        return
+    authentication = pulsar.authentication
+    if authentication is not None and pulsar.admin_url.startswith(_PLAIN):
+        yield "spec.pulsar.adminURL is http: the credentials go over the network as they are; use https"
+    issuer = None if authentication is None or authentication.oauth2 is None else authentication.oauth2.issuer_url
+    if issuer is not None and issuer.startswith(_PLAIN):
+        yield "spec.pulsar.authentication.oauth2.issuerURL is http: the client's secret goes over the network as it is"
+    if was is not None and was.admin_url.rstrip("/") != pulsar.admin_url.rstrip("/"):
+        yield (
+            "spec.pulsar.adminURL changes: it must be the same Pulsar cluster; topics whose versions it does not have "
+            "stop with HistoryLost"
+        )
+
+
+def _no_longer_managed(spec: NamespaceSchemaPolicySpec, before: NamespaceSchemaPolicySpec | None) -> Iterator[str]:
+    if before is None or before.pulsar is None:
+        return
+    fields = (
+        (Setting.STRATEGY, before.schema_compatibility_strategy, spec.schema_compatibility_strategy),
+        (Setting.AUTO_UPDATE, before.is_allow_auto_update_schema, spec.is_allow_auto_update_schema),
+        (Setting.ENFORCEMENT, before.schema_validation_enforced, spec.schema_validation_enforced),
+    )
+    for field, was, now in fields:
+        if was is not None and now is None:
+            yield f"spec.{field} is not managed any more: the broker keeps what it has"
+
+
+def _broker(policy: NamespaceSchemaPolicy) -> ObservedBroker:
+    observed = policy.status.observed
+    return (observed and observed.broker) or ObservedBroker()
