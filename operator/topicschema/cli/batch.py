@@ -7,7 +7,7 @@ import json
 import time
 import traceback
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final, TextIO
 
@@ -16,11 +16,13 @@ from topicschema.cli.asking import Answer, Refusal, UnusableVersionError
 from topicschema.cli.exits import BUG, COMPATIBLE, WRONG_INPUT
 from topicschema.core import formats
 from topicschema.core.checkers import BUILT_IN, Checkers
-from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.errors import InvalidSchemaError, WaitingError
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.reconcile.kept import Kept
 
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 _REMEMBERED_BYTES: Final = 64 * 1024 * 1024
+_NOT_COMPILED: Final = "COMPILER_UNAVAILABLE"
 _SECONDS_BETWEEN_TELLING: Final = 0.2
 
 _Key = tuple[SchemaType, bytes, frozenset[tuple[str, str]], PulsarLine, bool]
@@ -32,7 +34,7 @@ def answer_all(lines: BinaryIO, answers: TextIO, trouble: TextIO, checkers: Chec
     `checkers` are those that are plugged in. `trouble` gets the traceback of a bug and, where it is a terminal, the
     progress.
     """
-    around = _Asking(Remembered(_REMEMBERED_BYTES), checkers, trouble)
+    around = _Asking(Remembered(_REMEMBERED_BYTES), Envelopes(_REMEMBERED_BYTES), checkers, trouble)
     progress = _Progress(trouble)
     code = COMPATIBLE
     for line in _lines(lines):
@@ -59,6 +61,7 @@ def _lines(stream: BinaryIO) -> Iterator[bytes | None]:
 @dataclass(frozen=True, slots=True)
 class _Asking:
     parse: asking.Parse
+    compiled: wire.Compile
     checkers: Checkers
     trouble: TextIO
 
@@ -71,14 +74,16 @@ def _answer(line: bytes | None, around: _Asking) -> tuple[dict[str, Any], int]:
             raise wire.InvalidRequestError(f"the line has more than {MAX_LINE_BYTES:,} bytes")  # noqa: TRY301  # told as all others
         request = wire.read(line)
         identity = wire.id_of(request)
-        question = wire.question_of(request, around.checkers)
+        question = wire.question_of(request, around.compiled, around.checkers)
         return wire.line_of(identity, asking.answer(question, around.parse)), COMPATIBLE
     except wire.InvalidRequestError as error:
         return wire.no_answer(identity, error), WRONG_INPUT
     except InvalidSchemaError as error:
         return wire.line_of(identity, Answer(refusal=Refusal.of(error))), COMPATIBLE
-    except UnusableVersionError as error:
+    except (UnusableVersionError, wire.UnusableSourcesError) as error:
         return wire.line_of(identity, Answer(refusal=error.refusal)), COMPATIBLE
+    except WaitingError as error:
+        return wire.line_of(identity, Answer(refusal=Refusal(_NOT_COMPILED, error.message))), WRONG_INPUT
     except Exception as error:  # noqa: BLE001  # a bug of ours in one line is a no, told as such; the rest goes on
         _tell_bug(error, around.trouble)
         refusal = Refusal("INTERNAL_ERROR", f"a bug in topicschema ({type(error).__name__}): please report it")
@@ -112,6 +117,25 @@ class Remembered:
             (_, text, *_), _ = self._kept.popitem(last=False)
             self._weight -= _weight(text)
         return schema
+
+
+class Envelopes:
+    """What sources were compiled to last, within a bound of bytes."""
+
+    def __init__(self, limit: int) -> None:
+        self._kept: Kept[str, bytes] = Kept(limit)
+
+    def __call__(self, message: str, files: Mapping[str, str]) -> bytes:
+        """The envelope; InvalidSchemaError for bad sources, WaitingError when the machine is at fault."""
+        from topicschema import sources  # noqa: PLC0415  # a child process and asyncio, for sources alone
+
+        wanted = sources.ProtobufSources(message, files)
+        key = wanted.source_hash
+        envelope = self._kept.get(key)
+        if envelope is None:
+            envelope = sources.compile_envelope(wanted)
+            self._kept.put(key, envelope, len(envelope))
+        return envelope
 
 
 def _weight(text: bytes) -> int:

@@ -6,11 +6,11 @@ The members are described in docs/cli.md. Pure: values in, values out.
 import json
 import math
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
-from topicschema.cli.asking import Answer, Question, Step, UnusableVersionError
+from topicschema.cli.asking import Answer, Question, Refusal, Step, UnusableVersionError
 from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError
@@ -19,9 +19,23 @@ from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 E = TypeVar("E", bound=StrEnum)
+_NATIVE: Final = SchemaType.PROTOBUF_NATIVE.value
 _UNNAMED: Final = "is no type that Pulsar has a name for"
 _SETTINGS: Final = ("AUTO", "AUTO_PRODUCE")
 """Names that clients have for what is never stored, beside those of SchemaType."""
+
+
+Compile = Callable[[str, Mapping[str, str]], bytes]
+"""Makes an envelope of a root message's name and files; InvalidSchemaError, or WaitingError of a machine at fault."""
+
+
+class UnusableSourcesError(Exception):
+    """Sources of a schema that cannot be compiled; the refusal's path leads to them in the request."""
+
+    def __init__(self, path: str, error: InvalidSchemaError) -> None:
+        super().__init__(path)
+        where = "" if error.place.line is None else f"{error.place}: "
+        self.refusal = Refusal(error.rule, where + error.message, path + error.place.path.removeprefix("$"))
 
 
 class InvalidRequestError(Exception):
@@ -59,11 +73,11 @@ def id_of(request: Any) -> Any:
     return found
 
 
-def question_of(request: Any, checkers: Checkers = BUILT_IN) -> Question:
-    """The question that a request asks, where `checkers` are plugged in.
+def question_of(request: Any, compiled: Compile, checkers: Checkers = BUILT_IN) -> Question:
+    """The question that a request asks, where `checkers` are plugged in; `compiled` makes envelopes of sources.
 
     InvalidRequestError when it is no request. InvalidSchemaError or UnusableVersionError when all is wrong with it is a
-    type that Pulsar has no name for, which the broker answers with an error.
+    type that Pulsar has no name for, which the broker answers with an error; UnusableSourcesError for sources.
     """
     members = _Members(request, "")
     default = members.text("type", "")
@@ -75,7 +89,7 @@ def question_of(request: Any, checkers: Checkers = BUILT_IN) -> Question:
         profile=BrokerProfile(members.named("line", PulsarLine, PulsarLine.V4_0), checkers=checkers),
     )
     step = members.named("step", Step, Step.REGISTER)
-    parts = [each.schema(default) for each in (*history, candidate)]
+    parts = [each.schema(default, compiled) for each in (*history, candidate)]
     versions = tuple(_version(number, part) for number, part in enumerate(parts[:-1]))
     return Question(_info(*parts[-1]), versions, policy, step)
 
@@ -184,13 +198,32 @@ class _Members:
         except ValueError:
             raise self._invalid(name, f"must be one of {', '.join(names)}") from None
 
-    def schema(self, default_type: str) -> tuple[str, bytes, Mapping[str, str]]:
+    def schema(self, default_type: str, compiled: Compile) -> tuple[str, bytes, Mapping[str, str]]:
         """Type, bytes and properties of a schema."""
         kind = self.text("type", default_type)
+        if self._members.get("protobuf") is not None:
+            return self._compiled(kind or _NATIVE, compiled)
         if not kind:
             raise self._invalid("type", "is missing, here and at the top")
         # A lone surrogate has no UTF-8; as three bytes it is refused where the schema is parsed.
         return kind, self.text("schema", "").encode(errors="surrogatepass"), self._properties()
+
+    def _compiled(self, kind: str, compiled: Compile) -> tuple[str, bytes, Mapping[str, str]]:
+        if kind != _NATIVE:
+            raise self._invalid("type", f"must be {_NATIVE} where there is protobuf")
+        if self._members.get("schema") is not None:
+            raise self._invalid("schema", "must be absent where there is protobuf")
+        path = f"{self._path}.protobuf"
+        sources = _Members(self.value("protobuf"), path)
+        message, files = sources.text("message", ""), sources.value("files")
+        if not message:
+            raise InvalidRequestError(f"{path}.message is missing", f"{path}.message")
+        if not isinstance(files, dict) or not all(isinstance(each, str) for each in files.values()):
+            raise InvalidRequestError(f"{path}.files must be an object of texts", f"{path}.files")
+        try:
+            return kind, compiled(message, files), self._properties()
+        except InvalidSchemaError as error:
+            raise UnusableSourcesError(path, error) from None
 
     def _properties(self) -> Mapping[str, str]:
         found = self._members.get("properties")

@@ -2,6 +2,7 @@
 
 import io
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -131,6 +132,13 @@ INVALID: list[tuple[bytes | dict[str, Any] | list[Any], str]] = [
     ({**GOOD, "history": [{"schema": '"long"'}, 1]}, "history[1]"),
     ({**GOOD, "candidate": {"schema": '"long"', "properties": {"a": None}}}, "candidate.properties"),
     ({**GOOD, "candidate": {"schema": '"long"', "properties": ["a"]}}, "candidate.properties"),
+    ({**GOOD, "candidate": {"protobuf": {}}}, "candidate.type"),
+    ({"candidate": {"protobuf": []}}, "candidate.protobuf"),
+    ({"candidate": {"protobuf": {"files": {}}}}, "candidate.protobuf.message"),
+    ({"candidate": {"protobuf": {"message": 1}}}, "candidate.protobuf.message"),
+    ({"candidate": {"protobuf": {"message": "A"}}}, "candidate.protobuf.files"),
+    ({"candidate": {"protobuf": {"message": "A", "files": {"a.proto": 1}}}}, "candidate.protobuf.files"),
+    ({"candidate": {"protobuf": {"message": "A", "files": {}}, "schema": ""}}, "candidate.schema"),
     ({**GOOD, "candidate": {"schema": '"long"', "properties": []}}, "candidate.properties"),
 ]
 
@@ -174,6 +182,45 @@ def test_numbers_and_truth_values_in_properties_become_texts_as_in_the_broker() 
 def test_answers_come_in_the_order_of_the_lines() -> None:
     answers, _, _ = answered(*({**GOOD, "id": number} for number in range(500)))
     assert [each["id"] for each in answers] == list(range(500))
+
+
+ORDER = 'syntax = "proto3"; package shop; message Order { int32 id = 1; }'
+NATIVE = {"strategy": "FULL", "strictness": "Strict"}
+
+
+def sources(text: str = ORDER, **changes: Any) -> dict[str, Any]:
+    return {"protobuf": {"message": "shop.Order", "files": {"order.proto": text}}, **changes}
+
+
+def test_sources_stand_for_the_schema_that_a_client_would_send() -> None:
+    (same, changed, typed), code, _ = answered(
+        {"candidate": sources(), "history": [sources()]},
+        {**NATIVE, "candidate": sources(ORDER.replace("int32", "string")), "history": [sources()]},
+        {"type": "PROTOBUF_NATIVE", "candidate": sources(type="PROTOBUF_NATIVE", properties={"a": "b"})},
+    )
+    assert (same["compatible"], same["equalTo"], code) == (True, 0, 0)
+    assert [each["rule"] for each in changed["incompatibilities"]] == ["FIELD_TYPE_CHANGED"]
+    assert typed["compatible"] is True
+
+
+def test_sources_that_cannot_be_compiled_are_a_no_with_their_place() -> None:
+    broken = ORDER.replace("int32", "int")
+    answers, code, _ = answered({"candidate": sources(broken)}, {"candidate": sources(), "history": [sources(broken)]})
+    assert code == 0
+    for member, answer in zip(("candidate", "history[0]"), answers, strict=True):
+        assert answer["compatible"] is False
+        assert answer["error"]["reason"] == "INVALID_PROTO"
+        assert answer["error"]["path"] == f'{member}.protobuf.files["order.proto"]'
+        assert answer["error"]["message"].startswith("line 1, column ")
+
+
+def test_where_the_machine_cannot_compile_the_answer_is_no_and_the_rest_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    (failed, other), code, _ = answered({"candidate": sources()}, GOOD)
+    assert (failed["compatible"], failed["error"]["reason"]) == (False, "COMPILER_UNAVAILABLE")
+    assert (other["compatible"], code) == (True, 2)
 
 
 def test_the_last_line_needs_no_line_end() -> None:
