@@ -1,10 +1,14 @@
 """That the work which large schemas make grows with their size, not with its square."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from avro_asking import array, field, parsed, record
 from topicschema.core.formats.avro import resolution
+from topicschema.core.formats.avro.builder import Builder
+from topicschema.core.formats.avro.library import Library
+from topicschema.core.formats.avro.rereading import Reading
 from work import growth
 
 LINEAR = 2.5
@@ -32,3 +36,33 @@ def test_fields_to_be_skipped_that_lead_to_an_endless_record_are_walked_once() -
     circle = resolving(lambda _: record("Top"), lambda size: in_a_row(size, field("self", array("R0"))))
     assert growth(endless, 50) < LINEAR
     assert growth(circle, 50) < LINEAR
+
+
+class Looked(dict[str, Any]):
+    """Types by name, of which each look at one after another is counted, C code's too."""
+
+    looks = 0
+
+    def values(self) -> Any:
+        return self
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._counted(iter(dict.values(self)))
+
+    def __reversed__(self) -> Iterator[Any]:
+        return self._counted(reversed(dict.values(self)))
+
+    def _counted(self, values: Iterator[Any]) -> Iterator[Any]:
+        for each in values:
+            self.looks += 1
+            yield each
+
+
+def test_records_beside_each_other_are_built_without_looking_at_those_before() -> None:
+    text = json.dumps(record("R", field("a", [record(f"B{index}") for index in range(500)])))
+    reading = Reading(text, None)
+    builder = Builder(reading.read(), Library.AVRO_1_11, reading)
+    builder.named = types = Looked()
+    builder.build()
+    assert len(types) == 501
+    assert types.looks <= 501

@@ -198,7 +198,7 @@ class Builder:
         length = self._path_length
         record = yield building
         if isinstance(record, Record) and self._reading is not None and self._may_share:
-            within = list(islice(self.named.values(), types, None))
+            within = list(islice(reversed(self.named.values()), len(self.named) - types))[::-1]
             made = Made(within, self.fields[fields:], self._references[references:], self._path_length - length)
             origin = Origin(value.end - value.begin, self._reading.digest(value), space)
             sharing.offer(record, made, origin, self._open)
