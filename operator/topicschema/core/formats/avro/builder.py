@@ -178,7 +178,7 @@ class Builder:
             self._path_length -= len(path)
             return self._schema(self._reading.inside(known), path, space)  # type: ignore[union-attr]  # read there
         self.named[record.full_name] = record
-        self.named.update((each.full_name, each) for each in outline.types)
+        self.named |= outline.types
         self.fields += outline.fields
         self._references += outline.references
         self._path_length += outline.path_length

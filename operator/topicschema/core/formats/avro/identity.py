@@ -33,6 +33,7 @@ from topicschema.core.schemas import SchemaType
 
 _Part = str | Node
 _QUOTED_KINDS: Final = {kind: f'"{kind}"' for kind in names.PRIMITIVES}
+_EMPTY: Final[Mapping[type, str]] = {type(None): "null", bool: "false", int: "0", list: "[]", dict: "{}"}
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_circular=False)
 
 
@@ -58,13 +59,21 @@ def seal(root: Node) -> None:
         if not named.digest and named not in refs:
             refs[named] = [ref for ref in definition(named)[1] if not ref.digest]
             waiting.extend(refs[named])
-    for component in components(refs):
-        inside = set(component)
-        lines = sorted(definition(node)[0] for node in component)
-        held = {ref for node in component for ref in definition(node)[1] if ref not in inside}
-        closure = _sha256("\n".join(lines + sorted(ref.digest.hex() for ref in held)))
-        for node in component:
-            node.digest = _sha256(f"{closure.hex()} {encode_basestring_ascii(_name(node))}")
+    for named in reversed([*refs]):  # what is met last mostly holds no other
+        if all(ref.digest for ref in refs[named]):
+            _seal_together([named])
+    left = {named: [ref for ref in refs[named] if not ref.digest] for named in refs if not named.digest}
+    for component in components(left):
+        _seal_together(component)
+
+
+def _seal_together(component: Sequence[Named]) -> None:
+    """Sets the digests of types that need each other, or of one; all others that they refer to have theirs."""
+    lines = sorted(definition(node)[0] for node in component)
+    held = {ref for node in component for ref in definition(node)[1]}.difference(component)
+    closure = _sha256("\n".join(lines + sorted(ref.digest.hex() for ref in held)))
+    for node in component:
+        node.digest = _sha256(f"{closure.hex()} {encode_basestring_ascii(_name(node))}")
 
 
 def equal(one: Node, other: Node) -> bool:
@@ -121,11 +130,13 @@ def _written(parts: Sequence[_Part]) -> tuple[str, list[Named]]:
     """The text of the parts, with named types by their names, and those named types."""
     texts: list[str] = []
     refs: list[Named] = []
-    stack = list(reversed(parts))
+    stack: list[Any] = list(reversed(parts))
     while stack:
         part = stack.pop()
-        if isinstance(part, str):
+        if part.__class__ is str:
             texts.append(part)
+        elif part.__class__ is Primitive and not part.props:
+            texts.append(_QUOTED_KINDS[part.kind])
         elif isinstance(part, Named):
             texts.append(encode_basestring_ascii(_name(part)))
             refs.append(part)
@@ -191,6 +202,8 @@ def _value(value: Any) -> str:
     """A JSON value: members sorted by name, no space, doubles by their bits."""
     if value.__class__ is str:
         return encode_basestring_ascii(value)
+    if not value and value.__class__ in _EMPTY:
+        return _EMPTY[value.__class__]
     if not _holds_doubles(value):
         try:
             return _ENCODER.encode(value)

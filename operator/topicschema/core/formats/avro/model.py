@@ -146,11 +146,12 @@ class Origin:
 class Outline:
     """What a schema that takes over a record has to know of it; see `sharing`.
 
-    `types` are those defined within it but itself, `fields` all fields of them and its own, each after those in its
-    type, `references` the names that it takes from outside, with the type that each has to mean, None for none.
+    `types` are those defined within it but itself, by full name, `fields` all fields of them and its own, each after
+    those in its type, `references` the names that it takes from outside, with the type that each has to mean, None for
+    none.
     """
 
-    types: tuple[Named, ...]
+    types: "Mapping[str, Named]"
     fields: "tuple[Field, ...]"
     references: "tuple[Reference, ...]"
     path_length: int

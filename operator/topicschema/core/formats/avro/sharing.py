@@ -67,9 +67,9 @@ def _title(text: bytes) -> bytes:
 def may_stand(record: Record, space: str, named: Mapping[str, Named]) -> bool:
     """Whether the record may be taken over in a namespace, where the types in `named` are defined before it."""
     outline = record.outline
-    if outline is None or outline.origin.space != space or record.full_name in named:
+    if outline is None or outline.origin.space != space:
         return False
-    if any(each.full_name in named for each in outline.types):
+    if record.full_name in named or not named.keys().isdisjoint(outline.types):
         return False
     return all(_found(names, named) is node for names, node in outline.references)
 
@@ -94,7 +94,7 @@ def offer(record: Record, made: Made, origin: Origin, unfinished: Iterable[Named
     }
     if not {node for _, node in outside}.isdisjoint(unfinished):
         return
-    types = tuple(each for each in made.types if each is not record)
+    types = {each.full_name: each for each in made.types if each is not record}
     record.outline = Outline(types, tuple(made.fields), tuple(outside), made.path_length, origin)
 
 

@@ -53,11 +53,10 @@ class Shortcuts:
         records = self._of(reader)
         if records is None:
             return None
-        by_name, is_readable = records.by_name, self.is_readable
         left: list[Node] = []
-        for branch in writer.branches:
-            alike = by_name.get(branch.full_name) if isinstance(branch, Record) else None
-            if alike is not branch and (alike is None or not is_readable(branch, alike)):  # type: ignore[arg-type]
+        for branch in [each for each in writer.branches if each not in records.nodes]:
+            alike = records.by_name.get(branch.full_name) if isinstance(branch, Record) else None
+            if alike is None or not self.is_readable(branch, alike):  # type: ignore[arg-type]  # a Record
                 left.append(branch)
         return left
 
@@ -92,6 +91,7 @@ class _Records:
     """A union's records, by what tells without a comparison that they cannot take another record."""
 
     def __init__(self, union: Union) -> None:
+        self.nodes = frozenset(union.branches)
         self._all = [branch for branch in union.branches if isinstance(branch, Record)]
         self.by_name = {record.full_name: record for record in self._all}
 
