@@ -45,7 +45,7 @@ def jars(pom: Path, progress: Progress | None = None) -> Path:
     folder = cache / hashlib.sha256(pom.read_bytes()).hexdigest()[:16]
     if not folder.is_dir():
         cache.mkdir(parents=True, exist_ok=True)
-        with _alone(folder.with_suffix(".lock")):
+        with alone(folder.with_suffix(".lock")):
             if not folder.is_dir():
                 (progress or Progress()).say(f"resolving the jars of {pom.parent.name}/{pom.name} with Maven")
                 _resolve(pom, folder)
@@ -53,7 +53,7 @@ def jars(pom: Path, progress: Progress | None = None) -> Path:
 
 
 @contextlib.contextmanager
-def _alone(lock: Path) -> Iterator[None]:
+def alone(lock: Path) -> Iterator[None]:
     """Hold the lock; the kernel gives it back when the holder dies."""
     with lock.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -4,7 +4,7 @@ Everything listens on loopback. Topics are collected for inactivity only in a na
 say so: the broker looks every second, but its own limit is a day.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -61,10 +61,11 @@ class Access(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """How a broker is started: how it asks who calls, and lines of broker.conf, which win over ours."""
+    """How a broker is started: how it asks who calls, lines of broker.conf and options of Java, which win over ours."""
 
     settings: Mapping[str, str] = field(default_factory=dict)
     access: Access = Access.OPEN
+    java: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +114,12 @@ def write(setup: Setup, folder: Path, chosen: Ports) -> Credentials | None:
     return credentials
 
 
-def command(jars: Path, folder: Path) -> list[str]:
-    """The broker's command line, after `write`."""
+def command(jars: Path, folder: Path, options: Sequence[str]) -> list[str]:
+    """The broker's command line, after `write`, with those options of Java."""
     opens = [f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED]
     stored = ["--metadata-dir", str(folder / "metadata"), "--bookkeeper-dir", str(folder / "bookkeeper")]
     main = ["org.apache.pulsar.PulsarStandaloneStarter", "--config", str(folder / "standalone.conf")]
-    return ["java", *_MEMORY, *_QUICK, *opens, "-cp", f"{jars}/*", *main, *stored, "-nfw", "-nss"]
+    return ["java", *_MEMORY, *_QUICK, *options, *opens, "-cp", f"{jars}/*", *main, *stored, "-nfw", "-nss"]
 
 
 def _secured(credentials: Credentials, folder: Path, chosen: Ports) -> dict[str, str]:
