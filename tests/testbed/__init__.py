@@ -1,4 +1,4 @@
-"""The testbed: real surroundings (a Kubernetes control plane; later a broker and a node) without containers.
+"""The testbed: real surroundings (a Kubernetes control plane, a Pulsar broker; later a node) without containers.
 
 For people:   `python -m testbed up|down|env|status [--name NAME]`, see `testbed.__main__`.
 For programs (tests, the demo, benchmarks):
@@ -15,6 +15,14 @@ For programs (tests, the demo, benchmarks):
     from testbed import cluster_part, parts                 # the same that people do, for the demo
     instance = parts.up("demo", ["cluster"], Progress())    # detached; instance.run(...) hangs programs on it, too
     cluster_part.of(instance); cluster_part.running("demo") # its cluster
+    from testbed import pulsar                              # a broker in any instance
+    broker = pulsar.start(instance, "name", Setup({"isAllowAutoUpdateSchemaEnabled": "false"}, Access.TOKEN))
+    broker.admin_url, broker.service_url, broker.credentials    # Setup, Access, Credentials: testbed.pulsar_setup
+    broker.tell("GET", "/namespaces/public/default")        # as the superuser; `ask` for what may fail
+    broker.program.kill(); broker.start()                   # the same ports, the same schemas
+    with FaultProxy.before(broker) as proxy:                # testbed.fault_proxy, testbed.broker_faults
+        proxy.fault = broker_faults.status(503)
+
     from testbed.certificates import Authority              # Authority.at(folder).issue("webhook", ["127.0.0.1"])
     from testbed.install import install_crds, install_manifests
     from testbed import audit                               # audit.requests(cluster.audit_log, user=...)

@@ -215,7 +215,8 @@ class FaultProxy:
             await self._runner.cleanup()
         if self._session is not None:
             await self._session.close()
-        await asyncio.sleep(_LINGER_SECONDS)
+        if self._context is not None or self.upstream.credentials is not None:
+            await asyncio.sleep(_LINGER_SECONDS)
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
