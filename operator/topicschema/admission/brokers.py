@@ -12,7 +12,7 @@ from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolic
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchema, TopicSchemaSpec
 from topicschema.core.history import History, Setting
 from topicschema.core.policy import StrategySource, effective_strategy
-from topicschema.core.schemas import SchemaType, fingerprint_of_bytes
+from topicschema.core.schemas import SchemaInfo, SchemaType, fingerprint_of_bytes
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.policies import FoundPolicy
 
@@ -23,37 +23,29 @@ _PLAIN = "http:"
 def as_for(found: FoundPolicy, spec: TopicSchemaSpec, old: TopicSchema | None, history: History) -> FoundPolicy:
     """The policy as it is for one topic: with the topic's own strategy that its broker keeps though `spec` names none.
 
-    The status tells what the controller saw, and for a resource that is made anew the record what was last written.
+    The status tells what the controller saw, and the record what was last written: it counts where the resource is made
+    anew, and where it named a strategy until now, which need not have come to the broker yet.
     """
     if found.resource.spec.pulsar is None or spec.schema_compatibility_strategy is not None:
         return found
-    seen = None if old is None else old.status.effective_strategy
+    seen = None if old is None or old.spec.schema_compatibility_strategy else old.status.effective_strategy
     if seen is not None:
         left = seen.value if seen.source is StrategySource.TOPIC else None
     else:
         left = None if history.topic_settings is None else history.topic_settings.written.strategy
-    return replace(found, policy=replace(found.policy, left=left))
+    return replace(found, policy=replace(found.policy, left=None if left is Strategy.UNDEFINED else left))
 
 
 def warnings_of_topic(
-    spec: TopicSchemaSpec, old: TopicSchema | None, found: FoundPolicy, history: History
+    spec: TopicSchemaSpec, info: SchemaInfo, old: TopicSchema | None, found: FoundPolicy, history: History
 ) -> Iterator[str]:
-    """What is to be told of a TopicSchema that may be stored."""
+    """What is to be told of a TopicSchema that may be stored; `info` is its schema as it would be registered."""
     policy, name = found.resource, found.resource.metadata.name
     if policy.spec.pulsar is None:
         for field in _for_brokers_alone(spec):
             yield f"spec.{field} has no effect: policy {name} {_NO_BROKER}"
         return
-    if ManagementPolicy.OBSERVE in (policy.spec.management_policy, spec.management_policy):
-        yield "managementPolicy is Observe: nothing is registered at the broker, only what is there is put on record"
-    strategy = effective_strategy(found.policy, spec.schema_compatibility_strategy)
-    if policy.status.observed is None and strategy.source is not StrategySource.TOPIC:
-        yield f"policy {name} has not seen its broker yet: judged by {strategy.value}, and again once it has"
-    if found.policy.left is not None and spec.schema_compatibility_strategy is None:
-        yield (
-            f"the topic keeps its own strategy {strategy.value} at the broker; schemaCompatibilityStrategy: UNDEFINED "
-            "removes it"
-        )
+    yield from _of_judging(spec, found)
     if spec.schema_validation_enforced is False and _broker(policy).schema_validation_enforced:
         yield f"spec.{Setting.ENFORCEMENT}: false has no effect: the broker itself demands schemas of all producers"
     if spec.deletion_policy is DeletionPolicy.DELETE and (
@@ -63,7 +55,20 @@ def warnings_of_topic(
             "deletionPolicy is Delete: deleting this resource soft-deletes the schema at the broker, which then no "
             "longer serves the older versions; consumers that decode retained messages by them fail"
         )
-    yield from _shut_out(spec, policy, history)
+    if policy.spec.is_allow_auto_update_schema is False and spec.type is SchemaType.STRING:
+        yield from _shut_out(spec, info, history)
+
+
+def _of_judging(spec: TopicSchemaSpec, found: FoundPolicy) -> Iterator[str]:
+    policy, strategy = found.resource, effective_strategy(found.policy, spec.schema_compatibility_strategy)
+    if ManagementPolicy.OBSERVE in (policy.spec.management_policy, spec.management_policy):
+        yield "managementPolicy is Observe: nothing is registered at the broker, only what is there is put on record"
+    if policy.status.observed is None and strategy.source is not StrategySource.TOPIC:
+        seen = f"policy {policy.metadata.name} has not seen its broker yet"
+        yield f"{seen}: judged by {strategy.value}, and again once it has"
+    if found.policy.left is not None and spec.schema_compatibility_strategy is None:
+        kept = f"the topic keeps its own strategy {strategy.value} at the broker"
+        yield f"{kept}; schemaCompatibilityStrategy: UNDEFINED removes it"
 
 
 def _for_brokers_alone(spec: TopicSchemaSpec) -> Iterator[str]:
@@ -75,18 +80,15 @@ def _for_brokers_alone(spec: TopicSchemaSpec) -> Iterator[str]:
         yield "managementPolicy"
 
 
-def _shut_out(spec: TopicSchemaSpec, policy: NamespaceSchemaPolicy, history: History) -> Iterator[str]:
-    """Clients that find their schema by its bytes, and send other bytes for the type STRING than the resource has."""
-    if spec.type is not SchemaType.STRING or policy.spec.is_allow_auto_update_schema is not False:
-        return
-    clients, text, advice = (
-        ("Java", b"", "leave schema out") if spec.schema else ("Python", b"null", "set schema: 'null'")
-    )
-    if history.equal_to(fingerprint_of_bytes(SchemaType.STRING, text)) is None:
-        yield (
-            f"clients may not add schemas, and {clients} clients send another text for STRING than this one: where "
-            f"they produce, {advice} once, so that both are registered"
-        )
+def _shut_out(spec: TopicSchemaSpec, info: SchemaInfo, history: History) -> Iterator[str]:
+    """Which clients will not find their STRING, where nobody but the operator adds schemas: they look for its bytes."""
+    with_text = "leave schema out once" if spec.schema else "let them connect once before the lock"
+    for clients, text, advice in (("Java", b"", with_text), ("Python", b"null", "set schema: 'null' once")):
+        if info.schema != text and history.equal_to(fingerprint_of_bytes(SchemaType.STRING, text)) is None:
+            yield (
+                f"clients may not add schemas, and {clients} clients send another text for STRING than this one: where "
+                f"they produce, {advice}, so that both are registered"
+            )
 
 
 def warnings_of_policy(resource: NamespaceSchemaPolicy, old: NamespaceSchemaPolicy | None) -> Iterator[str]:

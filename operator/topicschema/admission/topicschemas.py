@@ -166,7 +166,7 @@ class TopicSchemas:
             return _refused(asked, "Incompatible", causes)
         replaced = earlier is not None and earlier.fingerprint != asked.schema.fingerprint
         lost = _lost(asked.predecessor, history)
-        told = brokers.warnings_of_topic(asked.resource.spec, asked.predecessor, found, history)
+        told = brokers.warnings_of_topic(asked.resource.spec, asked.schema.info, asked.predecessor, found, history)
         return allow(*lost, *_warnings(verdict, history, judged, replaced=replaced), *told)
 
     async def _refused_by_policy(

@@ -1,0 +1,141 @@
+"""Reviews of policies that name a broker: they are told what their edit means for it."""
+
+from typing import Any
+
+import pytest
+
+from admission_world import ID, NOTE, V0, World, record_schema
+from topicschema.core.history import Owner
+
+PULSAR = {"adminURL": "https://pulsar:8443"}
+TOKEN = {"token": {"secretKeyRef": {"name": "pulsar", "key": "token"}}}
+FORWARD_ONLY = record_schema(ID, NOTE)
+WARNING_BYTES = 240
+LOCK = "clients may no longer add schemas to any topic of shop/orders: where there is no TopicSchema"
+POLICY_WARNINGS: list[tuple[dict[str, Any] | None, dict[str, Any], list[str]]] = [
+    (None, {"pulsar": PULSAR}, []),
+    (
+        None,
+        {"isAllowAutoUpdateSchema": True},
+        ["spec.isAllowAutoUpdateSchema has no effect: the policy names no broke"],
+    ),
+    (None, {"schemaValidationEnforced": False}, ["spec.schemaValidationEnforced has no effect"]),
+    (None, {"managementPolicy": "Observe"}, ["spec.managementPolicy has no effect"]),
+    ({"pulsar": PULSAR}, {}, ["the broker is no longer looked at nor written to"]),
+    (None, {"pulsar": PULSAR, "isAllowAutoUpdateSchema": True}, []),
+    (
+        None,
+        {"pulsar": PULSAR, "isAllowAutoUpdateSchema": False},
+        ["clients may add schemas until every topic of shop/orders has a TopicSchema; status.undeclaredTopics tells"],
+    ),
+    (None, {"pulsar": PULSAR, "isAllowAutoUpdateSchema": False, "lockUndeclared": True}, [LOCK]),
+    (
+        {"pulsar": PULSAR, "isAllowAutoUpdateSchema": False},
+        {"pulsar": PULSAR, "isAllowAutoUpdateSchema": False, "lockUndeclared": True},
+        [LOCK],
+    ),
+    (
+        {"pulsar": PULSAR, "isAllowAutoUpdateSchema": False, "lockUndeclared": True},
+        {"pulsar": PULSAR, "isAllowAutoUpdateSchema": False, "lockUndeclared": True, "strictness": "Strict"},
+        [],
+    ),
+    (
+        {
+            "pulsar": PULSAR,
+            "schemaCompatibilityStrategy": "FULL",
+            "isAllowAutoUpdateSchema": False,
+            "schemaValidationEnforced": True,
+        },
+        {"pulsar": PULSAR},
+        [
+            "spec.schemaCompatibilityStrategy is not managed any more: the broker keeps what it has",
+            "spec.isAllowAutoUpdateSchema is not managed any more",
+            "spec.schemaValidationEnforced is not managed any more",
+        ],
+    ),
+    ({"schemaCompatibilityStrategy": "FULL"}, {"pulsar": PULSAR}, []),
+    (None, {"pulsar": {"adminURL": "http://pulsar:8080"}}, []),
+    (
+        None,
+        {"pulsar": {"adminURL": "http://pulsar:8080", "authentication": TOKEN}},
+        ["spec.pulsar.adminURL is http: the credentials go over the network as they are; use https"],
+    ),
+    (
+        None,
+        {
+            "pulsar": PULSAR
+            | {
+                "authentication": {
+                    "oauth2": {
+                        "issuerURL": "http://login",
+                        "clientId": "a",
+                        "secretKeyRef": {"name": "pulsar", "key": "secret"},
+                    }
+                }
+            }
+        },
+        ["spec.pulsar.authentication.oauth2.issuerURL is http: the client's secret goes over the network as it is"],
+    ),
+    (
+        {"pulsar": PULSAR},
+        {"pulsar": {"adminURL": "https://elsewhere:8443"}},
+        ["spec.pulsar.adminURL changes: it must be the same Pulsar cluster"],
+    ),
+    ({"pulsar": PULSAR}, {"pulsar": {"adminURL": "https://pulsar:8443/"}}, []),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), POLICY_WARNINGS)
+async def test_a_policy_is_told_what_its_edit_means_for_the_broker(
+    world: World, before: dict[str, Any] | None, after: dict[str, Any], expected: list[str]
+) -> None:
+    world.namespace("shop", "shop/*")
+    warnings = (await _policy_review(world, before, after)).warnings
+    assert len(warnings) == len(expected)
+    assert all(told.startswith(words) for told, words in zip(warnings, expected, strict=True))
+    assert all(len(told.encode()) <= WARNING_BYTES for told in warnings)
+
+
+async def test_a_policy_that_only_observes_is_told_what_the_broker_has_instead(world: World) -> None:
+    world.namespace("shop", "shop/*")
+    wanted = {"pulsar": PULSAR, "managementPolicy": "Observe", "schemaCompatibilityStrategy": "BACKWARD"}
+    seen = {"schemaCompatibilityStrategy": "FULL"}
+    (told,) = (await _policy_review(world, wanted, {**wanted, "strictness": "Strict"}, seen)).warnings
+    assert told == (
+        "managementPolicy is Observe: topics are judged by BACKWARD, and the broker has FULL, which decides what it "
+        "takes; leave schemaCompatibilityStrategy out to be judged by what it has"
+    )
+    same = {"schemaCompatibilityStrategy": "BACKWARD"}
+    assert (await _policy_review(world, wanted, {**wanted, "strictness": "Strict"}, same)).warnings == []
+
+
+async def test_a_policy_cannot_lift_what_the_broker_demands(world: World) -> None:
+    world.namespace("shop", "shop/*")
+    seen = {"broker": {"schemaValidationEnforced": True}}
+    after = {"pulsar": PULSAR, "schemaValidationEnforced": False}
+    (told,) = (await _policy_review(world, {"pulsar": PULSAR}, after, seen)).warnings
+    assert told.startswith("spec.schemaValidationEnforced: false has no effect")
+
+
+async def test_what_was_seen_at_the_broker_counts_for_the_consequences_of_a_policy_s_edit(world: World) -> None:
+    world.namespace("shop", "shop/*")
+    there = world.resource()
+    await world.versions(V0, FORWARD_ONLY, claim=Owner("shop", "created", there["metadata"]["uid"]))
+    before = {"pulsar": PULSAR, "schemaCompatibilityStrategy": "FORWARD"}
+    told = (
+        await _policy_review(world, before, {"pulsar": PULSAR}, {"schemaCompatibilityStrategy": "BACKWARD"})
+    ).warnings
+    assert told[1].startswith("1 of 1 topics examined would not pass (namespace strategy BACKWARD)")
+
+
+async def _policy_review(
+    world: World, before: dict[str, Any] | None, after: dict[str, Any], observed: dict[str, Any] | None = None
+) -> Any:
+    fixed = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders"}
+    status = {} if observed is None else {"observed": observed}
+    metadata = {"name": "orders", "namespace": "shop", "uid": "uid-orders", "generation": 1}
+    old, new = (
+        {"kind": "NamespaceSchemaPolicy", "metadata": metadata, "spec": fixed | spec, "status": status}
+        for spec in (before or {}, after)
+    )
+    return await world.ask(new, None if before is None else old)

@@ -1,0 +1,209 @@
+"""Reviews under policies that name a broker: judged by what was seen there, and told what an edit means for it."""
+
+from typing import Any, NamedTuple
+
+import pytest
+
+from admission_world import ID, NOTE, NOTE_WITH_DEFAULT, TOPIC, V0, World, record_schema
+from api_server import Object
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
+from topicschema.core.arrivals import entry_of
+from topicschema.core.history import History, Owner, TopicSettingsRecord
+from topicschema.core.remote import RemoteVersion, TopicSettings
+from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+from topicschema.core.topics import Topic, TopicKey
+from topicschema.storage.protocol import Stored
+
+KEY = TopicKey("pulsar", Topic.parse(TOPIC))
+PULSAR = {"adminURL": "https://pulsar:8443"}
+BACKWARD_ONLY, FORWARD_ONLY = record_schema(), record_schema(ID, NOTE)
+WRONG_DEFAULT = record_schema(ID, {**NOTE, "default": None})
+WARNING_BYTES = 240
+
+
+async def governed(world: World, observed: dict[str, Any] | None = None, **spec: Any) -> Object:
+    """A policy in force that names a broker, of which the controller saw this."""
+    there = await world.policy(**{"pulsar": PULSAR, **spec})
+    if observed is not None:
+        there = world.api.put(
+            NAMESPACE_SCHEMA_POLICY, "shop", "orders", {"spec": there["spec"], "status": {"observed": observed}}
+        )
+        await world.claim(Owner("shop", "orders", there["metadata"]["uid"]))
+    return there
+
+
+async def put(world: World, history: History, *payloads: SchemaInfo) -> None:
+    await world.storage.put(Stored(History(KEY)), history, payloads)
+
+
+def seen_as(old: Object, value: str, source: str) -> Object:
+    status = {"observedGeneration": 1, "effectiveStrategy": {"value": value, "source": source}}
+    return {**old, "status": status}
+
+
+@pytest.mark.parametrize(
+    ("observed", "words"),
+    [
+        ({"schemaCompatibilityStrategy": "BACKWARD"}, "BACKWARD (the Pulsar namespace's own at the broker) demands"),
+        (
+            {"schemaAutoUpdateCompatibilityStrategy": "Backward"},
+            "BACKWARD (the Pulsar namespace's own at the broker) demands",
+        ),
+        ({"broker": {"schemaCompatibilityStrategy": "BACKWARD"}}, "BACKWARD (the broker's own) demands"),
+    ],
+)
+async def test_what_was_seen_at_the_broker_decides_where_the_policy_says_nothing(
+    world: World, observed: dict[str, Any], words: str
+) -> None:
+    await governed(world, observed)
+    await world.versions(V0)
+    reply = await world.create(FORWARD_ONLY)
+    assert reply.rules == ["FIELD_WITHOUT_DEFAULT"]
+    assert words in reply.causes[0]["message"]
+    assert (await world.create(BACKWARD_ONLY)).is_allowed
+
+
+async def test_what_the_policy_says_comes_first(world: World) -> None:
+    await governed(world, {"schemaCompatibilityStrategy": "BACKWARD"}, schemaCompatibilityStrategy="FORWARD")
+    await world.versions(V0)
+    assert (await world.create(FORWARD_ONLY)).is_allowed
+    assert "(set by policy orders)" in (await world.create(BACKWARD_ONLY)).causes[0]["message"]
+
+
+async def test_a_broker_that_was_not_seen_yet_is_judged_by_the_policy_with_a_warning(world: World) -> None:
+    await governed(world, brokerProfile={"schemaCompatibilityStrategy": "BACKWARD"})
+    await world.versions(V0)
+    reply = await world.create(record_schema(ID, NOTE_WITH_DEFAULT))
+    assert reply.warnings == ["policy orders has not seen its broker yet: judged by BACKWARD, and again once it has"]
+    assert not (await world.create(FORWARD_ONLY)).is_allowed
+    assert (await world.create(V0, schemaCompatibilityStrategy="FULL")).warnings == []
+
+
+async def test_a_strategy_that_the_broker_keeps_for_the_topic_counts_until_it_is_unset(world: World) -> None:
+    await governed(world, {}, schemaCompatibilityStrategy="BACKWARD")
+    old = seen_as(world.resource(), "FORWARD", "Topic")
+    await world.versions(V0, claim=Owner("shop", "created", old["metadata"]["uid"]))
+    reply = await world.edit(old, schema=FORWARD_ONLY)
+    assert reply.is_allowed
+    assert reply.warnings == [
+        "the topic keeps its own strategy FORWARD at the broker; schemaCompatibilityStrategy: UNDEFINED removes it"
+    ]
+    refused = await world.edit(old, schema=BACKWARD_ONLY)
+    assert "FORWARD (the topic's own at the broker) demands" in refused.causes[0]["message"]
+    unset = await world.edit(old, schema=FORWARD_ONLY, schemaCompatibilityStrategy="UNDEFINED")
+    assert "BACKWARD (set by policy orders)" in unset.causes[0]["message"]
+
+
+async def test_a_strategy_that_was_written_counts_for_the_edit_that_drops_it_and_for_a_resource_made_anew(
+    world: World,
+) -> None:
+    await governed(world, {}, schemaCompatibilityStrategy="BACKWARD")
+    old = seen_as(world.resource(schemaCompatibilityStrategy="FORWARD"), "FORWARD", "Topic")
+    await world.versions(V0, claim=Owner("shop", "created", old["metadata"]["uid"]))
+    dropped = {name: value for name, value in old["spec"].items() if name != "schemaCompatibilityStrategy"}
+    edited = {**old, "spec": {**dropped, "schema": FORWARD_ONLY}}
+    assert not (await world.ask(edited, old)).is_allowed  # it waited for its topic, and was never written
+    stored = await world.storage.get_history(KEY)
+    settings = TopicSettingsRecord(TopicSettings(), TopicSettings(Strategy.FORWARD))
+    freed = History(KEY, None, 0, stored.history.entries, topic_settings=settings)
+    await world.storage.put(stored, freed)
+    assert (await world.ask(edited, old)).is_allowed
+    assert (await world.create(FORWARD_ONLY)).is_allowed
+
+
+async def test_without_a_broker_a_strategy_that_is_dropped_is_gone(world: World) -> None:
+    await world.policy(schemaCompatibilityStrategy="BACKWARD")
+    old = seen_as(world.resource(), "FORWARD", "Topic")
+    await world.versions(V0, claim=Owner("shop", "created", old["metadata"]["uid"]))
+    assert not (await world.edit(old, schema=FORWARD_ONLY)).is_allowed
+
+
+async def test_a_version_of_the_broker_that_it_cannot_read_stops_every_schema_but_not_suspending(world: World) -> None:
+    old = world.resource()
+    owner = Owner("shop", "created", old["metadata"]["uid"])
+    wrong = SchemaInfo(SchemaType.AVRO, WRONG_DEFAULT.encode())
+    entry = entry_of(RemoteVersion(0, wrong, "2026-11-21T05:30:00Z"), PulsarLine.V4_0)
+    await put(world, History(KEY, owner, 0, (entry,)), wrong)
+    await governed(world, {"schemaCompatibilityStrategy": "ALWAYS_COMPATIBLE"})
+    reply = await world.edit(old, schema=FORWARD_ONLY)
+    assert reply.rules == ["INVALID_HISTORY"]
+    assert reply.causes[0]["field"] == "spec.topic"
+    assert "version 0 has a default that does not fit its field: " in reply.causes[0]["message"]
+    assert "strategy" not in reply.causes[0]["message"].lower()
+    assert (await world.edit(old, suspend=True)).is_allowed
+
+
+class Told(NamedTuple):
+    """A policy's spec, what was seen at its broker, a topic's spec, and what is told of it."""
+
+    policy: dict[str, Any]
+    observed: dict[str, Any]
+    topic: dict[str, Any]
+    words: str
+
+
+_STRING = "clients send another text for STRING than this one: where they produce,"
+TOPIC_WARNINGS = [
+    Told({"pulsar": None}, {}, {"schemaValidationEnforced": True}, "spec.schemaValidationEnforced has no effect"),
+    Told({"pulsar": None}, {}, {"adoptionPolicy": "Refuse"}, "spec.adoptionPolicy has no effect: policy orders names"),
+    Told({"pulsar": None}, {}, {"managementPolicy": "Observe"}, "spec.managementPolicy has no effect"),
+    Told({"managementPolicy": "Observe"}, {}, {}, "managementPolicy is Observe: nothing is registered"),
+    Told({}, {}, {"managementPolicy": "Observe"}, "managementPolicy is Observe: nothing is registered"),
+    Told(
+        {},
+        {"broker": {"schemaValidationEnforced": True}},
+        {"schemaValidationEnforced": False},
+        "spec.schemaValidationEnforced: false has no effect: the broker itself demands schemas of all producers",
+    ),
+    Told({}, {}, {"deletionPolicy": "Delete"}, "deletionPolicy is Delete: deleting this resource soft-deletes"),
+    Told(
+        {"isAllowAutoUpdateSchema": False},
+        {},
+        {"type": "STRING", "schema": ""},
+        f"clients may not add schemas, and Python {_STRING} set schema: 'null' once",
+    ),
+    Told(
+        {"isAllowAutoUpdateSchema": False},
+        {},
+        {"type": "STRING", "schema": "null"},
+        f"clients may not add schemas, and Java {_STRING} leave schema out once",
+    ),
+]
+
+
+@pytest.mark.parametrize("told", TOPIC_WARNINGS)
+async def test_a_topic_is_told_what_its_edit_means_for_the_broker(world: World, told: Told) -> None:
+    await governed(world, told.observed, **told.policy)
+    (warning,) = (await world.ask(_wanted({"topic": TOPIC, "type": "AVRO", "schema": V0, **told.topic}))).warnings
+    assert warning.startswith(told.words)
+    assert len(warning.encode()) <= WARNING_BYTES
+
+
+async def test_what_goes_without_saying_is_not_said(world: World) -> None:
+    await governed(world, {"broker": {"schemaValidationEnforced": False}}, isAllowAutoUpdateSchema=False)
+    plain = {"schemaValidationEnforced": False, "adoptionPolicy": "Refuse", "managementPolicy": "Manage"}
+    assert (await world.create(**plain)).warnings == []
+    old = world.resource(deletionPolicy="Delete")
+    assert (await world.edit(old, schema=V0 + " ")).warnings == []
+    both = [SchemaInfo(SchemaType.STRING, text) for text in (b"", b"null")]
+    entries = (entry_of(RemoteVersion(n, each, "2026-11-21T05:30:00Z"), PulsarLine.V4_0) for n, each in enumerate(both))
+    await put(world, History(KEY, entries=tuple(entries)), *both)
+    string = {"topic": TOPIC, "type": "STRING"}
+    assert (await world.ask(_wanted(string))).warnings == [
+        "this is version 0 again: no version is added, and version 1 stays the topic's latest"
+    ]
+
+
+async def test_a_string_that_python_registered_is_the_topic_s_string(world: World) -> None:
+    await governed(world, {"schemaCompatibilityStrategy": "ALWAYS_INCOMPATIBLE"})
+    of_python = SchemaInfo(SchemaType.STRING, b"null")
+    entry = entry_of(RemoteVersion(0, of_python, "2026-11-21T05:30:00Z"), PulsarLine.V4_0)
+    await put(world, History(KEY, entries=(entry,)), of_python)
+    for _ in range(2):
+        assert (await world.ask(_wanted({"topic": TOPIC, "type": "STRING"}))).is_allowed
+
+
+def _wanted(spec: dict[str, Any]) -> Object:
+    metadata = {"name": "created", "namespace": "shop", "uid": "uid-created", "generation": 1}
+    return {"apiVersion": "topicschema.io/v1alpha1", "kind": "TopicSchema", "metadata": metadata, "spec": spec}
