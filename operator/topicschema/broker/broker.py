@@ -1,5 +1,6 @@
 """Broker: what the product asks of one Pulsar cluster, as values of `core.remote`. `transport` knows how to ask."""
 
+import contextlib
 from typing import Any, Final
 
 from topicschema.broker import wire
@@ -10,11 +11,9 @@ from topicschema.broker.errors import (
     BrokerInconsistentError,
     NamespaceMissingError,
     SchemaMissingError,
-    TenantMissingError,
 )
 from topicschema.broker.foreign import Call
 from topicschema.broker.transport import Access, Body, Request, Transport
-from topicschema.core.errors import WaitingError
 from topicschema.core.remote import BrokerSettings, NamespaceSettings, RemoteVersion, Setting, TopicSettings
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.strategies import Strategy
@@ -77,10 +76,7 @@ class Broker:
         path = wire.schemas_path(topic, "schema")
         body = Body(wire.written(info))
         request = Request("upload", Call.UPLOAD, "POST", path, body, seconds=_UPLOAD_SECONDS)
-        try:
-            return wire.number_of(await self._transport.ask(request))
-        except NamespaceMissingError as error:
-            raise await self._missing(topic.tenant, error) from None
+        return wire.number_of(await self._ask_within(topic.tenant, request))
 
     async def soft_delete(self, topic: Topic) -> int:
         """The number of the tombstone that now hides all versions. Each call adds another: look first."""
@@ -89,16 +85,18 @@ class Broker:
 
     async def namespace_settings(self, key: PulsarNamespaceKey) -> NamespaceSettings:
         """What is set on the Pulsar namespace, in one request; NamespaceMissingError or TenantMissingError."""
-        try:
-            return wire.namespace_settings_of(await self._read("namespace_settings", wire.namespace_path(key)))
-        except NamespaceMissingError as error:
-            raise await self._missing(key.tenant, error) from None
+        request = Request("namespace_settings", Call.READ, "GET", wire.namespace_path(key))
+        return wire.namespace_settings_of(await self._ask_within(key.tenant, request))
 
     async def set_namespace(self, key: PulsarNamespaceKey, settings: NamespaceSettings) -> None:
         """Write the settings that are not None and read them back; BrokerInconsistentError where they differ."""
-        await self._set("set_namespace", wire.namespace_path(key, Setting.STRATEGY), settings.strategy)
-        await self._set("set_namespace", wire.namespace_path(key, Setting.AUTO_UPDATE), settings.allows_auto_update)
-        await self._set("set_namespace", wire.namespace_path(key, Setting.ENFORCEMENT), settings.enforces_validation)
+        for setting, wanted in (
+            (Setting.STRATEGY, settings.strategy),
+            (Setting.AUTO_UPDATE, settings.allows_auto_update),
+            (Setting.ENFORCEMENT, settings.enforces_validation),
+        ):
+            if wanted is not None:
+                await self._ask_within(key.tenant, _setting("set_namespace", wire.namespace_path(key, setting), wanted))
         found = await self.namespace_settings(key)
         _compare(Setting.STRATEGY, settings.strategy, found.strategy)
         _compare(Setting.AUTO_UPDATE, settings.allows_auto_update, found.allows_auto_update)
@@ -125,8 +123,12 @@ class Broker:
 
     async def set_topic(self, topic: Topic, domain: str, settings: TopicSettings) -> None:
         """Write the settings that are not None and read them back; BrokerInconsistentError where they differ."""
-        await self._set("set_topic", wire.topic_path(topic, domain, Setting.STRATEGY), settings.strategy)
-        await self._set("set_topic", wire.topic_path(topic, domain, Setting.ENFORCEMENT), settings.enforces_validation)
+        for setting, wanted in (
+            (Setting.STRATEGY, settings.strategy),
+            (Setting.ENFORCEMENT, settings.enforces_validation),
+        ):
+            if wanted is not None:
+                await self._transport.ask(_setting("set_topic", wire.topic_path(topic, domain, setting), wanted))
         found = await self.topic_settings(topic, domain)
         _compare(Setting.STRATEGY, settings.strategy, found.strategy)
         _compare(Setting.ENFORCEMENT, settings.enforces_validation, found.enforces_validation)
@@ -155,15 +157,14 @@ class Broker:
             found.append(version)
         return tuple(reversed(found))
 
-    async def _missing(self, tenant: str, error: NamespaceMissingError) -> WaitingError:
-        """The error that says which of the two is missing: without authorization, brokers name the namespace only."""
+    async def _ask_within(self, tenant: str, request: Request) -> Any:
+        """The answer; without authorization, brokers say of a missing tenant that its namespace is missing."""
         try:
-            await self._read("namespace_settings", wire.tenant_path(tenant))
-        except TenantMissingError as missing:
-            return missing
-        except BrokerForbiddenError:
-            return error
-        return error
+            return await self._transport.ask(request)
+        except NamespaceMissingError:
+            with contextlib.suppress(BrokerForbiddenError):
+                await self._read(request.name, wire.tenant_path(tenant))
+            raise
 
     async def _read(self, name: str, path: str) -> Any:
         return await self._transport.ask(Request(name, Call.READ, "GET", path))
@@ -172,12 +173,12 @@ class Broker:
         request = Request(name, Call.READ, "GET", path, seconds=_LIST_SECONDS, max_bytes=_LIST_BYTES)
         return await self._transport.ask(request)
 
-    async def _set(self, name: str, path: str, value: _Value) -> None:
-        if value is None:
-            return
-        # A strategy is one of our enum's names, never any text: the broker answers yes to an unknown one, and unsets.
-        method, body = ("PUT", Body(value.value)) if isinstance(value, Strategy) else ("POST", Body(value))
-        await self._transport.ask(Request(name, Call.WRITE, method, path, body))
+
+def _setting(name: str, path: str, wanted: Strategy | bool) -> Request:  # noqa: FBT001 - it is what is to be set
+    # A strategy is one of our enum's names, never any text: the broker answers yes to an unknown one, and unsets.
+    if isinstance(wanted, Strategy):
+        return Request(name, Call.WRITE, "PUT", path, Body(wanted.value))
+    return Request(name, Call.WRITE, "POST", path, Body(wanted))
 
 
 def _compare(setting: Setting, wanted: _Value, found: _Value) -> None:

@@ -16,7 +16,7 @@ from topicschema.broker import foreign
 from topicschema.broker.allowed import AllowedHosts, GuardedResolver
 from topicschema.broker.credentials import Credential
 from topicschema.broker.errors import AnswerTooLargeError, BrokerNotAllowedError, BrokerUnavailableError
-from topicschema.broker.foreign import Asked, Trouble
+from topicschema.broker.foreign import Asked, Effect, Trouble
 from topicschema.broker.tls import context_of
 
 _CONNECT_SECONDS: Final = 5.0
@@ -98,7 +98,7 @@ class Connections:
         except foreign.FOREIGN as error:
             return foreign.from_silence(error, exchange.asked)
         except AnswerTooLargeError as error:
-            return Trouble(error)
+            return Trouble(error, effect=Effect.SLOWER)
 
     def _tls(self, url: URL, *, to_issuer: bool) -> ssl.SSLContext | bool:
         """The context, made when it is first needed: reading the system's certificates takes tens of milliseconds."""

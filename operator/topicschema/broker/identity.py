@@ -46,23 +46,33 @@ class Identity:
         self._turn = asyncio.Lock()
 
     async def headers(self) -> dict[str, str]:
-        """The headers of a request."""
-        if isinstance(self._credential, Token):
-            return {"Authorization": f"Bearer {self._credential.text}"}
+        """The headers of a request; what the issuer of tokens answers instead of one is raised."""
         if isinstance(self._credential, OAuth2ClientCredentials):
-            return {"Authorization": f"Bearer {await self._token()}"}
-        return {}
+            async with self._turn:
+                if self._given is None or self._clock.now() >= self._given.until:
+                    self._given = await self._ask(self._credential)
+        return self._known()
 
     async def renew(self, refused: Mapping[str, str]) -> bool:
-        """Whether there is something else to try now that these headers were refused: the Secret is read again."""
+        """Whether there is something else to try now that these headers were refused: the Secret is read again.
+
+        Of several callers that were refused at once, the first one reads it.
+        """
         async with self._turn:
-            if self._given is not None and refused == {"Authorization": f"Bearer {self._given.token}"}:
-                self._given = None
+            if self._known() != refused:
+                return True
+            before, self._given = self._credential, None
             if self._reread is not None:
                 self._credential = await self._reread()
-        if isinstance(self._credential, OAuth2ClientCredentials):
-            return True
-        return await self.headers() != refused
+            return isinstance(self._credential, OAuth2ClientCredentials) or self._credential != before
+
+    def _known(self) -> dict[str, str]:
+        """The headers as far as they are known without asking anybody."""
+        if isinstance(self._credential, Token):
+            return {"Authorization": f"Bearer {self._credential.text}"}
+        if self._given is not None:
+            return {"Authorization": f"Bearer {self._given.token}"}
+        return {}
 
     def hide(self, body: bytes) -> bytes:
         """The body of an error without our secrets, should somebody have repeated them."""
@@ -78,16 +88,7 @@ class Identity:
             return (*given, self._credential.client_secret)
         return given
 
-    async def _token(self) -> str:
-        async with self._turn:
-            if self._given is None or self._clock.now() >= self._given.until:
-                self._given = await self._ask()
-            return self._given.token
-
-    async def _ask(self) -> _Given:
-        credential = self._credential
-        if not isinstance(credential, OAuth2ClientCredentials):
-            raise BrokerUnauthorizedError("the credentials changed their kind")
+    async def _ask(self, credential: OAuth2ClientCredentials) -> _Given:
         endpoint = await self._endpoint(credential.issuer_url)
         wanted = {
             "grant_type": "client_credentials",

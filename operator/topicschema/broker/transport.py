@@ -114,12 +114,15 @@ class Transport:
 
     async def ask(self, request: Request) -> Any:
         """The answer, parsed; None where there is none but yes. The errors are those of `foreign`'s table."""
-        started, outcome = self._clock.now(), "Answered"
+        started, outcome = self._clock.now(), "Abandoned"
         try:
-            return await self._ask(request)
+            answer = await self._ask(request)
         except TopicSchemaError as error:
             outcome = error.reason
             raise
+        else:
+            outcome = "Answered"
+            return answer
         finally:
             telemetry.BROKER_REQUESTS.add(request.name, outcome)
             telemetry.BROKER_SECONDS.observe(self._clock.now() - started, request.name)

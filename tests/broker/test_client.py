@@ -1,0 +1,266 @@
+"""The client of a broker's admin REST, call by call, at a real broker. What sick ones answer: tests/unit/broker."""
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+
+from played_broker import TurnedClock
+from testbed.pulsar import Pulsar
+from topicschema.broker import wire
+from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.broker import Broker
+from topicschema.broker.errors import (
+    NamespaceMissingError,
+    RefusedByBrokerError,
+    TenantMissingError,
+    TopicMissingError,
+)
+from topicschema.broker.transport import Access
+from topicschema.core.formats import key_value
+from topicschema.core.formats.key_value import Encoding, KeyValue, Part
+from topicschema.core.remote import BrokerSettings, NamespaceSettings, TopicSettings
+from topicschema.core.schemas import PRIMITIVES, SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+from topicschema.core.topics import PulsarNamespaceKey, Topic
+
+pytestmark = pytest.mark.broker
+
+EMPTY = '{"type":"record","name":"A","fields":[]}'
+X = '{"type":"record","name":"A","fields":[{"name":"x","type":"int"}]}'
+SECRET = "a-default-that-must-not-be-repeated"  # noqa: S105 - it stands for a schema
+
+
+def avro(text: str, **properties: str) -> SchemaInfo:
+    return SchemaInfo(SchemaType.AVRO, text.encode(), properties)
+
+
+def native() -> SchemaInfo:
+    file = FileDescriptorProto(name="m.proto", package="p", syntax="proto3")
+    file.message_type.add(name="M").field.add(name="x", number=1, type=5, label=1)
+    encoded = base64.b64encode(FileDescriptorSet(file=[file]).SerializeToString()).decode()
+    text = {"fileDescriptorSet": encoded, "rootMessageTypeName": "p.M", "rootFileDescriptorName": "m.proto"}
+    return SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(text).encode(), {"é": "ü"})
+
+
+def pair(key: SchemaInfo, value: SchemaInfo, encoding: Encoding = Encoding.SEPARATED) -> SchemaInfo:
+    return key_value.encode(KeyValue(Part(key, "Key"), Part(value, "Value"), encoding), {"owner": "a"})
+
+
+def spelt(number: str) -> SchemaInfo:
+    field = f'{{"name":"x","type":"double","default":{number}}}'
+    return pair(SchemaInfo(SchemaType.STRING), avro(EMPTY.replace("[]", f"[{field}]")))
+
+
+EVERY = [
+    *(SchemaInfo(kind) for kind in sorted(PRIMITIVES)),
+    SchemaInfo(SchemaType.STRING, b"null", {"__charset": "UTF-8"}),
+    SchemaInfo(SchemaType.NONE, b"whatever"),
+    avro(f"// é 𝄞 \\u00e9\n  {EMPTY} \n", **{"é": "1", "a\nb": "", "__alwaysAllowNull": "true"}),
+    SchemaInfo(SchemaType.JSON, f" {X}\n".encode()),
+    SchemaInfo(SchemaType.PROTOBUF, X.encode()),
+    native(),
+    pair(SchemaInfo(SchemaType.STRING), SchemaInfo(SchemaType.INT64)),
+    pair(avro(EMPTY, a="b"), SchemaInfo(SchemaType.JSON, X.encode()), Encoding.INLINE),
+    pair(SchemaInfo(SchemaType.STRING), SchemaInfo(SchemaType.PROTOBUF_NATIVE, native().schema.replace(b" ", b""))),
+    spelt("1.5"),
+]
+
+
+@pytest.fixture
+async def broker(pulsar: Pulsar) -> AsyncIterator[Broker]:
+    access = Access(pulsar.admin_url, AllowedHosts.parse("127.0.0.1"))
+    broker = Broker(access, TurnedClock().as_clock())  # where much is missing, it is asked more slowly: not here
+    yield broker
+    await broker.close()
+
+
+@pytest.fixture
+def key(pulsar_namespace: str) -> PulsarNamespaceKey:
+    return PulsarNamespaceKey.parse("main", pulsar_namespace)
+
+
+@pytest.fixture
+def topic(key: PulsarNamespaceKey) -> Topic:
+    return Topic(key.tenant, key.namespace, "a+b%é~")
+
+
+@pytest.mark.parametrize("info", EVERY, ids=lambda info: info.type.value)
+async def test_every_type_comes_back_to_the_byte(broker: Broker, topic: Topic, info: SchemaInfo) -> None:
+    assert await broker.upload(topic, info) == 0
+    read = await broker.latest(topic)
+    assert read is not None
+    assert read.info.content_hash == info.content_hash
+    assert await broker.number_of(topic, info) == 0
+    assert await broker.upload(topic, info) == 0
+    assert await broker.versions(topic) == (read,)
+    assert read.registered_at.startswith("20")
+
+
+@pytest.mark.parametrize("number", ["1.00", "1E2", "12345678901234567890", "1e400", "0.1e-9", "-0.0", "123456789.123"])
+async def test_a_pair_whose_numbers_are_spelt_anew_is_the_same_pair(broker: Broker, topic: Topic, number: str) -> None:
+    sent = spelt(number)
+    await broker.upload(topic, sent)
+    read = await broker.latest(topic)
+    assert read is not None
+    assert wire.same_content(sent, read.info)
+    assert not wire.same_content(spelt("7.0"), read.info)
+    assert await broker.number_of(topic, sent) == 0
+
+
+async def test_a_topic_without_schemas_has_no_version_no_index_and_no_number(broker: Broker, topic: Topic) -> None:
+    assert await broker.latest(topic) is None
+    assert await broker.version(topic, 0) is None
+    assert await broker.versions(topic) == ()
+    assert await broker.index(topic) == ()
+    assert await broker.number_of(topic, avro(EMPTY)) is None
+
+
+async def test_versions_are_numbered_listed_and_found_and_an_older_one_is_answered_by_its_number(
+    broker: Broker, topic: Topic
+) -> None:
+    with_default = avro(X.replace('"int"', '"int","default":0'), owner="a")
+    assert [await broker.upload(topic, each) for each in (avro(EMPTY), with_default, avro(EMPTY))] == [0, 1, 0]
+    latest = await broker.latest(topic)
+    assert latest is not None
+    assert (latest.schema_version, latest.info) == (1, with_default)
+    assert [each.schema_version for each in await broker.versions(topic)] == [0, 1]
+    assert await broker.index(topic) == (0, 1)
+    assert await broker.version(topic, 2) is None
+    assert await broker.number_of(topic, avro(f" {EMPTY}")) is None  # to the byte
+    assert await broker.upload(topic, avro(f" {EMPTY}")) == 0  # by structure
+
+
+async def test_a_soft_deletion_hides_all_before_it_and_numbers_go_on(broker: Broker, topic: Topic) -> None:
+    await broker.upload(topic, avro(EMPTY))
+    assert await broker.soft_delete(topic) == 1
+    assert await broker.latest(topic) is None
+    assert await broker.version(topic, 0) is None
+    assert await broker.versions(topic) == ()
+    assert await broker.index(topic) == (0, 1)
+    assert await broker.number_of(topic, avro(EMPTY)) is None
+    assert await broker.upload(topic, SchemaInfo(SchemaType.STRING)) == 2
+    assert await broker.soft_delete(topic) == 3
+    assert await broker.soft_delete(topic) == 4
+
+
+async def test_refusals_are_told_without_the_schemas(broker: Broker, topic: Topic) -> None:
+    await broker.upload(topic, avro(EMPTY))
+    large = ",".join(f'{{"name":"f{each}","type":"int","doc":"{SECRET}"}}' for each in range(3000))
+    for info, status, told in (
+        (avro(X), 409, "strategy FULL: SchemaValidationException: Unable to read schema"),
+        (avro(EMPTY.replace("[]", f"[{large}]")), 409, ""),
+        (SchemaInfo(SchemaType.JSON, X.encode()), 409, "exists schema type AVRO, new schema type JSON"),
+        (avro('{"type":"record","name":"A"}'), 422, "Invalid schema definition data for AVRO schema"),
+        (SchemaInfo(SchemaType.STRING, SECRET.encode()), 422, "Invalid schema definition data for string schema"),
+        (avro(X.replace('"int"', f'"int","default":"{SECRET}"')), 500, "Invalid default for field x"),
+        (SchemaInfo(SchemaType.JSON, b'{"type":"record","name":"A"}'), 500, "Can not resolve JsonSchema"),
+    ):
+        with pytest.raises(RefusedByBrokerError) as caught:
+            await broker.upload(topic, info)
+        assert caught.value.status == status
+        assert told in caught.value.message
+        assert SECRET not in caught.value.message
+        assert len(caught.value.message) < 400
+    assert await broker.index(topic) == (0,)
+
+
+async def test_the_same_schema_from_eight_at_once_is_one_version(broker: Broker, topic: Topic) -> None:
+    assert set(await asyncio.gather(*(broker.upload(topic, avro(EMPTY)) for _ in range(8)))) == {0}
+    assert await broker.index(topic) == (0,)
+
+
+async def test_what_is_set_on_a_namespace_is_read_back_and_the_rest_stays(
+    broker: Broker, key: PulsarNamespaceKey, pulsar: Pulsar
+) -> None:
+    unset = NamespaceSettings(allows_auto_update=True, enforces_validation=False)  # the broker's, shown as if set here
+    transitive = replace(unset, strategy=Strategy.BACKWARD_TRANSITIVE)
+    assert await broker.namespace_settings(key) == unset
+    await broker.set_namespace(key, NamespaceSettings(strategy=Strategy.BACKWARD_TRANSITIVE))
+    assert await broker.namespace_settings(key) == transitive
+    await broker.set_namespace(key, NamespaceSettings(allows_auto_update=False, enforces_validation=True))
+    locked = replace(transitive, allows_auto_update=False, enforces_validation=True)
+    assert await broker.namespace_settings(key) == locked
+    await broker.set_namespace(key, NamespaceSettings(strategy=Strategy.UNDEFINED))
+    pulsar.tell("PUT", f"/namespaces/{key.pulsar_namespace}/schemaAutoUpdateCompatibilityStrategy", "Full")
+    assert await broker.namespace_settings(key) == replace(locked, strategy=None, auto_update_strategy="Full")
+
+
+@pytest.mark.parametrize("strategy", [each for each in Strategy if each is not Strategy.UNDEFINED])
+async def test_every_name_of_a_strategy_is_one_that_the_broker_keeps(
+    broker: Broker, key: PulsarNamespaceKey, strategy: Strategy
+) -> None:
+    await broker.set_namespace(key, NamespaceSettings(strategy=strategy))
+    assert (await broker.namespace_settings(key)).strategy is strategy
+
+
+@pytest.mark.parametrize("is_partitioned", [False, True])
+async def test_what_is_set_on_a_topic_is_read_back(
+    broker: Broker, pulsar: Pulsar, key: PulsarNamespaceKey, *, is_partitioned: bool
+) -> None:
+    topic = Topic(key.tenant, key.namespace, "e+f%g")
+    path = f"/persistent/{key.pulsar_namespace}/e%2Bf%25g"
+    pulsar.tell("PUT", f"{path}/partitions" if is_partitioned else path, 2 if is_partitioned else None)
+    assert await broker.topic_settings(topic, "persistent") == TopicSettings(None, enforces_validation=False)
+    await broker.set_topic(topic, "persistent", TopicSettings(Strategy.FULL, enforces_validation=True))
+    assert await broker.topic_settings(topic, "persistent") == TopicSettings(Strategy.FULL, enforces_validation=True)
+    await broker.set_topic(topic, "persistent", TopicSettings(strategy=Strategy.UNDEFINED))
+    assert await broker.topic_settings(topic, "persistent") == TopicSettings(None, enforces_validation=True)
+
+
+async def test_a_topic_that_has_only_a_schema_is_missing_and_is_not_created(
+    broker: Broker, key: PulsarNamespaceKey, topic: Topic
+) -> None:
+    await broker.upload(topic, avro(EMPTY))
+    for domain in ("persistent", "non-persistent"):
+        with pytest.raises(TopicMissingError, match="not found"):
+            await broker.topic_settings(topic, domain)
+        with pytest.raises(TopicMissingError):
+            await broker.set_topic(topic, domain, TopicSettings(Strategy.FULL))
+    assert await broker.topics(key) == ()
+
+
+async def test_what_is_missing_above_a_topic_is_told_apart(broker: Broker, key: PulsarNamespaceKey) -> None:
+    no_namespace = PulsarNamespaceKey("main", key.tenant, "nope")
+    no_tenant = PulsarNamespaceKey("main", "nope-nope", "nope")
+    for missing, error in ((no_namespace, NamespaceMissingError), (no_tenant, TenantMissingError)):
+        topic = Topic(missing.tenant, missing.namespace, "x")
+        with pytest.raises(error):
+            await broker.namespace_settings(missing)
+        with pytest.raises(error):
+            await broker.set_namespace(missing, NamespaceSettings(strategy=Strategy.FULL))
+        with pytest.raises(error):
+            await broker.upload(topic, avro(EMPTY))
+        with pytest.raises(NamespaceMissingError):
+            await broker.topic_settings(topic, "persistent")
+        with pytest.raises(NamespaceMissingError):
+            await broker.topics(missing)
+        assert await broker.latest(topic) is None  # the broker says the same of a topic that never had one
+        assert await broker.index(topic) == ()
+    with pytest.raises(TenantMissingError):
+        await broker.soft_delete(Topic("nope-nope", "nope", "x"))
+
+
+async def test_topics_of_both_domains_are_listed_once_by_their_own_names(
+    broker: Broker, pulsar: Pulsar, key: PulsarNamespaceKey
+) -> None:
+    for name in ("plain", "a%2Bb%25", "%C3%A9"):
+        pulsar.tell("PUT", f"/persistent/{key.pulsar_namespace}/{name}")
+    pulsar.tell("PUT", f"/persistent/{key.pulsar_namespace}/parted/partitions", 3)
+    pulsar.tell("PUT", f"/non-persistent/{key.pulsar_namespace}/fleeting/partitions", 2)
+    topic = Topic(key.tenant, key.namespace, "plain")
+    await broker.set_topic(topic, "persistent", TopicSettings(Strategy.FULL))  # makes __change_events
+    assert await broker.topics(key) == ("a+b%", "fleeting", "parted", "plain", "é")
+
+
+async def test_the_broker_tells_its_own_settings_and_its_version(broker: Broker) -> None:
+    found = await broker.broker_settings()
+    assert found is not None
+    expected = BrokerSettings(strategy=Strategy.FULL, allows_auto_update=True, enforces_validation=False)
+    assert replace(found, version=None) == expected
+    assert found.version is not None
+    assert found.version[0].isdigit()
