@@ -65,7 +65,8 @@ def _window(line: str, column: int, room: int) -> tuple[str, int]:
     start = max(0, at - room // 3) if at > room // 2 else 0
     opening = _CUT if start else ""
     used, end = len(opening), start
-    while end < len(line) and used + _columns(line[end]) <= room - len(_CUT):
+    most = min(len(line), start + room)  # marks without a width of their own may go on for ever
+    while end < most and used + _columns(line[end]) <= room - len(_CUT):
         used += _columns(line[end])
         end += 1
     closing = _CUT if end < len(line) else ""

@@ -77,3 +77,7 @@ def test_many_places_are_found_in_one_text() -> None:
 def test_of_two_equal_names_the_last_one_is_shown() -> None:
     text, caret = shown('{"x": {"b": 1}, "x": 2}', Place("$.x.b"))
     assert text[caret.index("^")] == "2"
+
+
+def test_marks_without_a_width_of_their_own_do_not_make_a_line_endless() -> None:
+    assert max(map(len, shown('"' + "\u0300" * 5_000 + '"', Place("$", 1, 2_000)))) <= 100

@@ -1,6 +1,6 @@
 import json
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -9,6 +9,7 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import json_text
 from topicschema.core.formats.json_text.dialect import without_comments
 from topicschema.core.formats.json_text.reader import Reader
+from work import steps
 
 # Each text with the rule, line, column and path of its refusal, and a word of the message.
 REFUSED = {
@@ -190,3 +191,36 @@ def test_a_member_name_that_is_no_word_is_quoted_in_a_path() -> None:
     assert json_text.member("$", "a_1") == "$.a_1"
     assert json_text.member("$", 'a"]. b') == '$["a\\"]. b"]'
     assert json_text.locate('{"x": 1,\n"a\\"]. b": 2}', json_text.member("$", 'a"]. b')) == (2, 12)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_value_is_located_among_all_others(seed: int) -> None:
+    rng = avro_schemas.seeded(str(seed))
+    marks: list[tuple[str, str]] = []
+
+    def made(path: str, levels: int) -> Any:
+        kind = rng.choice(("mark", "mark", "scalar", "scalar", "object", "array") if levels else ("mark", "scalar"))
+        if kind == "mark":
+            marks.append((path, f"mark {len(marks)}"))
+            return marks[-1][1]
+        if kind == "scalar":
+            return rng.choice((0, -1.5e3, True, None, "", "a,b", '"]', {}, []))
+        if kind == "array":
+            return [made(f"{path}[{index}]", levels - 1) for index in range(rng.randint(0, 6))]
+        names = rng.sample(("a", "b", 'c"', "d]", "\u00e9", "f\\", "\n"), rng.randint(0, 6))
+        return {name: made(json_text.member(path, name), levels - 1) for name in names}
+
+    text = json.dumps([made("$[0]", 4), made("$[1]", 4)], ensure_ascii=rng.random() < 0.5, indent=rng.choice((None, 1)))
+    places = json_text.locate_all(text, [path for path, _ in marks])
+    lines = text.split("\n")
+    for path, mark in marks:
+        line, column = places[path]
+        assert lines[line - 1][column - 1 :].startswith(json.dumps(mark))
+
+
+@pytest.mark.parametrize("text", ['{"b": 0, "a": 1, %s"a": 2, "c": 3}', '{"a": [%s2, 3]}'], ids=["members", "elements"])
+def test_what_is_not_asked_for_is_passed_by_at_little_cost(text: str) -> None:
+    long = text % (('"n": "x", ' if "b" in text else '"x", ') * 1_000)
+    path = "$.a" if "b" in text else "$.a[1000]"
+    assert long[json_text.locate(long, path)[1] - 1] == "2"
+    assert steps(lambda: json_text.locate(long, path)) < 60 * 1_000

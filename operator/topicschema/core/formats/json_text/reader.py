@@ -27,18 +27,22 @@ _STRING = re.compile(_OPEN_STRING.pattern + '"')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(\.[0-9]++)?([eE][+-]?[0-9]++)?")
 _WORD = re.compile(r"(?:true|false|null)(?![A-Za-z0-9_$])")
 _WORDS: Final = {"true": True, "false": False, "null": None}
-_SCALARS = re.compile(rf"(?:(?:{_STRING.pattern}|{_NUMBER.pattern}|true|false|null)[ \t\n\r]*+,[ \t\n\r]*+)++")
+_SCALAR: Final = rf"(?:{_STRING.pattern}|{_NUMBER.pattern}|true|false|null){_SPACE.pattern},{_SPACE.pattern}"
+_SCALARS = re.compile(rf"(?:{_SCALAR})++")
+_SCALAR_ELEMENT = re.compile(_SCALAR)
+_SCALAR_MEMBER = re.compile(rf"({_STRING.pattern}){_SPACE.pattern}:{_SPACE.pattern}{_SCALAR}")
 _LEVELS_BETWEEN_TRIES: Final = 50
 
 
 class _Frame:
-    """An array or object that is being read; `step` leads to the value that is read now."""
+    """An array or object that is being read; `step` leads to what is read now, `wanted` to what is asked for."""
 
-    __slots__ = ("container", "step")
+    __slots__ = ("container", "step", "wanted")
 
     def __init__(self, container: Any, step: Step = 0) -> None:
         self.container = container
         self.step = step
+        self.wanted: set[Step] = set()
 
     def add(self, value: Any) -> None:
         if isinstance(self.container, dict):
@@ -172,15 +176,19 @@ class Reader:
         return False
 
     def _open(self, frame: _Frame) -> None:
+        here = tuple([each.step for each in self._frames])
+        frame.wanted = {path[-1] for path in self._wanted if path and path[:-1] == here}
         self._frames.append(frame)
         if isinstance(frame.container, dict):
             self._name()
+        elif self._wanted:
+            self._pass_by_elements(frame)
         else:
             self._scalars(frame)
 
     def _scalars(self, frame: _Frame) -> None:
         """As many scalar elements as there are one after another, but for an array's last."""
-        match = None if self._wanted else _SCALARS.match(self._plain, self._at)
+        match = _SCALARS.match(self._plain, self._at)
         if match is not None:
             try:
                 values = DECODER.decode(f"[{match.group().rstrip()[:-1]}]")
@@ -201,13 +209,36 @@ class Reader:
         if char == ",":
             if isinstance(frame.step, int):
                 frame.step += 1
+                if self._wanted:
+                    self._pass_by_elements(frame)
             else:
                 self._name()
         return char == ","
 
+    def _pass_by_elements(self, frame: _Frame) -> None:
+        """Goes on to the next element that is asked for, or holds others, or is the last; nothing here is wrong."""
+        step = int(frame.step)
+        match = _SCALAR_ELEMENT.match(self._plain, self._at) if step not in frame.wanted else None
+        while match:
+            self._at = match.end()
+            step += 1
+            match = _SCALAR_ELEMENT.match(self._plain, self._at) if step not in frame.wanted else None
+        frame.step = step
+
+    def _pass_by_members(self) -> None:
+        """Goes on to the next member, in the same way."""
+        wanted = self._frames[-1].wanted
+        self._next()
+        match = _SCALAR_MEMBER.match(self._plain, self._at)
+        while match and (json.loads(match[1]) if "\\" in match[1] else match[1][1:-1]) not in wanted:
+            self._at = match.end()
+            match = _SCALAR_MEMBER.match(self._plain, self._at)
+
     def _name(self) -> None:
         """Reads a member's name and the colon."""
         self._frames[-1].step = 0  # no name as yet
+        if self._wanted:
+            self._pass_by_members()
         if self._next() != '"':
             self._refuse(self._unexpected("a member name in double quotes"))
         name = self._string()
