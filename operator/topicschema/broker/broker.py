@@ -32,6 +32,7 @@ class Broker:
     """One Pulsar cluster as one policy reaches it. Errors are those of `broker.errors`, by `foreign`'s table.
 
     A broker that is away costs its callers nothing but the error: see docs/broker.md for how often it is asked then.
+    To make one asks nobody, and raises only SecretInvalidError and BrokerNotAllowedError, for what it is made from.
     """
 
     def __init__(self, access: Access, clock: Clock = _CLOCK) -> None:

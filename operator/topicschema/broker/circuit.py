@@ -1,6 +1,8 @@
 """The circuit: after failures that mean that nobody is there, calls fail at once, and one probe at a time goes out."""
 
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from topicschema.broker.clock import Clock
@@ -34,15 +36,16 @@ class Circuit:
             return
         raise _again(self._error, max(self._probe_at - self._clock.now(), 1.0))
 
-    def enter(self) -> bool:
-        """Let a request out, or raise as `check`; True for a probe, whose end must be told by `leave`."""
+    @contextmanager
+    def passage(self) -> Iterator[None]:
+        """Let a request out, or raise as `check`; while it lasts and is a probe, no other goes out."""
         self.check()
-        self._is_probing = self._probe_at is not None
-        return self._is_probing
-
-    def leave(self) -> None:
-        """The probe is over, however it ended."""
-        self._is_probing = False
+        is_probe = self._is_probing = self._probe_at is not None
+        try:
+            yield
+        finally:
+            if is_probe:
+                self._is_probing = False
 
     def succeed(self) -> None:
         """There was an answer: the circuit is closed."""

@@ -14,7 +14,7 @@ from yarl import URL
 
 from topicschema.broker import foreign
 from topicschema.broker.allowed import AllowedHosts, GuardedResolver
-from topicschema.broker.credentials import Credential
+from topicschema.broker.credentials import ClientCertificate, Credential
 from topicschema.broker.errors import AnswerTooLargeError, BrokerNotAllowedError, BrokerUnavailableError
 from topicschema.broker.foreign import Asked, Effect, Trouble
 from topicschema.broker.tls import context_of
@@ -64,13 +64,15 @@ class Answer:
 
 
 class Connections:
-    """A pool of connections, opened when it is first needed."""
+    """A pool of connections, opened when it is first needed. SecretInvalidError for certificates that are none."""
 
     def __init__(self, allowed: AllowedHosts, credential: Credential, ca: bytes | None) -> None:
         self._allowed = allowed
         self._credential = credential
         self._ca = ca
         self._contexts: dict[bool, ssl.SSLContext] = {}
+        if ca is not None or isinstance(credential, ClientCertificate):
+            self._tls(to_issuer=False)
         self._session: aiohttp.ClientSession | None = None
         self._is_closed = False
 
@@ -90,7 +92,7 @@ class Connections:
                 data=_sendable(exchange.body),
                 headers=exchange.headers,
                 allow_redirects=False,
-                ssl=self._tls(exchange.url, to_issuer=to_issuer),
+                ssl=self._tls(to_issuer=to_issuer) if exchange.url.scheme == "https" else True,
                 timeout=aiohttp.ClientTimeout(total=exchange.seconds, sock_connect=_CONNECT_SECONDS),
             ) as response:
                 body = await _body(response, exchange)
@@ -100,10 +102,8 @@ class Connections:
         except AnswerTooLargeError as error:
             return Trouble(error, effect=Effect.SLOWER)
 
-    def _tls(self, url: URL, *, to_issuer: bool) -> ssl.SSLContext | bool:
+    def _tls(self, *, to_issuer: bool) -> ssl.SSLContext:
         """The context, made when it is first needed: reading the system's certificates takes tens of milliseconds."""
-        if url.scheme != "https":
-            return True
         if to_issuer not in self._contexts:
             credential = None if to_issuer else self._credential
             self._contexts[to_issuer] = context_of(credential, self._ca, trusts_system=to_issuer)

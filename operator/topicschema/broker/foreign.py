@@ -52,8 +52,9 @@ class Effect(Enum):
     """What an answer means for the requests that come after it, whatever they ask."""
 
     NONE = auto()  # it concerns what was asked for, and nothing else
-    SLOWER = auto()  # the broker is in trouble: it is asked more slowly
-    AWAY = auto()  # nobody gets an answer: the circuit counts it
+    SLOWER = auto()  # something is wrong beyond it: this policy asks more slowly
+    UNWELCOME = auto()  # nothing that this policy asks will be answered: its own circuit counts it
+    AWAY = auto()  # nobody gets an answer: the broker's circuit counts it
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,7 @@ _PERMANENT: Final = (
 )
 _TABLE: Final = (
     _Row(_one(401), _ANY, _plain(BrokerForbiddenError), has_reason=True, effect=Effect.SLOWER),
-    _Row(_one(401), _ANY, _plain(BrokerUnauthorizedError), effect=Effect.AWAY),
+    _Row(_one(401), _ANY, _plain(BrokerUnauthorizedError), effect=Effect.UNWELCOME),
     _Row(_one(403), _ANY, _plain(BrokerForbiddenError), effect=Effect.SLOWER),
     _Row(_one(404), _ANY, _plain(TenantMissingError), r"Tenant (does not exist|not found)", effect=Effect.SLOWER),
     _Row(_one(404), _ANY, _plain(NamespaceMissingError), r"Namespace (does not exist|not found)", effect=Effect.SLOWER),
@@ -147,7 +148,7 @@ _TABLE: Final = (
     _Row(_one(412), _ANY, _refused, r"is not valid|[Ii]nvalid"),
     _Row(_one(412), _ANY, _away, is_repeated=True, effect=Effect.SLOWER),
     _Row(_one(408), _ANY, _away, is_repeated=True, effect=Effect.AWAY),
-    _Row(_one(429), _ANY, _away, is_repeated=True, effect=Effect.AWAY),
+    _Row(_one(429), _ANY, _away, is_repeated=True, effect=Effect.UNWELCOME),
     _Row(range(400, 500), _WRITES, _refused),
     _Row(range(400, 500), _ANY, _stranger, effect=Effect.SLOWER),
     _Row(_one(500), _ONLY_UPLOAD, _refused, _PERMANENT),
@@ -161,7 +162,7 @@ def from_answer(asked: Asked, status: int, headers: Mapping[str, str], body: byt
     """The meaning of an answer that is not 2xx."""
     words = words_of(body)
     row = next(each for each in _TABLE if each.fits(asked.call, status, words))
-    about = asked.broker if row.effect is Effect.AWAY else asked.request
+    about = asked.request if row.effect in {Effect.NONE, Effect.SLOWER} else asked.broker
     text = f"{about}: {status} {words.short or http.client.responses.get(status, '')}".rstrip()
     wanted = _retry_after(headers) if status in _PATIENT else None
     return Trouble(row.make(text, status, wanted), row.is_repeated, row.effect, wanted)
@@ -174,10 +175,10 @@ def from_silence(error: BaseException, asked: Asked) -> Trouble:
         return Trouble(BrokerUnavailableError(f"{where}: no answer in time"), effect=Effect.AWAY)
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         found = getattr(error.certificate_error, "verify_message", "") or "the certificate is no good"
-        return Trouble(BrokerUntrustedError(f"{where}: {found[:200]}"), effect=Effect.AWAY)
+        return Trouble(BrokerUntrustedError(f"{where}: {found[:200]}"), effect=Effect.UNWELCOME)
     tls = _tls(error)
     if tls is not None:
-        return Trouble(_of_tls(tls, where), effect=Effect.AWAY)
+        return Trouble(_of_tls(tls, where), effect=Effect.UNWELCOME)
     what = _NAMES.get(type(error), type(error).__name__)
     # TLS 1.3 refuses a client's certificate, or its absence, after the handshake: asyncio sees the end and no reason.
     hint = "; does it want a client certificate?" if what == _ENDED and where.startswith("https:") else ""

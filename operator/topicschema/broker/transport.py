@@ -18,6 +18,7 @@ from topicschema.broker.connections import Connections, Exchange, check_downgrad
 from topicschema.broker.credentials import Credential
 from topicschema.broker.errors import BrokerNotAllowedError, BrokerUnauthorizedError
 from topicschema.broker.foreign import Asked, Call, Effect, Trouble
+from topicschema.broker.gate import Gate
 from topicschema.broker.identity import Identity
 from topicschema.broker.pace import Pace
 from topicschema.core.errors import TopicSchemaError, WaitingError
@@ -41,8 +42,8 @@ class Access:
     """How to reach a broker's admin REST API, who we are there, and whom to trust.
 
     `ca` is PEM, and None means the system's own. `reread` reads the Secret again when the broker refuses what was in
-    it; what it raises is raised to whoever asked. `pace` is shared by all who ask the same broker, None means its own.
-    `fence` is called before each write, and what it raises stops that.
+    it; what it raises is raised to whoever asked. `gate` is shared by all who ask the same broker, None means a gate
+    of its own. `fence` is called before each write, and what it raises stops that.
     """
 
     admin_url: str
@@ -50,7 +51,7 @@ class Access:
     credential: Credential = None
     ca: bytes | None = field(default=None, repr=False)
     reread: Callable[[], Awaitable[Credential]] | None = field(default=None, repr=False)
-    pace: Pace | None = field(default=None, repr=False)
+    gate: Gate | None = field(default=None, repr=False)
     fence: Callable[[], None] = field(default=_no_fence, repr=False)
 
 
@@ -96,13 +97,17 @@ class Request:
 
 
 class Transport:
-    """The way to one broker: its connections, its pace, its circuit, and who we are there."""
+    """One policy's way to a broker: through the broker's gate, over its own connections, as who it is there.
+
+    What only this policy is told (its token is no good, its namespace is missing) slows and stops only this policy.
+    """
 
     def __init__(self, access: Access, clock: Clock) -> None:
         self._base = _base(access.admin_url)
         self._clock = clock
-        self._pace = access.pace or Pace(clock)
         self._fence = access.fence
+        self._gate = access.gate or Gate(clock)
+        self._pace = Pace(clock)
         self._circuit = Circuit(clock)
         self._places = asyncio.Semaphore(_AT_ONCE)
         self._connections = Connections(access.allowed, access.credential, access.ca)
@@ -141,16 +146,13 @@ class Transport:
             await self._clock.sleep(max(wanted, self._clock.spread(0.5, 1.5) * _PAUSE * tried))
 
     async def _in_turn(self, request: Request) -> Told | Trouble:
-        """What comes back once there is a place, and while the circuit lets requests out."""
+        """What comes back once there is a place, and while the circuits let requests out."""
+        self._gate.circuit.check()
         self._circuit.check()
         async with self._places:
-            is_probe = self._circuit.enter()
-            try:
+            with self._gate.circuit.passage(), self._circuit.passage():
                 found = await self._as_ourselves(request)
                 self._note(found)
-            finally:
-                if is_probe:
-                    self._circuit.leave()
         return found
 
     async def _as_ourselves(self, request: Request) -> Told | Trouble:
@@ -158,7 +160,7 @@ class Transport:
         try:
             headers = await self._identity.headers()
         except WaitingError as error:
-            return Trouble(error, effect=Effect.AWAY)
+            return Trouble(error, effect=Effect.UNWELCOME)
         found = await self._to_owner(request, headers)
         is_unknown = isinstance(found, Trouble) and isinstance(found.error, BrokerUnauthorizedError)
         if is_unknown and await self._identity.renew(headers):
@@ -169,7 +171,7 @@ class Transport:
         """What comes back from the broker that owns what is asked for; others redirect to it."""
         url = URL(self._base + request.path, encoded=True)
         for _ in range(_MAX_REDIRECTS + 1):
-            await self._pace.take()
+            await self._turn()
             if request.call is not Call.READ:
                 self._fence()
             exchange = _exchange(request, url, headers)
@@ -188,7 +190,7 @@ class Transport:
 
     async def _fetch(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
         """Status and body of what an issuer of tokens answers."""
-        await self._pace.take()
+        await self._turn()
         target = _url(url)
         asked = Asked(Call.READ, f"{method} {target.host}{target.path}"[:300], str(target.origin()))
         exchange = Exchange(method, target, body, headers, _TOKEN_SECONDS, _MAX_TOKEN_BYTES, asked)
@@ -197,13 +199,20 @@ class Transport:
             raise answer.error
         return answer.status, answer.body
 
+    async def _turn(self) -> None:
+        """Return when this policy, and then the broker, may be asked again."""
+        await self._pace.take()
+        await self._gate.pace.take()
+
     def _note(self, found: Told | Trouble) -> None:
         """What the answer means for the requests after it."""
-        if isinstance(found, Trouble) and found.effect is Effect.AWAY and isinstance(found.error, WaitingError):
-            self._circuit.fail(found.error, found.wanted if (found.wanted or 0.0) > _PATIENCE else None)
-            return
-        self._circuit.succeed()
-        if isinstance(found, Trouble) and found.effect is Effect.SLOWER:
+        effect = found.effect if isinstance(found, Trouble) else Effect.NONE
+        for circuit, opening in ((self._gate.circuit, Effect.AWAY), (self._circuit, Effect.UNWELCOME)):
+            if effect is opening and isinstance(found, Trouble) and isinstance(found.error, WaitingError):
+                circuit.fail(found.error, found.wanted if (found.wanted or 0.0) > _PATIENCE else None)
+                return
+            circuit.succeed()
+        if effect is Effect.SLOWER:
             self._pace.slower()
         else:
             self._pace.faster()

@@ -22,7 +22,7 @@ from topicschema.broker.broker import Broker
 from topicschema.broker.clock import Clock
 from topicschema.broker.credentials import ClientCertificate, Credential, OAuth2ClientCredentials, Token
 from topicschema.broker.errors import SecretInvalidError
-from topicschema.broker.pace import Pace
+from topicschema.broker.gate import Gate
 from topicschema.broker.transport import Access
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import WaitingError
@@ -102,8 +102,8 @@ class _Made:
 class Brokers:
     """The brokers in use. `allowed` says which hosts may be called at all; `fence` is called before each write.
 
-    All who reach one address share its pace: a broker has one measure of patience. What else goes wrong, a wrong token
-    or a wrong certificate, is one policy's matter and holds up no other.
+    All who name one URL share its gate: a broker has one measure of patience. What else goes wrong, a wrong token or a
+    wrong certificate, is one policy's matter and holds up no other.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Brokers:
         self._allowed = allowed
         self._fence = fence
         self._clock = clock
-        self._paces: dict[str, Pace] = {}
+        self._gates: dict[str, Gate] = {}
         self._made: dict[str, _Made] = {}
         self._farewells: set[asyncio.Task[None]] = set()
         self._own: dict[tuple[str, str], tuple[float, BrokerSettings | None]] = {}
@@ -180,8 +180,8 @@ class Brokers:
             with secrets.named():
                 return await _credential(secrets, pulsar.authentication)
 
-        pace = self._paces.setdefault(address(pulsar), Pace(self._clock))
-        return Broker(Access(pulsar.admin_url, self._allowed, credential, ca, reread, pace, self._fence), self._clock)
+        gate = self._gates.setdefault(pulsar.admin_url, Gate(self._clock))
+        return Broker(Access(pulsar.admin_url, self._allowed, credential, ca, reread, gate, self._fence), self._clock)
 
 
 def address(pulsar: PulsarSpec) -> str:

@@ -7,10 +7,13 @@ import pytest
 from aiohttp import web
 
 from played_broker import PlayedBroker, TurnedClock, reset
+from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker
 from topicschema.broker.circuit import Circuit
 from topicschema.broker.errors import BrokerUnauthorizedError, BrokerUnavailableError
+from topicschema.broker.gate import Gate
 from topicschema.broker.pace import BURST, PER_SECOND, Pace
+from topicschema.broker.transport import Access
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.topics import Topic
@@ -211,3 +214,31 @@ async def test_who_came_first_goes_first() -> None:
     await asyncio.gather(*(go(each) for each in range(BURST + 20)))
     assert order == list(range(BURST + 20))
     assert waits == sorted(waits)
+
+
+async def test_policies_of_one_broker_learn_together_that_it_is_away_and_alone_that_they_are_unwelcome(
+    wire: PlayedBroker, turned: TurnedClock
+) -> None:
+    clock = turned.as_clock()
+    gate = Gate(clock)
+    allowed = AllowedHosts.parse("127.0.0.1")
+    one, other = (Broker(Access(wire.url, allowed, gate=gate), clock) for _ in range(2))
+    topic = Topic("t", "n", "x")
+    wire.says(401, {"message": "Authentication required"})
+    wire.says(200, VERSION)
+    with pytest.raises(BrokerUnauthorizedError):
+        await one.latest(topic)
+    assert await other.latest(topic) is not None
+    with pytest.raises(BrokerUnauthorizedError):
+        await one.latest(topic)
+    assert len(wire.requests) == 2
+    wire.forgets()
+    wire.answers.append(reset)
+    with pytest.raises(BrokerUnavailableError):
+        await other.latest(topic)
+    turned.time += 4
+    with pytest.raises(BrokerUnavailableError):
+        await one.latest(topic)
+    assert len(wire.requests) == 3
+    await one.close()
+    await other.close()

@@ -1,0 +1,13 @@
+"""What all share who ask one broker: how fast it is asked, and the circuit that opens when it is away."""
+
+from topicschema.broker.circuit import Circuit
+from topicschema.broker.clock import Clock
+from topicschema.broker.pace import Pace
+
+
+class Gate:
+    """One broker's gate. What is one policy's matter alone, a token that is refused for instance, is not known here."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.pace = Pace(clock)
+        self.circuit = Circuit(clock)
