@@ -45,7 +45,7 @@ def warnings_of_topic(
         for field in _for_brokers_alone(spec):
             yield f"spec.{field} has no effect: policy {name} {_NO_BROKER}"
         return
-    yield from _of_judging(spec, found)
+    yield from _of_judging(spec, found, history)
     if spec.schema_validation_enforced is False and _broker(policy).schema_validation_enforced:
         yield f"spec.{Setting.ENFORCEMENT}: false has no effect: the broker itself demands schemas of all producers"
     if spec.deletion_policy is DeletionPolicy.DELETE and (
@@ -59,8 +59,15 @@ def warnings_of_topic(
         yield from _shut_out(spec, info, history)
 
 
-def _of_judging(spec: TopicSchemaSpec, found: FoundPolicy) -> Iterator[str]:
+def _of_judging(spec: TopicSchemaSpec, found: FoundPolicy, history: History) -> Iterator[str]:
     policy, strategy = found.resource, effective_strategy(found.policy, spec.schema_compatibility_strategy)
+    if not history.counted:
+        is_refused = spec.adoption_policy is AdoptionPolicy.REFUSE
+        yield "what the broker has of this topic is not on record yet: if it has schemas, " + (
+            "this resource stops with AdoptionRefused"
+            if is_refused
+            else "they are adopted and this one is judged again"
+        )
     if ManagementPolicy.OBSERVE in (policy.spec.management_policy, spec.management_policy):
         yield "managementPolicy is Observe: nothing is registered at the broker, only what is there is put on record"
     if policy.status.observed is None and strategy.source is not StrategySource.TOPIC:

@@ -165,7 +165,7 @@ class TopicSchemas:
             causes = tuple(wording.cause_of(finding, judged) for finding in verdict.incompatibilities)
             return _refused(asked, "Incompatible", causes)
         replaced = earlier is not None and earlier.fingerprint != asked.schema.fingerprint
-        lost = _lost(asked.predecessor, history)
+        lost = () if found.resource.spec.pulsar else _lost(asked.predecessor, history)
         told = brokers.warnings_of_topic(asked.resource.spec, asked.schema.info, asked.predecessor, found, history)
         return allow(*lost, *_warnings(verdict, history, judged, replaced=replaced), *told)
 

@@ -142,8 +142,8 @@ class TopicSchemaSpec:
     schema_validation_enforced: Annotated[
         bool | None,
         Field(
-            "Whether this topic's producers need a schema, where the Pulsar namespace does not demand it. Absent: left "
-            "as it is. Needs a policy with pulsar, and a topic that exists at the broker."
+            "Whether this topic's producers need a schema; a broker that demands one everywhere is not overruled. "
+            "Absent: left as it is. Needs a policy with pulsar, and a topic that exists at the broker."
         ),
     ] = None
     deletion_policy: Annotated[

@@ -96,7 +96,8 @@ def _violations(
     types, strategies, limit = constraints.allowed_types, constraints.allowed_strategies, constraints.max_schema_bytes
     if types and info.type not in types:
         yield Incompatibility("TYPE_NOT_ALLOWED", "spec.type", f"the policy allows {_listed(types)}, not {info.type}")
-    if topic_override is not None and strategies and topic_override not in strategies:
+    is_override = topic_override not in (None, Strategy.UNDEFINED)
+    if is_override and strategies and topic_override not in strategies:
         yield Incompatibility(
             "STRATEGY_NOT_ALLOWED",
             "spec.schemaCompatibilityStrategy",

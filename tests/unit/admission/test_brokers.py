@@ -8,7 +8,7 @@ from admission_world import ID, NOTE, NOTE_WITH_DEFAULT, TOPIC, V0, World, recor
 from api_server import Object
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.arrivals import entry_of
-from topicschema.core.history import History, Owner, TopicSettingsRecord
+from topicschema.core.history import Counter, History, Owner, TopicSettingsRecord
 from topicschema.core.remote import RemoteVersion, TopicSettings
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
@@ -33,8 +33,15 @@ async def governed(world: World, observed: dict[str, Any] | None = None, **spec:
     return there
 
 
-async def put(world: World, history: History, *payloads: SchemaInfo) -> None:
-    await world.storage.put(Stored(History(KEY)), history, payloads)
+async def adopted(world: World, *infos: SchemaInfo, claim: Owner | None = None) -> None:
+    """Put on record what the topic's broker had."""
+    versions = (RemoteVersion(number, each, "2026-11-21T05:30:00Z") for number, each in enumerate(infos))
+    entries = tuple(entry_of(each, PulsarLine.V4_0) for each in versions)
+    await world.storage.put(Stored(History(KEY)), History(KEY, claim, 0, entries, Counter.BROKER), infos)
+
+
+def avro(text: str) -> SchemaInfo:
+    return SchemaInfo(SchemaType.AVRO, text.encode())
 
 
 def seen_as(old: Object, value: str, source: str) -> Object:
@@ -73,7 +80,7 @@ async def test_what_the_policy_says_comes_first(world: World) -> None:
 
 async def test_a_broker_that_was_not_seen_yet_is_judged_by_the_policy_with_a_warning(world: World) -> None:
     await governed(world, brokerProfile={"schemaCompatibilityStrategy": "BACKWARD"})
-    await world.versions(V0)
+    await adopted(world, avro(V0))
     reply = await world.create(record_schema(ID, NOTE_WITH_DEFAULT))
     assert reply.warnings == ["policy orders has not seen its broker yet: judged by BACKWARD, and again once it has"]
     assert not (await world.create(FORWARD_ONLY)).is_allowed
@@ -83,7 +90,7 @@ async def test_a_broker_that_was_not_seen_yet_is_judged_by_the_policy_with_a_war
 async def test_a_strategy_that_the_broker_keeps_for_the_topic_counts_until_it_is_unset(world: World) -> None:
     await governed(world, {}, schemaCompatibilityStrategy="BACKWARD")
     old = seen_as(world.resource(), "FORWARD", "Topic")
-    await world.versions(V0, claim=Owner("shop", "created", old["metadata"]["uid"]))
+    await adopted(world, avro(V0), claim=Owner("shop", "created", old["metadata"]["uid"]))
     reply = await world.edit(old, schema=FORWARD_ONLY)
     assert reply.is_allowed
     assert reply.warnings == [
@@ -122,9 +129,7 @@ async def test_without_a_broker_a_strategy_that_is_dropped_is_gone(world: World)
 async def test_a_version_of_the_broker_that_it_cannot_read_stops_every_schema_but_not_suspending(world: World) -> None:
     old = world.resource()
     owner = Owner("shop", "created", old["metadata"]["uid"])
-    wrong = SchemaInfo(SchemaType.AVRO, WRONG_DEFAULT.encode())
-    entry = entry_of(RemoteVersion(0, wrong, "2026-11-21T05:30:00Z"), PulsarLine.V4_0)
-    await put(world, History(KEY, owner, 0, (entry,)), wrong)
+    await adopted(world, avro(WRONG_DEFAULT), claim=owner)
     await governed(world, {"schemaCompatibilityStrategy": "ALWAYS_COMPATIBLE"})
     reply = await world.edit(old, schema=FORWARD_ONLY)
     assert reply.rules == ["INVALID_HISTORY"]
@@ -175,31 +180,53 @@ TOPIC_WARNINGS = [
 @pytest.mark.parametrize("told", TOPIC_WARNINGS)
 async def test_a_topic_is_told_what_its_edit_means_for_the_broker(world: World, told: Told) -> None:
     await governed(world, told.observed, **told.policy)
-    (warning,) = (await world.ask(_wanted({"topic": TOPIC, "type": "AVRO", "schema": V0, **told.topic}))).warnings
+    spec = {"topic": TOPIC, "type": "AVRO", "schema": V0, **told.topic}
+    await adopted(world, SchemaInfo(SchemaType(spec["type"]), spec["schema"].encode()))
+    (warning,) = (await world.ask(_wanted(spec))).warnings
     assert warning.startswith(told.words)
     assert len(warning.encode()) <= WARNING_BYTES
 
 
 async def test_what_goes_without_saying_is_not_said(world: World) -> None:
     await governed(world, {"broker": {"schemaValidationEnforced": False}}, isAllowAutoUpdateSchema=False)
-    plain = {"schemaValidationEnforced": False, "adoptionPolicy": "Refuse", "managementPolicy": "Manage"}
-    assert (await world.create(**plain)).warnings == []
     old = world.resource(deletionPolicy="Delete")
-    assert (await world.edit(old, schema=V0 + " ")).warnings == []
-    both = [SchemaInfo(SchemaType.STRING, text) for text in (b"", b"null")]
-    entries = (entry_of(RemoteVersion(n, each, "2026-11-21T05:30:00Z"), PulsarLine.V4_0) for n, each in enumerate(both))
-    await put(world, History(KEY, entries=tuple(entries)), *both)
-    string = {"topic": TOPIC, "type": "STRING"}
-    assert (await world.ask(_wanted(string))).warnings == [
+    await adopted(world, avro(V0), claim=Owner("shop", "created", old["metadata"]["uid"]))
+    plain = {"schemaValidationEnforced": False, "adoptionPolicy": "Refuse", "managementPolicy": "Manage"}
+    assert (await world.edit(old, **plain)).warnings == []
+
+
+async def test_a_string_of_which_both_texts_are_registered_shuts_nobody_out(world: World) -> None:
+    await governed(world, {}, isAllowAutoUpdateSchema=False)
+    await adopted(world, *(SchemaInfo(SchemaType.STRING, text) for text in (b"", b"null")))
+    assert (await world.ask(_wanted({"topic": TOPIC, "type": "STRING"}))).warnings == [
         "this is version 0 again: no version is added, and version 1 stays the topic's latest"
     ]
 
 
+@pytest.mark.parametrize(
+    ("adoption", "words"),
+    [
+        ("Adopt", "they are adopted and this one is judged again"),
+        ("Refuse", "this resource stops with AdoptionRefused"),
+    ],
+)
+async def test_what_is_not_on_record_yet_may_be_at_the_broker(world: World, adoption: str, words: str) -> None:
+    await governed(world, {})
+    (told,) = (await world.create(adoptionPolicy=adoption)).warnings
+    assert told == f"what the broker has of this topic is not on record yet: if it has schemas, {words}"
+
+
+async def test_a_lost_record_is_made_anew_from_the_broker(world: World) -> None:
+    await governed(world, {})
+    old = {**world.resource(), "status": {"versionCount": 3}}
+    replaced, told = (await world.edit(old, schema=record_schema(ID, NOTE_WITH_DEFAULT))).warnings
+    assert replaced.startswith("this replaces an accepted edit that is not registered yet")
+    assert told.startswith("what the broker has of this topic is not on record yet")
+
+
 async def test_a_string_that_python_registered_is_the_topic_s_string(world: World) -> None:
     await governed(world, {"schemaCompatibilityStrategy": "ALWAYS_INCOMPATIBLE"})
-    of_python = SchemaInfo(SchemaType.STRING, b"null")
-    entry = entry_of(RemoteVersion(0, of_python, "2026-11-21T05:30:00Z"), PulsarLine.V4_0)
-    await put(world, History(KEY, entries=(entry,)), of_python)
+    await adopted(world, SchemaInfo(SchemaType.STRING, b"null"))
     for _ in range(2):
         assert (await world.ask(_wanted({"topic": TOPIC, "type": "STRING"}))).is_allowed
 

@@ -43,6 +43,7 @@ def test_what_the_constraints_allow_breaks_none() -> None:
     info = parsed(SchemaType.AVRO, '"string"', {"owner": "team-a"}).info
     assert violations(info, Strategy.FULL, constraints) == ()
     assert violations(info, None, constraints) == ()
+    assert violations(info, Strategy.UNDEFINED, constraints) == ()  # it takes the topic's own strategy away
     assert violations(info, Strategy.BACKWARD, Constraints()) == ()
 
 

@@ -32,7 +32,7 @@ CHAPTERS = (
     risks.PROPERTIES,
     others.TYPES,
     others.POLICY,
-    others.COMMAND_LINE,
+    others.HISTORY,
     payloads.PAYLOADS,
 )
 """All rules, in the order of the document."""

@@ -110,17 +110,18 @@ POLICY = Chapter(
     ),
 )
 
-COMMAND_LINE = Chapter(
-    "The command line",
-    introduction="What `topicschema check` tells besides.",
+HISTORY = Chapter(
+    "The history",
+    introduction="What is told of versions that are there already.",
     rules=(
         Rule(
             "INVALID_HISTORY",
-            "An earlier version cannot be read, so the broker answers every upload of an AVRO or JSON schema with an "
-            "error (HTTP 500), the same text again included. Mostly it is a default that does not fit: a broker "
-            "stores such a schema as a first version.",
-            "give the right history; where the broker really has it, its schemas must be deleted before another one "
-            "can be registered.",
+            "An earlier version cannot be read, so the broker answers every upload of an AVRO, JSON or PROTOBUF schema "
+            "with an error (HTTP 500), whatever the strategy, the same text again included; producers with a schema "
+            "fail alike. Mostly it is a default that does not fit: a broker stores such a schema as a first version. "
+            "Or the policy's `brokerProfile.line` changed, and that line's parser does not take what the old one took.",
+            "give the command line the right history. Where the broker really has it, delete the topic's schemas there "
+            "(older versions are then no longer served to consumers), or take another topic.",
             Example(_ID, _WITH_BAD_DEFAULT),
             Example(_ID, _DOCUMENTED),
         ),
