@@ -11,8 +11,7 @@ from topicschema.broker.broker import Broker
 from topicschema.broker.errors import TopicMissingError
 from topicschema.core import plan
 from topicschema.core.alignment import Behind, Lost
-from topicschema.core.errors import StalledError
-from topicschema.core.history import History
+from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.overrides import Overrides
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import Strategy
@@ -22,6 +21,7 @@ from topicschema.reconcile.policies import FoundPolicy
 from topicschema.reconcile.surroundings import Surroundings
 
 REFUSED = "RefusedByBroker"
+_TOPIC_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,16 @@ class View:
     def left_behind(self) -> Strategy | None:
         """The topic's own strategy at the broker, where the resource leaves it as it is."""
         return None if self.overrides is None else self.overrides.left_behind
+
+    def stopped(self, topic: Topic) -> TopicSchemaError | None:
+        """Why a schema that was judged to pass is not settled; None where nothing stands in the way."""
+        if self.refused is not None or self.overrides is None or not self.overrides.waits_for_topic:
+            return self.refused
+        message = (
+            f"topic {topic} does not exist at the broker, and its own settings can only be written once it does; the "
+            "operator creates no topics: the first producer or consumer does"
+        )
+        return WaitingError("TopicMissing", message, _TOPIC_SECONDS) if self.may_write else None
 
 
 async def view(around: Surroundings, broker: Broker, found: FoundPolicy, resource: TopicSchema, sought: Sought) -> View:
@@ -131,19 +141,3 @@ def _refused_before(resource: TopicSchema, settings: Overrides | None) -> Stalle
         if condition.reason == REFUSED and condition.observed_generation == resource.metadata.generation:
             return StalledError(REFUSED, condition.message)
     return None
-
-
-def missing_topic(topic: Topic) -> str:
-    """What is told while settings wait for their topic."""
-    return (
-        f"topic {topic} does not exist at the broker, and its own settings can only be written once it does; the "
-        "operator creates no topics: the first producer or consumer does"
-    )
-
-
-def counted_without_broker(history: History, *, has_broker: bool) -> str:
-    """What is to be said of a history that a broker counted and that is compared with none any more; else empty."""
-    if has_broker or not history.counted:
-        return ""
-    number = history.counted[-1].schema_version
-    return f"the broker counted up to version {number}; the policy names none any more, and nothing is compared"

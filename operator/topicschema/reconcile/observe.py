@@ -14,9 +14,9 @@ from topicschema.broker.errors import BrokerUnauthorizedError
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core import plan
 from topicschema.core.alignment import Ahead, Aligned
-from topicschema.core.errors import StalledError, WaitingError
+from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import History, Owner
-from topicschema.core.policy import EffectiveStrategy, Policy, StrategySource
+from topicschema.core.policy import Policy
 from topicschema.core.schemas import PulsarLine, Schema
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Verdict
@@ -58,7 +58,7 @@ class Observation:
         if self.found is None:
             raise TypeError("nothing to judge by")
         left = None if self.view is None else self.view.left_behind
-        return self.found.policy if left is None else replace(self.found.policy, strategy=left)
+        return replace(self.found.policy, left=left)
 
     @property
     def line(self) -> PulsarLine:
@@ -82,6 +82,11 @@ class Observation:
         """The hash of the sources that the schema is compiled from, if it is."""
         sources = sources_of(self.resource.spec)
         return None if sources is None else sources.source_hash
+
+    @property
+    def stopped(self) -> TopicSchemaError | None:
+        """What keeps a schema that was judged to pass from being settled: its broker, or a topic that is not there."""
+        return None if self.view is None else self.view.stopped(self.topic)
 
     @property
     def planned(self) -> tuple[plan.Action, ...]:
@@ -160,11 +165,7 @@ async def judged(around: Surroundings, seen: Observation) -> Observation:
         raise TypeError("nothing to judge by")
     if seen.view is not None and not _is_told(seen.view):
         return replace(seen, verdict=None)
-    verdict = await around.judge.judge(seen.candidate, seen.stored.history, seen.policy)
-    if seen.view is not None and seen.view.left_behind is not None:
-        strategy = EffectiveStrategy(verdict.strategy.value, StrategySource.TOPIC)
-        verdict = replace(verdict, strategy=strategy)
-    return replace(seen, verdict=verdict)
+    return replace(seen, verdict=await around.judge.judge(seen.candidate, seen.stored.history, seen.policy))
 
 
 def _is_told(seen: View) -> bool:

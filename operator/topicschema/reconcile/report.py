@@ -14,7 +14,7 @@ from topicschema.api.topicschemas import (
     VersionStatus,
 )
 from topicschema.core.compatibility import Incompatibility
-from topicschema.core.errors import InvalidSchemaError, StalledError
+from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError
 from topicschema.core.history import History, Origin
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
@@ -68,15 +68,15 @@ class Seen:
     broker: AtBroker | None = None
 
 
-def settled(seen: Seen, moment: Moment) -> TopicSchemaStatus:
-    """The status of a resource that was judged and, when it passed, is on record."""
+def settled(seen: Seen, moment: Moment, stopped: TopicSchemaError | None = None) -> TopicSchemaStatus:
+    """The status of a resource that was judged and, when it passed, is on record, but for what `stopped` it."""
     verdict, history = seen.verdict, seen.history
     latest = history.latest
     strategy = verdict.strategy
     found = verdict.incompatibilities
     return TopicSchemaStatus(
         observed_generation=moment.generation,
-        conditions=moment.conditions(_registered(seen) if verdict.is_compatible else _incompatible(found)),
+        conditions=moment.conditions(_incompatible(found) if found else _passed(seen, stopped)),
         incarnation=history.incarnation,
         schema_version=verdict.schema_version if verdict.outcome is Outcome.EQUAL_VERSION else None,
         latest_schema_version=None if latest is None else latest.schema_version,
@@ -130,6 +130,20 @@ def _out_of_sight(before: TopicSchemaStatus, reason: str, message: str) -> tuple
     kept = (Said(each.type, each.status, each.reason, each.message) for each in before.conditions)
     unknown = Said(ConditionType.IN_SYNC, ConditionStatus.UNKNOWN, reason, message)
     return tuple(unknown if each.type is ConditionType.IN_SYNC else each for each in kept)
+
+
+def _passed(seen: Seen, stopped: TopicSchemaError | None) -> tuple[Said, ...]:
+    if stopped is None:
+        return _registered(seen)
+    is_registered = seen.verdict.outcome is Outcome.EQUAL_VERSION
+    reason, message = told(stopped)
+    where = _placed(seen) if is_registered else (reason, message)
+    return (
+        *not_ready(stopped),
+        _compatible(seen),
+        Said(ConditionType.REGISTERED, _truth(is_registered), *where),
+        Said(ConditionType.IN_SYNC, ConditionStatus.FALSE, reason, message),
+    )
 
 
 def _registered(seen: Seen) -> tuple[Said, ...]:

@@ -13,14 +13,12 @@ from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.api.metadata import ConditionStatus, ConditionType, Metadata
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec, TopicSchemaStatus
 from topicschema.api.wire import decode, decode_status
-from topicschema.broker.errors import TopicMissingError
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.compatibility import Incompatibility
-from topicschema.core.errors import StalledError
+from topicschema.core.errors import StalledError, TopicSchemaError
 from topicschema.core.topics import Topic
 from topicschema.reconcile import report, telling
 from topicschema.reconcile.act import act, remove_finaliser
-from topicschema.reconcile.at_broker import missing_topic
 from topicschema.reconcile.candidates import placed
 from topicschema.reconcile.conditions import Moment
 from topicschema.reconcile.farewell import observe_farewell, tell_released
@@ -55,7 +53,7 @@ class TopicSchemas:
             if resource.spec.suspend:
                 self._saw(key, wire, resource.status)
                 return Rest.SETTLED
-            return await self._settle(key, wire, resource)
+            stopped = await self._settle(key, wire, resource)
         except SILENT:
             raise
         except Exception as error:
@@ -63,18 +61,20 @@ class TopicSchemas:
             moment = Moment(before.conditions, metadata.generation, self._around.now())
             await self._report(key, wire, report.failed(before, error, moment))
             raise
+        if isinstance(stopped, TopicSchemaError):
+            raise stopped  # it is told already, with all else that was seen
+        return stopped
 
-    async def _settle(self, key: Key, wire: Mapping[str, Any], resource: TopicSchema) -> Rest:
+    async def _settle(self, key: Key, wire: Mapping[str, Any], resource: TopicSchema) -> Rest | TopicSchemaError:
+        """What the pass asks for, or what stands in the way though all was seen and is reported."""
         around = self._around
         seen: Observation | None = await observe(around, resource)
         while seen is not None and seen.planned:
             seen = await act(around, seen, seen.planned[0])
         if seen is None or seen.schema is None or seen.verdict is None or seen.stored is None:
-            _raise_refusal(seen)
+            if seen is not None and seen.stopped is not None:
+                raise seen.stopped
             return Rest.AGAIN
-        if seen.verdict.is_compatible:
-            _raise_refusal(seen)
-            _raise_awaited(seen)
         moment = Moment(resource.status.conditions, resource.metadata.generation, around.now())
         found = tuple(placed(each, resource.spec) for each in seen.verdict.incompatibilities)
         verdict = replace(seen.verdict, incompatibilities=found)
@@ -85,8 +85,8 @@ class TopicSchemas:
             await self._risks(seen),
             None if seen.view is None else report.AtBroker(seen.view.may_write, seen.view.left_behind),
         )
-        await self._report(key, wire, report.settled(judged, moment))
-        return Rest.SETTLED
+        await self._report(key, wire, report.settled(judged, moment, seen.stopped))
+        return seen.stopped if seen.stopped is not None and verdict.is_compatible else Rest.SETTLED
 
     async def _risks(self, seen: Observation) -> tuple[Incompatibility, ...]:
         """What is to be told of a version that is on record; nothing where an earlier one cannot be read any more."""
@@ -152,15 +152,3 @@ class TopicSchemas:
             self._around.ring(rival, 0.0)
         for policy in neighbours.policies_naming(sight.pulsar_namespace, key.namespace):
             self._around.ring(policy, _COUNT_DELAY)
-
-
-def _raise_refusal(seen: Observation | None) -> None:
-    """What the broker said of the candidate, once all that was done for it is undone."""
-    if seen is not None and seen.view is not None and seen.view.refused is not None:
-        raise seen.view.refused
-
-
-def _raise_awaited(seen: Observation) -> None:
-    overrides = None if seen.view is None else seen.view.overrides
-    if overrides is not None and overrides.waits_for_topic:
-        raise TopicMissingError(missing_topic(seen.topic))

@@ -1,0 +1,241 @@
+"""A topic at a real broker: what is registered, in how many requests, and what a status says of what others did."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from brokered_shop import RESYNC, brokered
+from brokered_topic import CLASHING, ONE, THREE, TWO, BrokeredTopic
+from testbed.cluster import Cluster
+from testbed.fault_proxy import FaultProxy
+from testbed.instances import Instance
+from testbed.product import SHORT_LEASE, Product
+from testbed.pulsar import Pulsar
+from watched_shop import conditions, says, text, until
+
+pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
+
+
+@pytest.fixture(scope="module")
+def controller(cluster: Cluster, instance: Instance) -> Iterator[Product]:
+    """The controller alone; it may call brokers on 127.0.0.1, and looks at each topic every two seconds."""
+    installed = Product.install(instance, cluster, {**SHORT_LEASE, **RESYNC})
+    try:
+        installed.admit_all()
+        installed.start_controller()
+        yield installed
+    finally:
+        installed.stop()
+
+
+@pytest.fixture
+async def topic(controller: Product, pulsar: Pulsar, cluster: Cluster, namespace: str) -> AsyncIterator[BrokeredTopic]:
+    """A topic of which nothing exists but its Pulsar namespace."""
+    with FaultProxy.before(pulsar) as proxy:
+        async with brokered(proxy, cluster, namespace) as shop:
+            shop.make_namespace()
+            yield BrokeredTopic(shop)
+
+
+async def test_an_edit_becomes_the_broker_s_next_version_in_three_requests(topic: BrokeredTopic) -> None:
+    await topic.governed(schemaCompatibilityStrategy="BACKWARD")
+    topic.put(ONE)
+    status = await topic.ready()
+    assert says(status) == dict.fromkeys(("Ready", "Compatible", "Registered", "InSync"), "True")
+    assert (status["schemaVersion"], topic.rest.read(0).json["data"]) == (0, ONE)
+    assert [version["origin"] for version in status["versions"]] == ["Spec"]
+    assert len(topic.written) == 1
+    assert await topic.looked_again() == []
+    looks = len(topic.calls)
+    assert {str(call) for call in topic.calls} == {f"GET /admin/v2{topic.rest.schemas}/schema"}, looks
+    topic.put(TWO)
+    await topic.ready()
+    upload = next(index for index, call in enumerate(topic.calls) if call.is_write)
+    assert [call.method for call in topic.calls[upload - 1 : upload + 2]] == ["GET", "POST", "GET"]
+    assert await topic.agree() == [0, 1]
+    assert await topic.looked_again() == []
+
+
+async def test_a_topic_with_one_version_is_adopted_in_one_request(topic: BrokeredTopic) -> None:
+    topic.rest.uploaded(ONE)
+    await topic.governed()
+    topic.put(ONE)
+    status = await topic.ready()
+    assert [version["origin"] for version in status["versions"]] == ["Spec"]
+    assert (topic.written, await topic.agree()) == ([], [0])
+    assert {str(call) for call in topic.calls} == {f"GET /admin/v2{topic.rest.schemas}/schema"}
+    assert await topic.looked_again() == []
+
+
+async def test_a_history_of_others_is_adopted_whole_and_judged_by(topic: BrokeredTopic) -> None:
+    for schema in (ONE, TWO):
+        topic.rest.uploaded(schema)
+    await topic.governed(schemaCompatibilityStrategy="BACKWARD")
+    topic.put(CLASHING)
+    status = await topic.ready("Incompatible")
+    assert [(v["schemaVersion"], v["origin"]) for v in status["versions"]] == [(0, "Broker"), (1, "Broker")]
+    assert (topic.written, (await topic.history()).claim) == ([], None)
+    assert await topic.looked_again() == []
+    topic.put(THREE)
+    await topic.ready()
+    assert await topic.agree() == [0, 1, 2]
+    assert await topic.looked_again() == []
+
+
+async def test_a_newer_version_of_others_is_told_and_stays(topic: BrokeredTopic) -> None:
+    await topic.governed(schemaCompatibilityStrategy="FULL")
+    topic.put(ONE)
+    await topic.ready()
+    topic.rest.uploaded(TWO)
+    status = await topic.in_sync("ForeignVersion")
+    assert says(status) == {"Ready": "True", "Compatible": "True", "Registered": "True", "InSync": "False"}
+    assert (status["schemaVersion"], status["latestSchemaVersion"]) == (0, 1)
+    assert await topic.looked_again() == []
+    assert await topic.agree() == [0, 1]
+    topic.put(TWO)
+    status = await topic.in_sync("Registered")
+    assert status["schemaVersion"] == 1
+    assert len(topic.rest.versions()) == 2
+
+
+async def test_a_rollback_is_the_old_version_and_says_what_consumers_will_do(topic: BrokeredTopic) -> None:
+    await topic.governed(schemaCompatibilityStrategy="FULL")
+    for schema in (ONE, TWO):
+        topic.put(schema)
+        await topic.ready()
+    topic.shop.proxy.forget()
+    topic.put(ONE)
+    status = await topic.ready("RolledBack")
+    assert (status["schemaVersion"], status["latestSchemaVersion"]) == (0, 1)
+    assert "new consumers are still checked against version 1" in conditions(status)["Ready"]["message"]
+    assert topic.written == []
+    assert await topic.looked_again() == []
+
+
+async def test_tombstones_and_gaps_are_on_record_as_they_are(topic: BrokeredTopic) -> None:
+    assert topic.rest.uploaded(CLASHING) == 0
+    assert topic.rest.delete() == 1
+    assert topic.rest.uploaded("", "STRING") == 2
+    assert topic.rest.delete() == 3
+    assert topic.rest.uploaded(ONE) == 4
+    await topic.governed()
+    topic.put(TWO)
+    status = await topic.ready()
+    assert (status["schemaVersion"], await topic.agree()) == (5, [4, 5])
+    assert [(e.schema_version, e.is_tombstone) for e in (await topic.history()).entries] == [
+        (3, True),
+        (4, False),
+        (5, False),
+    ]
+    assert topic.rest.delete() == 6
+
+    async def is_back() -> bool:
+        return topic.rest.versions() == [7]
+
+    await until(is_back, bool)
+    assert await topic.looked_again() == []
+    assert (await topic.agree(), topic.rest.index()) == ([7], [0, 1, 2, 3, 4, 5, 6, 7])
+
+
+async def test_a_history_that_the_broker_lost_is_told_and_nothing_is_uploaded_onto_it(topic: BrokeredTopic) -> None:
+    await topic.governed(schemaCompatibilityStrategy="FULL")
+    for schema in (ONE, TWO):
+        topic.put(schema)
+        await topic.ready()
+    topic.rest.delete(force=True)
+    topic.shop.proxy.forget()
+    status = await topic.ready("HistoryLost")
+    assert says(status)["InSync"] == "False"
+    assert says(status)["Stalled"] == "True"
+    topic.put(THREE)
+    await topic.ready("HistoryLost")
+    assert topic.written == []
+    assert await topic.looked_again() == []
+    assert len((await topic.history()).entries) == 2
+    topic.rest.uploaded(THREE)  # a producer of another team
+    status = await topic.ready("HistoryLost")
+    assert len((await topic.history()).entries) == 2
+    assert topic.written == []
+
+
+async def test_adoption_can_be_refused_but_not_of_what_is_the_spec_itself(topic: BrokeredTopic) -> None:
+    topic.rest.uploaded(ONE)
+    await topic.governed()
+    topic.put(TWO, adoptionPolicy="Refuse")
+    status = await topic.ready("AdoptionRefused")
+    assert says(status)["Stalled"] == "True"
+    assert (topic.written, (await topic.history()).entries) == ([], ())
+    assert await topic.looked_again() == []
+    topic.put(ONE, adoptionPolicy="Refuse")
+    assert (await topic.ready())["schemaVersion"] == 0
+
+
+async def test_who_only_observes_has_the_history_and_a_verdict_and_writes_nothing(topic: BrokeredTopic) -> None:
+    topic.rest.uploaded(ONE)
+    await topic.governed("Observed", managementPolicy="Observe")
+    topic.put(TWO)
+    status = await topic.ready("Observed")
+    assert says(status) == {"Ready": "True", "Compatible": "True", "Registered": "False", "InSync": "False"}
+    assert (topic.written, await topic.agree()) == ([], [0])
+    assert await topic.looked_again() == []
+    topic.put(ONE)
+    status = await topic.in_sync("Registered")
+    assert says(status)["Registered"] == "True"
+
+
+async def test_a_broker_that_goes_away_leaves_what_is_registered_ready(topic: BrokeredTopic) -> None:
+    await topic.governed()
+    topic.put(ONE)
+    await topic.ready()
+    topic.shop.proxy.refuse()
+    status = await topic.in_sync("BrokerUnavailable")
+    assert says(status) == {"Ready": "True", "Compatible": "True", "Registered": "True", "InSync": "Unknown"}
+    topic.put(TWO)
+    status = await topic.ready("BrokerUnavailable")
+    assert says(status)["Ready"] == "False"
+    assert says(status)["Reconciling"] == "True"
+    topic.shop.proxy.accept()
+    assert (await topic.ready())["schemaVersion"] == 1
+    assert await topic.agree() == [0, 1]
+
+
+async def test_a_local_history_goes_in_order_to_the_broker_that_a_policy_gains(topic: BrokeredTopic) -> None:
+    shop = topic.shop
+    shop.watched.govern(schemaCompatibilityStrategy="FULL")
+    for schema in (ONE, TWO, THREE):
+        topic.put(schema)
+        await topic.ready()
+    before = await topic.history()
+    shop.apply(schemaCompatibilityStrategy="FULL")
+    await shop.policy_ready("InForce")
+    await topic.looked_again()
+    assert await topic.agree() == [0, 1, 2]
+    after = await topic.history()
+    assert (after.incarnation, after.claim) == (0, before.claim)
+    assert [e.content_hash for e in after.entries] == [e.content_hash for e in before.entries]
+    assert await topic.looked_again() == []
+    shop.watched.apply(shop.watched.shop.policy(schemaCompatibilityStrategy="FULL"))
+    topic.put(text("id", "note?", "more?", "most?"))
+    status = await topic.ready()
+    assert "nothing is compared" in conditions(status)["Ready"]["message"]
+    assert topic.rest.versions() == [0, 1, 2]
+    shop.apply(schemaCompatibilityStrategy="FULL")
+    await shop.policy_ready("InForce")
+    await topic.looked_again()
+    assert await topic.agree() == [0, 1, 2, 3]
+    assert await topic.looked_again() == []
+
+
+async def test_a_local_history_yields_to_another_one_of_the_broker(topic: BrokeredTopic) -> None:
+    shop = topic.shop
+    topic.rest.uploaded(TWO)
+    shop.watched.govern(schemaCompatibilityStrategy="FULL")
+    topic.put(ONE)
+    await topic.ready()
+    shop.apply(schemaCompatibilityStrategy="FULL")
+    await shop.policy_ready("InForce")
+    await topic.looked_again()
+    history = await topic.history()
+    assert (history.incarnation, await topic.agree()) == (1, [0, 1])
+    assert (await topic.ready())["incarnation"] == 1
+    assert await topic.looked_again() == []

@@ -1,0 +1,144 @@
+"""What becomes of a topic's schemas at a real broker when its TopicSchema is deleted."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+
+import pytest
+
+from brokered_shop import RESYNC, brokered
+from brokered_topic import ONE, TWO, BrokeredTopic
+from testbed.cluster import Cluster
+from testbed.fault_proxy import FaultProxy
+from testbed.instances import Instance
+from testbed.product import NAMESPACE as SYSTEM
+from testbed.product import SHORT_LEASE, Product
+from testbed.pulsar import Pulsar
+from watched_shop import says
+
+pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
+
+
+@pytest.fixture(scope="module")
+def controller(cluster: Cluster, instance: Instance) -> Iterator[Product]:
+    """The controller alone; it may call brokers on 127.0.0.1, and looks at each topic every two seconds."""
+    installed = Product.install(instance, cluster, {**SHORT_LEASE, **RESYNC})
+    try:
+        installed.admit_all()
+        installed.start_controller()
+        yield installed
+    finally:
+        installed.stop()
+
+
+@pytest.fixture
+async def topic(controller: Product, pulsar: Pulsar, cluster: Cluster, namespace: str) -> AsyncIterator[BrokeredTopic]:
+    """A topic with two versions of ours, whose schemas go with the resource."""
+    with FaultProxy.before(pulsar) as proxy:
+        async with brokered(proxy, cluster, namespace) as shop:
+            shop.make_namespace()
+            topic = BrokeredTopic(shop)
+            await topic.governed(schemaCompatibilityStrategy="FULL")
+            for schema in (ONE, TWO):
+                topic.put(schema, deletionPolicy="Delete")
+                await topic.ready()
+            proxy.forget()
+            yield topic
+
+
+def delete(topic: BrokeredTopic) -> None:
+    topic.shop.watched.delete(f"tsc/{topic.name}", "--wait=false")
+
+
+async def test_schemas_that_go_with_their_resource_get_one_tombstone(topic: BrokeredTopic) -> None:
+    delete(topic)
+    await topic.shop.watched.gone(topic.name)
+    assert (topic.rest.versions(), topic.rest.index()) == ([], [0, 1, 2])
+    assert not (await topic.history()).entries
+    topic.shop.proxy.forget()
+    topic.put(ONE, deletionPolicy="Delete")
+    status = await topic.ready()
+    assert (status["schemaVersion"], await topic.agree()) == (3, [3])
+    assert topic.rest.delete() == 4  # by hand: nothing is served, so nothing is left to delete
+    delete(topic)
+    await topic.shop.watched.gone(topic.name)
+    index = topic.rest.index()
+    assert index is not None
+    assert len(topic.rest.versions()) == 0
+    assert index[-1] in (4, 6)  # the controller may have been faster and registered it again before the end
+
+
+async def test_a_resource_that_retains_touches_nothing(topic: BrokeredTopic) -> None:
+    topic.put(TWO)
+    await topic.ready()
+    before = await topic.history()
+    topic.shop.proxy.forget()
+    delete(topic)
+    await topic.shop.watched.gone(topic.name)
+    assert (topic.written, await topic.history()) == ([], before)
+    assert topic.rest.versions() == [0, 1]
+
+
+async def test_a_broker_that_is_away_is_waited_for_until_a_person_gives_up(topic: BrokeredTopic) -> None:
+    topic.shop.proxy.refuse()
+    delete(topic)
+    status = await topic.ready("BrokerUnavailable")
+    assert says(status)["Ready"] == "False"
+    shop = topic.shop.watched.shop
+    told = shop.run("annotate", "tsc", topic.name, "topicschema.io/release=true")
+    assert told.returncode == 0, told.stderr
+    await topic.shop.watched.gone(topic.name)
+    assert topic.rest.versions() == [0, 1]
+    assert len((await topic.history()).entries) == 2
+    (event,) = topic.events("ReleasedUndeleted")
+    assert "gives up" in event["note"]
+
+
+async def test_a_broker_that_comes_back_in_time_deletes_once(topic: BrokeredTopic) -> None:
+    topic.shop.proxy.refuse()
+    delete(topic)
+    await topic.ready("BrokerUnavailable")
+    topic.shop.proxy.accept()
+    await topic.shop.watched.gone(topic.name)
+    assert (topic.rest.versions(), topic.rest.index()) == ([], [0, 1, 2])
+
+
+async def test_without_its_policy_a_resource_is_released_as_with_retain(topic: BrokeredTopic) -> None:
+    topic.shop.watched.delete("nsp/orders")
+    delete(topic)
+    status = await topic.ready("PolicyMissing")
+    assert says(status)["Reconciling"] == "True"
+    with suppress(AssertionError):  # it takes a minute, and somewhat more
+        await topic.shop.watched.gone(topic.name)
+    await topic.shop.watched.gone(topic.name)
+    assert topic.rest.versions() == [0, 1]
+    assert len((await topic.history()).entries) == 2
+    assert topic.events("ReleasedUndeleted")
+
+
+async def test_a_namespace_that_ends_is_not_held_up(topic: BrokeredTopic) -> None:
+    cluster = topic.shop.watched.shop.cluster
+    cluster.kubectl("delete", "namespace", topic.shop.watched.namespace, "--wait=false")
+    await topic.shop.watched.gone(topic.name)
+    assert topic.rest.versions() == [0, 1]
+    assert len((await topic.history()).entries) == 2
+    name = (await topic.history()).key.history_name
+    assert [event["regarding"]["name"] for event in topic.events("ReleasedUndeleted", SYSTEM)].count(name) == 1
+
+
+async def test_a_topic_that_is_only_observed_is_released(topic: BrokeredTopic) -> None:
+    topic.put(TWO, deletionPolicy="Delete", managementPolicy="Observe")
+    await topic.ready("Observed")
+    topic.shop.proxy.forget()
+    delete(topic)
+    await topic.shop.watched.gone(topic.name)
+    assert (topic.written, topic.rest.versions()) == ([], [0, 1])
+
+
+async def test_a_history_that_the_broker_lost_is_no_longer_deleted_there(topic: BrokeredTopic) -> None:
+    topic.rest.delete(force=True)
+    topic.rest.uploaded("", "STRING")  # another team's by now
+    await topic.ready("HistoryLost")
+    topic.shop.proxy.forget()
+    delete(topic)
+    await topic.shop.watched.gone(topic.name)
+    assert (topic.written, topic.rest.versions()) == ([], [0])

@@ -1,0 +1,161 @@
+"""A topic's own settings at a real broker: before the schema, put back when it is refused, waiting for their topic."""
+
+from collections.abc import AsyncIterator, Iterator
+from urllib.parse import quote
+
+import pytest
+
+from brokered_shop import RESYNC, brokered
+from brokered_topic import CLASHING, ONE, TWO, BrokeredTopic
+from testbed import broker_faults
+from testbed.cluster import Cluster
+from testbed.fault_proxy import FaultProxy
+from testbed.instances import Instance
+from testbed.product import SHORT_LEASE, Product
+from testbed.pulsar import Pulsar
+from topicschema.core.remote import TopicSettings
+from topicschema.core.strategies import Strategy
+from watched_shop import conditions, says, until
+
+pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
+
+
+@pytest.fixture(scope="module")
+def controller(cluster: Cluster, instance: Instance) -> Iterator[Product]:
+    """The controller alone; it may call brokers on 127.0.0.1, and looks at each topic every two seconds."""
+    installed = Product.install(instance, cluster, {**SHORT_LEASE, **RESYNC})
+    try:
+        installed.admit_all()
+        installed.start_controller()
+        yield installed
+    finally:
+        installed.stop()
+
+
+@pytest.fixture
+async def topic(controller: Product, pulsar: Pulsar, cluster: Cluster, namespace: str) -> AsyncIterator[BrokeredTopic]:
+    """A topic that exists, without a schema."""
+    with FaultProxy.before(pulsar) as proxy:
+        async with brokered(proxy, cluster, namespace) as shop:
+            shop.make_namespace()
+            topic = BrokeredTopic(shop)
+            topic.make()
+            yield topic
+
+
+def own(topic: BrokeredTopic, setting: str = "schemaCompatibilityStrategy") -> object:
+    """The topic's own setting, None where it has none."""
+    return topic.shop.pulsar.tell("GET", f"{topic.rest.itself}/{setting}")
+
+
+async def test_an_override_stands_at_the_broker_before_the_schema_that_needs_it(topic: BrokeredTopic) -> None:
+    topic.rest.uploaded(ONE)
+    await topic.governed(schemaCompatibilityStrategy="FULL")
+    topic.put(CLASHING, schemaCompatibilityStrategy="ALWAYS_COMPATIBLE", schemaValidationEnforced=True)
+    status = await topic.ready()
+    assert status["effectiveStrategy"] == {"value": "ALWAYS_COMPATIBLE", "source": "Topic"}
+    assert (own(topic), own(topic, "schemaValidationEnforced")) == ("ALWAYS_COMPATIBLE", True)
+    assert [call.rpartition("/")[2] for call in topic.written] == [
+        "schemaCompatibilityStrategy",
+        "schema",
+        "schemaValidationEnforced",
+    ]
+    recorded = (await topic.history()).topic_settings
+    assert recorded is not None
+    assert (recorded.found.strategy, recorded.pending) == (None, None)
+    assert recorded.written == TopicSettings(Strategy.ALWAYS_COMPATIBLE, enforces_validation=True)
+    assert await topic.looked_again() == []
+
+
+async def test_a_field_that_is_removed_leaves_the_topic_s_strategy_and_says_so(topic: BrokeredTopic) -> None:
+    await topic.governed(schemaCompatibilityStrategy="FULL")
+    topic.put(ONE, schemaCompatibilityStrategy="BACKWARD")
+    await topic.ready()
+    topic.put(ONE)
+    status = await topic.ready()
+    assert "keeps a strategy of its own at the broker, BACKWARD" in conditions(status)["Ready"]["message"]
+    assert status["effectiveStrategy"] == {"value": "BACKWARD", "source": "Topic"}
+    assert own(topic) == "BACKWARD"
+    assert await topic.looked_again() == []
+    topic.put(ONE, schemaCompatibilityStrategy="UNDEFINED")
+    await topic.ready()
+    assert own(topic) is None
+    topic.put(ONE)
+    status = await topic.ready()
+    assert "strategy of its own" not in conditions(status)["Ready"]["message"]
+    assert await topic.looked_again() == []
+
+
+async def test_an_override_is_put_back_when_the_broker_refuses_the_schema(topic: BrokeredTopic) -> None:
+    topic.rest.uploaded(ONE)
+    await topic.governed(schemaCompatibilityStrategy="FULL")
+    topic.shop.proxy.fault = broker_faults.when(
+        lambda call: call.method == "POST" and call.path.endswith("/schema"), broker_faults.status(409)
+    )
+    topic.put(TWO, schemaCompatibilityStrategy="BACKWARD")
+    status = await topic.ready("RefusedByBroker")
+    assert says(status)["Stalled"] == "True"
+    assert own(topic) is None
+    recorded = (await topic.history()).topic_settings
+    assert recorded is not None
+    assert recorded.pending is None
+    assert await topic.looked_again() == []
+    topic.shop.proxy.fault = broker_faults.untouched
+    topic.put(TWO, schemaCompatibilityStrategy="FORWARD")
+    await topic.ready()
+    assert (own(topic), await topic.agree()) == ("FORWARD", [0, 1])
+    assert await topic.looked_again() == []
+
+
+async def test_settings_wait_for_their_topic_which_nobody_here_makes(
+    controller: Product, pulsar: Pulsar, cluster: Cluster, namespace: str
+) -> None:
+    with FaultProxy.before(pulsar) as proxy:
+        async with brokered(proxy, cluster, namespace) as shop:
+            shop.make_namespace()
+            topic = BrokeredTopic(shop)
+            await topic.governed(schemaCompatibilityStrategy="FULL")
+            topic.put(ONE, schemaCompatibilityStrategy="BACKWARD")
+            status = await topic.ready("TopicMissing")
+            assert says(status) == {
+                "Ready": "False",
+                "Reconciling": "True",
+                "Compatible": "True",
+                "Registered": "True",
+                "InSync": "False",
+            }
+            assert topic.rest.versions() == [0]  # nothing is compared with a first version
+            topic.put(TWO, schemaCompatibilityStrategy="BACKWARD")
+            await topic.ready("TopicMissing")
+            assert topic.rest.versions() == [0]
+            assert pulsar.tell("GET", f"/persistent/{shop.pulsar_namespace}") == []
+            topic.make()
+            status = await topic.ready()
+            assert (own(topic), await topic.agree()) == ("BACKWARD", [0, 1])
+            assert await topic.looked_again() == []
+
+
+async def test_a_name_that_needs_escapes_has_schemas_and_settings_of_its_own(topic: BrokeredTopic) -> None:
+    name = "créé+%x"
+    odd = BrokeredTopic(topic.shop, "odd", name)
+    odd.make()
+    await odd.governed(schemaCompatibilityStrategy="FULL")
+    odd.put(ONE, topic=f"persistent://{topic.shop.pulsar_namespace}/{name}", schemaCompatibilityStrategy="BACKWARD")
+    await odd.ready()
+    assert (own(odd), odd.rest.versions()) == ("BACKWARD", [0])
+    assert quote(name) not in str(own(topic))
+
+
+async def test_what_others_set_is_named_when_the_broker_refuses_by_it(topic: BrokeredTopic) -> None:
+    topic.rest.uploaded(TWO)
+    await topic.governed(schemaCompatibilityStrategy="ALWAYS_COMPATIBLE")
+    topic.shop.pulsar.tell("PUT", f"{topic.rest.itself}/schemaCompatibilityStrategy", "FULL")
+
+    async def is_in_force() -> bool:
+        return topic.rest.upload(CLASHING).status == 409
+
+    await until(is_in_force, bool)
+    topic.put(CLASHING)
+    status = await topic.ready("RefusedByBroker")
+    assert "FULL, which was set there" in conditions(status)["Ready"]["message"]
+    assert await topic.agree() == [0]
