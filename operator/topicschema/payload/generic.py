@@ -2,7 +2,8 @@
 
 Source: AutoConsumeSchema and the generic records of Pulsar's Java client (4.0.7). A struct is a record with fields, all
 else stands for itself. A STRING's charset is not looked at. Beyond that client, which refuses the type, a PROTOBUF
-message is a record of what its schema's `__PARSING_INFO__` says.
+message is a record of what its schema's `__PARSING_INFO__` says. A protobuf field that is not set is None here, where
+the client has its default.
 """
 
 from collections.abc import Iterable
@@ -75,7 +76,7 @@ def _fields(schema: Schema) -> tuple[str, ...]:
     if schema.info.type in (SchemaType.PROTOBUF, SchemaType.PROTOBUF_NATIVE):
         from topicschema.payload import protobuf_native  # noqa: PLC0415  # google.protobuf, for these alone
 
-        return tuple(field.name for field in protobuf_native.plan_of(schema).written)
+        return protobuf_native.plan_of(schema).declared
     if isinstance(schema, AvroSchema) and isinstance(schema.root, Record):
         return tuple(field.name for field in schema.root.fields)
     return ()

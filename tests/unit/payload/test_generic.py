@@ -1,5 +1,7 @@
 """Generic records: what a consumer with AUTO_CONSUME has of every type."""
 
+import json
+
 import pytest
 
 from protobuf_orders import PROTO_3
@@ -30,6 +32,12 @@ def test_json_and_protobuf_are_records_too() -> None:
     assert generic.record(avro("JSON"), b'{"s": "a", "n": 1}').fields == ("n", "s")
     found = generic.record(PROTO_3, b"\x08\x05")
     assert (found.fields[:2], found["id"], found["note"]) == (("id", "note"), 5, None)
+
+
+def test_a_protobuf_record_has_its_fields_in_the_order_of_the_file() -> None:
+    field = {"type": "INT32", "label": "LABEL_OPTIONAL"}
+    told = json.dumps([{"number": 2, "name": "b", **field}, {"number": 1, "name": "a", **field}])
+    assert generic.record(avro("PROTOBUF", __PARSING_INFO__=told), b"\x08\x05").fields == ("b", "a")
 
 
 def test_all_else_stands_for_itself() -> None:

@@ -38,7 +38,9 @@ def plan_of(schema: Schema) -> MessagePlan:
     fields = {each.number: each for each in known if each.kind is not Kind.GROUP}
     plans = [FieldPlan(fields[number], FieldDescriptorProto(), _OWNER) for number in sorted(fields)]
     has_required = any(each.is_required for each in plans)
-    return MessagePlan("the message", plans, has_required=has_required)
+    plan = MessagePlan("the message", plans, has_required=has_required)
+    plan.declared = tuple(each.name for each in fields.values())
+    return plan
 
 
 def _field(told: Any) -> Field | None:

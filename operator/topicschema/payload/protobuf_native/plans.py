@@ -76,9 +76,12 @@ class FieldPlan:
 
 
 class MessagePlan:
-    """A message, as it is read and written; `read` has the fields that Java reads, `written` all, by their numbers."""
+    """A message, as it is read and written; `read` has the fields that Java reads, `written` all, by their numbers.
 
-    __slots__ = ("full_name", "has_required", "is_pair", "names", "read", "required", "written")
+    `declared` are the names of all in the order of the descriptor.
+    """
+
+    __slots__ = ("declared", "full_name", "has_required", "is_pair", "names", "read", "required", "written")
 
     def __init__(self, full_name: str, fields: list[FieldPlan], *, has_required: bool) -> None:
         for members in _oneofs(fields):
@@ -88,6 +91,7 @@ class MessagePlan:
         self.full_name = full_name
         self.written = tuple(fields)
         self.read = {each.number: each for each in fields}
+        self.declared = tuple(each.name for each in fields)
         self.names = {each.name: each for each in fields}
         self.required = tuple(each.name for each in fields if each.is_required)
         self.has_required = has_required
@@ -123,6 +127,7 @@ class Plans:
         protos = {each.number: each for each in proto.field}
         fields = [FieldPlan(field, protos[number], owner, self) for number, field in message.fields.items()]
         plan = MessagePlan(message.full_name, fields, has_required=self.has_required)
+        plan.declared = tuple(each.name for each in proto.field)
         extensions = Extendable.of(proto)
         plan.read = {number: field for number, field in plan.read.items() if not extensions.takes(number)}
         plan.is_pair = message.is_map_entry and _is_pair(plan.read)

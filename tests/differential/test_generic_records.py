@@ -1,0 +1,172 @@
+"""Messages as a consumer with AUTO_CONSUME gets them, beside the generic records of Pulsar's Java client.
+
+What is in a PROTOBUF_NATIVE message is `test_payload_protobuf`'s matter.
+"""
+
+import base64
+import json
+import random
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import avro_values
+import primitive_values
+import protobuf_values
+from differential import oracle
+from topicschema import payload
+from topicschema.core import formats
+from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
+from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
+from topicschema.core.formats.primitives import PrimitiveSchema
+from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
+from topicschema.payload import Instant, LocalDateTime, Pair, generic, numbers
+from topicschema.payload.generic import GenericRecord
+
+pytestmark = pytest.mark.differential
+
+ORACLE = oracle.CLIENT.with_name("GenericOracle.java")
+MESSAGES = 600
+SEED = 31_077
+OFFSET = "__AVRO_READ_OFFSET__"
+
+
+def avro(rng: random.Random) -> tuple[Schema, bytes]:
+    text = avro_values.schema(rng)
+    schema = formats.parse(SchemaInfo(SchemaType.AVRO, json.dumps(text).encode()))
+    content = payload.encode(schema, avro_values.value(rng, text)).payload or b""
+    skipped = rng.choice((0, 0, 5))
+    if skipped:
+        schema = formats.parse(SchemaInfo(SchemaType.AVRO, schema.info.schema, {OFFSET: str(skipped)}))
+    return schema, rng.randbytes(skipped) + content
+
+
+def plain_json(rng: random.Random) -> tuple[Schema, bytes]:
+    while True:
+        text = avro_values.schema(rng)
+        schema = formats.parse(SchemaInfo(SchemaType.JSON, json.dumps(text).encode()))
+        try:
+            return schema, payload.encode(schema, avro_values.value(rng, text)).payload or b""
+        except InvalidPayloadError:
+            continue  # JSON has no way to say that value
+
+
+def native(rng: random.Random) -> tuple[Schema, bytes]:
+    schema = protobuf_values.schema(rng)
+    root = payload.protobuf_native.of(schema).root
+    return schema, payload.encode(schema, protobuf_values.value(rng, root)).payload or b""
+
+
+def primitive(rng: random.Random) -> tuple[Schema, bytes]:
+    while True:
+        schema = PrimitiveSchema(rng.choice(primitive_values.INFOS), "")
+        content = payload.encode(schema, primitive_values.value(rng, schema.info)).payload
+        if content is not None:
+            return schema, content
+
+
+def pair(rng: random.Random) -> tuple[Schema, bytes, bytes | None]:
+    """A KEY_VALUE and its message: the payload, and the message's key where that is a part of its value."""
+    (key, of_key), (value, of_value) = (rng.choice((avro, plain_json, native, primitive))(rng) for _ in range(2))
+    encoding = rng.choice(list(Encoding))
+    schema = formats.parse(encode(KeyValue(Part(without_offset(key)), Part(without_offset(value)), encoding)))
+    of_key, of_value = of_key[offset(key) :], of_value[offset(value) :]
+    if encoding is Encoding.SEPARATED:
+        return schema, of_value, of_key
+    return schema, b"".join(len(each).to_bytes(4) + each for each in (of_key, of_value)), None
+
+
+def offset(schema: Schema) -> int:
+    return int(schema.info.properties.get(OFFSET, "0"))
+
+
+def without_offset(schema: Schema) -> SchemaInfo:
+    return SchemaInfo(schema.info.type, schema.info.schema)
+
+
+def asked(schema: Schema, content: bytes, key: bytes | None) -> dict[str, Any]:
+    of_key = {} if key is None else {"key": base64.b64encode(key).decode()}
+    return {
+        "type": schema.info.type.value,
+        "schema": base64.b64encode(schema.info.schema).decode(),
+        "properties": dict(schema.info.properties),
+        "payload": base64.b64encode(content).decode(),
+        **of_key,
+    }
+
+
+def ours(schema: Schema, value: Any) -> Any:
+    """A value as `theirs` has it."""
+    if isinstance(value, GenericRecord):
+        return (
+            ours(schema, value.value)
+            if not value.fields
+            else [[name, held(schema, value, name)] for name in value.fields]
+        )
+    if isinstance(value, Pair):
+        return [ours(schema.key, value.key), ours(schema.value, value.value)]  # type: ignore[attr-defined]
+    return plain(value)
+
+
+def held(schema: Schema, record: GenericRecord, name: str) -> Any:
+    if record.type is SchemaType.PROTOBUF_NATIVE:
+        return None if record[name] is None else "set"
+    if record.type is not SchemaType.JSON:
+        return plain(record[name])
+    tree = json.loads(payload.encode(schema, record.value).payload or b"")
+    return tree.get(name)
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return sorted([key, plain(each)] for key, each in value.items())
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    if isinstance(value, float):
+        return str(numbers.canonical_bits_of_double(value))
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, Instant | LocalDateTime):
+        return " ".join(map(str, value))
+    return value if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def theirs(value: Any, *, is_outer: bool = True) -> Any:
+    """A value of the oracle's: a record within another is sorted as a map is."""
+    if value is None:
+        return None
+    kind, of = value
+    if kind == "record":
+        fields = [[name, theirs(each, is_outer=False)] for name, each in of]
+        return fields if is_outer else sorted(fields)
+    if kind == "pair":
+        return [theirs(each) for each in of]
+    if kind == "map":
+        return [[key, theirs(each, is_outer=False)] for key, each in of]
+    if kind == "list":
+        return [theirs(each, is_outer=False) for each in of]
+    return (of[1] or of[0]) if kind == "number" else of
+
+
+Make = Callable[[random.Random], tuple[Schema, bytes] | tuple[Schema, bytes, bytes | None]]
+
+
+@pytest.mark.parametrize("make", [avro, plain_json, native, primitive, pair])
+def test_a_message_is_the_record_that_the_client_has(make: Make) -> None:
+    messages = [(*made, None)[:3] for number in range(MESSAGES) for made in (make(random.Random(SEED + number)),)]  # noqa: S311  # seeds
+    answers = oracle.ask((asked(*each) for each in messages), ORACLE)
+    met: Counter[bool] = Counter()
+    wrong = []
+    for (schema, content, key), answer in zip(messages, answers, strict=True):
+        try:
+            found = ours(schema, generic.record(schema, content, key))
+        except (InvalidPayloadError, InvalidSchemaError) as error:
+            found = error
+        is_read = answer["verdict"] is True
+        met[is_read] += 1
+        if is_read is isinstance(found, Exception) or (is_read and found != theirs(answer["value"])):
+            wrong.append((schema.info, content, key, found, answer))
+    assert wrong == []
+    assert met[True] > MESSAGES / 2
