@@ -133,8 +133,10 @@ _PERMANENT: Final = (
     r"|StackOverflowError|IllegalArgumentException|ClassCastException|IndexOutOfBounds|BufferUnderflow"
     r"|org\.apache\.avro\.|com\.fasterxml\.jackson\.|com\.google\.gson\.|InvalidSchemaDataException"
 )
+# What authorization says, with 401 too, to those whom authentication let in; a stranger gets the container's page.
+_NO_PERMISSION: Final = r"^Unauthorized to |[Pp]ermission|requires super-?user"
 _TABLE: Final = (
-    _Row(_one(401), _ANY, _plain(BrokerForbiddenError), has_reason=True, effect=Effect.SLOWER),
+    _Row(_one(401), _ANY, _plain(BrokerForbiddenError), _NO_PERMISSION, has_reason=True, effect=Effect.SLOWER),
     _Row(_one(401), _ANY, _plain(BrokerUnauthorizedError), effect=Effect.UNWELCOME),
     _Row(_one(403), _ANY, _plain(BrokerForbiddenError), effect=Effect.SLOWER),
     _Row(_one(404), _ANY, _plain(TenantMissingError), r"Tenant (does not exist|not found)", effect=Effect.SLOWER),

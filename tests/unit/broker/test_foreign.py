@@ -79,6 +79,8 @@ Row = tuple[Ask, int, object, type[TopicSchemaError], int]
 # What is asked, status, body, our error, how often it is sent.
 TABLE: list[Row] = [
     (read, 401, page(401, "Authentication required"), UNKNOWN, 1),
+    (read, 401, reason("Token expired"), UNKNOWN, 1),
+    (read, 401, reason("This operation requires super-user access"), FORBIDDEN, 1),
     (read, 401, reason("Unauthorized to validateTopicOperation for operation [GET_METADATA] on topic"), FORBIDDEN, 1),
     (delete, 401, reason("Don't have permission to administrate resources on this tenant"), FORBIDDEN, 1),
     (write, 403, reason("Unauthorized to validateNamespacePolicyOperation for operation [WRITE]"), FORBIDDEN, 1),
