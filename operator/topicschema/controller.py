@@ -213,7 +213,7 @@ def _registry(doorbell: Doorbell, login: _Login) -> kopf.OperatorRegistry:
 
         @kopf.on.event(kind.group, kind.version, kind.plural, registry=registry, id=kind.plural)
         async def ring(type: str | None, body: kopf.Body, plural: str = kind.plural, **_: Any) -> None:  # noqa: A002 - kopf's word
-            doorbell.heard(plural, body["metadata"], is_deleted=type == "DELETED")
+            doorbell.heard(plural, body["metadata"], is_deleted=type == "DELETED", is_listed=type is None)
 
     return registry
 

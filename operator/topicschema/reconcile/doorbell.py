@@ -1,5 +1,8 @@
 """What a change out there means: which keys it rings. It never looks at what changed, only at who may be touched.
 
+Whoever edits something waits for it: that goes ahead of what was there all along, which a broker may take long to look
+through. So do policies, for what they say holds for many.
+
 Whoever watches (the controller's door) tells of lists and events here; only metadata is needed.
 """
 
@@ -10,7 +13,7 @@ from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, SCHEMA_HISTORY, TOPIC_SCHEMA
 from topicschema.reconcile.echoes import Echoes
 from topicschema.reconcile.neighbours import Neighbours
-from topicschema.reconcile.queue import Key
+from topicschema.reconcile.queue import AHEAD, Key
 
 _Metadata = Mapping[str, Any]
 
@@ -23,15 +26,15 @@ def history_key(history: str) -> Key:
 class Doorbell:
     """Turns what is heard of objects into rings."""
 
-    def __init__(self, neighbours: Neighbours, echoes: Echoes, ring: Callable[[Key], None]) -> None:
+    def __init__(self, neighbours: Neighbours, echoes: Echoes, ring: Callable[[Key, float], None]) -> None:
         self._neighbours = neighbours
         self._echoes = echoes
         self._ring = ring
         self._generations: dict[Key, tuple[str, int]] = {}
         self._annotations: dict[str, str] = {}
 
-    def heard(self, plural: str, metadata: _Metadata, *, is_deleted: bool) -> None:
-        """One object exists, has changed, or is gone."""
+    def heard(self, plural: str, metadata: _Metadata, *, is_deleted: bool, is_listed: bool = False) -> None:
+        """One object exists (`is_listed`: so a list tells), has changed, or is gone."""
         key = Key(plural, metadata.get("namespace", ""), metadata["name"])
         if plural == NAMESPACE.plural:
             self._heard_of_namespace(key.name, metadata)
@@ -40,7 +43,9 @@ class Doorbell:
         else:
             if plural == NAMESPACE_SCHEMA_POLICY.plural:
                 self._heard_of_policy(key, metadata)
-            self._heard_of_resource(key, metadata, is_deleted=is_deleted)
+            self._neighbours.known[plural].add(key)
+            if is_deleted or self._echoes.is_news(key, metadata["resourceVersion"]):
+                self._ring(key, 0.0 if is_listed and plural == TOPIC_SCHEMA.plural else AHEAD)
 
     def listed(self, plural: str, items: Iterable[_Metadata]) -> None:
         """A whole list of a kind has come: what is known and not in it was deleted while nobody listened."""
@@ -55,17 +60,12 @@ class Doorbell:
         if known is None:
             return
         for key in known - listed:
-            self._ring(key)
+            self._ring(key, AHEAD)
         known |= listed
         if plural == TOPIC_SCHEMA.plural and not self._neighbours.are_topics_listed:
             self._neighbours.are_topics_listed = True
             for policy in tuple(self._neighbours.known[NAMESPACE_SCHEMA_POLICY.plural]):
-                self._ring(policy)
-
-    def _heard_of_resource(self, key: Key, metadata: _Metadata, *, is_deleted: bool) -> None:
-        self._neighbours.known[key.plural].add(key)
-        if is_deleted or self._echoes.is_news(key, metadata["resourceVersion"]):
-            self._ring(key)
+                self._ring(policy, AHEAD)
 
     def _heard_of_policy(self, key: Key, metadata: _Metadata) -> None:
         generation = (metadata.get("uid", ""), metadata.get("generation", 0))
@@ -76,14 +76,14 @@ class Doorbell:
         for topic in self._neighbours.topics_in(key.namespace):
             # At first sight only those that were looked at before, and may have seen an older one.
             if before is not None or self._neighbours.sight(topic) is not None:
-                self._ring(topic)
+                self._ring(topic, 0.0)
 
     def _heard_of_namespace(self, namespace: str, metadata: _Metadata) -> None:
         annotation = (metadata.get("annotations") or {}).get(PULSAR_NAMESPACES_ANNOTATION, "")
         if self._annotations.get(namespace) != annotation:
             self._annotations[namespace] = annotation
             for policy in self._neighbours.policies_in(namespace):
-                self._ring(policy)
+                self._ring(policy, AHEAD)
 
     def _heard_of_history(self, key: Key, metadata: _Metadata, *, is_deleted: bool) -> None:
         if is_deleted or self._echoes.is_news(key, metadata["resourceVersion"]):
@@ -91,4 +91,4 @@ class Doorbell:
 
     def _ring_topics_of(self, history: Key) -> None:
         for topic in self._neighbours.of_history(history.name):
-            self._ring(topic)
+            self._ring(topic, 0.0)

@@ -37,6 +37,7 @@ from topicschema.reconcile.surroundings import Surroundings
 
 _LISTED = 20
 _UNTIL_TOPICS_ARE_SEEN = 1.0
+_LONGEST_UNTIL = 30.0
 
 _Sights = Mapping[Key, TopicSight]
 _Overrides = Mapping[str, tuple[str, Strategy | None]]
@@ -50,6 +51,7 @@ class NamespaceSchemaPolicies:
         self._around = around
         self._looks = NamespaceLooks(around, resync)
         self._uids: dict[Key, str] = {}
+        self._unseen: dict[Key, float] = {}
         # What the conflicts in status were last found with: the generation, and the topics' own strategies by history.
         self._replayed: dict[Key, tuple[int, _Overrides]] = {}
 
@@ -106,8 +108,11 @@ class NamespaceSchemaPolicies:
         """What was seen of the policy's topics; None while there is one that no pass has reached."""
         sights = self._around.neighbours.complete_sights(key.namespace)
         if sights is None:
-            self._around.ring(key, _UNTIL_TOPICS_ARE_SEEN)
+            # A broker may take minutes for the first look at all of them.
+            after = self._unseen[key] = min(2 * self._unseen.get(key, _UNTIL_TOPICS_ARE_SEEN / 2), _LONGEST_UNTIL)
+            self._around.ring(key, after)
             return None
+        self._unseen.pop(key, None)
         return {topic: s for topic, s in sights.items() if s.pulsar_namespace == claims.pulsar_namespace}
 
     async def _tell(self, wire: Mapping[str, Any], resource: NamespaceSchemaPolicy, look: Look) -> None:
@@ -192,6 +197,7 @@ class NamespaceSchemaPolicies:
 
     def _lost(self, key: Key) -> None:
         self._replayed.pop(key, None)
+        self._unseen.pop(key, None)
         self._looks.forget(self._uids.pop(key, ""))
         self._around.echoes.forget(key)
         claimed = self._around.neighbours.lost_policy(key)

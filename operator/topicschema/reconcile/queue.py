@@ -18,6 +18,8 @@ from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.reconcile.schedule import ElsewhereError, Lanes, Schedule, begin_in
 
 _LOG = logging.getLogger(__name__)
+AHEAD = -86_400.0
+"""As the time within which a key is looked at: before all that has been due for less than a day."""
 _CONFLICT_DELAY = 0.02
 _BUG_DELAY = 1.0
 _LONGEST_DELAY = 300.0

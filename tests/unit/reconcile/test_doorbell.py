@@ -25,14 +25,19 @@ class Ears:
 
     def __init__(self) -> None:
         self.neighbours, self.echoes = Neighbours(), Echoes()
-        self._rung: set[Key] = set()
-        self.bell = Doorbell(self.neighbours, self.echoes, self._rung.add)
+        self._rung: dict[Key, float] = {}
+        self.bell = Doorbell(self.neighbours, self.echoes, self._rung.__setitem__)
 
     def hear(self, key: Key, revision: str = "1", *, is_deleted: bool = False, **metadata: Any) -> set[Key]:
         """Who is rung when this is heard."""
-        told = {"namespace": key.namespace, "name": key.name, "resourceVersion": revision, **metadata}
-        self.bell.heard(key.plural, told, is_deleted=is_deleted)
+        self.tell(key, revision, is_deleted=is_deleted, **metadata)
         return self.rung()
+
+    def tell(self, key: Key, revision: str = "1", *, is_listed: bool = False, **told: Any) -> None:
+        """Have this heard."""
+        is_deleted = told.pop("is_deleted", False)
+        metadata = {"namespace": key.namespace, "name": key.name, "resourceVersion": revision, **told}
+        self.bell.heard(key.plural, metadata, is_deleted=is_deleted, is_listed=is_listed)
 
     def list(self, plural: str, *keys: Key) -> set[Key]:
         """Who is rung when this list has come."""
@@ -43,6 +48,12 @@ class Ears:
         rung = set(self._rung)
         self._rung.clear()
         return rung
+
+    def ahead(self) -> set[Key]:
+        """Who was rung to be looked at before others."""
+        ahead = {key for key, after in self._rung.items() if after < 0}
+        self._rung.clear()
+        return ahead
 
 
 @pytest.fixture
@@ -214,3 +225,20 @@ def test_policies_are_found_by_the_pulsar_namespace_they_name() -> None:
     assert neighbours.policies_naming("shop/returns") == set()
     assert neighbours.lost_policy(ORDERS) == key
     assert neighbours.policies_naming("shop/orders") == {elsewhere}
+
+
+def test_an_edit_goes_ahead_of_topics_that_a_list_tells_of_and_so_does_every_policy(ears: Ears) -> None:
+    for key in (CREATED, ORDERS):
+        ears.tell(key, is_listed=True)
+    assert ears.ahead() == {ORDERS}
+    for key in (CREATED, ORDERS):
+        ears.tell(key, "2")
+    assert ears.ahead() == {CREATED, ORDERS}
+
+
+def test_topics_whose_policy_changed_come_after_what_was_edited(ears: Ears) -> None:
+    ears.tell(CREATED)
+    ears.tell(ORDERS, generation=1)
+    ears.rung()
+    ears.tell(ORDERS, "2", generation=2)
+    assert ears.ahead() == {ORDERS}

@@ -6,7 +6,7 @@ import pytest
 
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError, WaitingError
-from topicschema.reconcile.queue import Bell, Key, Patience, Rest
+from topicschema.reconcile.queue import AHEAD, Bell, Key, Patience, Rest
 from topicschema.reconcile.schedule import Lanes, keep_to
 
 A, B, C = (Key("topicschemas", "shop", name) for name in "abc")
@@ -195,6 +195,21 @@ async def test_a_pass_that_belongs_elsewhere_is_begun_again_there_and_from_then_
     assert (begun, lanes.of(A), ringing.next_due) == (2, "pulsar:8080", 1000.0)
     clock.now = 1000.0
     assert await ringing.run_due() == 1
+
+
+async def test_what_is_rung_ahead_is_looked_at_before_all_that_waited_longer() -> None:
+    clock, looked = Clock(), []
+
+    async def work(key: Key) -> Rest:
+        looked.append(key)
+        return Rest.GONE
+
+    ringing = bell(clock, work)
+    ringing.ring(A)
+    clock.now = 3600.0
+    ringing.ring(B, AHEAD)
+    await ringing.run_due()
+    assert looked == [B, A]
 
 
 async def test_what_is_gone_has_no_lane_any_more() -> None:
