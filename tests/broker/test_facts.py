@@ -203,3 +203,36 @@ def test_a_version_that_is_no_number_is_500(topic: RestTopic) -> None:
     answers = [topic.pulsar.ask("GET", f"{topic.schemas}/schema/{version}").status for version in ("00", "-1", "abc")]
 
     assert answers == [200, 404, 500]
+
+
+def test_forms_of_content_that_the_broker_does_not_speak(topic: RestTopic) -> None:
+    body = {"type": "AVRO", "schema": _FIRST}
+    path = f"{topic.schemas}/schema"
+
+    assert topic.pulsar.ask("POST", path, body, {"Accept": "text/plain"}).status == 406
+    assert topic.pulsar.ask("POST", path, body, {"Content-Type": "text/plain"}).status == 415
+    assert topic.versions() == []
+
+
+def test_a_404_of_a_path_that_does_not_exist_has_no_reason(topic: RestTopic) -> None:
+    answer = topic.pulsar.ask("GET", f"{topic.schemas}/nothing")
+
+    assert answer.status == 404
+    assert "reason" not in answer.json
+
+
+def test_a_tenants_name_that_cannot_be_is_412(topic: RestTopic) -> None:
+    answer = topic.pulsar.ask("GET", "/schemas/no%20tenant/n/x/schema")
+
+    assert (answer.status, answer.json) == (412, {"reason": "Topic name is not valid"})
+
+
+def test_a_slash_in_a_topics_name_reaches_into_another_namespace(topic: RestTopic) -> None:
+    """It is read as a name of the old form, tenant/cluster/namespace/topic, and the cluster is not kept."""
+    tenant = topic.namespace.partition("/")[0]
+    elsewhere = RestTopic(topic.pulsar, f"{tenant}/other")
+    topic.pulsar.tell("PUT", f"/namespaces/{elsewhere.namespace}")
+
+    RestTopic(topic.pulsar, topic.namespace, "other/x").uploaded(_FIRST)
+
+    assert elsewhere.versions() == [0]

@@ -101,3 +101,22 @@ def test_an_idle_topic_is_collected_with_all_its_versions(topic: RestTopic) -> N
     assert (topic.index(), topic.versions(), topic.read().status) == (None, [], 404)
     assert (never.versions(), subscribed.versions()) == ([0, 1], [0, 1])
     assert topic.uploaded(_SECOND) == 0
+
+
+def test_deleting_needs_the_tenant_only(topic: RestTopic) -> None:
+    missing = RestTopic(topic.pulsar, f"{topic.namespace}-missing")
+    nobody = RestTopic(topic.pulsar, "no-tenant/n")
+
+    assert missing.delete() == 0
+    assert missing.index() == [0]  # a tombstone where there is no namespace
+    answer = topic.pulsar.ask("DELETE", f"{nobody.schemas}/schema")
+    assert (answer.status, answer.json) == (404, {"reason": "Tenant does not exist"})
+
+
+def test_deleting_a_partitioned_topic_removes_its_versions(topic: RestTopic) -> None:
+    topic.pulsar.tell("PUT", f"{topic.itself}/partitions", 2)
+    topic.uploaded(_FIRST)
+
+    topic.pulsar.tell("DELETE", f"{topic.itself}/partitions")
+
+    assert topic.index() is None

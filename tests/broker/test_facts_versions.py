@@ -175,3 +175,16 @@ def test_uploads_at_a_time_of_one_schema_are_one_version_and_of_many_take_consec
         assert set(threads.map(topic.uploaded, [many[0]] * 8)) == {0}
 
         assert sorted(threads.map(topic.uploaded, many[1:])) == list(range(1, 8))
+
+
+def test_a_key_value_schema_without_its_types_is_taken_and_shown_without_its_parts(topic: RestTopic) -> None:
+    assert topic.uploaded(json.dumps({"key": json.loads(_FIRST), "value": ""}), "KEY_VALUE") == 0
+
+    assert json.loads(topic.read().json["data"]) == {"key": "", "value": ""}
+
+
+@pytest.mark.parametrize(("size", "status"), [(5_242_454, 200), (5_242_754, 500)])
+def test_the_largest_text_is_a_little_smaller_than_a_message_may_be(topic: RestTopic, size: int, status: int) -> None:
+    text = record(doc="x" * (size - len(record(doc=""))))
+
+    assert topic.upload(text).status == status

@@ -28,6 +28,7 @@ from testbed.pulsar_setup import Access, Credentials, Ports, Setup
 POM = Path(__file__).parent / "pulsar" / "pom.xml"
 _START_SECONDS = 180.0
 _ATTEMPTS = 4
+_LAST_WORDS = 40_000  # bytes of the log that hold why a broker ended: stack traces follow the reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +211,6 @@ def _choose_ports(instance: Instance, folder: Path) -> Ports:
 def _raise_if_ended(program: Program) -> None:
     if program.exit_status is None:
         return
-    tail = program.log_tail()
-    if "Address already in use" in tail or "BindException" in tail:
+    if "Address already in use" in program.log_tail(_LAST_WORDS):
         raise PortTakenError(program.name)
-    raise TestbedError(f"{program.name} ended with status {program.exit_status}:\n{tail}")
+    raise TestbedError(f"{program.name} ended with status {program.exit_status}:\n{program.log_tail()}")
