@@ -17,6 +17,7 @@ from topicschema.broker.broker import Broker
 from topicschema.broker.clock import Clock
 from topicschema.broker.credentials import ClientCertificate, Credential, Token
 from topicschema.broker.errors import (
+    BrokerForbiddenError,
     BrokerInconsistentError,
     BrokerNotAllowedError,
     BrokerUnauthorizedError,
@@ -26,10 +27,12 @@ from topicschema.broker.errors import (
 )
 from topicschema.broker.foreign import Call
 from topicschema.broker.transport import Access, Request, Transport
-from topicschema.core.remote import NamespaceSettings
+from topicschema.core.errors import WaitingError
+from topicschema.core.remote import NamespaceSettings, TopicSettings
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic
+from topicschema.telemetry import BROKER_REQUESTS
 
 ANY_LOOPBACK = AllowedHosts.parse("127.0.0.1, localhost")
 TOPIC = Topic("shop", "orders", "created")
@@ -311,3 +314,38 @@ async def test_a_broker_that_says_yes_and_shows_something_else_is_not_believed(
     with pytest.raises(BrokerInconsistentError, match="schemaCompatibilityStrategy FULL and shows None"):
         await broker.set_namespace(PulsarNamespaceKey("c", "t", "n"), NamespaceSettings(strategy=Strategy.FULL))
     assert [wire.asked[0], wire.bodies[0]] == ["PUT /admin/v2/namespaces/t/n/schemaCompatibilityStrategy", '"FULL"']
+
+
+async def test_what_was_asked_and_how_it_ended_is_counted(wire: PlayedBroker, broker: Broker) -> None:
+    def counted() -> tuple[float, ...]:
+        outcomes = ("Answered", "SchemaMissing", "BrokerForbidden")
+        return tuple(BROKER_REQUESTS.value("latest", each) for each in outcomes)
+
+    before = counted()
+    wire.says(200, VERSION)
+    wire.says(404, {"reason": "Schema not found"})
+    wire.says(403, {"reason": "no"})
+    await broker.latest(TOPIC)
+    assert await broker.latest(TOPIC) is None
+    with pytest.raises(BrokerForbiddenError):
+        await broker.latest(TOPIC)
+    assert [now - then for now, then in zip(counted(), before, strict=True)] == [1, 1, 1]
+
+
+async def test_a_write_is_stopped_by_the_fence_and_a_read_is_not(wire: PlayedBroker) -> None:
+    def shut() -> None:
+        raise WaitingError("NotLeading", "no more")
+
+    wire.says(200, VERSION)
+    broker = Broker(Access(wire.url, ANY_LOOPBACK, fence=shut))
+    assert await broker.latest(TOPIC) is not None
+    for write in (
+        broker.upload(TOPIC, SchemaInfo(SchemaType.STRING)),
+        broker.soft_delete(TOPIC),
+        broker.set_namespace(PulsarNamespaceKey("c", "t", "n"), NamespaceSettings(strategy=Strategy.FULL)),
+        broker.set_topic(TOPIC, "persistent", TopicSettings(enforces_validation=True)),
+    ):
+        with pytest.raises(WaitingError, match="no more"):
+            await write
+    assert len(wire.requests) == 1
+    await broker.close()
