@@ -90,6 +90,15 @@ class BrokeredShop:
         """Return once the policy counts so many topics that are Ready."""
         await until(self._status, lambda status: status["topics"]["ready"] == ready)
 
+    async def strategy(self, value: str, source: str, name: str = "created") -> None:
+        """Return once the topic is judged by that strategy."""
+
+        async def told() -> dict[str, Any]:
+            found: dict[str, Any] = (await self.watched.get(name)).get("status", {}).get("effectiveStrategy", {})
+            return found
+
+        await until(told, lambda found: found == {"value": value, "source": source})
+
     async def _status(self) -> dict[str, Any]:
         wire = await self.watched.get("orders", NAMESPACE_SCHEMA_POLICY)
         status: dict[str, Any] = wire.get("status", {})

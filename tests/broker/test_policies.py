@@ -4,11 +4,14 @@ import time
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
+from aiohttp import web
 
 from brokered_shop import RESYNC, BrokeredShop, brokered
+from testbed import broker_faults
 from testbed.cluster import Cluster
-from testbed.fault_proxy import FaultProxy
+from testbed.fault_proxy import Exchange, FaultProxy
 from testbed.instances import Instance
+from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import SHORT_LEASE, Product
 from testbed.pulsar import Pulsar
 from testbed.tokens import SUPERUSER, sign
@@ -16,6 +19,8 @@ from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.history import Setting
 from topicschema.core.remote import NamespaceSettings
 from topicschema.core.strategies import Strategy
+from topicschema.reconcile.policies import Policies
+from topicschema.storage.claims import Claims
 from watched_shop import conditions, says, text
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
@@ -192,6 +197,61 @@ async def test_a_broker_that_goes_away_leaves_what_was_applied_ready(shop: Broke
     shop.proxy.accept()
     await shop.policy_ready("InForce")
     assert shop.there()["schemaCompatibilityStrategy"] == "BACKWARD"
+
+
+async def test_a_write_that_fails_finds_what_was_there_on_record_already(shop: BrokeredShop) -> None:
+    shop.set("PUT", "schemaCompatibilityStrategy", "FORWARD")
+    refusal = broker_faults.status(500)
+
+    async def fails(exchange: Exchange) -> web.StreamResponse:
+        return await (refusal(exchange) if exchange.call.is_write else exchange.forward())
+
+    shop.proxy.fault = fails
+    shop.govern(schemaCompatibilityStrategy="FULL")
+    status = await shop.policy_ready("BrokerUnavailable")
+    assert says(status) == {"Ready": "False", "Reconciling": "True", "InSync": "Unknown"}
+    assert shop.there()["schemaCompatibilityStrategy"] == "FORWARD"
+    recorded = await shop.claim()
+    assert (recorded.found, recorded.managed) == (NamespaceSettings(Strategy.FORWARD), (Setting.STRATEGY,))
+    shop.proxy.forget()
+    await shop.policy_ready("InForce")
+    assert shop.there()["schemaCompatibilityStrategy"] == "FULL"
+    assert (await shop.claim()).found == recorded.found
+
+
+async def test_a_broker_that_says_yes_and_stores_nothing_is_not_believed(shop: BrokeredShop) -> None:
+    shop.proxy.fault = broker_faults.stores_nothing()
+    shop.govern(schemaCompatibilityStrategy="FULL")
+    status = await shop.policy_ready("BrokerInconsistent")
+    assert says(status) == {"Ready": "False", "Reconciling": "True", "InSync": "False"}
+    shop.proxy.forget()
+    shop.apply(schemaCompatibilityStrategy="FULL", strictness="Strict")
+    await shop.policy_ready("InForce")
+
+
+async def test_a_strategy_that_others_set_at_the_broker_reaches_the_topics(shop: BrokeredShop) -> None:
+    shop.set("PUT", "schemaCompatibilityStrategy", "FORWARD")
+    shop.watched.put(text("id"))
+    shop.govern()
+    await shop.strategy("FORWARD", "Namespace")
+    shop.set("PUT", "schemaCompatibilityStrategy", "UNDEFINED")
+    await shop.strategy("FULL", "Broker")
+    assert shop.proxy.errors == []
+
+
+async def test_topics_are_judged_while_the_broker_of_their_policy_is_away(shop: BrokeredShop) -> None:
+    shop.watched.put(text("id"))
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    await shop.watched.ready("Registered")
+    shop.proxy.refuse()
+    await shop.in_sync("BrokerUnavailable")
+    shop.apply(schemaCompatibilityStrategy="FULL")
+    await shop.policy_ready("BrokerUnavailable")
+    found = await Policies(
+        shop.watched.shop.client, Claims(shop.watched.shop.client, SYSTEM), believes_status=True
+    ).find(shop.watched.namespace, shop.pulsar_namespace)
+    assert found is not None
+    assert found.policy.strategy is Strategy.FULL
 
 
 async def test_a_host_that_is_not_allowed_is_never_called(shop: BrokeredShop) -> None:
