@@ -1,0 +1,120 @@
+"""TLS towards a broker: whom we trust, and who we are."""
+
+import ssl
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from played_broker import PlayedBroker, playing
+from testbed.certificates import Authority
+from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.broker import Broker
+from topicschema.broker.credentials import ClientCertificate, Credential, Token
+from topicschema.broker.errors import (
+    BrokerNotAllowedError,
+    BrokerUnavailableError,
+    BrokerUntrustedError,
+    SecretInvalidError,
+)
+from topicschema.broker.transport import Access
+from topicschema.core.topics import Topic
+
+ANY_LOOPBACK = AllowedHosts.parse("127.0.0.1, localhost")
+TOPIC = Topic("shop", "orders", "created")
+VERSION = {"version": 0, "type": "STRING", "data": "", "timestamp": 1, "properties": {}}
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority.at(tmp_path_factory.mktemp("pki"))
+
+
+def serving(authority: Authority, hosts: list[str], lifetime: timedelta = timedelta(days=1)) -> ssl.SSLContext:
+    issued = authority.issue("server", hosts, lifetime)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(issued.certificate, issued.key)
+    return context
+
+
+def trusting(url: str, authority: Authority, credential: Credential = None) -> Broker:
+    return Broker(Access(url, ANY_LOOPBACK, credential, authority.certificate.read_bytes()))
+
+
+async def test_a_redirect_from_tls_into_the_clear_is_not_followed(authority: Authority, wire: PlayedBroker) -> None:
+    async with playing(serving(authority, ["127.0.0.1"])) as secure:
+        secure.says(307, Location=wire.url)
+        broker = trusting(secure.url, authority, Token("t0ken"))
+        with pytest.raises(BrokerNotAllowedError, match="redirects from https to http"):
+            await broker.latest(TOPIC)
+        await broker.close()
+    assert wire.requests == []
+
+
+@pytest.fixture
+async def other_name(authority: Authority) -> AsyncIterator[PlayedBroker]:
+    async with playing(serving(authority, ["pulsar.example"])) as broker:
+        yield broker
+
+
+@pytest.fixture
+async def expired(authority: Authority) -> AsyncIterator[PlayedBroker]:
+    async with playing(serving(authority, ["127.0.0.1"], timedelta(minutes=1))) as broker:
+        yield broker
+
+
+async def test_a_certificate_for_another_name_is_not_trusted(authority: Authority, other_name: PlayedBroker) -> None:
+    broker = trusting(other_name.url, authority)
+    with pytest.raises(BrokerUntrustedError, match=r"127\.0\.0\.1"):
+        await broker.latest(TOPIC)
+    await broker.close()
+    assert other_name.requests == []
+
+
+async def test_an_expired_certificate_is_not_trusted(authority: Authority, expired: PlayedBroker) -> None:
+    broker = trusting(expired.url, authority)
+    with pytest.raises(BrokerUntrustedError, match="expired"):
+        await broker.latest(TOPIC)
+    await broker.close()
+
+
+async def test_a_certificate_of_an_unknown_issuer_is_not_trusted(authority: Authority, tmp_path: Path) -> None:
+    async with playing(serving(authority, ["127.0.0.1"])) as secure:
+        for ca in (Authority.at(tmp_path / "other").certificate.read_bytes(), None):
+            broker = Broker(Access(secure.url, ANY_LOOPBACK, ca=ca))
+            with pytest.raises(BrokerUntrustedError):
+                await broker.latest(TOPIC)
+            await broker.close()
+
+
+async def test_a_client_certificate_is_shown_and_told_of_where_it_is_missing(authority: Authority) -> None:
+    tls = serving(authority, ["127.0.0.1"])
+    tls.verify_mode = ssl.CERT_REQUIRED
+    tls.load_verify_locations(authority.certificate)
+    client = authority.issue_client("operator", "pulsar")
+    async with playing(tls) as secure:
+        secure.says(200, VERSION)
+        credential = ClientCertificate(client.certificate.read_bytes(), client.key.read_bytes())
+        broker = trusting(secure.url, authority, credential)
+        assert await broker.latest(TOPIC) is not None
+        await broker.close()
+        stranger = trusting(secure.url, authority)
+        with pytest.raises(BrokerUnavailableError, match="does it want a client certificate"):
+            await stranger.latest(TOPIC)
+        await stranger.close()
+        assert len(secure.requests) == 1
+
+
+def test_what_is_no_certificate_or_key_is_told_without_showing_it(authority: Authority) -> None:
+    first, other = authority.issue_client("a", "g"), authority.issue_client("b", "g")
+    certificate, key = first.certificate.read_bytes(), first.key.read_bytes()
+    for wrong in (
+        ClientCertificate(certificate, other.key.read_bytes()),
+        ClientCertificate(certificate, b""),
+        ClientCertificate(b"garbage", key),
+    ):
+        with pytest.raises(SecretInvalidError, match=r"tls\.crt and tls\.key"):
+            trusting("https://127.0.0.1:1", authority, wrong)
+    with pytest.raises(SecretInvalidError, match="the CA"):
+        Broker(Access("https://127.0.0.1:1", ANY_LOOPBACK, ca=b"no PEM"))
