@@ -1,0 +1,127 @@
+"""What decides before schemas are compared, as a real broker has it: whose strategy counts, and what it cannot read."""
+
+import itertools
+import json
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+
+import pytest
+
+from played_broker import TurnedClock
+from rest_topic import RestTopic, optional, record
+from testbed.pulsar import Pulsar
+from testbed.pulsar_setup import Setup
+from topicschema.api.brokers import PulsarSpec
+from topicschema.api.metadata import Metadata
+from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec, NamespaceSchemaPolicyStatus
+from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.broker import Broker
+from topicschema.broker.transport import Access
+from topicschema.core import formats
+from topicschema.core.arrivals import entry_of
+from topicschema.core.history import Counter, History
+from topicschema.core.policy import Policy, effective_strategy
+from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
+from topicschema.core.verdict import Candidate, Verdict
+from topicschema.reconcile.judging import Judge
+from topicschema.reconcile.namespace_settings import observed
+from topicschema.reconcile.policies import policy_of
+from topicschema.storage.memory import MemoryStorage
+from topicschema.storage.protocol import Stored
+
+pytestmark = pytest.mark.broker
+
+_GOOD, _OTHER = record(optional("a")), record(optional("a"), optional("b"))
+_WRONG_DEFAULT = record('{"name": "a", "type": "string", "default": null}')
+_JACKSON = json.dumps({"type": "object", "id": "urn:jsonschema:R", "properties": {}})
+
+
+@pytest.fixture
+def strict_pulsar(start_broker: Callable[[str, Setup], Pulsar]) -> Pulsar:
+    """A broker whose own strategy is not Pulsar's default."""
+    settings = {
+        "isAllowAutoUpdateSchemaEnabled": "false",
+        "isSchemaValidationEnforced": "true",
+        "schemaCompatibilityStrategy": "BACKWARD",
+    }
+    return start_broker("strict", Setup(settings))
+
+
+@pytest.fixture
+async def strict_broker(strict_pulsar: Pulsar) -> AsyncIterator[Broker]:
+    broker = Broker(Access(strict_pulsar.admin_url, AllowedHosts.parse("127.0.0.1")), TurnedClock().as_clock())
+    yield broker
+    await broker.close()
+
+
+@pytest.mark.parametrize(
+    ("strategy", "older", "own"),
+    [*itertools.product((None, "FORWARD"), (None, "AutoUpdateDisabled", "BackwardTransitive"), (None, "FULL"))],
+)
+async def test_the_strategy_in_force_is_the_one_that_the_broker_judges_by(
+    strict_pulsar: Pulsar, strict_broker: Broker, strategy: str | None, older: str | None, own: str | None
+) -> None:
+    topic = RestTopic(strict_pulsar, strict_pulsar.fresh_namespace())
+    namespace, key = f"/namespaces/{topic.namespace}", PulsarNamespaceKey.parse("main", topic.namespace)
+    strict_pulsar.tell("PUT", topic.itself)
+    if strategy is not None:
+        strict_pulsar.tell("PUT", f"{namespace}/schemaCompatibilityStrategy", body=strategy)
+    if older is not None:
+        strict_pulsar.tell("PUT", f"{namespace}/schemaAutoUpdateCompatibilityStrategy", body=older)
+    if own is not None:
+        strict_pulsar.tell("PUT", f"{topic.itself}/schemaCompatibilityStrategy", body=own)
+    seen = observed(await strict_broker.namespace_settings(key), await strict_broker.broker_settings())
+    spec = NamespaceSchemaPolicySpec(
+        pulsar_cluster="main", pulsar_namespace=topic.namespace, pulsar=PulsarSpec(admin_url=strict_pulsar.admin_url)
+    )
+    resource = NamespaceSchemaPolicy(
+        metadata=Metadata(name="orders"), spec=spec, status=NamespaceSchemaPolicyStatus(observed=seen)
+    )
+    there = await strict_broker.topic_settings(Topic(key.tenant, key.namespace, topic.name), "persistent")
+    policy = replace(policy_of(resource), left=there.strategy)
+    said = topic.compatibility(_GOOD).json["schemaCompatibilityStrategy"]
+    assert effective_strategy(policy, None).value == said
+
+
+CANDIDATES = [
+    (_GOOD, "AVRO"),
+    (_OTHER, "JSON"),
+    (_GOOD, "PROTOBUF"),
+    ("", "STRING"),
+    ("", "INT32"),
+]
+
+
+@pytest.mark.parametrize(("flawed", "kind"), [(_WRONG_DEFAULT, "AVRO"), (_WRONG_DEFAULT, "JSON"), (_JACKSON, "JSON")])
+@pytest.mark.parametrize("strategy", ["ALWAYS_COMPATIBLE", "FULL", "BACKWARD_TRANSITIVE", "ALWAYS_INCOMPATIBLE"])
+async def test_what_a_broker_cannot_read_is_a_no_where_it_is_an_error_there(
+    topic: RestTopic, flawed: str, kind: str, strategy: str
+) -> None:
+    topic.pulsar.tell("PUT", f"/namespaces/{topic.namespace}/schemaCompatibilityStrategy", body=strategy)
+    for number, (text, type_) in enumerate(CANDIDATES):
+        one = replace(topic, name=f"topic-{number}")
+        one.uploaded(flawed, kind)
+        verdict = await _judged(one, Strategy(strategy), SchemaInfo(SchemaType(type_), text.encode()))
+        answer = one.upload(text, type_)
+        rules = [each.rule for each in verdict.incompatibilities]
+        assert (answer.status == 200) is verdict.is_compatible, (type_, answer.text, rules)
+        assert (answer.status == 500) is (rules == ["INVALID_HISTORY"]), (type_, answer.text, rules)
+
+
+async def _judged(topic: RestTopic, strategy: Strategy, candidate: SchemaInfo) -> Verdict:
+    """Our verdict after what the broker has."""
+    broker = Broker(Access(topic.pulsar.admin_url, AllowedHosts.parse("127.0.0.1")), TurnedClock().as_clock())
+    tenant, namespace = topic.namespace.split("/")
+    key = TopicKey("main", Topic(tenant, namespace, topic.name))
+    versions = await broker.versions(key.topic)
+    await broker.close()
+    entries = tuple(entry_of(each, PulsarLine.V4_0) for each in versions)
+    history, storage = History(key, None, 0, entries, Counter.BROKER), MemoryStorage()
+    await storage.put(Stored(History(key)), history, [each.info for each in versions])
+    judge = Judge(storage)
+    try:
+        return await judge.judge(Candidate(formats.parse(candidate)), history, Policy(strategy))
+    finally:
+        judge.close()
