@@ -52,11 +52,18 @@ async def reset(exchange: Exchange) -> web.StreamResponse:
     return web.Response(status=502)
 
 
-async def reset_after_forwarding(exchange: Exchange) -> web.StreamResponse:
-    """Let the broker do it, and break the connection off: the caller never hears of it."""
-    await exchange.forward()
-    exchange.reset()
-    return web.Response(status=502)
+def forwarded(fault: Fault) -> Fault:
+    """Let the broker do it, and give the caller the fault instead of its answer."""
+
+    async def done(exchange: Exchange) -> web.StreamResponse:
+        await exchange.forward()
+        return await fault(exchange)
+
+    return done
+
+
+reset_after_forwarding = forwarded(reset)
+"""The broker has done it, and the caller never hears of it."""
 
 
 async def reset_mid_body(exchange: Exchange) -> web.StreamResponse:
@@ -76,16 +83,19 @@ async def truncated(exchange: Exchange) -> web.StreamResponse:
     return web.Response(status=answer.status, body=body[: len(body) // 2], content_type=answer.content_type)
 
 
-def silence(seconds: float, *, forwarded: bool = False) -> Fault:
-    """Say nothing for that long and then break the connection off; `forwarded`: the broker has done it by then."""
+def silence(seconds: float) -> Fault:
+    """Say nothing for that long, and then break the connection off."""
+    return slow(seconds, reset)
 
-    async def silent(exchange: Exchange) -> web.StreamResponse:
-        if forwarded:
-            await exchange.forward()
+
+def slow(seconds: float, fault: Fault = untouched) -> Fault:
+    """The fault, after that long."""
+
+    async def delayed(exchange: Exchange) -> web.StreamResponse:
         await asyncio.sleep(seconds)
-        return await reset(exchange)
+        return await fault(exchange)
 
-    return silent
+    return delayed
 
 
 def huge(megabytes: int = 50, code: int = 200) -> Fault:

@@ -197,6 +197,16 @@ async def test_hooks_run_before_the_broker_hears_and_after_it_has_done(
     assert seen == [1, 5]
 
 
+async def test_the_broker_may_do_it_and_the_caller_be_told_otherwise_and_late(
+    proxy: FaultProxy, client: aiohttp.ClientSession, heard: list[str]
+) -> None:
+    proxy.fault = broker_faults.slow(0.01, broker_faults.forwarded(broker_faults.status(500)))
+
+    assert (await client.post(proxy.url + _SCHEMA)).status == 500
+
+    assert heard == [f"POST {_SCHEMA}"]
+
+
 async def test_the_first_calls_fail_and_then_all_is_well(proxy: FaultProxy, client: aiohttp.ClientSession) -> None:
     proxy.fault = broker_faults.first(2, broker_faults.status(500))
 
