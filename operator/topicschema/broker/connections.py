@@ -57,10 +57,14 @@ class Answer:
 
     def next_url(self, url: URL) -> URL | None:
         """Where a broker sends us that does not own what was asked for; None where it does not."""
-        location = self.headers.get("Location")
-        if self.status not in _REDIRECTS or location is None:
+        if self.status not in _REDIRECTS:
             return None
-        return url.join(URL(location, encoded=True))
+        try:
+            target = url.join(URL(self.headers.get("Location", ""), encoded=True))
+            is_whole = bool(target.host and target.port)  # which are parsed only when they are asked for
+        except ValueError:
+            return None
+        return target if is_whole else None
 
 
 class Connections:

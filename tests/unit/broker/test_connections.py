@@ -88,13 +88,21 @@ async def test_the_owner_that_a_broker_names_is_asked_in_the_same_way(wire: Play
 
 
 @pytest.mark.parametrize(
-    "target", ["http://169.254.169.254/latest", "http://example.com/", "http://u:p@127.0.0.1/", "gopher://127.0.0.1/"]
+    "target", ["http://169.254.169.254/latest", "http://example.com/", "http://u:p@127.0.0.1/", "ftp://127.0.0.1/"]
 )
 async def test_a_redirect_out_of_the_allowed_hosts_is_not_followed(
     wire: PlayedBroker, broker: Broker, target: str
 ) -> None:
     wire.says(307, Location=target)
     with pytest.raises(BrokerNotAllowedError):
+        await broker.latest(TOPIC)
+    assert len(wire.requests) == 1
+
+
+@pytest.mark.parametrize("target", ["http://[::1", "mailto:somebody", "http://h:port/", "gopher://127.0.0.1/"])
+async def test_a_redirect_to_nowhere_is_no_answer(wire: PlayedBroker, broker: Broker, target: str) -> None:
+    wire.says(307, Location=target)
+    with pytest.raises(BrokerUnavailableError, match="307 Temporary Redirect"):
         await broker.latest(TOPIC)
     assert len(wire.requests) == 1
 
