@@ -1,6 +1,7 @@
 """The webhook on a real API server, as its own process and service account, with real TLS; the controller is away."""
 
 import json
+import socket
 import subprocess
 import urllib.request
 from collections.abc import AsyncIterator, Iterator
@@ -217,6 +218,28 @@ async def test_policy_and_topic_may_come_in_one_file(webhook: Product, cluster: 
         told = shop.apply(shop.policy(), shop.topic_schema(V0))
         assert told.returncode == 0, told.stderr
         assert "has not claimed" in told.stderr
+
+
+async def test_under_a_broker_that_nobody_reaches_edits_are_judged_by_what_was_seen_there(
+    webhook: Product, cluster: Cluster, namespace: str
+) -> None:
+    async with opened(cluster, namespace) as shop:
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+            await shop.govern(pulsar={"adminURL": address}, isAllowAutoUpdateSchema=False, lockUndeclared=True)
+            observed = json.dumps({"status": {"observed": {"schemaCompatibilityStrategy": "BACKWARD"}}})
+            seen = shop.run("patch", "nsp", "orders", "--subresource=status", "--type=merge", "-p", observed)
+            assert seen.returncode == 0, seen.stderr
+            await shop.register(V0)
+            refused, told = shop.apply(shop.topic_schema(INCOMPATIBLE)), shop.apply(shop.topic_schema(COMPATIBLE))
+            assert "BACKWARD (the Pulsar namespace's own at the broker) demands" in refused.stderr
+            assert told.returncode == 0, told.stderr
+            assert "Warning: what the broker has of this topic is not on record yet" in told.stderr
+            again = shop.apply(shop.policy(pulsar={"adminURL": address}))
+            assert "Warning: spec.isAllowAutoUpdateSchema is not managed any more" in again.stderr
+            silent.setblocking(False)  # noqa: FBT003 - socket's signature
+            with pytest.raises(BlockingIOError):
+                silent.accept()
 
 
 async def test_a_deletion_needs_no_webhook_and_an_edit_does(shop: Shop, webhook: Product) -> None:
