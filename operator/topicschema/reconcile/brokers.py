@@ -115,7 +115,7 @@ class Brokers:
         self._clock = clock
         self._gates: dict[str, Gate] = {}
         self._made: dict[str, _Made] = {}
-        self._farewells: set[asyncio.Task[None]] = set()
+        self._farewells: dict[asyncio.Task[None], Broker] = {}
         self._own: dict[tuple[str, str], tuple[float, BrokerSettings | None]] = {}
 
     async def of(self, policy: NamespaceSchemaPolicy, *, anew: bool = False) -> Broker | None:
@@ -146,7 +146,8 @@ class Brokers:
     async def own_settings(self, policy: NamespaceSchemaPolicy, broker: Broker) -> BrokerSettings | None:
         """What the policy's broker does where nothing is set, some minutes old at most; None where it does not tell.
 
-        What it told one policy holds for all; what it refused to one may be another's to read.
+        What it told one policy holds for all; what it refused to one may be another's to read. Nobody waits for it: it
+        takes a superuser to read, and not every way to a broker leads there.
         """
         if policy.spec.pulsar is None:
             return None
@@ -155,7 +156,9 @@ class Brokers:
             known = self._own.get(asked)
             if known is not None and now - known[0] < _OWN_SETTINGS_SECONDS:
                 return known[1]
-        told = await broker.broker_settings()
+        told = None
+        with contextlib.suppress(WaitingError):
+            told = await broker.broker_settings()
         self._own[where, "" if told else policy.metadata.uid] = (now, told)
         return told
 
@@ -164,16 +167,18 @@ class Brokers:
         made = self._made.pop(uid, None)
         if made is not None:
             farewell = asyncio.create_task(_close(made.broker, _FAREWELL_SECONDS))
-            self._farewells.add(farewell)
-            farewell.add_done_callback(self._farewells.discard)
+            self._farewells[farewell] = made.broker
+            farewell.add_done_callback(lambda farewell: self._farewells.pop(farewell, None))
 
     async def aclose(self) -> None:
-        """End all connections."""
+        """End all connections, at once."""
         for uid in tuple(self._made):
             self.forget(uid)
-        for farewell in self._farewells:
+        leaving = tuple(self._farewells.items())
+        for farewell, broker in leaving:
             farewell.cancel()
-        await asyncio.gather(*self._farewells, return_exceptions=True)
+            await broker.close()
+        await asyncio.gather(*(farewell for farewell, _ in leaving), return_exceptions=True)
 
     def _broker(self, pulsar: PulsarSpec, secrets: _Secrets, credential: Credential, ca: bytes | None) -> Broker:
         async def reread() -> Credential:
@@ -185,14 +190,13 @@ class Brokers:
 
 
 def address(pulsar: PulsarSpec) -> str:
-    """HOST:PORT of the admin API: what limits hold for, and the lane of all who reach it."""
+    """HOST:PORT of the admin API: the lane of all who reach it."""
     url = URL(pulsar.admin_url)
     return f"{url.host}:{url.port}"
 
 
 async def _close(broker: Broker, after: float) -> None:
-    with contextlib.suppress(asyncio.CancelledError):  # the end of the term does not wait
-        await asyncio.sleep(after)
+    await asyncio.sleep(after)
     await broker.close()
 
 

@@ -90,6 +90,8 @@ class NamespaceLooks:
             return Look()
         seen = await broker.namespace_settings(claim.key)
         own = await self._around.brokers.own_settings(resource, broker)
+        if own is None:
+            own = rules.known_of_broker(resource.status.observed)
         place = _Place(resource, claim, broker, seen, own)
         change = rules.differing(rules.wanted_by(resource.spec), seen)
         if resource.spec.management_policy is ManagementPolicy.OBSERVE:

@@ -118,6 +118,16 @@ def observed(seen: NamespaceSettings, own: BrokerSettings | None) -> ObservedSet
     )
 
 
+def known_of_broker(before: ObservedSettings | None) -> BrokerSettings | None:
+    """What the broker told the last time; it counts while it tells no more."""
+    known = None if before is None else before.broker
+    if known is None:
+        return None
+    return BrokerSettings(
+        known.schema_compatibility_strategy, known.is_allow_auto_update_schema, known.schema_validation_enforced
+    )
+
+
 def _value(settings: NamespaceSettings, setting: Setting) -> Strategy | bool | None:
     value: Strategy | bool | None = getattr(settings, _ATTRIBUTES[setting])
     return value

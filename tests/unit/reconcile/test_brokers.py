@@ -9,6 +9,7 @@ from types import MappingProxyType
 import pytest
 
 from api_server import FakeApiServer
+from played_broker import PlayedBroker, TurnedClock, playing
 from testbed.certificates import Authority
 from topicschema.api.brokers import (
     AuthenticationSpec,
@@ -26,6 +27,7 @@ from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolic
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.cluster.client import ApiClient
 from topicschema.core.errors import StalledError, WaitingError
+from topicschema.core.strategies import Strategy
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.schedule import ElsewhereError, begin_in
 
@@ -49,11 +51,25 @@ async def api() -> AsyncIterator[FakeApiServer]:
 
 
 @pytest.fixture
-async def brokers(api: FakeApiServer) -> AsyncIterator[Brokers]:
+def turned() -> TurnedClock:
+    return TurnedClock()
+
+
+@pytest.fixture
+async def brokers(api: FakeApiServer, turned: TurnedClock) -> AsyncIterator[Brokers]:
     async with ApiClient(api.connection) as client:
-        brokers = Brokers(client, AllowedHosts.parse("pulsar:8080, pulsar:8443"), _no_fence)
+        brokers = Brokers(
+            client, AllowedHosts.parse("pulsar:8080, pulsar:8443, 127.0.0.1"), _no_fence, turned.as_clock()
+        )
         yield brokers
         await brokers.aclose()
+
+
+def tells(wire: PlayedBroker, status: int, strategy: str = "FULL") -> None:
+    """Have the broker answer so of its own settings, and with its version after that."""
+    wire.forgets()
+    wire.says(status, {"schemaCompatibilityStrategy": strategy})
+    wire.says(200, "4.0.7")
 
 
 def _no_fence() -> None:
@@ -160,3 +176,39 @@ async def test_a_pass_reaches_a_broker_in_its_own_lane_only(api: FakeApiServer, 
         await brokers.of(policy())
     assert raised.value.lane == "pulsar:8080"
     assert api.requests == []
+
+
+async def test_what_a_broker_tells_of_itself_holds_for_all_policies_for_some_minutes(
+    brokers: Brokers, turned: TurnedClock
+) -> None:
+    async with playing() as wire:
+        first, second = policy(None, wire.url), policy(None, wire.url, uid="2")
+        tells(wire, 200, "BACKWARD")
+        for each in (first, second, first):
+            broker = await brokers.of(each)
+            assert broker is not None
+            told = await brokers.own_settings(each, broker)
+            assert told is not None
+            assert told.strategy is Strategy.BACKWARD
+        assert len(wire.requests) == 2  # the settings and the version
+        turned.time += 301
+        tells(wire, 200, "FORWARD")
+        told = await brokers.own_settings(second, broker)
+        assert told is not None
+        assert told.strategy is Strategy.FORWARD
+
+
+@pytest.mark.parametrize("status", [403, 404])
+async def test_what_a_broker_does_not_tell_one_policy_it_may_tell_another(brokers: Brokers, status: int) -> None:
+    async with playing() as wire:
+        first, second = policy(None, wire.url), policy(None, wire.url, uid="2")
+        tells(wire, status)
+        broker = await brokers.of(first)
+        assert broker is not None
+        assert await brokers.own_settings(first, broker) is None
+        asked = len(wire.requests)
+        assert await brokers.own_settings(first, broker) is None
+        assert len(wire.requests) == asked
+        tells(wire, 200)
+        assert await brokers.own_settings(second, broker) is not None
+        assert await brokers.own_settings(first, broker) is not None

@@ -10,6 +10,7 @@ from topicschema.reconcile.namespace_settings import (
     Recorded,
     differing,
     is_lock,
+    known_of_broker,
     left_behind,
     observed,
     overruled,
@@ -134,3 +135,9 @@ def test_what_was_seen_is_told_level_by_level() -> None:
     assert seen.broker is not None
     assert seen.broker.schema_compatibility_strategy is Strategy.FULL
     assert observed(NOTHING, None).broker is None
+
+
+def test_what_a_broker_told_of_itself_is_known_while_it_tells_no_more() -> None:
+    told = BrokerSettings(Strategy.BACKWARD, allows_auto_update=False, enforces_validation=True)
+    assert known_of_broker(observed(NOTHING, told)) == told
+    assert known_of_broker(observed(NOTHING, None)) is known_of_broker(None) is None
