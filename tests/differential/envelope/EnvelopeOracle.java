@@ -17,13 +17,16 @@ import java.nio.file.Paths;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.apache.pulsar.client.impl.schema.ProtobufNativeSchemaUtils;
+import org.apache.pulsar.client.impl.schema.ProtobufSchema;
+import org.apache.pulsar.common.schema.SchemaInfo;
 
 /**
- * Asks Pulsar's Java client for the envelope of a message: one JSON request per line in, one answer out.
+ * Asks Pulsar's Java client for the schema of a message: one JSON request per line in, one answer out.
  *
  * <p>Requests: {"op":"class","name":N}, a generated class, with "classes" where it is in that folder rather than in a jar; and
  * {"op":"descriptors","files":base64,"file":F,"message":M}, a serialised FileDescriptorSet, what is imported first, whose file F has
- * the message M at its top. Answers: {"verdict":true,"envelope":text}, or {"verdict":"error:SimpleClassName"} with "detail".
+ * the message M at its top; {"op":"info","name":N}, the same class as a schema of type PROTOBUF. Answers: {"verdict":true,
+ * "envelope":text}, for the last {"verdict":true,"schema":text,"properties":{}}, or {"verdict":"error:SimpleClassName"} with "detail".
  */
 public final class EnvelopeOracle {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -43,6 +46,9 @@ public final class EnvelopeOracle {
     private static ObjectNode answer(JsonNode request) {
         ObjectNode answer = JSON.createObjectNode();
         try {
+            if (request.get("op").textValue().equals("info")) {
+                return info(loaded(request), answer);
+            }
             Descriptor asked = request.get("op").textValue().equals("class") ? generated(request) : built(request);
             byte[] envelope = ProtobufNativeSchemaUtils.serialize(asked);
             answer.put("verdict", true).put("envelope", new String(envelope, StandardCharsets.UTF_8));
@@ -52,13 +58,23 @@ public final class EnvelopeOracle {
         return answer;
     }
 
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    private static ObjectNode info(Class<?> generated, ObjectNode answer) {
+        SchemaInfo info = ProtobufSchema.of((Class) generated).getSchemaInfo();
+        answer.set("properties", JSON.valueToTree(info.getProperties()));
+        return answer.put("verdict", true).put("schema", new String(info.getSchema(), StandardCharsets.UTF_8));
+    }
+
     private static Descriptor generated(JsonNode request) throws Exception {
+        return (Descriptor) loaded(request).getMethod("getDescriptor").invoke(null);
+    }
+
+    private static Class<?> loaded(JsonNode request) throws Exception {
         URL[] folders = request.has("classes")
                 ? new URL[] {Paths.get(request.get("classes").textValue()).toUri().toURL()}
                 : new URL[0];
         ClassLoader loader = new URLClassLoader(folders, EnvelopeOracle.class.getClassLoader());
-        Class<?> found = Class.forName(request.get("name").textValue(), true, loader);
-        return (Descriptor) found.getMethod("getDescriptor").invoke(null);
+        return Class.forName(request.get("name").textValue(), true, loader);
     }
 
     private static Descriptor built(JsonNode request) throws Exception {
