@@ -2,7 +2,13 @@
 
 from random import Random
 
-from google.protobuf.descriptor_pb2 import FeatureSet, FieldDescriptorProto, FileDescriptorProto
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    EnumDescriptorProto,
+    FeatureSet,
+    FieldDescriptorProto,
+    FileDescriptorProto,
+)
 
 from protobuf_evolution import worlds
 from protobuf_evolution.picks import Step, all_fields, field_of, is_map_field, is_plain, one
@@ -29,14 +35,14 @@ _OTHER_WIRE = {
 }
 
 
-def retype(field: FieldDescriptorProto, kind: int) -> None:
+def retype(field: FieldDescriptorProto, kind: "F.Type.ValueType") -> None:
     for attribute in ("default_value", "type_name"):
         field.ClearField(attribute)
     field.options.ClearField("packed")
     field.type = kind
 
 
-def _by_type(kinds: dict[int, int]) -> Step:
+def _by_type(kinds: "dict[F.Type.ValueType, F.Type.ValueType]") -> Step:
     """A field, or the value of a map, gets the type that is beside its own."""
 
     def step(random: Random, file: FileDescriptorProto) -> bool:
@@ -116,8 +122,8 @@ def _json_name(random: Random, file: FileDescriptorProto) -> bool:
 
 
 def _rename_type(random: Random, file: FileDescriptorProto) -> bool:
-    kind = random.choice((worlds.messages(file)[1:], worlds.enums(file)))
-    found = one(random, kind)
+    kinds: list[list[DescriptorProto | EnumDescriptorProto]] = [[*worlds.messages(file)[1:]], [*worlds.enums(file)]]
+    found = one(random, random.choice(kinds))
     if found is None:
         return False
     before, found.name = found.name, f"{found.name}2"

@@ -16,6 +16,8 @@ from protobuf_evolution import worlds
 from protobuf_evolution.picks import Step, all_fields, field_of, in_enum
 from protobuf_evolution.worlds import EDITION, PROTO2, REQUIRED
 
+_Holder = DescriptorProto | EnumDescriptorProto
+
 
 @in_enum
 def _renumber_value(random: Random, file: FileDescriptorProto, enum: EnumDescriptorProto) -> bool:
@@ -98,13 +100,15 @@ def drop_field(*, number: bool, name: bool) -> Step:
 
 
 def _unreserve(random: Random, file: FileDescriptorProto) -> bool:
-    holder = random.choice([*worlds.messages(file), *worlds.enums(file)])
+    holders: list[_Holder] = [*worlds.messages(file), *worlds.enums(file)]
+    holder = random.choice(holders)
     del holder.reserved_range[:]
     return True
 
 
 def _unreserve_name(random: Random, file: FileDescriptorProto) -> bool:
-    holder = random.choice([*worlds.messages(file), *worlds.enums(file)])
+    holders: list[_Holder] = [*worlds.messages(file), *worlds.enums(file)]
+    holder = random.choice(holders)
     del holder.reserved_name[:]
     return True
 
@@ -124,12 +128,14 @@ def take_numbers(random: Random, first: FileDescriptorProto, file: FileDescripto
         used = {each.number for each in _members(after)}
         reserved = {number for each in after.reserved_range for number in range(each.start, each.end + 1)}
         free = {each.number for each in _members(before)} - used - reserved
-        if free and isinstance(after, DescriptorProto):
+        if not free:
+            continue
+        taken = True
+        if isinstance(after, DescriptorProto):
             kind = random.choice(worlds.SCALARS)
             after.field.add(name=f"taken_{min(free)}", number=min(free), type=kind, label=worlds.OPTIONAL)
-        elif free:
+        else:
             after.value.add(name=f"{after.name}_TAKEN", number=min(free))
-        taken = taken or bool(free)
     return taken
 
 
@@ -147,16 +153,15 @@ def take_names(random: Random, first: FileDescriptorProto, file: FileDescriptorP
     return taken
 
 
-_Holder = DescriptorProto | EnumDescriptorProto
-
-
 def _holders(first: FileDescriptorProto, file: FileDescriptorProto) -> Iterator[tuple[_Holder, _Holder]]:
     yield from zip(worlds.messages(first), worlds.messages(file), strict=True)
     yield from zip(worlds.enums(first), worlds.enums(file), strict=True)
 
 
 def _members(holder: _Holder) -> list[FieldDescriptorProto] | list[EnumValueDescriptorProto]:
-    return list(holder.field if isinstance(holder, DescriptorProto) else holder.value)
+    if isinstance(holder, DescriptorProto):
+        return list(holder.field)
+    return list(holder.value)
 
 
 BREAKING: dict[str, tuple[Step, ...]] = {

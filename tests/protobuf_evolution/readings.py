@@ -1,6 +1,6 @@
 """Random messages, and what a reader makes of them: google.protobuf's dynamic messages are the judge, not ours."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from random import Random
 from typing import Any
 
@@ -28,7 +28,7 @@ def filled(random: Random, kind: type[Message], knows: Knows = lambda *_: True) 
 
 
 def _fill(random: Random, message: Message, depth: int, knows: Knows) -> None:
-    for field in _fields(message.DESCRIPTOR):
+    for field in _fields(message):
         if not field.is_required and random.random() < 0.3:
             continue
         if field.is_repeated:
@@ -39,7 +39,7 @@ def _fill(random: Random, message: Message, depth: int, knows: Knows) -> None:
                 inner.SetInParent()
                 _fill(random, inner, depth - 1, knows)
         elif field.is_extension:
-            message.Extensions[field] = _scalar(random, field, knows)
+            _extensions(message)[field] = _scalar(random, field, knows)
         else:
             setattr(message, field.name, _scalar(random, field, knows))
 
@@ -79,7 +79,7 @@ def _scalar(random: Random, field: FieldDescriptor, knows: Knows) -> Any:
     return random.choice([each for each in (*_INTEGERS, *_WIDE) if low <= each <= high])
 
 
-_RANGES = {
+_RANGES: Mapping[int, tuple[int, int]] = {
     **dict.fromkeys((F.TYPE_INT32, F.TYPE_SINT32, F.TYPE_SFIXED32), (-(1 << 31), (1 << 31) - 1)),
     **dict.fromkeys((F.TYPE_INT64, F.TYPE_SINT64, F.TYPE_SFIXED64), (-(1 << 63), (1 << 63) - 1)),
     **dict.fromkeys((F.TYPE_UINT32, F.TYPE_FIXED32), (0, (1 << 32) - 1)),
@@ -92,7 +92,8 @@ def is_map(field: FieldDescriptor) -> bool:
     return field.is_repeated and field.message_type is not None and field.message_type.GetOptions().map_entry
 
 
-def _fields(kind: Descriptor) -> list[FieldDescriptor]:
+def _fields(message: Message) -> list[FieldDescriptor]:
+    kind: Any = message.DESCRIPTOR
     extensions = kind.file.pool.FindAllExtensions(kind)
     return [*kind.fields, *(each for each in extensions if not each.is_repeated)]
 
@@ -109,19 +110,23 @@ def on_the_wire(written: Message, reader: type[Message]) -> Message | None:
 
 def in_json(written: Message, reader: type[Message]) -> Message | None:
     """The message as the reader has it of the writer's JSON; what it does not know it ignores."""
-    text = json_format.MessageToJson(written, descriptor_pool=written.DESCRIPTOR.file.pool)
     found = reader()
+    text = json_format.MessageToJson(written, descriptor_pool=_pool(written))
     try:
-        json_format.Parse(text, found, ignore_unknown_fields=True, descriptor_pool=reader.DESCRIPTOR.file.pool)
+        json_format.Parse(text, found, ignore_unknown_fields=True, descriptor_pool=_pool(found))
     except json_format.ParseError:
         return None
     return found
 
 
+def _pool(message: Message) -> Any:
+    return message.DESCRIPTOR.file.pool
+
+
 def losses(read: Message, written: Message) -> Iterator[str]:
     """The fields that both have, by number, and whose values differ."""
-    known = {field.number: field for field in _fields(read.DESCRIPTOR)}
-    for field in _fields(written.DESCRIPTOR):
+    known = {field.number: field for field in _fields(read)}
+    for field in _fields(written):
         other = known.get(field.number)
         if other is None:
             continue
@@ -144,7 +149,12 @@ def _are_alike(read: _Place, written: _Place) -> bool:
 
 
 def _is_set(message: Message, field: FieldDescriptor) -> bool:
-    return message.HasExtension(field) if field.is_extension else message.HasField(field.name)
+    return field in _extensions(message) if field.is_extension else message.HasField(field.name)
+
+
+def _extensions(message: Message) -> Any:
+    """The stubs want extensions that a compiler generated."""
+    return message.Extensions
 
 
 def _is_sent(message: Message, field: FieldDescriptor) -> bool:
@@ -152,7 +162,7 @@ def _is_sent(message: Message, field: FieldDescriptor) -> bool:
 
 
 def _values(message: Message, field: FieldDescriptor) -> list[Any]:
-    value = message.Extensions[field] if field.is_extension else getattr(message, field.name)
+    value = _extensions(message)[field] if field.is_extension else getattr(message, field.name)
     if is_map(field):
         return [(key, value[key]) for key in sorted(value, key=repr)]
     if field.is_repeated and field.message_type is not None and _is_pair(field.message_type):

@@ -6,6 +6,8 @@ from typing import Any
 
 from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.descriptor_pb2 import (
+    EDITION_2023,
+    EDITION_2024,
     DescriptorProto,
     EnumDescriptorProto,
     FieldDescriptorProto,
@@ -23,7 +25,7 @@ from topicschema.core.strategies import Direction
 PROTO2, PROTO3, EDITION = "proto2", "proto3", "editions"
 F = FieldDescriptorProto
 OPTIONAL, REQUIRED, REPEATED = F.LABEL_OPTIONAL, F.LABEL_REQUIRED, F.LABEL_REPEATED
-SCALARS = tuple(number for number in range(1, 19) if number not in (F.TYPE_GROUP, F.TYPE_MESSAGE, F.TYPE_ENUM))
+SCALARS = tuple(number for number in F.Type.values() if number not in (F.TYPE_GROUP, F.TYPE_MESSAGE, F.TYPE_ENUM))
 NUMBERS = tuple(number for number in SCALARS if number not in (F.TYPE_STRING, F.TYPE_BYTES))
 KEYS = tuple(number for number in SCALARS if number not in (F.TYPE_BYTES, F.TYPE_FLOAT, F.TYPE_DOUBLE))
 _WORDS = ("order", "item", "buyer", "price", "note", "size", "place", "unit", "code", "rate")
@@ -34,7 +36,7 @@ def world(random: Random, syntax: str | None = None) -> FileDescriptorProto:
     syntax = syntax or random.choice((PROTO2, PROTO3, EDITION))
     file = FileDescriptorProto(name="m.proto", package="p", syntax=syntax)
     if syntax == EDITION:
-        file.edition = random.choice((1000, 1001))
+        file.edition = random.choice((EDITION_2023, EDITION_2024))
     file.enum_type.append(_enum(random, "E", file))
     root = file.message_type.add(name="M")
     root.enum_type.append(_enum(random, "F", file))
@@ -188,7 +190,7 @@ def root(file: FileDescriptorProto) -> type[Message] | None:
     except TypeError:
         return None
     for extension in pool.FindAllExtensions(found):
-        message_factory.GetMessageClass(extension.containing_type)
+        message_factory.GetMessageClass(extension.containing_type or found)
     return message_factory.GetMessageClass(found)
 
 
