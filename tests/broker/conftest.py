@@ -6,14 +6,18 @@ test says why; under CI=true that is a failure. With PULSAR_ADMIN_URL and PULSAR
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 
+from brokered_shop import RESYNC, BrokeredShop, brokered
 from rest_topic import RestTopic
 from testbed import pulsar_part
+from testbed.cluster import Cluster
 from testbed.errors import SourceMissingError, TestbedError
+from testbed.fault_proxy import FaultProxy
 from testbed.instances import Instance
+from testbed.product import SHORT_LEASE, Product
 from testbed.progress import Progress
 from testbed.pulsar import Pulsar
 from testbed.pulsar import start as start_pulsar
@@ -103,3 +107,24 @@ def secured_namespace(secured_pulsar: Pulsar) -> str:
 def topic(pulsar: Pulsar, pulsar_namespace: str) -> RestTopic:
     """A topic of a fresh namespace of `pulsar`; nothing of it exists."""
     return RestTopic(pulsar, pulsar_namespace)
+
+
+@pytest.fixture(scope="module")
+def controller(cluster: Cluster, instance: Instance) -> Iterator[Product]:
+    """The controller alone; it may call brokers on 127.0.0.1, and looks at all every two seconds."""
+    installed = Product.install(instance, cluster, {**SHORT_LEASE, **RESYNC})
+    try:
+        installed.admit_all()
+        installed.start_controller()
+        yield installed
+    finally:
+        installed.stop()
+
+
+@pytest.fixture
+async def shop(controller: Product, pulsar: Pulsar, cluster: Cluster, namespace: str) -> AsyncIterator[BrokeredShop]:
+    """A namespace that the controller watches, with its Pulsar namespace; it has no policy yet."""
+    with FaultProxy.before(pulsar) as proxy:
+        async with brokered(proxy, cluster, namespace) as shop:
+            shop.make_namespace()
+            yield shop

@@ -1,20 +1,12 @@
 """A policy and its Pulsar namespace at a real broker: what is set, left alone, told, and waited for."""
 
-import time
-from collections.abc import AsyncIterator, Iterator
-
 import pytest
 from aiohttp import web
 
-from brokered_shop import RESYNC, BrokeredShop, brokered
+from brokered_shop import BrokeredShop
 from testbed import broker_faults
-from testbed.cluster import Cluster
-from testbed.fault_proxy import Exchange, FaultProxy
-from testbed.instances import Instance
+from testbed.fault_proxy import Exchange
 from testbed.product import NAMESPACE as SYSTEM
-from testbed.product import SHORT_LEASE, Product
-from testbed.pulsar import Pulsar
-from testbed.tokens import SUPERUSER, sign
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.history import Setting
 from topicschema.core.remote import NamespaceSettings
@@ -24,38 +16,6 @@ from topicschema.storage.claims import Claims
 from watched_shop import conditions, says, text
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
-
-
-@pytest.fixture(scope="module")
-def controller(cluster: Cluster, instance: Instance) -> Iterator[Product]:
-    """The controller alone; it may call brokers on 127.0.0.1, and looks at each policy every two seconds."""
-    installed = Product.install(instance, cluster, {**SHORT_LEASE, **RESYNC})
-    try:
-        installed.admit_all()
-        installed.start_controller()
-        yield installed
-    finally:
-        installed.stop()
-
-
-@pytest.fixture
-async def shop(controller: Product, pulsar: Pulsar, cluster: Cluster, namespace: str) -> AsyncIterator[BrokeredShop]:
-    """A namespace that the controller watches, with its Pulsar namespace; it has no policy yet."""
-    with FaultProxy.before(pulsar) as proxy:
-        async with brokered(proxy, cluster, namespace) as shop:
-            shop.make_namespace()
-            yield shop
-
-
-@pytest.fixture
-async def secured(
-    controller: Product, secured_pulsar: Pulsar, cluster: Cluster, namespace: str
-) -> AsyncIterator[BrokeredShop]:
-    """The same at a broker that asks for a token; the policy is to name the broker itself, over TLS."""
-    with FaultProxy.before(secured_pulsar) as proxy:
-        async with brokered(proxy, cluster, namespace) as shop:
-            shop.make_namespace()
-            yield shop
 
 
 @pytest.mark.parametrize(
@@ -252,70 +212,3 @@ async def test_topics_are_judged_while_the_broker_of_their_policy_is_away(shop: 
     ).find(shop.watched.namespace, shop.pulsar_namespace)
     assert found is not None
     assert found.policy.strategy is Strategy.FULL
-
-
-async def test_a_host_that_is_not_allowed_is_never_called(shop: BrokeredShop) -> None:
-    shop.govern({"adminURL": shop.proxy.url.replace("127.0.0.1", "localhost")})
-    status = await shop.policy_ready("BrokerNotAllowed")
-    assert says(status) == {"Ready": "False", "Stalled": "True", "InSync": "Unknown"}
-    assert shop.proxy.calls == []
-
-
-def by_token(shop: BrokeredShop) -> dict[str, object]:
-    return {
-        "adminURL": shop.pulsar.admin_url,
-        "authentication": {"token": {"secretKeyRef": {"name": "admin", "key": "token"}}},
-        "tls": {"caSecretKeyRef": {"name": "admin", "key": "ca.crt"}},
-    }
-
-
-async def test_over_tls_with_a_token_and_a_token_that_is_renewed(secured: BrokeredShop) -> None:
-    credentials = secured.pulsar.credentials
-    assert credentials is not None
-    ca = credentials.ca.read_text()
-    secured.govern(by_token(secured), schemaCompatibilityStrategy="FULL")
-    assert "admin" in conditions(await secured.policy_ready("SecretMissing"))["Ready"]["message"]
-    secured.keep("admin", token="", ca_crt=ca)
-    secured.apply(by_token(secured), schemaCompatibilityStrategy="BACKWARD")
-    await secured.policy_ready("SecretInvalid")
-    secured.keep("admin", token=credentials.tokens.expired, ca_crt=ca)
-    secured.apply(by_token(secured), schemaCompatibilityStrategy="FULL")
-    await secured.policy_ready("BrokerUnauthorized")
-    secured.keep("admin", token=sign(credentials.tokens.key, SUPERUSER, int(time.time()) + 15), ca_crt=ca)
-    secured.apply(by_token(secured), schemaCompatibilityStrategy="BACKWARD")
-    await secured.policy_ready("InForce")
-    assert secured.there()["schemaCompatibilityStrategy"] == "BACKWARD"
-    await secured.in_sync("BrokerUnauthorized")  # once the token has run out
-    secured.keep("admin", token=credentials.tokens.superuser, ca_crt=ca)
-    secured.apply(by_token(secured), schemaCompatibilityStrategy="FULL")
-    await secured.policy_ready("InForce")
-    assert secured.there()["schemaCompatibilityStrategy"] == "FULL"
-
-
-async def test_a_broker_whose_certificate_nobody_vouches_for_is_not_trusted(secured: BrokeredShop) -> None:
-    secured.govern({"adminURL": secured.pulsar.admin_url})
-    status = await secured.policy_ready("BrokerUntrusted")
-    assert says(status) == {"Ready": "False", "Reconciling": "True", "InSync": "Unknown"}
-
-
-async def test_by_a_client_certificate(
-    controller: Product, certificate_pulsar: Pulsar, cluster: Cluster, namespace: str
-) -> None:
-    credentials = certificate_pulsar.credentials
-    assert credentials is not None
-    with FaultProxy.before(certificate_pulsar) as proxy:
-        async with brokered(proxy, cluster, namespace) as shop:
-            shop.make_namespace()
-            superuser = credentials.superuser
-            shop.keep("operator", tls_crt=superuser.certificate.read_bytes(), tls_key=superuser.key.read_bytes())
-            shop.keep("ca", ca_crt=credentials.ca.read_bytes())
-            shop.govern(
-                {
-                    "adminURL": certificate_pulsar.admin_url,
-                    "authentication": {"tls": {"secretRef": {"name": "operator"}}},
-                    "tls": {"caSecretKeyRef": {"name": "ca", "key": "ca.crt"}},
-                },
-                schemaCompatibilityStrategy="FULL",
-            )
-            await shop.policy_ready("InForce")
-            assert shop.there()["schemaCompatibilityStrategy"] == "FULL"
