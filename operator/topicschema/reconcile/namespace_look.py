@@ -64,9 +64,9 @@ class NamespaceLooks:
     async def look(self, resource: NamespaceSchemaPolicy, claim: StoredClaim, declared: Collection[str] | None) -> Look:
         """What came of it, an error included; `declared` are the topics with a TopicSchema, None while unknown."""
         metadata, now = resource.metadata, self._clock()
-        generation, at, known = self._last.get(metadata.uid, (0, now, Look()))
-        if generation == metadata.generation and now - at < self._fresh:
-            return known
+        last = self._last.get(metadata.uid)
+        if last is not None and last[0] == metadata.generation and now - last[1] < self._fresh:
+            return last[2]
         try:
             look = await self._look(resource, claim, declared)
         except SILENT:

@@ -1,0 +1,225 @@
+"""Looks at a Pulsar namespace: what is asked, what is written and in which order, and when nothing is asked at all."""
+
+import json
+from collections.abc import AsyncIterator, Collection
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from admission_world import SYSTEM
+from api_server import FakeApiServer
+from played_broker import PlayedBroker, TurnedClock, playing
+from topicschema.api.brokers import ManagementPolicy, PulsarSpec
+from topicschema.api.metadata import Metadata
+from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec, NamespaceSchemaPolicyStatus
+from topicschema.broker.allowed import AllowedHosts
+from topicschema.cluster.client import ApiClient
+from topicschema.cluster.events import EventRecorder
+from topicschema.core.history import Owner, Setting
+from topicschema.core.remote import NamespaceSettings
+from topicschema.core.strategies import Strategy
+from topicschema.core.topics import PulsarNamespaceKey
+from topicschema.reconcile.brokers import Brokers
+from topicschema.reconcile.echoes import Echoes
+from topicschema.reconcile.judging import Judge
+from topicschema.reconcile.namespace_look import Look, NamespaceLooks
+from topicschema.reconcile.neighbours import Neighbours
+from topicschema.reconcile.policies import Policies
+from topicschema.reconcile.surroundings import Surroundings
+from topicschema.storage.claims import Claims, StoredClaim
+from topicschema.storage.record import RecordStorage
+
+ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
+_PATHS = {
+    "schemaCompatibilityStrategy": "schema_compatibility_strategy",
+    "isAllowAutoUpdateSchema": "is_allow_auto_update_schema",
+    "schemaValidationEnforced": "schema_validation_enforced",
+}
+
+
+@dataclass
+class PulsarNamespace:
+    """What a broker does with the settings of `shop/orders`; `fails` on writes with that status."""
+
+    there: dict[str, Any] = field(default_factory=lambda: {"schema_compatibility_strategy": "UNDEFINED"})
+    topics: tuple[str, ...] = ()
+    fails: int = 0
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        path = request.path.removeprefix("/admin/v2")
+        if path == "/namespaces/shop/orders":
+            return web.json_response(self.there)
+        if path.startswith("/namespaces/shop/orders/"):
+            if self.fails:
+                return web.Response(status=self.fails)
+            self.there[_PATHS[path.rpartition("/")[2]]] = json.loads(await request.text())
+            return web.Response(status=204)
+        if path == "/persistent/shop/orders":
+            return web.json_response([f"persistent://shop/orders/{name}" for name in self.topics])
+        return web.json_response([] if "/shop/orders" in path else {"isSchemaValidationEnforced": "false"})
+
+
+@dataclass
+class World:
+    """A policy, its claim, and its broker."""
+
+    looks: NamespaceLooks
+    claims: Claims
+    wire: PlayedBroker
+    namespace: PulsarNamespace
+    clock: TurnedClock
+    policy: NamespaceSchemaPolicy
+
+    def change(self, **spec: Any) -> None:
+        metadata = replace(self.policy.metadata, generation=self.policy.metadata.generation + 1)
+        self.policy = replace(self.policy, metadata=metadata, spec=replace(self.policy.spec, **spec))
+
+    async def look(self, declared: Collection[str] | None = ()) -> Look:
+        self.wire.requests.clear()
+        look = await self.looks.look(self.policy, await self.claim(), declared)
+        self.policy = replace(self.policy, status=NamespaceSchemaPolicyStatus(observed=look.observed))
+        return look
+
+    async def claim(self) -> StoredClaim:
+        return await self.claims.get_claim(ORDERS)
+
+    @property
+    def asked(self) -> list[str]:
+        return [each.removeprefix("/admin/v2") for each in (line.partition(" ")[2] for line in self.wire.asked)]
+
+    @property
+    def written(self) -> list[str]:
+        return [line.rpartition("/")[2] for line in self.wire.asked if not line.startswith("GET")]
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    clock, namespace = TurnedClock(), PulsarNamespace()
+    async with FakeApiServer().running() as api, ApiClient(api.connection) as client, playing() as wire:
+        wire.answers.append(namespace.answer)
+        claims, storage = Claims(client, SYSTEM), RecordStorage(client, SYSTEM)
+        await claims.put_claim(await claims.get_claim(ORDERS), Owner("shop", "orders", "1"))
+        brokers = Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None, clock.as_clock())
+        judge = Judge(storage)
+        around = Surroundings(
+            client=client,
+            storage=storage,
+            claims=claims,
+            policies=Policies(client, claims),
+            judge=judge,
+            events=EventRecorder(client, "test"),
+            brokers=brokers,
+            neighbours=Neighbours(),
+            echoes=Echoes(),
+            ring=lambda _key, _after: None,
+            namespace=SYSTEM,
+        )
+        spec = NamespaceSchemaPolicySpec(
+            pulsar_cluster="pulsar", pulsar_namespace="shop/orders", pulsar=PulsarSpec(admin_url=wire.url)
+        )
+        policy = NamespaceSchemaPolicy(metadata=Metadata(name="orders", namespace="shop", uid="1"), spec=spec)
+        looks = NamespaceLooks(around, 600.0, lambda: clock.time)
+        yield World(looks, claims, wire, namespace, clock, policy)
+        await brokers.aclose()
+        judge.close()
+
+
+async def test_a_look_that_finds_all_well_is_one_request_and_writes_nothing(world: World) -> None:
+    await world.look()  # which asks the broker of itself, too
+    world.clock.time += 100
+    look = await world.look()
+    assert (look.error, look.difference, look.notes) == (None, "", ())
+    assert world.asked == ["/namespaces/shop/orders"]
+    assert (await world.claim()).managed == ()
+
+
+async def test_a_good_look_holds_for_a_minute_or_until_the_policy_changes(world: World) -> None:
+    first = await world.look()
+    assert await world.look() == first
+    assert world.asked == []
+    world.change(strictness=world.policy.spec.strictness)
+    await world.look()
+    assert len(world.asked) == 1
+    world.clock.time += 61
+    await world.look()
+    assert len(world.asked) == 1
+
+
+async def test_what_differs_is_written_once_and_read_back_and_what_was_there_is_on_record(world: World) -> None:
+    world.namespace.there["schema_compatibility_strategy"] = "FORWARD"
+    world.change(schema_compatibility_strategy=Strategy.FULL, schema_validation_enforced=True)
+    look = await world.look()
+    assert world.written == ["schemaCompatibilityStrategy", "schemaValidationEnforced"]
+    assert world.asked[-1] == "/namespaces/shop/orders"
+    assert look.observed is not None
+    assert look.observed.schema_compatibility_strategy is Strategy.FULL
+    claim = await world.claim()
+    assert claim.found == NamespaceSettings(Strategy.FORWARD)
+    assert claim.managed == (Setting.STRATEGY, Setting.ENFORCEMENT)
+    world.clock.time += 61
+    assert (await world.look()).observed == look.observed
+    assert world.written == []
+    assert await world.claim() == claim
+
+
+async def test_what_was_found_first_stays_on_record_when_a_write_fails_and_others_write(world: World) -> None:
+    world.change(schema_compatibility_strategy=Strategy.FULL)
+    world.namespace.fails = 500
+    look = await world.look()
+    assert look.error is not None
+    assert (await world.claim()).found == NamespaceSettings()
+    world.namespace.fails = 0
+    world.namespace.there["schema_compatibility_strategy"] = "FORWARD"
+    assert (await world.look()).error is None  # an error is no look: the next one asks at once
+    claim = await world.claim()
+    assert (claim.found, claim.managed) == (NamespaceSettings(), (Setting.STRATEGY,))
+
+
+async def test_an_error_leaves_what_was_seen_before(world: World) -> None:
+    before = await world.look()
+    world.wire.forgets()
+    world.wire.says(404, {"reason": "Namespace does not exist"})
+    world.change(schema_compatibility_strategy=Strategy.FULL)
+    look = await world.look()
+    assert look.error is not None
+    assert look.error.reason in {"NamespaceMissing", "TenantMissing"}
+    assert look.observed == before.observed
+
+
+async def test_a_lock_waits_for_topics_and_all_else_is_written(world: World) -> None:
+    world.namespace.topics = ("created", "created-billing-DLQ", "billed-partition-0", "billed-partition-1")
+    world.change(is_allow_auto_update_schema=False, schema_compatibility_strategy=Strategy.FULL)
+    assert (await world.look(declared=None)).undeclared is None
+    assert world.written == ["schemaCompatibilityStrategy"]
+    look = await world.look(declared={"created"})
+    assert look.undeclared == ("billed", "created-billing-DLQ")
+    assert world.written == []
+    assert (await world.look(declared={"created", "billed", "created-billing-DLQ"})).undeclared == ()
+    assert world.written == ["isAllowAutoUpdateSchema"]
+    world.clock.time += 61
+    assert (await world.look(declared=())).undeclared == ()
+    assert world.written == []
+
+
+async def test_a_lock_that_may_hit_undeclared_topics_asks_for_none(world: World) -> None:
+    world.namespace.topics = ("created",)
+    world.change(is_allow_auto_update_schema=False, lock_undeclared=True)
+    assert (await world.look(declared=None)).undeclared == ()
+    assert world.written == ["isAllowAutoUpdateSchema"]
+    assert not any(path.startswith("/persistent") for path in world.asked)
+
+
+async def test_who_only_observes_tells_the_difference_and_writes_nothing_anywhere(world: World) -> None:
+    world.change(schema_compatibility_strategy=Strategy.FULL, management_policy=ManagementPolicy.OBSERVE)
+    before = await world.claim()
+    assert "schemaCompatibilityStrategy is nothing and not FULL" in (await world.look()).difference
+    assert world.written == []
+    assert await world.claim() == before
+
+
+async def test_a_policy_without_a_broker_has_nothing_to_look_at(world: World) -> None:
+    world.change(pulsar=None, schema_compatibility_strategy=Strategy.FULL)
+    assert await world.look() == Look()
+    assert world.asked == []
