@@ -107,6 +107,11 @@ def warnings_of_policy(resource: NamespaceSchemaPolicy, old: NamespaceSchemaPoli
         if before is not None and before.pulsar is not None:
             yield "the broker is no longer looked at nor written to: it keeps what it has, and the record goes on alone"
         return
+    if before is not None and before.pulsar is None:
+        yield (
+            "the broker counts versions from now on: a topic that it does not know gets those on record, in order; one "
+            "that it knows otherwise is adopted, and begins a new incarnation"
+        )
     yield from _of_lock(spec, before)
     yield from _of_observing(resource)
     if spec.schema_validation_enforced is False and _broker(resource).schema_validation_enforced:

@@ -18,10 +18,10 @@ from topicschema.api.wire import decode
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
-from topicschema.core.policy import Policy, effective_strategy, may_claim, violations
+from topicschema.core.policy import effective_strategy, may_claim, violations
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.judging import Judge
-from topicschema.reconcile.policies import ClaimReader, Reader, owner_of, policy_of
+from topicschema.reconcile.policies import ClaimReader, FoundPolicy, Reader, owner_of, policy_of
 from topicschema.storage.protocol import SchemaStorage, Stored
 
 _FIELD = "spec.pulsarNamespace"
@@ -114,30 +114,30 @@ class Policies:
 
     async def _consequences(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> list[str]:
         """Warnings that name the topics which the policy as it shall be would refuse."""
-        policy = policy_of(resource)
+        found = FoundPolicy(resource, policy_of(resource))
         histories = await self._storage.list_histories(key)
         governed = [
             s for s in histories if s.history.claim and s.history.claim.namespace == resource.metadata.namespace
         ]
         conflicts: list[_Conflict] = []
-        examined = await self._examine(governed[:_MAX_TOPICS], policy, conflicts)
-        return list(_told(conflicts, len(governed), examined, effective_strategy(policy, None).value))
+        examined = await self._examine(governed[:_MAX_TOPICS], found, conflicts)
+        return list(_told(conflicts, len(governed), examined, effective_strategy(found.policy, None).value))
 
-    async def _examine(self, stored: list[Stored], policy: Policy, conflicts: list[_Conflict]) -> int:
+    async def _examine(self, stored: list[Stored], found: FoundPolicy, conflicts: list[_Conflict]) -> int:
         """How many topics could be looked at in time; what was found is added to `conflicts`."""
         examined = 0
         try:
             async with asyncio.timeout(_MAX_SECONDS):
                 for start in range(0, len(stored), _AT_ONCE):
                     batch = stored[start : start + _AT_ONCE]
-                    found = await asyncio.gather(*(self._conflict(each, policy) for each in batch))
-                    conflicts += [conflict for conflict in found if conflict is not None]
+                    told = await asyncio.gather(*(self._conflict(each, found) for each in batch))
+                    conflicts += [conflict for conflict in told if conflict is not None]
                     examined += len(batch)
         except TimeoutError:
             pass
         return examined
 
-    async def _conflict(self, stored: Stored, policy: Policy) -> _Conflict | None:
+    async def _conflict(self, stored: Stored, found: FoundPolicy) -> _Conflict | None:
         """What the policy would refuse of this topic; None also for a history that no resource holds any more."""
         claim = stored.history.claim
         if claim is None:
@@ -145,6 +145,7 @@ class Policies:
         try:
             resource = decode(TopicSchema, await self._client.get(TOPIC_SCHEMA, claim.namespace, claim.name))
             override = resource.spec.schema_compatibility_strategy
+            policy = brokers.as_for(found, resource.spec, resource, stored.history).policy
             schema = await self._judge.schema_of(resource.spec, policy.profile.line, stored.history)
             findings = violations(schema.info, override, policy.constraints)
             findings += await self._judge.replay(stored.history, override, policy)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from admission_world import ID, NOTE, V0, World, record_schema
+from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.core.history import Owner
 
 PULSAR = {"adminURL": "https://pulsar:8443"}
@@ -53,7 +54,7 @@ POLICY_WARNINGS: list[tuple[dict[str, Any] | None, dict[str, Any], list[str]]] =
             "spec.schemaValidationEnforced is not managed any more",
         ],
     ),
-    ({"schemaCompatibilityStrategy": "FULL"}, {"pulsar": PULSAR}, []),
+    ({"schemaCompatibilityStrategy": "FULL"}, {"pulsar": PULSAR}, ["the broker counts versions from now on: a topic"]),
     (None, {"pulsar": {"adminURL": "http://pulsar:8080"}}, []),
     (
         None,
@@ -126,6 +127,17 @@ async def test_what_was_seen_at_the_broker_counts_for_the_consequences_of_a_poli
         await _policy_review(world, before, {"pulsar": PULSAR}, {"schemaCompatibilityStrategy": "BACKWARD"})
     ).warnings
     assert told[1].startswith("1 of 1 topics examined would not pass (namespace strategy BACKWARD)")
+
+
+async def test_a_topic_that_keeps_a_strategy_of_its_own_is_not_told_of_as_hit(world: World) -> None:
+    world.namespace("shop", "shop/*")
+    there = world.resource()
+    status = {"effectiveStrategy": {"value": "FORWARD", "source": "Topic"}}
+    world.api.put(TOPIC_SCHEMA, "shop", "created", {"spec": there["spec"], "status": status})
+    await world.versions(V0, FORWARD_ONLY, claim=Owner("shop", "created", there["metadata"]["uid"]))
+    before = {"pulsar": PULSAR, "schemaCompatibilityStrategy": "FORWARD"}
+    after = {"pulsar": PULSAR, "schemaCompatibilityStrategy": "BACKWARD"}
+    assert (await _policy_review(world, before, after)).warnings == []
 
 
 async def _policy_review(
