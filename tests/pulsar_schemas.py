@@ -106,8 +106,8 @@ def _parsed(info: SchemaInfo, status: int, *, validates: bool) -> Schema:
 
 
 def _equal(candidate: Schema, there: SchemaInfo) -> bool:
-    if candidate.info.type is not there.type:
-        return False
-    if there.type not in AVRO_TEXTS:
-        return candidate.info.schema == there.schema
-    return candidate.fingerprint == _parsed(there, 500, validates=True).fingerprint
+    kind = candidate.info.type
+    if kind not in AVRO_TEXTS or there.type not in AVRO_TEXTS:
+        return (kind, candidate.info.schema) == (there.type, there.schema)
+    parsed = _parsed(there, 500, validates=True)  # of another type, too: the broker parses before it compares types
+    return kind is there.type and candidate.fingerprint == parsed.fingerprint

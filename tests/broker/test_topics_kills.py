@@ -1,0 +1,172 @@
+"""The controller is killed before and after each call of each flow, at the broker and the API server, and begins anew.
+
+In the end record and broker agree, each version is there once, and a second pass writes nothing. The passes are run in
+this process, so that each place of each flow has its turn.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+
+import pytest
+
+from brokered_shop import brokered
+from brokered_topic import CLASHING, ONE, THREE, TWO, BrokeredTopic
+from testbed.cluster import Cluster
+from testbed.fault_proxy import FaultProxy
+from testbed.instances import Instance
+from testbed.product import Product
+from testbed.pulsar import Pulsar
+from topic_passes import Process, killed, killed_writing, process
+from topicschema.reconcile.queue import Rest
+
+pytestmark = [pytest.mark.timeout(600), pytest.mark.broker]
+
+_MOST_CALLS = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """What is there before, what a person then does, and which versions there are in the end."""
+
+    name: str
+    before: Callable[[BrokeredTopic], Awaitable[None]]
+    act: Callable[[BrokeredTopic], None]
+    versions: list[int]
+
+
+async def nothing(topic: BrokeredTopic) -> None:
+    """A topic without anything."""
+    assert topic.rest.versions() == []
+
+
+async def one(topic: BrokeredTopic) -> None:
+    topic.put(ONE, deletionPolicy="Delete")
+    await settled(topic)
+
+
+async def two(topic: BrokeredTopic) -> None:
+    await one(topic)
+    topic.put(TWO, deletionPolicy="Delete")
+    await settled(topic)
+
+
+async def of_others(topic: BrokeredTopic) -> None:
+    for schema in (ONE, TWO):
+        topic.rest.uploaded(schema)
+
+
+async def existing(topic: BrokeredTopic) -> None:
+    """A topic that exists, with a version."""
+    topic.make()
+    await one(topic)
+
+
+async def local(topic: BrokeredTopic) -> None:
+    """Three versions registered while there was no broker."""
+    shop = topic.shop.watched
+    shop.apply(shop.shop.policy(schemaCompatibilityStrategy="FULL"))
+    async with process(topic.shop) as running:
+        await running.govern()
+        for schema in (ONE, TWO, THREE):
+            topic.put(schema)
+            assert await running.settle(topic.name) is Rest.SETTLED
+    assert topic.rest.versions() == []
+    topic.shop.apply(schemaCompatibilityStrategy="FULL")
+
+
+def overridden(topic: BrokeredTopic) -> None:
+    topic.put(CLASHING, schemaCompatibilityStrategy="ALWAYS_COMPATIBLE", schemaValidationEnforced=True)
+
+
+FLOWS = (
+    Flow("first version", nothing, lambda topic: topic.put(ONE), [0]),
+    Flow("edit", two, lambda topic: topic.put(THREE), [0, 1, 2]),
+    Flow("rollback", two, lambda topic: topic.put(ONE), [0, 1]),
+    Flow("adoption and edit", of_others, lambda topic: topic.put(THREE), [0, 1, 2]),
+    Flow("override and schema", existing, overridden, [0, 1]),
+    Flow("local history", local, lambda topic: topic.put(THREE), [0, 1, 2]),
+    Flow(
+        "deletion",
+        two,
+        lambda topic: topic.shop.watched.delete(f"tsc/{topic.name}", "--wait=false", "--ignore-not-found"),
+        [],
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def product(cluster: Cluster, instance: Instance) -> Product:
+    """The kinds, and nobody who looks after them."""
+    installed = Product.install(instance, cluster)
+    installed.admit_all()
+    return installed
+
+
+@pytest.fixture
+async def first(product: Product, pulsar: Pulsar, cluster: Cluster, namespace: str) -> AsyncIterator[BrokeredTopic]:
+    """A namespace with its policy in force, and the first of its topics."""
+    with FaultProxy.before(pulsar) as proxy:
+        async with brokered(proxy, cluster, namespace) as shop:
+            shop.make_namespace()
+            shop.govern(schemaCompatibilityStrategy="FULL")
+            async with process(shop) as running:
+                await running.govern()
+            yield BrokeredTopic(shop)
+
+
+async def settled(topic: BrokeredTopic) -> None:
+    async with process(topic.shop) as running:
+        await running.govern()
+        await running.settle(topic.name)
+        assert running.errors == []
+
+
+async def prove(topic: BrokeredTopic, flow: Flow) -> None:
+    """A new process settles what a killed one left; then nothing is left to do."""
+    await settled(topic)
+    topic.shop.proxy.forget()
+    async with process(topic.shop) as running:
+        await running.settle(topic.name)
+        assert running.errors == []
+        assert (running.writes, topic.written) == (0, [])
+    assert await topic.agree() == flow.versions
+    recorded = (await topic.history()).topic_settings
+    assert recorded is None or recorded.pending is None
+    index = topic.rest.index()
+    assert index is not None
+    assert index == list(range(len(index)))
+    assert len(index) == (3 if flow.name == "deletion" else len(flow.versions))
+
+
+@pytest.mark.parametrize("flow", FLOWS, ids=lambda flow: flow.name)
+async def test_a_flow_that_is_killed_anywhere_comes_to_the_same_end(first: BrokeredTopic, flow: Flow) -> None:
+    shop, places = first.shop, 0
+
+    async def fresh(name: str) -> Callable[[Process], Awaitable[object]]:
+        nonlocal topic
+        topic = BrokeredTopic(shop, name)
+        await flow.before(topic)
+        flow.act(topic)
+
+        async def work(running: Process) -> None:
+            await running.settle(name)
+
+        return work
+
+    topic = first
+    for number in range(1, _MOST_CALLS):
+        for before in (True, False):
+            work = await fresh(f"call-{number}-{'before' if before else 'after'}")
+            was_killed = await killed(shop, work, number, before=before)
+            await prove(topic, flow)
+            places += was_killed
+        if not was_killed:
+            break
+    for number in range(1, _MOST_CALLS):
+        work = await fresh(f"write-{number}")
+        was_killed = await killed_writing(shop, work, number)
+        await prove(topic, flow)
+        places += was_killed
+        if not was_killed:
+            break
+    assert places >= 4, "the flow was not killed in its course"
