@@ -117,6 +117,7 @@ def _client(command: argparse.ArgumentParser) -> None:
     _topic_options(command)
     command.add_argument(
         "--history-type",
+        type=payload_arguments.schema_type,
         metavar="TYPE",
         choices=_names(SchemaType),
         help="the type of the earlier versions; without it the client's, or AVRO where the client has none",
@@ -198,6 +199,7 @@ def _topic_options(command: argparse.ArgumentParser) -> None:
 def _schema_options(command: argparse.ArgumentParser, *more: str) -> None:
     command.add_argument(
         "--type",
+        type=payload_arguments.schema_type,
         metavar="TYPE",
         choices=(*_names(SchemaType), *more),
         help="schema type, by Pulsar's name (default: AVRO; of .proto files PROTOBUF_NATIVE)",

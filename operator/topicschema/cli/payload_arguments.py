@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import Final
 
-from topicschema.core.schemas import PulsarLine, SchemaType
+from topicschema.core.schemas import EXTERNAL, PulsarLine, SchemaType
 
 _AS_WRITTEN: Final = argparse.RawDescriptionHelpFormatter
 _CLIENTS_ONLY: Final = frozenset({SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLISH})
@@ -52,9 +52,17 @@ def add(
         _ADDED[name](command)
 
 
+def schema_type(name: str) -> str:
+    """The name; an argument's error, with the reason, for one that Pulsar has and that is not taken here."""
+    if name == EXTERNAL:
+        raise argparse.ArgumentTypeError("EXTERNAL, a type of Pulsar 4.1 and later, is not taken here")
+    return name
+
+
 def _schema(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--type",
+        type=schema_type,
         metavar="TYPE",
         choices=tuple(each.value for each in SchemaType if each not in _CLIENTS_ONLY),
         help="schema type, by Pulsar's name (default: AVRO; of .proto files PROTOBUF_NATIVE)",

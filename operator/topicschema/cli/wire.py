@@ -15,16 +15,18 @@ from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.policy import BrokerProfile, Policy, Strictness
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import EXTERNAL, PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 E = TypeVar("E", bound=StrEnum)
 _NATIVE: Final = SchemaType.PROTOBUF_NATIVE.value
 _UNNAMED: Final = "is no type that Pulsar has a name for"
+_LATER: Final = "is a type of Pulsar 4.1 and later, which no broker of line 4.0 knows"
 _SETTINGS: Final = ("AUTO", "AUTO_PRODUCE")
 """Names that clients have for what is never stored, beside those of SchemaType."""
 
 
+_Part = tuple[str, bytes, Mapping[str, str]]
 Compile = Callable[[str, Mapping[str, str]], bytes]
 """Makes an envelope of a root message's name and files; InvalidSchemaError, or WaitingError of a machine at fault."""
 
@@ -90,8 +92,9 @@ def question_of(request: Any, compiled: Compile, checkers: Checkers = BUILT_IN) 
     )
     step = members.named("step", Step, Step.REGISTER)
     parts = [each.schema(default, compiled) for each in (*history, candidate)]
-    versions = tuple(_version(number, part) for number, part in enumerate(parts[:-1]))
-    return Question(_info(*parts[-1]), versions, policy, step)
+    line = policy.profile.line
+    versions = tuple(_version(number, part, line) for number, part in enumerate(parts[:-1]))
+    return Question(_info(parts[-1], line), versions, policy, step)
 
 
 def line_of(identity: Any, answer: Answer) -> dict[str, Any]:
@@ -146,16 +149,22 @@ def _no_constant(word: str) -> None:
     raise ValueError(word)
 
 
-def _info(kind: str, schema: bytes, properties: Mapping[str, str]) -> SchemaInfo:
+def _info(part: _Part, line: PulsarLine) -> SchemaInfo:
+    kind, schema, properties = part
     if kind not in SchemaType.__members__:
-        why = "is a client's setting, never stored with a topic" if kind in _SETTINGS else _UNNAMED
-        raise InvalidSchemaError("UNSUPPORTED_TYPE", f"{kind[:100]!r} {why}")
+        raise InvalidSchemaError("UNSUPPORTED_TYPE", f"{kind[:100]!r} {_why_unsupported(kind, line)}")
     return SchemaInfo(SchemaType(kind), schema, properties)
 
 
-def _version(number: int, part: tuple[str, bytes, Mapping[str, str]]) -> SchemaInfo:
+def _why_unsupported(kind: str, line: PulsarLine) -> str:
+    if kind == EXTERNAL:
+        return _LATER if line is PulsarLine.V4_0 else "is not taken here: only who owns such a schema can judge it"
+    return "is a client's setting, never stored with a topic" if kind in _SETTINGS else _UNNAMED
+
+
+def _version(number: int, part: _Part, line: PulsarLine) -> SchemaInfo:
     try:
-        return _info(*part)
+        return _info(part, line)
     except InvalidSchemaError as error:
         raise UnusableVersionError(number, error) from None
 
@@ -198,7 +207,7 @@ class _Members:
         except ValueError:
             raise self._invalid(name, f"must be one of {', '.join(names)}") from None
 
-    def schema(self, default_type: str, compiled: Compile) -> tuple[str, bytes, Mapping[str, str]]:
+    def schema(self, default_type: str, compiled: Compile) -> _Part:
         """Type, bytes and properties of a schema."""
         kind = self.text("type", default_type)
         if self._members.get("protobuf") is not None:
@@ -208,7 +217,7 @@ class _Members:
         # A lone surrogate has no UTF-8; as three bytes it is refused where the schema is parsed.
         return kind, self.text("schema", "").encode(errors="surrogatepass"), self._properties()
 
-    def _compiled(self, kind: str, compiled: Compile) -> tuple[str, bytes, Mapping[str, str]]:
+    def _compiled(self, kind: str, compiled: Compile) -> _Part:
         if kind != _NATIVE:
             raise self._invalid("type", f"must be {_NATIVE} where there is protobuf")
         if self._members.get("schema") is not None:

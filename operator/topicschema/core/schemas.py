@@ -48,6 +48,9 @@ class SchemaType(StrEnum):
     AUTO_PUBLISH = "AUTO_PUBLISH"
 
 
+EXTERNAL = "EXTERNAL"
+"""A type that brokers know from line 4.1 on, which asks of it only that it stays; refused here on every line."""
+
 PRIMITIVES = frozenset(
     {
         SchemaType.STRING,

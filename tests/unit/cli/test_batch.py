@@ -108,6 +108,14 @@ def test_a_clients_setting_is_refused_as_one_by_each_of_its_names(kind: str) -> 
     assert "is a client's setting, never stored with a topic" in error["message"]
 
 
+@pytest.mark.parametrize(("line", "why"), [("4.0", "which no broker of line 4.0 knows"), ("4.2", "is not taken here")])
+def test_a_type_of_a_newer_pulsar_is_refused_with_what_its_line_makes_of_it(line: str, why: str) -> None:
+    error = one(candidate={"type": "EXTERNAL", "schema": "x"}, line=line)["error"]
+    assert (error["reason"], why in error["message"]) == ("UNSUPPORTED_TYPE", True)
+    error = one(history=[{"type": "EXTERNAL"}], line=line)["error"]
+    assert (error["reason"], error["path"], why in error["message"]) == ("INVALID_HISTORY", "history[0].schema", True)
+
+
 INVALID: list[tuple[bytes | dict[str, Any] | list[Any], str]] = [
     (b"no json", ""),
     (b"", ""),

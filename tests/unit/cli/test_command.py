@@ -66,6 +66,8 @@ WRONG = [
     "check --property owner=a --property owner=b v1.avsc",
     "check --type JSON --history v1.avsc",
     "check --type BYTES",
+    "check --type EXTERNAL v1.avsc",
+    "decode --type EXTERNAL --schema v1.avsc v1.avsc",
     "check --history-message shop.Order v1.avsc",
     "encode --type PROTOBUF --schema v1.avsc v1.avsc",
     "manifest --topic persistent://shop/orders/created --namespace Shop v1.avsc",
@@ -155,6 +157,11 @@ def test_standard_input_that_is_closed_is_wrong_input(here: Path, line: str) -> 
     done = subprocess.run(["/bin/sh", "-c", command], cwd=here, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "topicschema check: standard input is closed\n"
+
+
+def test_a_type_that_is_not_taken_is_refused_in_words(here: Path) -> None:
+    done = run(here, "check", "--type", "EXTERNAL", "v1.avsc")
+    assert done.stderr.endswith("argument --type: EXTERNAL, a type of Pulsar 4.1 and later, is not taken here\n")
 
 
 def test_without_a_standard_output_there_is_no_yes(here: Path) -> None:

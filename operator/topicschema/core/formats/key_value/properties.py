@@ -10,7 +10,7 @@ from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import json_text
 from topicschema.core.formats.key_value import gson, payload
 from topicschema.core.formats.key_value.model import Encoding, KeyValue, Part, Side
-from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.schemas import EXTERNAL, SchemaInfo, SchemaType
 
 _ENCODING: Final = "kv.encoding.type"
 _WORDS: Final = {True: "true", False: "false"}
@@ -57,6 +57,9 @@ def _type(properties: Mapping[str, str], side: Side) -> SchemaType:
         message = f"the {side} is a KEY_VALUE itself, which cannot be sent to a broker over REST; make it a record"
         raise InvalidSchemaError("NESTED_KEY_VALUE", message, Place(f"$.{side}"))
     if name not in SchemaType.__members__:
+        if name == EXTERNAL:
+            message = f"the property {member} is EXTERNAL, a type of Pulsar 4.1 and later that is not taken here"
+            raise InvalidSchemaError("UNKNOWN_PART_TYPE", message, Place(f"$.{side}"))
         known = ", ".join(kind for kind in SchemaType if not kind.startswith(("AUTO", "KEY_VALUE")))
         message = f"the property {member} is no name of a schema type (upper case; one of {known})"
         raise InvalidSchemaError("UNKNOWN_PART_TYPE", message, Place(f"$.{side}"))
