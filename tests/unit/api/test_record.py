@@ -130,6 +130,22 @@ def test_a_version_tells_the_hash_of_its_sources_in_full() -> None:
     assert "sourceHash" not in version_to_wire(newest(0), INFO, namespace="a")["spec"]
 
 
+@given(
+    st.lists(st.integers(0, 10**9 - 1), unique=True, max_size=5).map(sorted),
+    st.sampled_from([{}, {"is_tombstone": True}, *({"flaw": flaw} for flaw in Flaw)]),
+    st.sampled_from(PulsarLine),
+    st.sampled_from(["", source_mark(digest(b"sources"))]),
+    st.sampled_from(Counter),
+)
+def test_whatever_a_version_is_it_reads_as_it_was_written(
+    numbers: list[int], flags: dict[str, Any], line: PulsarLine, mark: str, counter: Counter
+) -> None:
+    entries = tuple(entry(number, line=line, source_mark=mark, **flags) for number in numbers)
+    history = History(KEY, None, 0, entries, counter)
+    wire = json.loads(json.dumps(history_to_wire(history, namespace="a", resource_version=None)))
+    assert history_from_wire(wire) == history
+
+
 @pytest.mark.parametrize("flaw", Flaw)
 def test_a_version_that_a_broker_cannot_read_takes_at_most_140_stored_bytes(flaw: Flaw) -> None:
     widest = entry(99_999_999, type=SchemaType.PROTOBUF, origin=Origin.BROKER, line=PulsarLine.V4_2, flaw=flaw)
