@@ -25,7 +25,7 @@ from topicschema.broker.errors import SecretInvalidError
 from topicschema.broker.gate import Gate
 from topicschema.broker.transport import Access
 from topicschema.cluster.errors import NotFoundError
-from topicschema.core.errors import WaitingError
+from topicschema.core.errors import TopicSchemaError, WaitingError
 from topicschema.core.remote import BrokerSettings
 from topicschema.reconcile.schedule import keep_to
 
@@ -157,7 +157,7 @@ class Brokers:
             if known is not None and now - known[0] < _OWN_SETTINGS_SECONDS:
                 return known[1]
         told = None
-        with contextlib.suppress(WaitingError):
+        with contextlib.suppress(TopicSchemaError):
             told = await broker.broker_settings()
         self._own[where, "" if told else policy.metadata.uid] = (now, told)
         return told
