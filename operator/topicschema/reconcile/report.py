@@ -36,6 +36,7 @@ _UNREACHED = frozenset(
         "SecretInvalid",
         "SecretMissing",
         "TenantMissing",
+        "UnsupportedSchemaType",
     }
 )
 """Reasons for which a broker tells nothing of a topic; what it told before is not untrue for that."""
