@@ -135,13 +135,15 @@ class Bell:
                 await self._rung.wait()
 
     async def _look_at(self, key: Key) -> None:
-        begin_in(self._schedule.lane_of_busy(key))
+        lane, due = self._schedule.taken(key)
+        begin_in(lane)
         started = self._clock()
         try:
             after = self._after(key, await self._work(key))
         except ElsewhereError as error:
+            telemetry.RECONCILES.add(key.plural, error.reason)
             self._lanes.moved(key, error.lane)
-            after = 0.0
+            after = due - self._clock()  # it keeps its turn
         except Exception as error:  # noqa: BLE001 - one object's bug must not stop the others; it is logged and counted
             after = self._after_error(key, error)
         finally:

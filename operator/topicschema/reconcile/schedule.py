@@ -78,7 +78,7 @@ class Schedule(Generic[K]):
         self._due: dict[K, tuple[float, str]] = {}
         self._heaps: dict[str, list[tuple[float, int, K]]] = {}
         self._count = itertools.count()
-        self._busy: dict[K, str] = {}
+        self._busy: dict[K, tuple[str, float]] = {}
         self._busy_in: Counter[str] = Counter()
         self._rung_while_busy: dict[K, float] = {}
 
@@ -98,15 +98,15 @@ class Schedule(Generic[K]):
         lane = self._first_lane()
         if lane is None or self._heaps[lane][0][0] > now:
             return None
-        key = heapq.heappop(self._heaps[lane])[-1]
+        due, _, key = heapq.heappop(self._heaps[lane])
         del self._due[key]
-        self._busy[key] = lane
+        self._busy[key] = (lane, due)
         self._busy_in[lane] += 1
         return key
 
     def done(self, key: K) -> None:
         """The look at `key` has ended; it is due again if it was rung meanwhile."""
-        lane = self._busy.pop(key)
+        lane, _ = self._busy.pop(key)
         self._busy_in[lane] -= 1
         if not self._busy_in[lane]:
             del self._busy_in[lane]
@@ -114,8 +114,8 @@ class Schedule(Generic[K]):
         if due is not None:
             self.ring(key, due)
 
-    def lane_of_busy(self, key: K) -> str:
-        """The lane in which `key` is being looked at."""
+    def taken(self, key: K) -> tuple[str, float]:
+        """The lane in which `key` is being looked at, and when it was due."""
         return self._busy[key]
 
     @property

@@ -212,6 +212,24 @@ async def test_what_is_rung_ahead_is_looked_at_before_all_that_waited_longer() -
     assert looked == [B, A]
 
 
+async def test_a_pass_that_is_begun_again_elsewhere_keeps_its_turn() -> None:
+    clock, looked = Clock(), []
+
+    async def work(key: Key) -> Rest:
+        keep_to("pulsar:8080")
+        looked.append(key)
+        return Rest.GONE
+
+    lanes = Lanes[Key]()
+    lanes.moved(B, "pulsar:8080")
+    ringing = Bell(work, 1000.0, lanes=lanes, clock=clock)
+    for key in (A, B):
+        ringing.ring(key)
+        clock.now += 1.0
+    await ringing.run_due()
+    assert looked == [A, B]
+
+
 async def test_what_is_gone_has_no_lane_any_more() -> None:
     lanes = Lanes[Key]()
     lanes.moved(A, "pulsar:8080")

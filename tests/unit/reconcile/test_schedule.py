@@ -98,7 +98,7 @@ def test_what_is_rung_while_busy_waits_in_the_lane_it_belongs_to_when_it_is_done
     schedule.ring(B, 0.0)
     schedule.done(A)
     assert {schedule.take(0.0), schedule.take(0.0)} == {A, B}
-    assert schedule.lane_of_busy(A) == "east"
+    assert schedule.taken(A) == ("east", 0.0)
 
 
 def test_a_key_goes_where_it_went_last_or_where_all_its_companions_go() -> None:
