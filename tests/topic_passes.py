@@ -29,6 +29,7 @@ from topicschema.reconcile.surroundings import Surroundings
 from topicschema.reconcile.topicschema import TopicSchemas
 from topicschema.storage.claims import Claims
 from topicschema.storage.record import RecordStorage
+from watched_shop import WatchedShop
 
 _PASSES = 20
 _RESYNC = 600.0
@@ -55,8 +56,8 @@ class _Fence:
 class Process:
     """What one controller has in memory."""
 
-    shop: BrokeredShop
     around: Surroundings
+    namespace: str
     fence: _Fence
     errors: list[str] = field(default_factory=list)
 
@@ -71,7 +72,7 @@ class Process:
         return await self._settle(TopicSchemas(self.around).reconcile, TOPIC_SCHEMA.plural, name)
 
     async def _settle(self, reconcile: Callable[[Key], Awaitable[Rest]], plural: str, name: str) -> Rest | None:
-        key = Key(plural, self.shop.watched.namespace, name)
+        key = Key(plural, self.namespace, name)
         for _ in range(_PASSES):
             try:
                 rest = await reconcile(key)
@@ -91,10 +92,10 @@ class Process:
 
 
 @asynccontextmanager
-async def process(shop: BrokeredShop, killed_at_write: int = 0) -> AsyncIterator[Process]:
+async def process(shop: WatchedShop, killed_at_write: int = 0) -> AsyncIterator[Process]:
     """A controller that has just begun; it is killed at its so manieth write at the API server, or not."""
     fence = _Fence(killed_at_write)
-    client = shop.watched.shop.client.fenced(fence.pass_through)
+    client = shop.shop.client.fenced(fence.pass_through)
     storage, claims = RecordStorage(client, SYSTEM), Claims(client, SYSTEM)
     judge, brokers = Judge(storage), Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None)
     neighbours = Neighbours()
@@ -112,7 +113,7 @@ async def process(shop: BrokeredShop, killed_at_write: int = 0) -> AsyncIterator
         ring=lambda _key, _after: None,
         namespace=SYSTEM,
     )
-    running = Process(shop, around, fence)
+    running = Process(around, shop.namespace, fence)
     with contextlib.closing(judge):
         async with contextlib.aclosing(brokers):
             yield running
@@ -125,7 +126,7 @@ async def killed(
     loop = asyncio.get_running_loop()
 
     async def run() -> None:
-        async with process(shop) as running:
+        async with process(shop.watched) as running:
             await work(running)
 
     task = asyncio.create_task(run())
@@ -150,7 +151,7 @@ async def killed(
 
 async def killed_writing(shop: BrokeredShop, work: Callable[[Process], Awaitable[object]], number: int) -> bool:
     """Whether write `number` at the API server was reached; there the process is killed, before it."""
-    async with process(shop, number) as running:
+    async with process(shop.watched, number) as running:
         try:
             await work(running)
         except KilledError:

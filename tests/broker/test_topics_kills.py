@@ -65,7 +65,7 @@ async def local(topic: BrokeredTopic) -> None:
     """Three versions registered while there was no broker."""
     shop = topic.shop.watched
     shop.apply(shop.shop.policy(schemaCompatibilityStrategy="FULL"))
-    async with process(topic.shop) as running:
+    async with process(topic.shop.watched) as running:
         await running.govern()
         for schema in (ONE, TWO, THREE):
             topic.put(schema)
@@ -109,13 +109,13 @@ async def first(product: Product, pulsar: Pulsar, cluster: Cluster, namespace: s
         async with brokered(proxy, cluster, namespace) as shop:
             shop.make_namespace()
             shop.govern(schemaCompatibilityStrategy="FULL")
-            async with process(shop) as running:
+            async with process(shop.watched) as running:
                 await running.govern()
             yield BrokeredTopic(shop)
 
 
 async def settled(topic: BrokeredTopic) -> None:
-    async with process(topic.shop) as running:
+    async with process(topic.shop.watched) as running:
         await running.govern()
         await running.settle(topic.name)
         assert running.errors == []
@@ -125,7 +125,7 @@ async def prove(topic: BrokeredTopic, flow: Flow) -> None:
     """A new process settles what a killed one left; then nothing is left to do."""
     await settled(topic)
     topic.shop.proxy.forget()
-    async with process(topic.shop) as running:
+    async with process(topic.shop.watched) as running:
         await running.settle(topic.name)
         assert running.errors == []
         assert (running.writes, topic.written) == (0, [])

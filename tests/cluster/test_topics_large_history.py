@@ -1,0 +1,67 @@
+"""A topic with thousands of versions at its broker: adopted in few requests, in bounded memory, with a small status.
+
+TOPICSCHEMA_TEST_VERSIONS says how many; 5,000 are the most that a record is made for, and take some minutes.
+"""
+
+import json
+import os
+import tracemalloc
+
+import pytest
+
+from pulsar_at_the_wire import serving
+from pulsar_schemas import Entry, PulsarSchemas
+from testbed.cluster import Cluster
+from testbed.instances import Instance
+from testbed.product import NAMESPACE as SYSTEM
+from testbed.product import Product
+from topic_passes import process
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.reconcile.queue import Rest
+from topicschema.storage.record import RecordStorage
+from watched_shop import record_key, text, watched
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
+
+_VERSIONS = int(os.environ.get("TOPICSCHEMA_TEST_VERSIONS", "800"))
+_TEXT_BYTES = 2_000
+_STATUS_BYTES = 64 * 1024
+NOW = "2026-11-21T06:00:00Z"
+
+
+def version(number: int) -> SchemaInfo:
+    """A schema of two kilobytes that no other number has."""
+    return SchemaInfo(SchemaType.AVRO, text("id", f"f{number}?", doc="x" * _TEXT_BYTES).encode())
+
+
+async def test_thousands_of_versions_are_adopted_at_once(cluster: Cluster, instance: Instance, namespace: str) -> None:
+    Product.install(instance, cluster).admit_all()
+    schemas = PulsarSchemas(lambda: NOW)
+    async with serving(schemas) as broker, watched(cluster, namespace) as shop, process(shop) as running:
+        topic = "created"
+        schemas.entries[topic] = tuple(Entry(number, version(number), NOW) for number in range(_VERSIONS))
+        shop.govern(schemaCompatibilityStrategy="FULL", pulsar={"adminURL": broker.url})
+        await running.govern()
+        shop.put(text("id", "late?"))
+        before = running.writes
+        tracemalloc.start()
+        assert await running.settle() is Rest.SETTLED
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert broker.calls == ["GET schema", "GET metadata", "GET schemas", "POST schema", "GET schema"]
+        stored = await RecordStorage(shop.shop.client, SYSTEM).get_history(record_key(shop))
+        assert [entry.schema_version for entry in stored.history.entries] == list(range(_VERSIONS + 1))
+        status = (await shop.get())["status"]
+        assert (status["schemaVersion"], status["versionCount"], len(status["versions"])) == (
+            _VERSIONS,
+            _VERSIONS + 1,
+            100,
+        )
+        assert len(json.dumps(status)) < _STATUS_BYTES
+        # The payloads, the history with them, the claim, our own version with its history, the status.
+        assert running.writes - before == _VERSIONS + 1 + 1 + 2 + 1
+        broker.calls.clear()
+        written = running.writes
+        assert await running.settle() is Rest.SETTLED
+        assert (broker.calls, running.writes) == (["GET schema"], written)
+        assert peak < (30 << 20) + 10_000 * _VERSIONS

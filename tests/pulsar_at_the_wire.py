@@ -1,0 +1,89 @@
+"""`pulsar_schemas` behind Pulsar's REST paths of schemas, on loopback.
+
+A broker with more versions, or larger ones, than a real one can be given in a test's time.
+"""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from urllib.parse import unquote
+
+from aiohttp import web
+
+from pulsar_schemas import PulsarSchemas, RefusedError
+from topicschema.core.remote import RemoteVersion
+from topicschema.core.schemas import SchemaInfo, SchemaType
+
+_MISSING = {"reason": "Schema not found"}
+
+
+@dataclass(slots=True)
+class PulsarAtTheWire:
+    """The broker, and the calls that it got as METHOD and the part of the path after the topic."""
+
+    schemas: PulsarSchemas
+    url: str = ""
+    calls: list[str] = field(default_factory=list)
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        """What Pulsar answers to this."""
+        parts = request.path.strip("/").split("/")
+        if parts[2] != "schemas":
+            return web.json_response({"schema_validation_enforced": False} if parts[2] == "namespaces" else {})
+        topic, what = unquote(parts[5]), "/".join(parts[6:])
+        self.calls.append(f"{request.method} {what}")
+        if request.method == "GET":
+            return self._read(topic, what)
+        try:
+            number = (
+                self.schemas.soft_delete(topic) if request.method == "DELETE" else await self._upload(topic, request)
+            )
+        except RefusedError as refused:
+            return web.json_response({"message": "no"}, status=refused.status)
+        return web.json_response({"version": number if request.method == "DELETE" else {"version": number}})
+
+    async def _upload(self, topic: str, request: web.Request) -> int:
+        body = await request.json()
+        info = SchemaInfo(SchemaType(body["type"]), body["schema"].encode(), body.get("properties") or {})
+        return self.schemas.upload(topic, info)
+
+    def _read(self, topic: str, what: str) -> web.Response:
+        served, index = self.schemas.served(topic), self.schemas.index(topic)
+        if what == "metadata":
+            found = {"index": [{"version": number} for number in index]}
+            return web.Response(text=json.dumps(found) if index else "", content_type="application/json")
+        if what == "schemas":
+            return web.json_response({"getSchemaResponses": [_wire(version) for version in served]})
+        number = what.partition("/")[2]
+        asked = [each for each in served if not number or each.schema_version == int(number)]
+        return web.json_response(_wire(asked[-1])) if asked else web.json_response(_MISSING, status=404)
+
+
+def _wire(version: RemoteVersion) -> dict[str, Any]:
+    info = version.info
+    return {
+        "version": version.schema_version,
+        "type": info.type.value,
+        "timestamp": int(datetime.fromisoformat(version.registered_at).timestamp() * 1000),
+        "data": info.schema.decode(),
+        "properties": dict(info.properties),
+    }
+
+
+@asynccontextmanager
+async def serving(schemas: PulsarSchemas) -> AsyncIterator[PulsarAtTheWire]:
+    """The broker, listening while the context lasts."""
+    broker = PulsarAtTheWire(schemas)
+    application = web.Application(client_max_size=8 << 20)
+    application.router.add_route("*", "/{path:.*}", broker.answer)
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        broker.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        yield broker
+    finally:
+        await runner.cleanup()
