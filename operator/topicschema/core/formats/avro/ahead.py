@@ -48,6 +48,10 @@ class Ahead:
         return cast("_N", shell)
 
 
+NOTHING_AHEAD: Final = Ahead(None)
+"""For a library that takes no such names; it stays empty."""
+
+
 def _empty(kind: str, full_name: str) -> Named:
     if kind == "enum":
         return Enum(path="", full_name=full_name, symbols=())

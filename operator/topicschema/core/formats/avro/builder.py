@@ -7,25 +7,24 @@ enum, a fixed, or a record within the record of its name. References mean the fi
 """
 
 from collections.abc import Callable, Generator, Mapping
-from itertools import islice
 from types import GeneratorType
 from typing import Any, ClassVar, Final, TypeVar
 
-from topicschema.core.formats.avro import attributes, names, sharing
-from topicschema.core.formats.avro.ahead import Ahead
+from topicschema.core.formats.avro import attributes, names
+from topicschema.core.formats.avro.ahead import NOTHING_AHEAD, Ahead
 from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import (
     Array,
     Enum,
     Field,
     Fixed,
+    Lore,
     Map,
     Named,
     Node,
     Origin,
     Primitive,
     Record,
-    Reference,
     Union,
 )
 from topicschema.core.formats.avro.rereading import Defined, Known, Reading
@@ -47,17 +46,17 @@ class Builder:
     """
 
     def __init__(self, value: Any, library: Library, reading: Reading | None = None) -> None:
-        self.named: dict[str, Named] = {}
         self.again: list[Named] = []
-        self.ahead = Ahead(value)
-        self.fields: list[Field] = []
+        self.ahead = Ahead(value) if library is Library.AVRO_1_12 else NOTHING_AHEAD
         self.value = value
         self.library = library
         self._open: set[Named] = set()
         self._times: dict[str, int] = {}
-        self._path_length = 0
-        self._references: list[Reference] = []
         self._reading = reading
+        self._comes_back = False
+        self._made = Made()
+        self.named = self._made.named
+        self.fields = self._made.fields
 
     def build(self) -> Node:
         """The root; InvalidSchemaError with rule and path."""
@@ -77,12 +76,15 @@ class Builder:
                     stack.append(answer)
                     answer = None
         built: Node = answer
+        if self._reading is None and isinstance(built, Record) and not self._comes_back and not self.ahead.places:
+            made: tuple[Any, ...] = (*self.named.values(), *self.again, *self.fields)
+            built.lore = Lore(any(each.aliases for each in made), is_tangled=False)
         return built
 
     def _schema(self, value: Any, path: str, space: str) -> "Node | _Building":
         """The node that `value` describes, at once where it holds no others, else the work of building it."""
-        self._path_length += len(path)
-        if self._path_length > _MOST_PATH_LENGTH:
+        self._made.path_length += len(path)
+        if self._made.path_length > _MOST_PATH_LENGTH:
             attributes.refuse("TOO_DEEP", "the text nests too much too deep; name inner types and refer to them", "$")
         if isinstance(value, str):
             return (
@@ -136,7 +138,8 @@ class Builder:
         for each in full_names:
             known = known or self.named.get(each)
         if self._reading is not None:
-            self._references.append((full_names, known))
+            self._made.references.append((full_names, known))
+        self._comes_back |= known in self._open
         return known
 
     def _array(self, value: _Json, path: str, space: str) -> _Building:
@@ -173,16 +176,10 @@ class Builder:
 
     def _taken(self, known: Known, path: str, space: str) -> "Node | _Building":
         """The record of another schema, or where it may not stand here one that is built of the same text."""
-        record, outline = known.record, known.record.outline
-        if not self._may_share or outline is None or not sharing.may_stand(record, space, self.named):
-            self._path_length -= len(path)
-            return self._schema(self._reading.inside(known), path, space)  # type: ignore[union-attr]  # read there
-        self.named[record.full_name] = record
-        self.named |= outline.types
-        self.fields += outline.fields
-        self._references += outline.references
-        self._path_length += outline.path_length
-        return record
+        if self._reading is None or (self._may_share and self._made.take(known.record, space)):
+            return known.record
+        self._made.path_length -= len(path)
+        return self._schema(self._reading.inside(known), path, space)
 
     @property
     def _may_share(self) -> bool:
@@ -194,14 +191,11 @@ class Builder:
         return self._offered(value, space, building) if value.__class__ is Defined and path != "$" else building
 
     def _offered(self, value: Defined, space: str, building: _Building) -> _Building:
-        types, fields, references = map(len, (self.named, self.fields, self._references))
-        length = self._path_length
+        mark = self._made.mark()
         record = yield building
         if isinstance(record, Record) and self._reading is not None and self._may_share:
-            within = list(islice(reversed(self.named.values()), len(self.named) - types))[::-1]
-            made = Made(within, self.fields[fields:], self._references[references:], self._path_length - length)
             origin = Origin(value.end - value.begin, self._reading.digest(value), space)
-            sharing.offer(record, made, origin, self._open)
+            self._made.offer(record, origin, mark, self._open)
         return record
 
     def _record(self, value: _Json, path: str, space: str) -> _Building:

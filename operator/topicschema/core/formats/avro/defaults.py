@@ -15,9 +15,22 @@ from topicschema.core.formats import json_text
 from topicschema.core.formats.avro import fitting, leaves, names
 from topicschema.core.formats.avro.fitting import Fitting, IncompleteError
 from topicschema.core.formats.avro.library import Library
-from topicschema.core.formats.avro.model import ABSENT, Array, Field, Map, Named, Node, Record, Union
+from topicschema.core.formats.avro.model import (
+    ABSENT,
+    Array,
+    Enum,
+    Field,
+    Fixed,
+    Map,
+    Named,
+    Node,
+    Primitive,
+    Record,
+    Union,
+)
 
 _Work = tuple[Node, Any, str]
+_LEAVES: Final = frozenset({Primitive, Enum, Fixed})
 _KINDS: Final = {
     type(None): "null",
     bool: "a boolean",
@@ -35,10 +48,19 @@ def check(fields: Iterable[Field], library: Library) -> None:
     `fields` are all fields of a schema in the order of the text: a default that leans on another field's default may
     then take that one for checked.
     """
-    checker = _Checker(library)
+    checker: _Checker | None = None
     for field in fields:
-        if field.default is not ABSENT:
+        if field.default is not ABSENT and not _fits_at_sight(field):
+            checker = checker or _Checker(library)
             checker.check(field)
+
+
+def _fits_at_sight(field: Field) -> bool:
+    """Whether the default is the simple kind that nearly all are: of a type without parts, or of a union's first."""
+    node = field.type
+    if node.__class__ is Union and node.branches:
+        node = node.branches[0]
+    return node.__class__ in _LEAVES and leaves.wanted(node, field.default) is None
 
 
 def check_ahead(fields: Iterable[Field], named: Iterable[Named], ahead: frozenset[str]) -> None:

@@ -11,6 +11,7 @@ from typing import Final
 
 from topicschema.core.formats.avro.model import Field, Fixed, Named, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.names import shown
+from topicschema.core.formats.avro.stackless import Step
 from topicschema.core.formats.format import Mismatch
 
 
@@ -80,10 +81,16 @@ def inner(answer: Outcome | None) -> Inner | None:
     return None if answer is None else Inner((answer,))
 
 
+def inner_later(step: Step[Outcome | None]) -> Step[Outcome | None]:
+    """The same where finding out takes steps."""
+    return inner((yield step))
+
+
 def mismatches(outcome: Outcome | None, fatal: Iterable[Fault]) -> tuple[Mismatch, ...]:
     """All faults that `outcome` holds, in the reader's field order, each once, then those of `fatal` not among them."""
     told: dict[tuple[Rule, object, object], Mismatch] = {}
-    for fault, within in (*_faults(outcome), *[(fault, None) for fault in fatal]):
+    faults = [(outcome, None)] if outcome.__class__ is Fault else _faults(outcome)
+    for fault, within in (*faults, *[(fault, None) for fault in fatal]):
         # An endless record is one cause, whoever writes it.
         key = fault.rule, fault.reader, None if fault.rule is Rule.ENDLESS_RECORD else fault.writer
         if key not in told:

@@ -11,14 +11,14 @@ _LONG: Final = range(-(2**63), 2**63)
 
 def wanted(node: Node, value: Any) -> str | None:
     """What the type wants instead of `value`; None when the kind of `value` fits. Not for records and unions."""
+    if isinstance(node, Primitive):
+        return _PRIMITIVES[node.kind](value)
     kind = type(value)
     if isinstance(node, Array):
         return None if kind is list else "an array"
     if isinstance(node, Map):
         return None if kind is dict else "an object"
-    if isinstance(node, Named):
-        return None if kind is str else "a text"
-    return _PRIMITIVES[node.kind](value) if isinstance(node, Primitive) else None
+    return None if kind is str or not isinstance(node, Named) else "a text"
 
 
 _PRIMITIVES: Final[Mapping[str, Callable[[Any], str | None]]] = {

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, cast
 
 from topicschema.core.formats.avro import aliases, grammar, identity
 from topicschema.core.formats.avro.encoding import Defaults, is_plain_null
-from topicschema.core.formats.avro.findings import Fault, Inner, Outcome, Pair, Rule, inner, mismatches
+from topicschema.core.formats.avro.findings import Fault, Inner, Outcome, Pair, Rule, inner, inner_later, mismatches
 from topicschema.core.formats.avro.grammar import Decisions
 from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import (
@@ -33,7 +33,7 @@ from topicschema.core.formats.avro.model import (
 from topicschema.core.formats.avro.names import shown
 from topicschema.core.formats.avro.promotions import READ_BY
 from topicschema.core.formats.avro.shortcuts import TOLD, Shortcuts
-from topicschema.core.formats.avro.stackless import Step, run
+from topicschema.core.formats.avro.stackless import Step, run, settled
 from topicschema.core.formats.avro.survey import Survey, lore_of
 from topicschema.core.formats.format import Mismatch
 
@@ -121,7 +121,7 @@ class Resolution:
     def _within(self, writer: Node, reader: Node) -> _Answer:
         if writer.__class__ is Primitive:
             return inner(self._primitive(writer, reader))
-        return _inner_later(self._step(writer, reader))
+        return inner_later(self._step(writer, reader))
 
     def _union(self, writer: Union, reader: Node) -> _Answer:
         if reader.__class__ is Union:
@@ -159,7 +159,7 @@ class Resolution:
 
     def _in_branch(self, writer: Record, branch: Record) -> _Answer:
         answer = self._pair(writer, branch)
-        return _inner_later(answer) if answer.__class__ is GeneratorType else inner(answer)
+        return inner_later(answer) if answer.__class__ is GeneratorType else inner(answer)
 
     def _choose(self, writer: Record, reader: Union) -> Step[Outcome | None]:
         """The branch of the full name, else one of the same structure."""
@@ -172,7 +172,7 @@ class Resolution:
             told = [*tried.values()][:TOLD] if likely is None else [*tried.values()][-TOLD:]
             return Fault(Rule.NO_UNION_BRANCH, reader, writer, tried=tuple(told))
         self.decided.branches[writer, reader] = chosen
-        found: Outcome | None = yield _settled(self._in_branch(writer, chosen))
+        found: Outcome | None = yield settled(self._in_branch(writer, chosen))
         return found
 
     def _of_all(self, writer: Record, reader: Union, tried: dict[Record, Pair]) -> Step[Record | None]:
@@ -195,7 +195,7 @@ class Resolution:
         return None
 
     def _takes(self, writer: Record, branch: Record, tried: dict[Record, Pair]) -> Step[bool]:
-        answer = yield _settled(self._pair(writer, branch))
+        answer = yield settled(self._pair(writer, branch))
         if answer.__class__ is not Pair or not (answer.lacks_field or answer.wrong_field):
             return True
         tried.pop(branch, None)  # what is tried again goes to the end
@@ -296,11 +296,3 @@ def _first_alike(writer: Node, reader: Node) -> Node | Fault:
         if branch.__class__ is writer.__class__:
             return branch
     return Fault(Rule.NO_UNION_BRANCH, reader, writer)
-
-
-def _settled(answer: _Answer) -> Step[Outcome | None]:
-    return cast("Outcome | None", (yield answer) if answer.__class__ is GeneratorType else answer)
-
-
-def _inner_later(step: Step[Outcome | None]) -> Step[Outcome | None]:
-    return inner((yield step))

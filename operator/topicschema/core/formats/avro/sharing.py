@@ -5,8 +5,8 @@ the same path (`rereading`), the same namespace around it, the same objects behi
 """
 
 import re
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable
+from itertools import islice
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -21,6 +21,9 @@ _STRIDE: Final = 1009
 _REMEMBERED: Final = 4
 """So many of a name: the newest may be somebody's try, and gone."""
 _FIRST_NAME: Final = re.compile(rb'"name"\s*:\s*"([^"]*)"')
+
+
+Mark = tuple[int, int, int, int]
 
 
 def find_whole(text: bytes, library: Library, *, validates: bool) -> Record | None:
@@ -64,39 +67,51 @@ def _title(text: bytes) -> bytes:
     return found[1] if found else b""
 
 
-def may_stand(record: Record, space: str, named: Mapping[str, Named]) -> bool:
-    """Whether the record may be taken over in a namespace, where the types in `named` are defined before it."""
-    outline = record.outline
-    if outline is None or outline.origin.space != space:
-        return False
-    if record.full_name in named or not named.keys().isdisjoint(outline.types):
-        return False
-    return all(_found(names, named) is node for names, node in outline.references)
-
-
-@dataclass(frozen=True, slots=True)
 class Made:
-    """What was made for one record: the types within it, the fields, what it refers to, the length of the paths."""
+    """What a builder has made so far: the types by full name, the fields, the names that it met, the paths' length."""
 
-    types: list[Named]
-    fields: list[Field]
-    references: list[Reference]
-    path_length: int
+    __slots__ = ("fields", "named", "path_length", "references")
 
+    def __init__(self) -> None:
+        self.named: dict[str, Named] = {}
+        self.fields: list[Field] = []
+        self.references: list[Reference] = []
+        self.path_length = 0
 
-def offer(record: Record, made: Made, origin: Origin, unfinished: Iterable[Named]) -> None:
-    """Let others have the record, unless it refers to one that is not finished."""
-    inside = set(made.types)
-    outside = {
-        (names, None if node in inside else node)
-        for names, node in made.references
-        if node not in inside or names[0] != node.full_name
-    }
-    if not {node for _, node in outside}.isdisjoint(unfinished):
-        return
-    types = {each.full_name: each for each in made.types if each is not record}
-    record.outline = Outline(types, tuple(made.fields), tuple(outside), made.path_length, origin)
+    def mark(self) -> Mark:
+        """A point in time."""
+        return len(self.named), len(self.fields), len(self.references), self.path_length
 
+    def take(self, record: Record, space: str) -> bool:
+        """Take over another schema's record, with all within it; False where it may not stand in that namespace now."""
+        outline = record.outline
+        if outline is None or outline.origin.space != space or record.full_name in self.named:
+            return False
+        if not self.named.keys().isdisjoint(outline.types):
+            return False
+        if not all(self._meant(names) is node for names, node in outline.references):
+            return False
+        self.named[record.full_name] = record
+        self.named |= outline.types
+        self.fields += outline.fields
+        self.references += outline.references
+        self.path_length += outline.path_length
+        return True
 
-def _found(names: Iterable[str], named: Mapping[str, Named]) -> Named | None:
-    return next((named[name] for name in names if name in named), None)
+    def offer(self, record: Record, origin: Origin, since: Mark, unfinished: Iterable[Named]) -> None:
+        """Let others have the record, begun at that time, unless it refers to one that is not finished."""
+        types, fields, references, length = since
+        within = [*islice(reversed(self.named.values()), len(self.named) - types)][::-1]
+        inside = set(within)
+        outside = {
+            (names, None if node in inside else node)
+            for names, node in self.references[references:]
+            if node not in inside or names[0] != node.full_name
+        }
+        if {node for _, node in outside}.isdisjoint(unfinished):
+            others = {each.full_name: each for each in within if each is not record}
+            length = self.path_length - length
+            record.outline = Outline(others, tuple(self.fields[fields:]), tuple(outside), length, origin)
+
+    def _meant(self, names: Iterable[str]) -> Named | None:
+        return next((self.named[name] for name in names if name in self.named), None)

@@ -5,6 +5,7 @@ itself it yields the call (another generator) and gets back what that returns.
 """
 
 from collections.abc import Generator
+from types import GeneratorType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -29,3 +30,8 @@ def run(step: Step[T]) -> T:
         else:
             waiting.append(current)
             current, answer = asked, None
+
+
+def settled(answer: Any) -> Step[Any]:
+    """The answer, once the computation that it may be is done."""
+    return (yield answer) if answer.__class__ is GeneratorType else answer
