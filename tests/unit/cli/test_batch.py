@@ -8,9 +8,6 @@ from typing import Any
 import pytest
 
 from topicschema.cli import batch
-from topicschema.cli.batch import Remembered
-from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
 GOOD = {"id": 1, "type": "AVRO", "strategy": "BACKWARD", "candidate": {"schema": '"long"'}}
 MEMBERS = ["id", "compatible", "equalTo", "incompatibilities", "warnings", "error"]
@@ -268,34 +265,3 @@ def test_a_terminal_sees_how_far_it_is() -> None:
     terminal = Terminal()
     batch.answer_all(lines, io.StringIO(), terminal)
     assert terminal.getvalue().endswith("\r2 answered, 1 of them not compatible\n")
-
-
-def remembered(text: str, memory: Remembered) -> object:
-    return memory(SchemaInfo(SchemaType.AVRO, text.encode()), PulsarLine.V4_0, validate_defaults=True)
-
-
-def test_a_text_is_parsed_once_while_it_is_remembered() -> None:
-    memory = Remembered(10_000)
-    assert remembered('"long"', memory) is remembered('"long"', memory)
-
-
-def test_what_is_remembered_stays_within_its_bound_and_the_oldest_goes_first() -> None:
-    memory = Remembered(10_000)  # room for two
-    first, second = remembered('"long"', memory), remembered('"int"', memory)
-    remembered('"string"', memory)
-    assert remembered('"int"', memory) is second
-    assert remembered('"long"', memory) is not first
-
-
-def test_a_text_that_is_no_schema_is_never_remembered() -> None:
-    memory = Remembered(10_000)
-    for _ in range(2):
-        with pytest.raises(InvalidSchemaError):
-            remembered("{", memory)
-
-
-def test_with_other_properties_it_is_another_schema() -> None:
-    memory = Remembered(100_000)
-    infos = [SchemaInfo(SchemaType.AVRO, b'"long"', {"owner": owner}) for owner in "ab"]
-    found = [memory(each, PulsarLine.V4_0, validate_defaults=True) for each in infos]
-    assert [each.info.properties for each in found] == [{"owner": "a"}, {"owner": "b"}]

@@ -28,7 +28,7 @@ ROOMS = [ROOT / "operator" / "topicschema" / name for name in ("core", "payload"
 SHOWN = [rule for rule in rules.every() if rule.refused is not None]
 # Ids have an underscore, but for these; other capitals in the code are Pulsar's names.
 SINGLE_WORDS = {"SYNTAX", "TRUNCATED", "UNRESOLVABLE"}
-OTHER_NAMES = {each.value for each in (*SchemaType, *Strategy)} | {"MAX_DEPTH", "MAX_FILES"}
+OTHER_NAMES = {each.value for each in (*SchemaType, *Strategy)} | {"MAX_DEPTH", "MAX_FILES", "MAX_NAME"}
 
 
 @functools.cache
