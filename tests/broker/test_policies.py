@@ -1,12 +1,18 @@
 """A policy and its Pulsar namespace at a real broker: what is set, left alone, told, and waited for."""
 
+from collections.abc import Callable
+
 import pytest
 from aiohttp import web
 
-from brokered_shop import BrokeredShop
+from brokered_shop import BrokeredShop, brokered
 from testbed import broker_faults
-from testbed.fault_proxy import Exchange
+from testbed.cluster import Cluster
+from testbed.fault_proxy import Exchange, FaultProxy
 from testbed.product import NAMESPACE as SYSTEM
+from testbed.product import Product
+from testbed.pulsar import Pulsar
+from testbed.pulsar_setup import Setup
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.history import Setting
 from topicschema.core.remote import NamespaceSettings
@@ -212,3 +218,44 @@ async def test_topics_are_judged_while_the_broker_of_their_policy_is_away(shop: 
     ).find(shop.watched.namespace, shop.pulsar_namespace)
     assert found is not None
     assert found.policy.strategy is Strategy.FULL
+
+
+async def test_a_policy_that_names_its_broker_no_more_leaves_all_as_it_is_and_observes_nothing(
+    shop: BrokeredShop,
+) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    await shop.policy_ready("InForce")
+    shop.watched.apply(shop.watched.shop.policy(schemaCompatibilityStrategy="FULL"))
+    status = await shop.policy_ready("InForce")
+    assert (says(status), "observed" in status) == ({"Ready": "True"}, False)
+    assert shop.there()["schemaCompatibilityStrategy"] == "BACKWARD"
+    assert await shop.watched.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
+    shop.apply(schemaCompatibilityStrategy="FULL")
+    await shop.policy_ready("InForce")
+    assert shop.there()["schemaCompatibilityStrategy"] == "FULL"
+    assert (await shop.claim()).found == NamespaceSettings()
+
+
+async def test_what_the_broker_itself_sets_is_observed_and_what_it_overrules_is_told(
+    controller: Product, start_broker: Callable[[str, Setup], Pulsar], cluster: Cluster, namespace: str
+) -> None:
+    settings = {
+        "isAllowAutoUpdateSchemaEnabled": "false",
+        "isSchemaValidationEnforced": "true",
+        "schemaCompatibilityStrategy": "BACKWARD",
+    }
+    with FaultProxy.before(start_broker("strict", Setup(settings))) as proxy:
+        async with brokered(proxy, cluster, namespace) as shop:
+            shop.make_namespace()
+            shop.make_topics("undeclared")
+            shop.watched.put(text("id"))
+            shop.govern(schemaValidationEnforced=False, isAllowAutoUpdateSchema=False)  # which locks nobody out
+            status = await shop.policy_ready("InForce")
+            assert status["observed"]["broker"] == {
+                "schemaCompatibilityStrategy": "BACKWARD",
+                "isAllowAutoUpdateSchema": False,
+                "schemaValidationEnforced": True,
+            }
+            assert "which no Pulsar namespace can switch off" in conditions(status)["InSync"]["message"]
+            await shop.strategy("BACKWARD", "Broker")
+            assert not any("/namespaces/" in call.path for call in shop.written)

@@ -71,7 +71,7 @@ async def prove(shop: BrokeredShop) -> None:
         if there[setting] != _FOUND[setting]:
             assert setting in claim.managed
             assert was == _FOUND[setting]
-    async with process(shop) as running:
+    async with process(shop.watched) as running:
         await running.govern()
         assert running.errors == []
     claim = await shop.claim()
@@ -79,7 +79,7 @@ async def prove(shop: BrokeredShop) -> None:
     assert claim.found == NamespaceSettings(Strategy.FORWARD, allows_auto_update=True, enforces_validation=False)
     assert claim.managed == tuple(Setting)
     shop.proxy.forget()
-    async with process(shop) as running:
+    async with process(shop.watched) as running:
         await running.govern()
         assert (running.writes, shop.written) == (0, [])
 
