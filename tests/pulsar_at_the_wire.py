@@ -4,7 +4,7 @@ A broker with more versions, or larger ones, than a real one can be given in a t
 """
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,13 +20,22 @@ from topicschema.core.schemas import SchemaInfo, SchemaType
 _MISSING = {"reason": "Schema not found"}
 
 
+def _nothing(number: int) -> None:
+    """Nobody else does anything."""
+    del number
+
+
 @dataclass(slots=True)
 class PulsarAtTheWire:
-    """The broker, and the calls that it got as METHOD and the part of the path after the topic."""
+    """The broker, and the calls that it got as METHOD and the part of the path after the topic.
+
+    `happens` is told the number of each call of schemas, from 1, before it is carried out: what others do meanwhile.
+    """
 
     schemas: PulsarSchemas
     url: str = ""
     calls: list[str] = field(default_factory=list)
+    happens: Callable[[int], object] = _nothing
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """What Pulsar answers to this."""
@@ -35,6 +44,7 @@ class PulsarAtTheWire:
             return web.json_response({"schema_validation_enforced": False} if parts[2] == "namespaces" else {})
         topic, what = unquote(parts[5]), "/".join(parts[6:])
         self.calls.append(f"{request.method} {what}")
+        self.happens(len(self.calls))
         if request.method == "GET":
             return self._read(topic, what)
         try:

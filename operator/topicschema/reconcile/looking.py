@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from topicschema.broker.broker import Broker
-from topicschema.broker.errors import AnswerTooLargeError, BrokerInconsistentError
+from topicschema.broker.errors import BrokerInconsistentError
 from topicschema.broker.wire import same_content
 from topicschema.core import alignment
 from topicschema.core.alignment import Aligned, Alignment, Behind, Sight
@@ -20,7 +20,7 @@ from topicschema.core.topics import Topic
 from topicschema.reconcile.surroundings import Surroundings
 
 # So many versions are asked for one by one rather than all in one answer.
-_SINGLY = 2
+_SINGLY = 1
 _TRIES = 2
 
 
@@ -71,8 +71,29 @@ async def look(around: Surroundings, broker: Broker, sought: Sought) -> Look:
     raise BrokerInconsistentError(f"the broker tells of topic {sought.topic} one thing now and another then")
 
 
-def added(sought: Sought, version: RemoteVersion) -> Look | None:
-    """The look after an upload whose schema the broker shows as its next version; None where it shows another."""
+async def look_after_upload(around: Surroundings, broker: Broker, sought: Sought, number: int) -> Look:
+    """The look after an upload that the broker answered with `number`: two requests where nobody else was at it.
+
+    The version before it is looked at, too: a broker that lost its versions since the look may have come to the same
+    number by another way, and no later look at its newest version would tell.
+    """
+    found, latest = None, await broker.latest(sought.topic)
+    if latest is not None and latest.schema_version == number and await _is_proved(around, broker, sought):
+        found = _added(sought, latest)
+    return await look(around, broker, sought) if found is None else found
+
+
+async def _is_proved(around: Surroundings, broker: Broker, sought: Sought) -> bool:
+    """Whether the newest version on record is still there."""
+    entries = sought.history.entries
+    if not entries:
+        return True
+    reading = _Reading(around, broker, sought)
+    return not entries[-1].is_tombstone and await reading.singly([entries[-1].schema_version]) == [entries[-1]]
+
+
+def _added(sought: Sought, version: RemoteVersion) -> Look | None:
+    """The record with the candidate, where the broker shows it as its next version."""
     history, candidate = sought.history, sought.candidate
     if version.schema_version != history.next_version or candidate is None:
         return None
@@ -131,16 +152,14 @@ class _Reading:
     async def _versions(self, wanted: list[int], floor: int) -> list[VersionEntry] | None:
         """The versions of these numbers that the broker serves; None where a listing contradicts the latest."""
         if len(wanted) <= _SINGLY:
-            return await self._singly(wanted)
-        try:
-            listed = await self._broker.versions(self._sought.topic)
-        except AnswerTooLargeError:
-            return await self._singly(wanted)
+            return await self.singly(wanted)
+        listed = await self._broker.versions(self._sought.topic)
         if not listed or max(wanted) > listed[-1].schema_version:
             return None
         return await self._entries(version for version in listed if version.schema_version >= floor)
 
-    async def _singly(self, wanted: list[int]) -> list[VersionEntry]:
+    async def singly(self, wanted: list[int]) -> list[VersionEntry]:
+        """Those of the versions that the broker serves, each read by itself."""
         found = []
         for number in wanted:
             version = await self._broker.version(self._sought.topic, number)

@@ -8,14 +8,14 @@ from dataclasses import replace
 from topicschema import telemetry
 from topicschema.broker.errors import BrokerInconsistentError, RefusedByBrokerError
 from topicschema.core import plan
-from topicschema.core.alignment import Ahead, Aligned
+from topicschema.core.alignment import Ahead, Aligned, Behind
 from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.history import VersionEntry
 from topicschema.core.overrides import WriteSettings
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.at_broker import REFUSED, View, topic_settings
-from topicschema.reconcile.looking import Look, added, look
+from topicschema.reconcile.looking import Look, look, look_after_upload
 from topicschema.reconcile.observe import Observation
 from topicschema.reconcile.policies import says_ready
 from topicschema.reconcile.surroundings import Surroundings
@@ -42,14 +42,11 @@ async def _upload(around: Surroundings, seen: Observation) -> Observation | None
         number = await broker.upload(sought.topic, seen.candidate.schema.info)
     except RefusedByBrokerError as error:
         return await _refused(around, seen, error.message)
-    latest = await broker.latest(sought.topic)
-    if latest is not None and latest.schema_version == number:
-        found = added(sought, latest)
-        if found is not None:
-            return _looked(seen, found)
-    found = await look(around, broker, sought)
+    found = await look_after_upload(around, broker, sought, number)
+    if isinstance(found.alignment, Behind):
+        return _looked(seen, found)
     if not isinstance(found.alignment, Aligned):
-        return None  # others were at it, too: the next pass has all of it
+        return None  # others were at it, too: the next pass tells of it
     if number >= sought.history.next_version:
         message = f"the broker says that it took the schema as version {number}, and does not show it"
         raise BrokerInconsistentError(message)

@@ -1,0 +1,301 @@
+"""What a pass asks of a broker and makes of it, whatever others do between two of its calls."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from admission_world import SYSTEM
+from api_server import FakeApiServer
+from played_broker import TurnedClock
+from pulsar_at_the_wire import PulsarAtTheWire, serving
+from pulsar_schemas import Entry, PulsarSchemas, RefusedError
+from specimens import record
+from topicschema.api.brokers import AdoptionPolicy
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SCHEMA_HISTORY, SCHEMA_VERSION
+from topicschema.api.metadata import Metadata
+from topicschema.api.record import version_name
+from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec, TopicSchemaStatus
+from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.errors import BrokerInconsistentError
+from topicschema.cluster.client import ApiClient
+from topicschema.cluster.errors import ConflictError
+from topicschema.cluster.events import EventRecorder
+from topicschema.core.errors import StalledError
+from topicschema.core.history import Flaw, History, Origin, Owner
+from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
+from topicschema.reconcile.act import act
+from topicschema.reconcile.brokers import Brokers
+from topicschema.reconcile.echoes import Echoes
+from topicschema.reconcile.judging import Judge
+from topicschema.reconcile.neighbours import Neighbours
+from topicschema.reconcile.observe import Observation, observe
+from topicschema.reconcile.policies import Policies
+from topicschema.reconcile.surroundings import Surroundings
+from topicschema.storage.claims import Claims
+from topicschema.storage.record import RecordStorage
+
+ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
+TOPIC = "created"
+ONE, TWO, THREE, OTHER = record("id"), record("id", "a?"), record("id", "a?", "b?"), record("id", "z?")
+_PASSES = 12
+
+
+@dataclass
+class World:
+    """A topic, its record and its broker."""
+
+    around: Surroundings
+    broker: PulsarAtTheWire
+    api: FakeApiServer
+    resource: TopicSchema = field(init=False)
+
+    def wants(self, schema: Schema, **spec: object) -> None:
+        """The resource as it is to be."""
+        wanted = TopicSchemaSpec(
+            topic=f"persistent://shop/orders/{TOPIC}",
+            type=schema.info.type,
+            schema=schema.info.schema.decode(),
+            **spec,  # type: ignore[arg-type]
+        )
+        metadata = Metadata(name="created", namespace="shop", uid="uid-1", generation=1)
+        self.resource = TopicSchema(metadata=metadata, spec=wanted)
+
+    async def settle(self) -> str:
+        """Passes until nothing is left to do; the reason that they stop with, "" where all is settled."""
+        for _ in range(_PASSES):
+            with suppress(ConflictError, BrokerInconsistentError):
+                seen: Observation | None = await observe(self.around, self.resource)
+                while seen is not None and seen.planned:
+                    seen = await act(self.around, seen, seen.planned[0])
+                if seen is None:
+                    continue
+                if seen.stopped is not None:
+                    return seen.stopped.reason
+                return "" if seen.verdict is not None and seen.verdict.is_compatible else "Incompatible"
+        raise AssertionError("it never settles")
+
+    async def reason(self) -> str:
+        """The same with the reason of an error that only a person can mend."""
+        try:
+            return await self.settle()
+        except StalledError as error:
+            return error.reason
+
+    async def history(self) -> History:
+        return (await self.around.storage.get_history(TopicKey("pulsar", Topic("shop", "orders", TOPIC)))).history
+
+    async def loses_its_record(self) -> None:
+        """Somebody deletes it, payloads too."""
+        history = await self.history()
+        for entry in history.entries:
+            name = version_name(history.key, history.incarnation, entry.schema_version, entry.content_hash)
+            self.api.take_away(SCHEMA_VERSION, SYSTEM, name)
+        self.api.take_away(SCHEMA_HISTORY, SYSTEM, history.key.history_name)
+
+    def there(self, *schemas: Schema) -> None:
+        """The broker has these versions, whoever brought them."""
+        for schema in schemas:
+            self.broker.schemas.upload(TOPIC, schema.info)
+
+    async def agrees(self) -> bool:
+        """Whether record and broker tell the same of what counts, each content once."""
+        history, served = await self.history(), self.broker.schemas.served(TOPIC)
+        contents = [version.info.content_hash for version in served]
+        assert len(set(contents)) == len(contents), "a version is there twice"
+        return [(e.schema_version, e.content_hash, e.registered_at) for e in history.trimmed] == [
+            (v.schema_version, v.info.content_hash, v.registered_at) for v in served
+        ]
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    ticks = [0]
+
+    def now() -> str:
+        ticks[0] += 1
+        return f"2026-11-21T{ticks[0] // 3600:02}:{ticks[0] // 60 % 60:02}:{ticks[0] % 60:02}Z"
+
+    schemas = PulsarSchemas(now, Strategy.FULL)
+    api = FakeApiServer()
+    async with api.running(), ApiClient(api.connection) as client, serving(schemas) as broker:
+        spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": {"adminURL": broker.url}}
+        policy = api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", {"spec": spec})
+        claims, storage = Claims(client, SYSTEM), RecordStorage(client, SYSTEM)
+        await claims.put_claim(await claims.get_claim(ORDERS), Owner("shop", "orders", policy["metadata"]["uid"]))
+        brokers = Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None, TurnedClock().as_clock())
+        judge = Judge(storage)
+        around = Surroundings(
+            client=client,
+            storage=storage,
+            claims=claims,
+            policies=Policies(client, claims),
+            judge=judge,
+            events=EventRecorder(client, "test"),
+            brokers=brokers,
+            neighbours=Neighbours(),
+            echoes=Echoes(),
+            ring=lambda _key, _after: None,
+            namespace=SYSTEM,
+        )
+        yield World(around, broker, api)
+        await brokers.aclose()
+        judge.close()
+
+
+def others_upload(schemas: PulsarSchemas) -> None:
+    with suppress(RefusedError):
+        schemas.upload(TOPIC, OTHER.info)
+
+
+def others_delete(schemas: PulsarSchemas) -> None:
+    schemas.soft_delete(TOPIC)
+
+
+def others_lose(schemas: PulsarSchemas) -> None:
+    schemas.force_delete(TOPIC)
+
+
+def others_delete_and_upload(schemas: PulsarSchemas) -> None:
+    others_delete(schemas)
+    others_upload(schemas)
+
+
+def others_count_anew(schemas: PulsarSchemas) -> None:
+    others_lose(schemas)
+    others_upload(schemas)
+
+
+@pytest.mark.parametrize(
+    "meddle",
+    [others_upload, others_delete, others_lose, others_delete_and_upload, others_count_anew],
+    ids=lambda each: each.__name__,
+)
+@pytest.mark.parametrize(
+    ("there", "is_recorded"),
+    [((), False), ((ONE, TWO), False), ((ONE, TWO), True)],
+    ids=["nothing", "unknown", "recorded"],
+)
+@pytest.mark.parametrize("number", range(1, 7))
+async def test_whatever_others_do_before_a_call_record_and_broker_agree_or_the_loss_is_told(
+    world: World,
+    meddle: Callable[[PulsarSchemas], None],
+    there: tuple[Schema, ...],
+    is_recorded: bool,  # noqa: FBT001 - a parameter of the test
+    number: int,
+) -> None:
+    world.there(*there)
+    if is_recorded and there:
+        world.wants(there[-1])
+        assert await world.settle() == ""
+    known = len((await world.history()).entries)
+    world.broker.calls.clear()
+    world.wants(THREE)
+    world.broker.happens = lambda now: meddle(world.broker.schemas) if now == number else None
+    reason = await world.reason()
+    world.broker.happens = lambda _: None
+    before, reason = len(world.broker.calls), await world.reason() or reason
+    assert all(call.startswith("GET") for call in world.broker.calls[before:]), "a second pass writes"
+    if reason == "HistoryLost":
+        assert len((await world.history()).entries) >= known
+        return
+    assert await world.agrees()
+    assert reason in ("", "Incompatible")
+    if reason == "":
+        assert THREE.info in [version.info for version in world.broker.schemas.served(TOPIC)]
+
+
+async def test_one_request_while_nothing_changes_four_for_an_edit(world: World) -> None:
+    world.wants(ONE)
+    assert await world.settle() == ""
+    assert world.broker.calls == ["GET schema", "GET metadata", "POST schema", "GET schema"]
+    for schema, calls in (
+        (ONE, ["GET schema"]),
+        (TWO, ["GET schema", "POST schema", "GET schema", "GET schema/0"]),
+        (ONE, ["GET schema"]),
+    ):
+        world.broker.calls.clear()
+        world.wants(schema)
+        assert await world.settle() == ""
+        assert world.broker.calls == calls
+
+
+@pytest.mark.parametrize(("there", "requests"), [((ONE,), 1), ((ONE, TWO), 3), ((ONE, TWO, THREE), 3)])
+async def test_adopting_costs_three_requests_at_most(world: World, there: tuple[Schema, ...], requests: int) -> None:
+    world.there(*there)
+    world.wants(there[-1])
+    assert await world.settle() == ""
+    assert len(world.broker.calls) == requests
+    assert await world.agrees()
+    history = await world.history()
+    assert (history.claim, history.entries[-1].origin) == (Owner("shop", "created", "uid-1"), Origin.SPEC)
+    assert all(entry.origin is Origin.BROKER for entry in history.entries[:-1])
+
+
+async def test_a_version_of_others_costs_three_requests(world: World) -> None:
+    world.wants(ONE)
+    await world.settle()
+    for _ in range(2):
+        world.there(OTHER)
+        world.broker.calls.clear()
+        assert await world.settle() == ""
+        assert len(world.broker.calls) <= 3
+        assert await world.agrees()
+
+
+async def test_a_history_too_large_for_one_answer_is_read_version_by_version(world: World) -> None:
+    large = [record("id", f"f{number}?", doc="x" * (6 << 20)) for number in range(6)]
+    entries = tuple(Entry(number, schema.info, "2026-11-21T01:00:00Z") for number, schema in enumerate(large))
+    world.broker.schemas.entries[TOPIC] = entries
+    world.wants(large[-1])
+    assert await world.settle() == ""
+    assert await world.agrees()
+    assert world.broker.calls[:3] == ["GET schema", "GET metadata", "GET schemas"]
+    assert {f"GET schema/{number}" for number in range(5)} <= set(world.broker.calls)
+
+
+async def test_a_record_that_is_gone_is_made_anew_from_the_broker_and_only_without_one_it_is_lost(world: World) -> None:
+    world.wants(TWO)
+    world.there(ONE)
+    assert await world.settle() == ""
+    status = TopicSchemaStatus(version_count=2)
+    await world.loses_its_record()
+    world.resource = replace(world.resource, status=status)
+    assert await world.settle() == ""
+    assert await world.agrees()
+    await world.loses_its_record()
+    world.broker.schemas.force_delete(TOPIC)
+    assert await world.reason() == "HistoryLost"
+    assert (await world.history()).entries == ()
+
+
+async def test_refused_adoption_lets_equal_versions_pass(world: World) -> None:
+    world.there(ONE)
+    world.wants(TWO, adoption_policy=AdoptionPolicy.REFUSE)
+    assert await world.reason() == "AdoptionRefused"
+    assert (await world.history()).entries == ()
+    world.wants(record("id", doc="the same to Pulsar"), adoption_policy=AdoptionPolicy.REFUSE)
+    assert await world.reason() == ""
+
+
+async def test_versions_that_nobody_can_read_are_on_record_with_their_flaw(world: World) -> None:
+    spoilt = ONE.info.schema.replace(b'"type": "string"}', b'"type": "string", "default": null}')
+    left = (
+        SchemaInfo(SchemaType.AVRO, b"{}"),
+        SchemaInfo(SchemaType.AVRO, spoilt),
+        SchemaInfo(SchemaType.NONE, b"anything"),
+    )
+    world.broker.schemas.entries[TOPIC] = tuple(
+        Entry(number, info, "2026-11-21T01:00:00Z") for number, info in enumerate(left)
+    )
+    world.wants(TWO)
+    assert await world.reason() == "Incompatible"
+    assert [entry.flaw for entry in (await world.history()).entries] == [
+        Flaw.UNPARSABLE,
+        Flaw.INVALID_DEFAULT,
+        Flaw.NONE,
+    ]
+    assert not any(call.startswith("POST") for call in world.broker.calls)
