@@ -14,12 +14,19 @@ Recursive schemas are cyclic graphs: walk them with an explicit stack and a set 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Final
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 
-NO_PROPS: Mapping[str, JsonValue] = MappingProxyType({})
+
+class _NoProps(dict[str, JsonValue]):
+    """The type of NO_PROPS: what can be hashed may be a default, which costs less than one that is made anew."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+
+NO_PROPS: Final[Mapping[str, JsonValue]] = _NoProps()
 
 
 class _Absent:
@@ -41,7 +48,7 @@ class Node:
     """
 
     path: str
-    props: Mapping[str, JsonValue] = field(default_factory=lambda: NO_PROPS)
+    props: Mapping[str, JsonValue] = NO_PROPS
     digest: bytes = b""
 
 
@@ -126,7 +133,7 @@ class Field:
     order: str = "ascending"
     aliases: tuple[str, ...] = ()
     doc: str | None = None
-    props: Mapping[str, JsonValue] = field(default_factory=lambda: NO_PROPS)
+    props: Mapping[str, JsonValue] = NO_PROPS
 
 
 Reference = tuple[tuple[str, ...], Named | None]

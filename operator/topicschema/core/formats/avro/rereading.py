@@ -23,7 +23,7 @@ _next_name: Final = re.compile(rf"{_SPACE},{_SPACE}{_NAME}").match
 _object_end: Final = re.compile(rf"{_SPACE}}}").match
 _MARK: Final = '"fields"'
 """No record is defined without it. Where it is spelled with escapes the record is not shared, and that is all."""
-_NEAR: Final = 400
+_NEAR: Final = 600
 """Characters from the beginning of a definition, of a record or a field, within which the mark mostly comes."""
 _DEEPEST: Final = 100
 """Levels that are read here; what is deeper is read as plain JSON, so this bounds the recursion."""
