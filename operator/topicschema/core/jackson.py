@@ -5,9 +5,11 @@ they compare with the latest version alone (JsonSchemaCompatibilityCheck). 4.2 d
 """
 
 import json
+import re
 from enum import StrEnum
 from typing import Any, Final
 
+_OPENED, _COLON, _COMMA = re.compile(r"\{\s*"), re.compile(r"\s*:\s*"), re.compile(r"\s*,\s*")
 _TYPES: Final = frozenset({"any", "array", "boolean", "integer", "null", "number", "object", "string"})
 
 
@@ -24,13 +26,16 @@ class Reading(StrEnum):
 def reading(text: bytes) -> Reading:
     """What the fallback makes of a text that Avro does not parse. What follows a first JSON value is overlooked."""
     try:
+        kind = _type_of(text)
+    except ValueError:
+        return Reading.NEITHER
+    if isinstance(kind, str) and kind not in _TYPES:
+        return Reading.FAILURE
+    try:
         value = _first_value(text)
     except ValueError:
         return Reading.NEITHER
-    kind = value.get("type") if isinstance(value, dict) else None
-    if isinstance(kind, str):
-        return Reading.JSON_SCHEMA if kind in _TYPES else Reading.FAILURE
-    return Reading.JSON_SCHEMA if value is None else Reading.NEITHER
+    return Reading.JSON_SCHEMA if isinstance(kind, str) or value is None else Reading.NEITHER
 
 
 def id_of(text: bytes) -> str | None:
@@ -45,9 +50,35 @@ def is_null(text: bytes) -> bool:
     return _first_value(text) is None
 
 
+def _type_of(text: bytes) -> Any:
+    """The first member `type` of an object, None without one; Jackson asks for it before it reads what follows.
+
+    ValueError where the text is no JSON up to there.
+    """
+    written = _written(text)
+    place = _OPENED.match(written)
+    while place is not None:
+        name, end = _value_at(written, place.end())
+        colon = _COLON.match(written, end)
+        if colon is None:
+            break
+        value, end = _value_at(written, colon.end())
+        if name == "type":
+            return value
+        place = _COMMA.match(written, end)
+    return None
+
+
 def _first_value(text: bytes) -> Any:
+    return _value_at(_written(text), 0)[0]
+
+
+def _written(text: bytes) -> str:
+    return text.decode("utf-8-sig").lstrip()
+
+
+def _value_at(text: str, start: int) -> tuple[Any, int]:
     try:
-        value, _ = json.JSONDecoder().raw_decode(text.decode("utf-8-sig").lstrip())
+        return json.JSONDecoder().raw_decode(text, start)
     except RecursionError:
         raise ValueError("too deep") from None
-    return value
