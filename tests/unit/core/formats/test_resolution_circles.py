@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -61,6 +62,17 @@ def test_tangled_records_count_where_a_default_or_an_equal_union_brings_them_in(
     assert found(reader, record("R")) == [("TANGLED_RECORDS", place, "$")]
     assert found(["null", tree(branch("Tree"))], ["null", tree(branch("Tree"))]) != []
     assert found(record("R"), reader) == []  # skipped: Avro does not look for errors there
+
+
+@pytest.mark.parametrize("around", [lambda inner: ["null", inner], lambda inner: ["string", inner, "null"]])
+def test_tangled_records_count_where_a_union_takes_them_in(around: Callable[[Any], Any]) -> None:
+    tangled, free = tree(branch("Tree")), tree(branch(["null", "Tree"]))
+    assert [rule for rule, *_ in found(around(tangled), tangled)] == ["TANGLED_RECORDS"]
+    assert [rule for rule, *_ in found(around(tangled), around(tangled))] == ["TANGLED_RECORDS"]
+    assert [rule for rule, *_ in found(record("R", field("t", around(tangled))), record("R", field("t", tangled)))] == [
+        "TANGLED_RECORDS"
+    ]
+    assert found(around(free), free) == []
 
 
 def test_one_of_the_two_alone_does_no_harm() -> None:

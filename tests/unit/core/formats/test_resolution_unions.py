@@ -1,7 +1,9 @@
 from typing import Any
 
+import pytest
+
 import avro_asking
-from avro_asking import enum, field, found, unreadable
+from avro_asking import enum, field, fixed, found, unreadable
 from topicschema.core.formats.format import Mismatch
 
 
@@ -44,6 +46,22 @@ def test_a_union_of_the_same_structure_is_looked_at_no_deeper() -> None:
     assert found(["null", ENUM], ["null", ELSEWHERE]) == []
     assert found([ENUM, "null"], ["null", ELSEWHERE]) == [("NO_UNION_BRANCH", "$", "$[1]")]
     assert found(["null", record("n.R", a=["null", ENUM])], ["null", record("m.R", a=["null", ELSEWHERE])]) == []
+
+
+@pytest.mark.parametrize(
+    ("reader", "writer", "is_alike"),
+    [
+        (enum("n.E", "A", "B"), enum("m.E", "A", "B"), True),
+        (enum("n.E", "B", "A"), enum("m.E", "A", "B"), False),
+        (enum("n.E", "A", "B"), enum("m.D", "A", "B"), False),
+        (fixed("n.F", 2), fixed("m.F", 2), True),
+        (fixed("n.F", 2), fixed("m.F", 3), False),
+        (fixed("n.F", 2), fixed("m.G", 2), False),
+    ],
+)
+def test_structures_are_alike_by_simple_names_sizes_and_symbols(reader: Any, writer: Any, *, is_alike: bool) -> None:
+    assert found(["null", reader], ["null", writer]) == ([] if is_alike else [("NO_UNION_BRANCH", "$", "$[1]")])
+    assert found([reader], [writer, "null"]) == [("NO_UNION_BRANCH", "$", "$[0]"), ("NO_UNION_BRANCH", "$", "$[1]")]
 
 
 def test_other_symbols_make_another_structure() -> None:
