@@ -1,0 +1,81 @@
+"""A topic's own settings: record before broker, strategy before schema, enforcement after it, and the way back."""
+
+import pytest
+
+from topicschema.core.history import PendingTopicSettings, TopicSettingsRecord
+from topicschema.core.overrides import NoteSettings, Overrides, WriteSettings, back, toward
+from topicschema.core.remote import TopicSettings
+from topicschema.core.strategies import Strategy
+
+NOTHING = TopicSettings()
+FULL, BACKWARD = TopicSettings(Strategy.FULL), TopicSettings(Strategy.BACKWARD)
+BOTH = TopicSettings(Strategy.FULL, enforces_validation=True)
+
+
+def test_what_is_there_already_is_neither_noted_nor_written() -> None:
+    for is_before_schema in (False, True):
+        assert toward(Overrides(FULL, FULL), is_before_schema=is_before_schema) is None
+        assert toward(Overrides(NOTHING, BOTH), is_before_schema=is_before_schema) is None
+
+
+def test_what_was_found_is_on_record_before_the_first_write() -> None:
+    noted = toward(Overrides(FULL, BACKWARD), is_before_schema=False)
+    assert noted == NoteSettings(TopicSettingsRecord(found=BACKWARD, written=FULL))
+    assert isinstance(noted, NoteSettings)
+    assert toward(Overrides(FULL, BACKWARD, noted.record), is_before_schema=False) == WriteSettings(FULL)
+    assert toward(Overrides(FULL, FULL, noted.record), is_before_schema=False) is None
+
+
+def test_what_was_found_first_stays_found() -> None:
+    record = TopicSettingsRecord(found=NOTHING, written=FULL)
+    noted = toward(Overrides(BACKWARD, FULL, record), is_before_schema=False)
+    assert noted == NoteSettings(TopicSettingsRecord(found=NOTHING, written=BACKWARD))
+
+
+def test_before_a_schema_the_way_back_is_on_record_and_enforcement_waits() -> None:
+    noted = toward(Overrides(BOTH, BACKWARD), is_before_schema=True)
+    pending = PendingTopicSettings(before=BACKWARD, wanted=FULL)
+    assert noted == NoteSettings(TopicSettingsRecord(found=BACKWARD, written=FULL, pending=pending))
+    assert isinstance(noted, NoteSettings)
+    assert toward(Overrides(BOTH, BACKWARD, noted.record), is_before_schema=True) == WriteSettings(FULL)
+    assert toward(Overrides(BOTH, FULL, noted.record), is_before_schema=True) is None
+    late = toward(Overrides(BOTH, FULL, noted.record), is_before_schema=False)
+    assert isinstance(late, NoteSettings)
+    assert late.record.written == BOTH
+
+
+def test_once_the_schema_is_there_nothing_is_under_way() -> None:
+    pending = PendingTopicSettings(before=NOTHING, wanted=FULL)
+    record = TopicSettingsRecord(found=NOTHING, written=FULL, pending=pending)
+    assert toward(Overrides(FULL, FULL, record), is_before_schema=False) == NoteSettings(
+        TopicSettingsRecord(found=NOTHING, written=FULL)
+    )
+
+
+@pytest.mark.parametrize(("before", "written"), [(BACKWARD, Strategy.BACKWARD), (NOTHING, Strategy.UNDEFINED)])
+def test_what_was_there_is_put_back_and_then_forgotten(before: TopicSettings, written: Strategy) -> None:
+    record = TopicSettingsRecord(before, FULL, PendingTopicSettings(before, FULL))
+    assert back(Overrides(FULL, FULL, record)) == WriteSettings(TopicSettings(written))
+    done = NoteSettings(TopicSettingsRecord(before, TopicSettings(written)))
+    assert back(Overrides(FULL, before, record)) == done
+    assert back(Overrides(FULL, None, record)) == done  # the topic went with its settings
+    assert back(Overrides(FULL, before, done.record)) is None
+    assert back(Overrides(FULL, before)) is None
+
+
+def test_undefined_takes_the_topic_s_strategy_away_and_waits_for_no_topic() -> None:
+    unset = TopicSettings(Strategy.UNDEFINED)
+    record = TopicSettingsRecord(found=NOTHING, written=unset)
+    assert toward(Overrides(unset, FULL, record), is_before_schema=False) is not None
+    assert toward(Overrides(unset, NOTHING), is_before_schema=False) is None
+    assert not Overrides(unset, None).waits_for_topic
+    assert Overrides(FULL, None).waits_for_topic
+    assert Overrides(TopicSettings(enforces_validation=False), None).waits_for_topic
+    assert not Overrides(NOTHING, None).waits_for_topic
+
+
+def test_a_strategy_that_nobody_manages_is_left_behind() -> None:
+    assert Overrides(NOTHING, FULL).left_behind is Strategy.FULL
+    assert Overrides(TopicSettings(enforces_validation=True), FULL).left_behind is Strategy.FULL
+    assert Overrides(BACKWARD, FULL).left_behind is None
+    assert Overrides(NOTHING, None).left_behind is None

@@ -1,0 +1,116 @@
+"""What comes next where there is a broker: align, then judge, then settings, then the schema; and at a farewell."""
+
+from dataclasses import replace
+
+import pytest
+
+from specimens import KEY, ME, OTHER, history, record
+from topicschema.core.alignment import Ahead, Aligned, Behind, Lost
+from topicschema.core.history import Counter, History, PendingTopicSettings, TopicSettingsRecord
+from topicschema.core.overrides import NoteSettings, Overrides, WriteSettings
+from topicschema.core.plan import (
+    Action,
+    AddFinaliser,
+    Claim,
+    DeleteRecord,
+    Import,
+    Observed,
+    Remote,
+    RemoveFinaliser,
+    SoftDelete,
+    Upload,
+    UploadRecorded,
+    plan,
+)
+from topicschema.core.policy import EffectiveStrategy, StrategySource
+from topicschema.core.remote import TopicSettings
+from topicschema.core.strategies import Strategy
+from topicschema.core.verdict import Outcome, Verdict
+
+ONE, TWO = record("id"), record("id", "a?")
+FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
+NEXT, EQUAL = Verdict(Outcome.NEXT_VERSION, FULL, 1), Verdict(Outcome.EQUAL_VERSION, FULL, 0)
+REFUSED = Verdict(Outcome.INCOMPATIBLE, FULL, None)
+COUNTED = replace(history(ONE, claim=ME), counted_by=Counter.BROKER)
+WISH = TopicSettings(Strategy.BACKWARD)
+UNDER_WAY = TopicSettingsRecord(TopicSettings(), WISH, PendingTopicSettings(TopicSettings(), WISH))
+SET = Overrides(WISH, WISH, UNDER_WAY)
+
+
+def observed(verdict: Verdict | None, remote: Remote, seen: History = COUNTED, **others: object) -> Observed:
+    return Observed(ME, seen, is_on_record=True, verdict=verdict, remote=remote, **others)  # type: ignore[arg-type]
+
+
+def at(overrides: Overrides | None = None, **others: bool) -> Remote:
+    return Remote(Aligned(), overrides=overrides, **others)
+
+
+@pytest.mark.parametrize(
+    ("seen", "actions"),
+    [
+        (observed(NEXT, at()), (Upload(),)),
+        (observed(NEXT, at(), replace(COUNTED, claim=None)), (Claim(ME),)),
+        (observed(NEXT, at(), replace(COUNTED, claim=OTHER)), (Claim(ME),)),
+        (observed(NEXT, at(may_write=False)), ()),
+        (observed(NEXT, at(is_refused=True)), ()),
+        (observed(EQUAL, at()), ()),
+        (observed(EQUAL, at(), replace(COUNTED, claim=None)), (Claim(ME),)),
+        (observed(EQUAL, at(may_write=False), replace(COUNTED, claim=None)), (Claim(ME),)),
+        (observed(REFUSED, at()), ()),
+        (observed(None, Remote(Lost("is empty"))), ()),
+        (observed(None, Remote(Ahead(COUNTED.entries))), (UploadRecorded(COUNTED.entries),)),
+        (observed(None, Remote(Ahead(COUNTED.entries), is_refused=True)), ()),
+        (observed(EQUAL, Remote(Ahead(COUNTED.entries), may_write=False)), ()),
+        (observed(NEXT, at(Overrides(WISH, TopicSettings(), UNDER_WAY))), (WriteSettings(WISH),)),
+        (observed(NEXT, at(SET)), (Upload(),)),
+        (observed(NEXT, at(SET, is_refused=True)), (WriteSettings(TopicSettings(Strategy.UNDEFINED)),)),
+        (observed(NEXT, at(SET, may_write=False)), ()),
+        (observed(REFUSED, at(SET)), (WriteSettings(TopicSettings(Strategy.UNDEFINED)),)),
+        (observed(REFUSED, at(SET, may_write=False)), ()),
+        (observed(EQUAL, at(SET)), (NoteSettings(TopicSettingsRecord(TopicSettings(), WISH)),)),
+        (observed(NEXT, at(Overrides(WISH, None))), ()),
+        (observed(EQUAL, at(Overrides(WISH, None))), ()),
+        (observed(NEXT, at(Overrides(WISH, None)), History(KEY, ME)), (Upload(),)),
+        (observed(NEXT, at(), deletes_record=True), (AddFinaliser(),)),
+        (observed(NEXT, at(), deletes_record=True, has_finaliser=True), (Upload(),)),
+        (observed(None, at(), is_suspended=True), ()),
+    ],
+)
+def test_what_comes_next_at_a_broker(seen: Observed, actions: tuple[Action, ...]) -> None:
+    assert plan(seen) == actions
+
+
+def test_settings_that_a_recorded_history_needs_come_before_it() -> None:
+    missing = COUNTED.entries
+    (step,) = plan(observed(None, Remote(Ahead(missing), overrides=Overrides(WISH, TopicSettings()))))
+    assert isinstance(step, NoteSettings)
+
+
+def test_what_the_broker_has_comes_on_record_and_with_the_candidate_the_claim() -> None:
+    grown = replace(history(ONE, TWO), counted_by=Counter.BROKER, topic_settings=UNDER_WAY)
+    behind = Remote(Behind(grown, grown.entries[1:]))
+    unclaimed = replace(COUNTED, claim=None)
+    (action,) = plan(observed(None, behind, unclaimed, fingerprint="sha256:of another"))
+    assert action == Import(grown, grown.entries[1:])
+    (action,) = plan(observed(None, behind, unclaimed, fingerprint=TWO.fingerprint))
+    done = replace(UNDER_WAY, pending=None)
+    assert action == Import(replace(grown, claim=ME, topic_settings=done), grown.entries[1:])
+    (action,) = plan(observed(None, behind, unclaimed, fingerprint=TWO.fingerprint, deletes_record=True))
+    assert isinstance(action, Import)
+    assert action.history.claim is None  # the finaliser comes first
+
+
+@pytest.mark.parametrize(
+    ("remote", "others", "action"),
+    [
+        (at(is_serving=True), {}, SoftDelete()),
+        (at(), {}, DeleteRecord()),
+        (None, {}, DeleteRecord()),
+        (at(is_serving=True), {"is_released": True}, RemoveFinaliser()),
+        (at(is_serving=True), {"is_suspended": True}, RemoveFinaliser()),
+        (at(is_serving=True), {"deletes_record": False}, RemoveFinaliser()),
+    ],
+)
+def test_a_farewell_begins_at_the_broker(remote: Remote | None, others: dict[str, bool], action: Action) -> None:
+    flags = {"is_being_deleted": True, "has_finaliser": True, "deletes_record": True, **others}
+    assert plan(Observed(ME, COUNTED, is_on_record=True, remote=remote, **flags)) == (action,)
