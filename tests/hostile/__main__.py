@@ -1,9 +1,12 @@
 """The watched child: answers for documents by their numbers, and is killed by the kernel where a call takes too long.
 
 It writes a line for every failure, and where it is into a file, so that its death says which call it was. Time is CPU
-time: other work on the machine must not fail a test.
+time, and a second of a machine that is as fast as the anchor says (`anchor`): other work on this one, which slows down
+each of its cores, must not fail a test. Garbage is collected as in the program itself.
 """
 
+import contextlib
+import gc
 import json
 import os
 import resource
@@ -16,7 +19,9 @@ from pathlib import Path
 from typing import Final, TextIO, TypeVar
 
 from hostile import doors
+from hostile.anchor import Anchor
 from hostile.documents import document
+from topicschema.__main__ import COLLECTOR
 
 T = TypeVar("T")
 
@@ -24,6 +29,7 @@ HANGS_AFTER: Final = 15.0
 """Seconds of one call after which the kernel ends the child, by a signal that no C code can put off."""
 
 _ADDRESSES: Final = 3 * 2**30
+_TRIES: Final = 3
 
 
 class Guard:
@@ -32,6 +38,7 @@ class Guard:
     def __init__(self, place: int, seconds: float) -> None:
         self._place = place
         self._seconds = seconds
+        self._anchor = Anchor()
         self.number = 0
         self.slowest = 0.0
 
@@ -53,7 +60,21 @@ class Guard:
             spent = time.process_time() - began
             self.slowest = max(self.slowest, spent / texts)
             if spent > self._seconds * texts:
-                self.tell(door, f"{spent:.2f} s")
+                self._slow(door, call, spent / texts, texts)
+
+    def _slow(self, door: str, call: Callable[[], object], spent: float, texts: int) -> None:
+        """Tell of a call that took too long, unless the machine did: then it does not each time, nor by the anchor."""
+        tries = []
+        for again in range(_TRIES):
+            if again:
+                began = time.process_time()
+                with contextlib.suppress(Exception):  # which has been told
+                    call()
+                spent = (time.process_time() - began) / texts
+            tries.append(spent / self._anchor.slowness())
+            if tries[-1] <= self._seconds:
+                return
+        self.tell(door, f"{min(tries):.2f} s, {spent:.2f} s here")
 
     def tell(self, door: str, what: str) -> None:
         """One failure."""
@@ -77,6 +98,7 @@ def _write(stream: TextIO, line: dict[str, object]) -> None:
 def main(seed: int, first: int, beyond: int, seconds: float, limit: int) -> None:
     """Try the documents; stop at the first that took more than `limit` bytes, as the next ones could not be told."""
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES, _ADDRESSES))
+    gc.set_threshold(*COLLECTOR)
     place = os.open(os.environ["HOSTILE_PLACE"], os.O_RDWR | os.O_CREAT)
     guard = Guard(place, seconds)
     for number in range(first, beyond):

@@ -5,7 +5,8 @@
     TOPICSCHEMA_HOSTILE=100000 [TOPICSCHEMA_HOSTILE_SEED=...] [TOPICSCHEMA_HOSTILE_FROM=...] pytest -s THIS_FILE
 
 The issue's limits are 1 second and 500 MB, so here, and only here, a test looks at the clock. It counts CPU time in a
-child process, as the machine may be busy; and as a busy machine's cores are also slower, twice the second is allowed.
+child process, as the machine may be busy; and as a busy machine's cores are also slower, what takes longer than that is
+done again, and measured by an anchor beside it.
 """
 
 import os
@@ -25,7 +26,7 @@ _FIRST: Final = int(os.environ.get("TOPICSCHEMA_HOSTILE_FROM", "0"))
 _SEED: Final = int(
     os.environ.get("TOPICSCHEMA_HOSTILE_SEED", secrets.randbelow(10**6) if _COUNT > _IN_EVERY_RUN else 1)
 )
-_SECONDS: Final = float(os.environ.get("TOPICSCHEMA_HOSTILE_SECONDS", "2"))
+_SECONDS: Final = float(os.environ.get("TOPICSCHEMA_HOSTILE_SECONDS", "1.5"))
 _LIMITS: Final = Limits(_SECONDS, 500_000_000)
 _SLICE: Final = 1_000
 
