@@ -29,7 +29,7 @@ def reading(text: bytes) -> Reading:
         kind = _type_of(text)
     except ValueError:
         return Reading.NEITHER
-    if isinstance(kind, str) and kind not in _TYPES:
+    if isinstance(kind, str | bool | int | float) and kind not in _TYPES:
         return Reading.FAILURE
     try:
         value = _first_value(text)
@@ -79,6 +79,11 @@ def _written(text: bytes) -> str:
 
 def _value_at(text: str, start: int) -> tuple[Any, int]:
     try:
-        return json.JSONDecoder().raw_decode(text, start)
+        return json.JSONDecoder(parse_constant=_not_json).raw_decode(text, start)
     except RecursionError:
         raise ValueError("too deep") from None
+
+
+def _not_json(constant: str) -> None:
+    """NaN and Infinity, which Python reads."""
+    raise ValueError(constant)

@@ -48,7 +48,7 @@ def test_neither_messages_nor_consumers_play_a_role_for_producers() -> None:
 
 INVALID = {
     "AVRO": (BROKEN, "Invalid schema definition data for AVRO schema"),
-    "JSON": (replace(BROKEN, type=SchemaType.JSON), "Invalid schema definition data for JSON schema"),
+    "JSON": (SchemaInfo(SchemaType.JSON, b"{"), "Invalid schema definition data for JSON schema"),
     "a union": (UNION, "Avro schema typed [UNION] is not supported"),
     "PROTOBUF_NATIVE": (SchemaInfo(SchemaType.PROTOBUF_NATIVE, b"{}"), "deserialize ProtobufNative Schema failed"),
     "STRING": (SchemaInfo(SchemaType.STRING, b"x"), "Invalid schema definition data for string schema"),

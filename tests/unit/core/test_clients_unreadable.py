@@ -16,7 +16,8 @@ OTHER_ID = SchemaInfo(SchemaType.JSON, b'{"type": "object", "id": "y"}')
 WITHOUT_ID = SchemaInfo(SchemaType.JSON, b'{"type": "object"}')
 BROKEN_RECORD = SchemaInfo(SchemaType.JSON, b'{"type": "record", "name": "R"}')
 BROKEN_TEXT = SchemaInfo(SchemaType.JSON, b'{"name": "R", "type": "enum", symbols}')
-BROKEN_BEFORE = SchemaInfo(SchemaType.JSON, b'{symbols, "type": "enum"}')
+NUMBERED = SchemaInfo(SchemaType.JSON, b'{"type": 1}')
+BROKEN_BEFORE = SchemaInfo(SchemaType.JSON, b'{"a": NaN, "type": "enum"}')
 NO_JSON = SchemaInfo(SchemaType.JSON, b"{")
 JSON_PAIRS = [
     (JSON, LEGACY, None),
@@ -42,7 +43,7 @@ def test_json_schemas_of_old_clients_pass_a_look_at_the_latest_and_fail_where_al
 
 
 def test_the_broker_never_answers_a_producer_whose_json_is_a_broken_avro_record() -> None:
-    for broken in (BROKEN_RECORD, BROKEN_TEXT):  # Jackson looks for the type before it reads the rest
+    for broken in (BROKEN_RECORD, BROKEN_TEXT, NUMBERED):  # Jackson looks for the type before it reads the rest
         assert refused(producer(broken, topic()), BrokerError.NO_ANSWER)
     for broken in (NO_JSON, BROKEN_BEFORE):
         assert refused(producer(broken, topic()), INCOMPATIBLE, "Invalid schema definition data for JSON schema")
