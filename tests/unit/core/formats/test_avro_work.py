@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from avro_asking import array, field, parsed, record
-from topicschema.core.formats.avro import resolution
+from topicschema.core.formats.avro import parser, resolution
 from topicschema.core.formats.avro.builder import Builder
 from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.rereading import Reading
-from work import growth
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from work import growth, steps
 
 LINEAR = 2.5
 """Twice the size may be so much more work: twice, and a little for what is there in any size."""
@@ -66,3 +67,25 @@ def test_records_beside_each_other_are_built_without_looking_at_those_before() -
     builder.build()
     assert len(types) == 501
     assert types.looks <= 501
+
+
+def defaulting(count: int, items: Any, value: Any) -> dict[str, Any]:
+    return record("R", field("a", array(items), default=[value] * count))
+
+
+def test_a_default_of_many_plain_values_takes_hardly_any_work_to_check() -> None:
+    def work(count: int) -> int:
+        text = json.dumps(defaulting(count, array("int"), [])).encode()
+        return steps(lambda: parser.parse(SchemaInfo(SchemaType.AVRO, text)))
+
+    assert (work(400) - work(200)) / 200 < 100
+
+
+def test_records_to_which_a_default_gives_nothing_are_filled_in_once() -> None:
+    wide = record("W", *(field(f"f{index}", "int", default=0) for index in range(50)))
+
+    def work(count: int) -> int:
+        read = parsed(defaulting(count, wide, {}))
+        return steps(lambda: resolution.unreadable(read, parsed(record("R"))))
+
+    assert (work(40) - work(20)) / 20 < 200

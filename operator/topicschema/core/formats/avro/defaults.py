@@ -154,11 +154,19 @@ def _parts(node: Node, value: Any, path: str, field: Field) -> Iterator[_Work]:
     if wanted is not None:
         raise _misfit(field, path, f"is {_KINDS[type(value)]}, {wanted} is wanted{_union_hint(field)}")
     if isinstance(node, Array):
-        for index, item in enumerate(value):
-            yield node.items, item, f"{path}[{index}]"
+        inner = node.items
+        yield from ((inner, item, f"{path}[{index}]") for index, item in enumerate(value) if _is_open(inner, item))
     elif isinstance(node, Map):
-        for name, item in value.items():
-            yield node.values, item, json_text.member(path, name)
+        inner = node.values
+        held = ((name, item) for name, item in value.items() if _is_open(inner, item))
+        yield from ((inner, item, json_text.member(path, name)) for name, item in held)
+
+
+def _is_open(node: Node, value: Any) -> bool:
+    """Whether there is anything to look at; most of what large defaults have fits, and holds nothing."""
+    if isinstance(node, Record | Union) or (isinstance(node, Array | Map) and value):
+        return True
+    return leaves.wanted(node, value) is not None
 
 
 def _union_hint(field: Field) -> str:

@@ -40,10 +40,12 @@ _OWN_TEXT_IS_NUMBER: Final = frozenset({"float", "double"})
 class Defaults:
     """Tries defaults, each field's once."""
 
-    __slots__ = ("_branch", "_known")
+    __slots__ = ("_branch", "_empty", "_known")
 
     def __init__(self, library: Library) -> None:
         self._known: dict[Field, Trouble | None] = {}
+        self._empty: dict[Record, Trouble | None] = {}
+        """What is known of records to which a default gives no field."""
         self._branch = _first_alike if library is Library.AVRO_1_12 else _first
 
     def of(self, field: Field) -> "Trouble | Step[Trouble | None] | None":
@@ -101,6 +103,8 @@ class Defaults:
 
     def _record(self, record: Record, value: Any) -> Step[Trouble | None]:
         given = value if isinstance(value, dict) else {}
+        if not given and record in self._empty:
+            return self._empty[record]
         trouble: Trouble | None = None
         for field in record.fields:
             if field.name in given:
@@ -111,6 +115,8 @@ class Defaults:
                 trouble = yield self._own(field)
             if trouble is not None:
                 break
+        if not given:
+            self._empty[record] = trouble
         return trouble
 
 
