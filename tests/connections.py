@@ -29,7 +29,7 @@ NEEDS = avro(field("id"), field("note"))  # reads MORE, not ID; both read it
 STRANGER = avro(field("other"))  # reads neither ID nor MORE, nor is it read
 CHOKES = avro(field("id"), field("note", default=None))
 SPACED = SchemaInfo(SchemaType.AVRO, ID.schema.replace(b":", b" : "))
-BROKEN = SchemaInfo(SchemaType.AVRO, b'{"type": "record"')
+BROKEN = SchemaInfo(SchemaType.AVRO, b'{"name": "record"')
 NONE = SchemaInfo(SchemaType.NONE, b"whatever")
 BYTES = SchemaInfo(SchemaType.BYTES)
 STRING = SchemaInfo(SchemaType.STRING)
