@@ -79,8 +79,9 @@ class Term:
         self._health = health
         self._neighbours = Neighbours()
         self._echoes = Echoes()
-        self.bell = Bell(self._look_at, settings.resync_period, lanes=Lanes(self._neighbours.companions))
         self._brokers = Brokers(client, AllowedHosts.parse(settings.broker_hosts, (connection.server,)), client.fence)
+        lanes = Lanes(self._neighbours.companions, self._brokers.is_away)
+        self.bell = Bell(self._look_at, settings.resync_period, lanes=lanes)
         storage, claims = RecordStorage(client, settings.namespace), Claims(client, settings.namespace)
         self._judge = Judge(storage, checkers=settings.checkers)
         around = Surroundings(

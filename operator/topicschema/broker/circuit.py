@@ -30,6 +30,11 @@ class Circuit:
         self._is_probing = False
         self._error: WaitingError = BrokerUnavailableError("the broker was not asked yet")
 
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody was there the last time."""
+        return self._probe_at is not None
+
     def check(self) -> None:
         """The error that opened the circuit, unless a request may go out now."""
         if self._probe_at is None or (not self._is_probing and self._clock.now() >= self._probe_at):

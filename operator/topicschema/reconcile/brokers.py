@@ -162,6 +162,10 @@ class Brokers:
         self._own[where, "" if told else policy.metadata.uid] = (now, told)
         return told
 
+    def is_away(self, lane: str) -> bool:
+        """Whether nobody answers any more at an address."""
+        return any(gate.circuit.is_open for url, gate in self._gates.items() if _host_and_port(url) == lane)
+
     def forget(self, uid: str) -> None:
         """The policy is gone, or names another broker: its connections end once nobody can be using them."""
         made = self._made.pop(uid, None)
@@ -191,8 +195,12 @@ class Brokers:
 
 def address(pulsar: PulsarSpec) -> str:
     """HOST:PORT of the admin API: the lane of all who reach it."""
-    url = URL(pulsar.admin_url)
-    return f"{url.host}:{url.port}"
+    return _host_and_port(pulsar.admin_url)
+
+
+def _host_and_port(url: str) -> str:
+    found = URL(url)
+    return f"{found.host}:{found.port}"
 
 
 async def _close(broker: Broker, after: float) -> None:

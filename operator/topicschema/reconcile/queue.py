@@ -20,6 +20,7 @@ from topicschema.reconcile.schedule import ElsewhereError, Lanes, Schedule, begi
 _LOG = logging.getLogger(__name__)
 AHEAD = -86_400.0
 """As the time within which a key is looked at: before all that has been due for less than a day."""
+_RETURN_SECONDS = 10.0  # over which those who waited for a broker come back to it
 _CONFLICT_DELAY = 0.02
 _BUG_DELAY = 1.0
 _LONGEST_DELAY = 300.0
@@ -140,12 +141,13 @@ class Bell:
         started = self._clock()
         try:
             after = self._after(key, await self._work(key))
+            self._tell_of_return(lane)
         except ElsewhereError as error:
             telemetry.RECONCILES.add(key.plural, error.reason)
             self._lanes.moved(key, error.lane)
             after = due - self._clock()  # it keeps its turn
         except Exception as error:  # noqa: BLE001 - one object's bug must not stop the others; it is logged and counted
-            after = self._after_error(key, error)
+            after = self._after_error(key, lane, error)
         finally:
             self._schedule.done(key)
             self._rung.set()  # there is room again
@@ -161,7 +163,12 @@ class Bell:
             return None
         return 0.0 if rest is Rest.AGAIN else self._resync_delay()
 
-    def _after_error(self, key: Key, error: Exception) -> float:
+    def _tell_of_return(self, lane: str) -> None:
+        for key in self._lanes.outages.end(lane):
+            self._patience.forget(key)
+            self.ring(key, self._chance() * _RETURN_SECONDS)
+
+    def _after_error(self, key: Key, lane: str, error: Exception) -> float:
         is_ours = isinstance(error, TopicSchemaError)
         reason = error.reason if isinstance(error, TopicSchemaError) else "InternalError"
         telemetry.RECONCILES.add(key.plural, reason)
@@ -172,7 +179,9 @@ class Bell:
             telemetry.BUGS.add(key.plural)
             _LOG.error("a bug", exc_info=error, extra={"fields": fields})
         delay = self._patience.delay(key, error)
-        return self._resync_delay() if delay is None else delay
+        if delay is None or not isinstance(error, WaitingError):
+            return self._resync_delay() if delay is None else delay
+        return self._lanes.outages.delay(key, lane, self._clock(), error.after, delay)
 
     def _resync_delay(self) -> float:
         # Spread, so that what settled together is not looked at together for ever.

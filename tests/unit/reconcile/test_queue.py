@@ -230,6 +230,38 @@ async def test_a_pass_that_is_begun_again_elsewhere_keeps_its_turn() -> None:
     assert looked == [A, B]
 
 
+async def test_when_a_broker_is_back_all_who_waited_for_it_are_looked_at_soon() -> None:
+    clock, away, looked = Clock(), {"pulsar:8080"}, []
+    lanes = Lanes[Key](is_away=away.__contains__)
+    for key in (A, B):
+        lanes.moved(key, "pulsar:8080")
+
+    async def work(key: Key) -> Rest:
+        looked.append((key, clock.now))
+        if away and key in (A, B):
+            raise WaitingError("BrokerUnavailable", "", after=20.0)
+        return Rest.SETTLED
+
+    ringing = Bell(work, 1000.0, lanes=lanes, clock=clock, chance=lambda: 0.5)
+    for key in (A, B, C):
+        ringing.ring(key)
+    while clock.now < 200.0:
+        await ringing.run_due()
+        clock.now = ringing.next_due or 0.0
+    early = [key for key, when in looked if 0.0 < when < 200.0]
+    assert early.count(A) + early.count(B) >= 9  # one of them every 20 s or sooner, not each of them
+    assert early.count(A) + early.count(B) <= 13
+    away.clear()
+    looked.clear()
+    await ringing.run_due()
+    (first,) = {key for key, _ in looked}
+    assert ringing.next_due == clock.now + 5.0  # the other one, spread over ten seconds
+    clock.now += 5.0
+    await ringing.run_due()
+    assert {key for key, _ in looked} == {A, B}
+    assert first in {A, B}
+
+
 async def test_what_is_gone_has_no_lane_any_more() -> None:
     lanes = Lanes[Key]()
     lanes.moved(A, "pulsar:8080")
