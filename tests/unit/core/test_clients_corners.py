@@ -226,8 +226,20 @@ def test_a_consumers_schema_is_not_validated_but_must_be_read_to_be_compared(
     assert rules(found) == ["SYNTAX"]
 
 
-def test_an_idle_topic_validates_the_consumers_schema_for_it_is_registered() -> None:
-    assert refused(consumer(BROKEN, topic()), INCOMPATIBLE, "Invalid schema definition data for AVRO schema")
+@pytest.mark.parametrize(("sent", "message"), INVALID.values(), ids=INVALID)
+def test_the_first_consumer_is_let_in_with_an_invalid_schema_which_is_not_registered(
+    sent: SchemaInfo, message: str
+) -> None:
+    found = consumer(sent, topic())
+    assert found.outcome is NO_VERSION
+    assert len(found.warnings) == (sent is not AUTO_CONSUME)
+    assert refused(consumer(BROKEN, topic(allows_auto_update=False)), INCOMPATIBLE, NOT_FOUND)
+
+
+def test_the_first_consumer_learns_of_a_pair_that_cannot_be_taken_apart_what_no_producer_does() -> None:
+    short = SchemaInfo(SchemaType.KEY_VALUE, b"")
+    assert refused(consumer(short, topic()), UNKNOWN)
+    assert refused(producer(short, topic()), BrokerError.NO_ANSWER)
 
 
 def test_a_consumer_may_have_a_union_at_the_top_where_a_producer_may_not() -> None:

@@ -51,6 +51,8 @@ def _producer(sent: SchemaInfo | None, topic: TopicState) -> Connection:
         latest = topic.versions[-1][1] if topic.versions else None
         sent = None if latest is None or latest.type is SchemaType.NONE else latest
     if sent is not None:
+        if topic.allows_auto_update:
+            _validate(sent, topic.line)
         return _added(sent, topic)
     if topic.versions and topic.enforces_validation:
         raise RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, refusals.WITHOUT_SCHEMA)
@@ -61,7 +63,7 @@ def _consumer(sent: SchemaInfo | None, topic: TopicState) -> Connection:
     if sent is None or sent.type is SchemaType.AUTO_CONSUME:
         return Connection(Outcome.NO_VERSION)
     if not topic.versions and not topic.is_in_use:
-        return _added(sent, topic)
+        return _first(sent, topic)
     if topic.strategy is Strategy.ALWAYS_COMPATIBLE:
         return _subscribed(sent, topic, topic.versions[-1:], topic.strategy)
     if not topic.versions:
@@ -73,14 +75,31 @@ def _consumer(sent: SchemaInfo | None, topic: TopicState) -> Connection:
     return _subscribed(sent, topic, considered, strategy)
 
 
+def _first(sent: SchemaInfo, topic: TopicState) -> Connection:
+    """What comes of a consumer that finds neither a schema nor anybody who uses the topic.
+
+    Its schema is registered. One that is invalid is taken for a schema that the storage has lost, and passed over
+    (ServerCnx.handleSubscribe).
+    """
+    try:
+        if topic.allows_auto_update:
+            _validate(sent, topic.line)
+    except RefusedError as refused:
+        found = refused.refusal.incompatibilities
+        if sent.type is SchemaType.AUTO_PUBLISH:  # no client sends it
+            raise
+        if refused.refusal.error is BrokerError.NO_ANSWER:
+            raise RefusedError(BrokerError.UNKNOWN_ERROR, "", *found) from None
+        return Connection(Outcome.NO_VERSION, warnings=found)
+    return _added(sent, topic)
+
+
 def _subscribed(sent: SchemaInfo, topic: TopicState, considered: _Versions, strategy: Strategy) -> Connection:
     return Connection(Outcome.NO_VERSION, warnings=warning.of_compared(sent, topic, considered, strategy))
 
 
 def _added(sent: SchemaInfo, topic: TopicState) -> Connection:
-    """What putSchemaIfAbsent does or, where schemas may not come that way, the search for the schema alone."""
-    if topic.allows_auto_update:
-        _validate(sent, topic.line)
+    """What putSchemaIfAbsent does with a valid schema or, where none may come that way, the search for it alone."""
     equal = _equal_version(sent, topic)
     if equal is not None:
         told = warning.of_equal(sent, equal, topic.line)

@@ -1,0 +1,184 @@
+"""What a broker answers to real clients that connect is what `topicschema can-connect` says.
+
+Every schema meets every state of a topic, once in `make test`, under settings that a seed draws: TOPICSCHEMA_SEED
+repeats a run, TOPICSCHEMA_TEST_CONNECTIONS=all takes the whole product (half an hour).
+"""
+
+import itertools
+import json
+import os
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from random import Random
+
+import _pulsar
+import pulsar as python
+import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+
+from broker.clients.attempts import Attempt, Found, GivenToPython, Settings, made, perform, prepare
+from connections import (
+    AUTO_CONSUME,
+    AUTO_PRODUCE,
+    BROKEN,
+    CHOKES,
+    ID,
+    MORE,
+    NEEDS,
+    NONE,
+    SPACED,
+    STRANGER,
+    STRING,
+    UNION,
+    avro,
+    field,
+)
+from protobuf_schemas import envelope
+from rest_topic import RestTopic
+from testbed import maven
+from testbed.pulsar import Pulsar
+from testbed.pulsar_setup import Setup
+from topicschema.core.clients import Client, Outcome, TopicState
+from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+
+StartBroker = Callable[[str, Setup], Pulsar]
+SEED = os.environ.get("TOPICSCHEMA_SEED") or secrets.token_hex(4)
+ALL = os.environ.get("TOPICSCHEMA_TEST_CONNECTIONS") == "all"
+UNTOLD = Settings(Strategy.FULL, allows_auto_update=True, enforces_validation=False)  # of a broker that is told nothing
+TOLD = Settings(Strategy.BACKWARD_TRANSITIVE, allows_auto_update=False, enforces_validation=True)
+
+
+def pair(key: SchemaType, value: SchemaInfo) -> SchemaInfo:
+    return encode(KeyValue(Part(SchemaInfo(key)), Part(value), Encoding.INLINE), {})
+
+
+def message(name: str) -> SchemaInfo:
+    files = FileDescriptorSet()
+    file = files.file.add(name="m.proto", package="p", syntax="proto3")
+    file.message_type.add(name=name)
+    return SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope(files, f"p.{name}", "m.proto")).encode())
+
+
+JSON = avro(field("id"), kind=SchemaType.JSON)
+PROTOBUF = avro(field("id"), kind=SchemaType.PROTOBUF)
+NULL = SchemaInfo(SchemaType.STRING, b"null")
+INT32 = SchemaInfo(SchemaType.INT32)
+PAIR = pair(SchemaType.STRING, SchemaInfo(SchemaType.STRING))
+RETYPED_PAIR = pair(SchemaType.INT64, SchemaInfo(SchemaType.INT32))
+AVRO_PAIR = pair(SchemaType.STRING, ID)
+SHORT_PAIR = SchemaInfo(SchemaType.KEY_VALUE, b"\0\0", PAIR.properties)
+MESSAGE, OTHER_MESSAGE = message("Created"), message("Deleted")
+
+SENT = (
+    *(None, ID, MORE, NEEDS, STRANGER, SPACED, CHOKES, BROKEN, UNION, JSON, PROTOBUF, STRING, NULL, INT32),
+    *(PAIR, RETYPED_PAIR, AVRO_PAIR, SHORT_PAIR, MESSAGE, OTHER_MESSAGE, NONE),
+)
+STATES = (
+    *(TopicState(), TopicState(is_in_use=True), TopicState((ID,)), TopicState((ID,), is_in_use=True)),
+    *(
+        TopicState((ID, MORE)),
+        TopicState((MORE, NEEDS)),
+        TopicState((ID, None)),
+        TopicState((ID, None), is_in_use=True),
+    ),
+    *(TopicState((ID, None, STRANGER)), TopicState((ID, STRING)), TopicState((CHOKES,)), TopicState((JSON,))),
+    *(TopicState((STRING,)), TopicState((PAIR,)), TopicState((MESSAGE,)), TopicState((NONE,))),
+)
+NOT_OF = {Client.PRODUCER: AUTO_CONSUME, Client.CONSUMER: AUTO_PRODUCE}
+STRATEGIES = (None, *(each for each in Strategy if each is not Strategy.UNDEFINED))
+
+
+def attempt(
+    client: Client, sent: SchemaInfo | None, state: TopicState, settings: Settings, broker: Settings = UNTOLD
+) -> Attempt:
+    """The namespace says `settings`, its broker what it leaves unsaid; enforcement is either's."""
+    allows = settings.allows_auto_update
+    in_force = replace(
+        state,
+        strategy=settings.strategy or broker.strategy,
+        allows_auto_update=bool(broker.allows_auto_update if allows is None else allows),
+        enforces_validation=bool(settings.enforces_validation or broker.enforces_validation),
+    )
+    return Attempt(client, sent, in_force, settings)
+
+
+def chosen() -> Iterator[Attempt]:
+    """The table's rows: every schema before every state; and what only Java's client has before each it can serve."""
+    random = Random(SEED)  # noqa: S311 - repeatable is the point
+    rows = list(itertools.product(SENT, STATES))
+    rows += [(AUTO_PRODUCE, state) for state in STATES if state.history[-1:] not in ((JSON,), (MESSAGE,), (CHOKES,))]
+    rows += [(AUTO_CONSUME, state) for state in STATES]
+    for sent, state in rows:
+        clients = [client for client in (Client.PRODUCER, Client.CONSUMER) if sent is not NOT_OF.get(client)]
+        settings = [Settings(*each) for each in itertools.product(STRATEGIES, (True, False), (True, False))]
+        drawn = list(itertools.product(clients, settings))
+        for client, setting in drawn if ALL else random.sample(drawn, 1):
+            yield attempt(client, sent, state, setting)
+
+
+def differing(attempts: Sequence[Attempt], found: Sequence[Found]) -> list[tuple[Attempt, Found]]:
+    """The attempts that came out otherwise than expected, and how."""
+    return [(each, one) for each, one in zip(attempts, found, strict=True) if not one.agrees(each)]
+
+
+def skip_without_java() -> None:
+    reason = maven.why_absent()
+    if reason is not None:
+        pytest.skip(f"no Java client: {reason}")
+
+
+@pytest.mark.timeout(7200 if ALL else 300)
+def test_a_broker_lets_in_registers_and_refuses_as_can_connect_says(pulsar: Pulsar) -> None:
+    skip_without_java()
+    attempts = list(chosen())
+    assert {each.expected.outcome for each in attempts} == set(Outcome)
+    assert differing(attempts, perform(pulsar, attempts)) == [], f"TOPICSCHEMA_SEED={SEED}"
+
+
+FEW = [
+    (client, sent, state)
+    for client in (Client.PRODUCER, Client.CONSUMER)
+    for sent in (None, ID, MORE, NEEDS)
+    for state in (TopicState(), TopicState((ID,)), TopicState((ID, MORE)), TopicState((MORE, NEEDS)))
+]
+
+
+def test_what_the_broker_itself_is_told_counts_where_the_namespace_says_nothing(start_broker: StartBroker) -> None:
+    settings = {
+        "schemaCompatibilityStrategy": TOLD.strategy or "",
+        "isAllowAutoUpdateSchemaEnabled": "false",
+        "isSchemaValidationEnforced": "true",
+    }
+    pulsar = start_broker("told", Setup(settings=settings))
+    otherwise = Settings(Strategy.FORWARD, allows_auto_update=True, enforces_validation=False)
+    attempts = [attempt(*each, settings, TOLD) for each in FEW for settings in (Settings(), otherwise)]
+    assert differing(attempts, perform(pulsar, attempts)) == []
+
+
+def test_a_topics_own_strategy_and_enforcement_count_before_the_namespaces(
+    pulsar: Pulsar, pulsar_namespace: str
+) -> None:
+    of_namespace = Settings(Strategy.ALWAYS_COMPATIBLE, allows_auto_update=True, enforces_validation=False)
+    own = replace(of_namespace, strategy=Strategy.BACKWARD, enforces_validation=True)
+    attempts = [attempt(*each, own) for each in FEW]
+    topics = [RestTopic(pulsar, pulsar_namespace, f"x{turn}") for turn, _ in enumerate(attempts)]
+    of_namespace.apply(pulsar, pulsar_namespace)
+    prepare(pulsar, attempts, topics)
+    for topic in topics:
+        pulsar.tell("PUT", topic.itself)
+        pulsar.tell("PUT", f"{topic.itself}/schemaCompatibilityStrategy", own.strategy)
+        pulsar.tell("POST", f"{topic.itself}/schemaValidationEnforced", own.enforces_validation)
+    assert differing(attempts, made(pulsar, attempts, topics)) == []
+
+
+def test_clients_take_an_unknown_error_for_one_that_passes_and_time_out(topic: RestTopic) -> None:
+    topic.uploaded(CHOKES.schema.decode())
+    client = python.Client(topic.pulsar.service_url, operation_timeout_seconds=2)
+    try:
+        with pytest.raises(_pulsar.Timeout):
+            client.create_producer(f"persistent://{topic.namespace}/{topic.name}", schema=GivenToPython(CHOKES))
+    finally:
+        client.close()
