@@ -143,6 +143,27 @@ def test_a_risk_says_which_of_the_two_has_what(reader: Any, writer: Any, message
     assert words(reader, writer) == message
 
 
+LOGICAL = {
+    "date": "int",
+    "time-millis": "int",
+    "time-micros": "long",
+    "timestamp-millis": "long",
+    "timestamp-micros": "long",
+    "local-timestamp-millis": "long",
+    "local-timestamp-micros": "long",
+    "uuid": "string",
+}
+
+
+@pytest.mark.parametrize(("name", "kind"), LOGICAL.items())
+def test_a_logical_type_counts_on_the_type_that_it_is_made_for(name: str, kind: str) -> None:
+    assert f"where {{reader}} has '{name}'" in words({"type": kind, "logicalType": name}, kind)
+    assert f"{{writer}} has '{name}' where" in words(kind, {"type": kind, "logicalType": name})
+    for other in {"int", "long", "string", "bytes"} - {kind}:
+        mistaken = {"type": other, "logicalType": name}
+        assert formats.risks(parsed(mistaken, SchemaType.AVRO), parsed(other, SchemaType.AVRO)) == ()
+
+
 def test_in_json_other_advice_helps() -> None:
     json_only = SchemaType.JSON
     assert words(enum("E", "A"), enum("E", "A", "B"), json_only).endswith(

@@ -108,6 +108,16 @@ def test_a_record_that_no_branch_fits_is_told_what_was_tried() -> None:
     )
 
 
+@pytest.mark.parametrize("branches", [3, 8, 60])
+def test_the_first_two_that_were_tried_are_told_of_however_many_there_are(branches: int) -> None:
+    reader = [record(f"B{number}", **{f"x{number}": "int"}) for number in range(branches)]
+    (mismatch,) = unreadable(["null", *reader], record("n.R", y="string"))
+    tried = [f"record 'B{number}' was tried: field 'x{number}' has no default" for number in range(2)]
+    assert mismatch.rule == "NO_UNION_BRANCH"
+    assert "; ".join(tried) in mismatch.message
+    assert "'B2' was tried" not in mismatch.message
+
+
 def test_a_bad_default_of_a_branch_that_is_only_tried_counts_all_the_same() -> None:
     bad = avro_asking.record("Bad", field("x", "int", default="one"))
     assert found([bad, record("R", a="int")], record("R", a="int")) == [("INVALID_DEFAULT", "$[0].fields[0]", "$")]
