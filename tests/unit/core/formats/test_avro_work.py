@@ -89,3 +89,12 @@ def test_records_to_which_a_default_gives_nothing_are_filled_in_once() -> None:
         return steps(lambda: resolution.unreadable(read, parsed(record("R"))))
 
     assert (work(40) - work(20)) / 20 < 200
+
+
+def test_renamed_records_of_a_wide_union_are_not_tried_with_all_branches_though_one_has_an_alias() -> None:
+    def union(prefix: str, size: int) -> Any:
+        branches = [record(f"{prefix}{index}", field(f"f{index}", "int")) for index in range(size)]
+        return record("R", field("u", branches, aliases=["old"]), doc="words " * 700)
+
+    renamed = resolving(lambda size: union("A", size), lambda size: union("B", size))
+    assert growth(renamed, 30) < LINEAR

@@ -111,12 +111,17 @@ class Named(Node):
 class Lore:
     """What a survey has told of a record and all that it leads to; see `survey` for the words.
 
-    `is_plain` is None until somebody asks.
+    `is_straight` and `is_plain` are None until somebody asks.
     """
 
     is_aliased: bool
     is_tangled: bool
-    is_plain: bool | None = None
+    is_straight: bool | None = None
+
+    @property
+    def is_plain(self) -> bool | None:
+        """Whether it is straight and has no alias."""
+        return self.is_straight and not self.is_aliased
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

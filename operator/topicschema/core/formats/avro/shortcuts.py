@@ -1,7 +1,8 @@
 """What need not be compared because the answer is known: equal parts, pairs met before, union branches told by name.
 
 Each of these gives the answer that comparing would have given; so nothing is taken for known in tangled schemas, where
-it matters in which order records are compared, and nothing is remembered of schemas that are not plain (`survey`).
+it matters in which order records are compared, branches are told by name in straight ones only, and nothing is
+remembered of schemas that are not plain (`survey`).
 """
 
 import heapq
@@ -13,7 +14,7 @@ from typing import Final, cast
 
 from topicschema.core.formats.avro.model import ABSENT, Lore, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.promotions import READ_BY
-from topicschema.core.formats.avro.survey import is_plain
+from topicschema.core.formats.avro.survey import is_straight
 
 _FEW: Final = 3
 """So many branches are tried as fast as it is found out that they need not be."""
@@ -25,22 +26,21 @@ TOLD: Final = 2
 class Shortcuts:
     """The shortcuts in comparing with one reader's schema."""
 
-    __slots__ = ("_is_plain_root", "_is_tangled", "_root")
+    __slots__ = ("_lore", "_root")
 
     def __init__(self, root: Node, lore: Lore) -> None:
         self._root = root
-        self._is_tangled = lore.is_tangled
-        self._is_plain_root = lore.is_plain
+        self._lore = lore
 
     def is_readable(self, writer: Record, reader: Record) -> bool:
         """Whether it is known that all of the writer's record can be read."""
-        if self._is_tangled or not writer.digest:
-            return writer is reader and not self._is_tangled
+        if self._lore.is_tangled or not writer.digest:
+            return writer is reader and not self._lore.is_tangled
         return writer.digest == reader.digest or (reader.reads is not None and writer.digest in reader.reads)
 
     def remember(self, writer: Record, reader: Record) -> None:
         """Take note that all of the writer's record can be read: in a long history the same two meet often."""
-        if writer.digest and self._is_plain():
+        if writer.digest and not self._lore.is_aliased and self._is_straight():
             if reader.reads is None or len(reader.reads) == _MOST_KNOWN:
                 reader.reads = set()
             reader.reads.add(writer.digest)
@@ -74,17 +74,17 @@ class Shortcuts:
         return None if records is None else records.likely(writer)
 
     def _of(self, union: Union) -> "_Records | None":
-        """What is known of the union's records, in plain schemas; it is found out once."""
-        if len(union.branches) <= _FEW or not self._is_plain():
+        """What is known of the union's records, in straight schemas; it is found out once."""
+        if len(union.branches) <= _FEW or not self._is_straight():
             return None
         if union.records is None:
             union.records = _Records(union)
         return cast("_Records", union.records)
 
-    def _is_plain(self) -> bool:
-        if self._is_plain_root is None:
-            self._is_plain_root = is_plain(self._root)
-        return self._is_plain_root
+    def _is_straight(self) -> bool:
+        if self._lore.is_straight is None:
+            self._lore.is_straight = is_straight(self._root)
+        return self._lore.is_straight
 
 
 class _Records:

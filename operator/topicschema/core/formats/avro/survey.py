@@ -2,8 +2,9 @@
 
 An endless record directly contains itself, with no union, array or map in between, so no finite datum has its type.
 Tangled records have a circle of any kind with a field in it that is itself a record; endless ones are among them.
-A plain schema has no circle, no alias, and no default that one of the libraries cannot put in: what comes of comparing
-a part of it depends on nothing else then.
+A straight schema has no circle, and no default that one of the libraries cannot put in: comparing a part of it leaves
+nothing behind that matters to others. A plain one has no alias either: what comes of comparing a part of it depends on
+nothing else then.
 """
 
 from typing import Any, Final
@@ -30,23 +31,23 @@ def lore_of(root: Node) -> Lore:
     return lore
 
 
-def is_plain(root: Node) -> bool:
-    """Whether the schema is plain. What is known to be plain is not walked again as a part of another schema."""
+def is_straight(root: Node) -> bool:
+    """Whether the schema is straight. What is known to be plain is not walked again as a part of another schema."""
     lore = lore_of(root)
-    if lore.is_plain is None:
+    if lore.is_straight is None:
         met: list[Record] = []
         Survey().walk(root, met)
-        lore.is_plain = not lore.is_aliased and not lore.is_tangled and _are_plain(met)
+        lore.is_straight = not lore.is_tangled and _are_straight(met)
         for record in met if lore.is_plain else ():
             record.lore = record.lore or _PLAIN
-    return lore.is_plain
+    return lore.is_straight
 
 
-_PLAIN: Final = Lore(is_aliased=False, is_tangled=False, is_plain=True)
+_PLAIN: Final = Lore(is_aliased=False, is_tangled=False, is_straight=True)
 
 
-def _are_plain(records: list[Record]) -> bool:
-    """Whether records are plain that lead to no others but plain ones."""
+def _are_straight(records: list[Record]) -> bool:
+    """Whether records are straight that lead to no others but plain ones."""
     inside = set(records)
     if circles.find(records, lambda record: [each for each in _held(record) if each in inside]) is not None:
         return False
