@@ -1,40 +1,19 @@
 """A topic at a real broker: what is registered, in how many requests, and what a status says of what others did."""
 
-from collections.abc import AsyncIterator, Iterator
-
 import pytest
 
-from brokered_shop import RESYNC, brokered
+from brokered_shop import BrokeredShop
 from brokered_topic import CLASHING, ONE, THREE, TWO, BrokeredTopic
-from testbed.cluster import Cluster
-from testbed.fault_proxy import FaultProxy
-from testbed.instances import Instance
-from testbed.product import SHORT_LEASE, Product
-from testbed.pulsar import Pulsar
+from testbed import broker_faults
 from watched_shop import conditions, says, text, until
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 
 
-@pytest.fixture(scope="module")
-def controller(cluster: Cluster, instance: Instance) -> Iterator[Product]:
-    """The controller alone; it may call brokers on 127.0.0.1, and looks at each topic every two seconds."""
-    installed = Product.install(instance, cluster, {**SHORT_LEASE, **RESYNC})
-    try:
-        installed.admit_all()
-        installed.start_controller()
-        yield installed
-    finally:
-        installed.stop()
-
-
 @pytest.fixture
-async def topic(controller: Product, pulsar: Pulsar, cluster: Cluster, namespace: str) -> AsyncIterator[BrokeredTopic]:
+def topic(shop: BrokeredShop) -> BrokeredTopic:
     """A topic of which nothing exists but its Pulsar namespace."""
-    with FaultProxy.before(pulsar) as proxy:
-        async with brokered(proxy, cluster, namespace) as shop:
-            shop.make_namespace()
-            yield BrokeredTopic(shop)
+    return BrokeredTopic(shop)
 
 
 async def test_an_edit_becomes_the_broker_s_next_version_in_three_requests(topic: BrokeredTopic) -> None:
@@ -197,6 +176,32 @@ async def test_a_broker_that_goes_away_leaves_what_is_registered_ready(topic: Br
     topic.shop.proxy.accept()
     assert (await topic.ready())["schemaVersion"] == 1
     assert await topic.agree() == [0, 1]
+
+
+async def test_a_broker_that_says_yes_and_stores_nothing_is_not_believed(topic: BrokeredTopic) -> None:
+    await topic.governed(schemaCompatibilityStrategy="FULL")
+    topic.shop.proxy.fault = broker_faults.stores_nothing()
+    topic.put(ONE)
+    status = await topic.ready("BrokerInconsistent")
+    assert says(status)["Reconciling"] == "True"
+    assert (await topic.history()).entries == ()
+    topic.shop.proxy.fault = broker_faults.untouched
+    topic.put(TWO)
+    assert (await topic.ready())["schemaVersion"] == 0
+    topic.shop.proxy.fault = broker_faults.stores_nothing(1)
+    topic.put(THREE)
+    await topic.ready("BrokerInconsistent")
+    assert [entry.schema_version for entry in (await topic.history()).entries] == [0]
+    topic.shop.proxy.fault = broker_faults.stores_nothing(0)
+    topic.put(text("id", "note?", "most?"))
+    status = await topic.ready("RefusedByBroker")
+    assert "takes the schema for its version 0" in conditions(status)["Ready"]["message"]
+    assert [version["schemaVersion"] for version in status["versions"]] == [0]
+    topic.shop.proxy.fault = broker_faults.untouched
+    topic.put(THREE)
+    assert (await topic.ready())["schemaVersion"] == 1
+    assert await topic.agree() == [0, 1]
+    assert await topic.looked_again() == []
 
 
 async def test_a_local_history_goes_in_order_to_the_broker_that_a_policy_gains(topic: BrokeredTopic) -> None:

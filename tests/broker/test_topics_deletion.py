@@ -1,48 +1,27 @@
 """What becomes of a topic's schemas at a real broker when its TopicSchema is deleted."""
 
-from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 
 import pytest
 
-from brokered_shop import RESYNC, brokered
+from brokered_shop import BrokeredShop
 from brokered_topic import ONE, TWO, BrokeredTopic
-from testbed.cluster import Cluster
-from testbed.fault_proxy import FaultProxy
-from testbed.instances import Instance
 from testbed.product import NAMESPACE as SYSTEM
-from testbed.product import SHORT_LEASE, Product
-from testbed.pulsar import Pulsar
 from watched_shop import says
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
 
 
-@pytest.fixture(scope="module")
-def controller(cluster: Cluster, instance: Instance) -> Iterator[Product]:
-    """The controller alone; it may call brokers on 127.0.0.1, and looks at each topic every two seconds."""
-    installed = Product.install(instance, cluster, {**SHORT_LEASE, **RESYNC})
-    try:
-        installed.admit_all()
-        installed.start_controller()
-        yield installed
-    finally:
-        installed.stop()
-
-
 @pytest.fixture
-async def topic(controller: Product, pulsar: Pulsar, cluster: Cluster, namespace: str) -> AsyncIterator[BrokeredTopic]:
+async def topic(shop: BrokeredShop) -> BrokeredTopic:
     """A topic with two versions of ours, whose schemas go with the resource."""
-    with FaultProxy.before(pulsar) as proxy:
-        async with brokered(proxy, cluster, namespace) as shop:
-            shop.make_namespace()
-            topic = BrokeredTopic(shop)
-            await topic.governed(schemaCompatibilityStrategy="FULL")
-            for schema in (ONE, TWO):
-                topic.put(schema, deletionPolicy="Delete")
-                await topic.ready()
-            proxy.forget()
-            yield topic
+    topic = BrokeredTopic(shop)
+    await topic.governed(schemaCompatibilityStrategy="FULL")
+    for schema in (ONE, TWO):
+        topic.put(schema, deletionPolicy="Delete")
+        await topic.ready()
+    shop.proxy.forget()
+    return topic
 
 
 def delete(topic: BrokeredTopic) -> None:

@@ -1,18 +1,12 @@
 """A topic's own settings at a real broker: before the schema, put back when it is refused, waiting for their topic."""
 
-from collections.abc import AsyncIterator, Iterator
 from urllib.parse import quote
 
 import pytest
 
-from brokered_shop import RESYNC, brokered
+from brokered_shop import BrokeredShop
 from brokered_topic import CLASHING, ONE, TWO, BrokeredTopic
 from testbed import broker_faults
-from testbed.cluster import Cluster
-from testbed.fault_proxy import FaultProxy
-from testbed.instances import Instance
-from testbed.product import SHORT_LEASE, Product
-from testbed.pulsar import Pulsar
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import Strategy
 from watched_shop import conditions, says, until
@@ -20,27 +14,12 @@ from watched_shop import conditions, says, until
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 
 
-@pytest.fixture(scope="module")
-def controller(cluster: Cluster, instance: Instance) -> Iterator[Product]:
-    """The controller alone; it may call brokers on 127.0.0.1, and looks at each topic every two seconds."""
-    installed = Product.install(instance, cluster, {**SHORT_LEASE, **RESYNC})
-    try:
-        installed.admit_all()
-        installed.start_controller()
-        yield installed
-    finally:
-        installed.stop()
-
-
 @pytest.fixture
-async def topic(controller: Product, pulsar: Pulsar, cluster: Cluster, namespace: str) -> AsyncIterator[BrokeredTopic]:
+def topic(shop: BrokeredShop) -> BrokeredTopic:
     """A topic that exists, without a schema."""
-    with FaultProxy.before(pulsar) as proxy:
-        async with brokered(proxy, cluster, namespace) as shop:
-            shop.make_namespace()
-            topic = BrokeredTopic(shop)
-            topic.make()
-            yield topic
+    topic = BrokeredTopic(shop)
+    topic.make()
+    return topic
 
 
 def own(topic: BrokeredTopic, setting: str = "schemaCompatibilityStrategy") -> object:
@@ -107,32 +86,27 @@ async def test_an_override_is_put_back_when_the_broker_refuses_the_schema(topic:
     assert await topic.looked_again() == []
 
 
-async def test_settings_wait_for_their_topic_which_nobody_here_makes(
-    controller: Product, pulsar: Pulsar, cluster: Cluster, namespace: str
-) -> None:
-    with FaultProxy.before(pulsar) as proxy:
-        async with brokered(proxy, cluster, namespace) as shop:
-            shop.make_namespace()
-            topic = BrokeredTopic(shop)
-            await topic.governed(schemaCompatibilityStrategy="FULL")
-            topic.put(ONE, schemaCompatibilityStrategy="BACKWARD")
-            status = await topic.ready("TopicMissing")
-            assert says(status) == {
-                "Ready": "False",
-                "Reconciling": "True",
-                "Compatible": "True",
-                "Registered": "True",
-                "InSync": "False",
-            }
-            assert topic.rest.versions() == [0]  # nothing is compared with a first version
-            topic.put(TWO, schemaCompatibilityStrategy="BACKWARD")
-            await topic.ready("TopicMissing")
-            assert topic.rest.versions() == [0]
-            assert pulsar.tell("GET", f"/persistent/{shop.pulsar_namespace}") == []
-            topic.make()
-            status = await topic.ready()
-            assert (own(topic), await topic.agree()) == ("BACKWARD", [0, 1])
-            assert await topic.looked_again() == []
+async def test_settings_wait_for_their_topic_which_nobody_here_makes(shop: BrokeredShop) -> None:
+    topic = BrokeredTopic(shop)
+    await topic.governed(schemaCompatibilityStrategy="FULL")
+    topic.put(ONE, schemaCompatibilityStrategy="BACKWARD")
+    status = await topic.ready("TopicMissing")
+    assert says(status) == {
+        "Ready": "False",
+        "Reconciling": "True",
+        "Compatible": "True",
+        "Registered": "True",
+        "InSync": "False",
+    }
+    assert topic.rest.versions() == [0]  # nothing is compared with a first version
+    topic.put(TWO, schemaCompatibilityStrategy="BACKWARD")
+    await topic.ready("TopicMissing")
+    assert topic.rest.versions() == [0]
+    assert shop.pulsar.tell("GET", f"/persistent/{shop.pulsar_namespace}") == []
+    topic.make()
+    await topic.ready()
+    assert (own(topic), await topic.agree()) == ("BACKWARD", [0, 1])
+    assert await topic.looked_again() == []
 
 
 async def test_a_name_that_needs_escapes_has_schemas_and_settings_of_its_own(topic: BrokeredTopic) -> None:

@@ -1,18 +1,12 @@
 """Schemas of every type at a real broker: what is registered comes back as it was, what others left is recorded."""
 
 import json
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
 
-from brokered_shop import RESYNC, BrokeredShop, brokered
+from brokered_shop import BrokeredShop
 from brokered_topic import ONE, TWO, BrokeredTopic
-from testbed.cluster import Cluster
-from testbed.fault_proxy import FaultProxy
-from testbed.instances import Instance
-from testbed.product import SHORT_LEASE, Product
-from testbed.pulsar import Pulsar
 from topicschema.core.history import Flaw
 from topicschema.core.schemas import PRIMITIVES, SchemaType
 from watched_shop import conditions
@@ -23,28 +17,13 @@ ORDER = 'syntax = "proto3";\npackage shop;\nmessage Order { string id = 1; }\n'
 PRICED = json.dumps({"type": "record", "name": "Priced", "fields": [{"name": "price", "type": "double", "default": 0}]})
 
 
-@pytest.fixture(scope="module")
-def controller(cluster: Cluster, instance: Instance) -> Iterator[Product]:
-    """The controller alone; it may call brokers on 127.0.0.1, and looks at each topic every two seconds."""
-    installed = Product.install(instance, cluster, {**SHORT_LEASE, **RESYNC})
-    try:
-        installed.admit_all()
-        installed.start_controller()
-        yield installed
-    finally:
-        installed.stop()
-
-
 @pytest.fixture
-async def shop(controller: Product, pulsar: Pulsar, cluster: Cluster, namespace: str) -> AsyncIterator[BrokeredShop]:
+async def governed(shop: BrokeredShop) -> BrokeredShop:
     """A namespace whose policy is in force at the broker."""
-    with FaultProxy.before(pulsar) as proxy:
-        async with brokered(proxy, cluster, namespace) as shop:
-            shop.make_namespace()
-            shop.govern(schemaCompatibilityStrategy="FULL")
-            await shop.policy_ready("InForce")
-            proxy.forget()
-            yield shop
+    shop.govern(schemaCompatibilityStrategy="FULL")
+    await shop.policy_ready("InForce")
+    shop.proxy.forget()
+    return shop
 
 
 def pair(value: str, encoding: str = "SEPARATED") -> dict[str, Any]:
@@ -56,8 +35,8 @@ def sources(content: str) -> dict[str, Any]:
     return {"type": "PROTOBUF_NATIVE", "protobuf": {"message": "shop.Order", "files": {"shop/order.proto": content}}}
 
 
-async def test_every_primitive_comes_back_as_what_it_is(shop: BrokeredShop) -> None:
-    topics = {kind: BrokeredTopic(shop, kind.lower().replace("_", "-")) for kind in PRIMITIVES}
+async def test_every_primitive_comes_back_as_what_it_is(governed: BrokeredShop) -> None:
+    topics = {kind: BrokeredTopic(governed, kind.lower().replace("_", "-")) for kind in PRIMITIVES}
     for kind, topic in topics.items():
         topic.put("", type=kind.value, properties={"owner": "shop"})
     for kind, topic in topics.items():
@@ -69,8 +48,8 @@ async def test_every_primitive_comes_back_as_what_it_is(shop: BrokeredShop) -> N
 
 
 @pytest.mark.parametrize("kind", ["AVRO", "JSON", "PROTOBUF"])
-async def test_texts_come_back_letter_by_letter(shop: BrokeredShop, kind: str) -> None:
-    topic = BrokeredTopic(shop)
+async def test_texts_come_back_letter_by_letter(governed: BrokeredShop, kind: str) -> None:
+    topic = BrokeredTopic(governed)
     odd = ONE.replace('"id"', '"näme"').replace(", ", ",\n\t ")
     topic.put(odd, type=kind)
     await topic.ready()
@@ -83,8 +62,8 @@ async def test_texts_come_back_letter_by_letter(shop: BrokeredShop, kind: str) -
     assert await topic.looked_again() == []
 
 
-async def test_a_pair_whose_numbers_the_broker_spells_anew_is_still_the_same(shop: BrokeredShop) -> None:
-    topic = BrokeredTopic(shop)
+async def test_a_pair_whose_numbers_the_broker_spells_anew_is_still_the_same(governed: BrokeredShop) -> None:
+    topic = BrokeredTopic(governed)
     value = PRICED.replace("0}", "1.00}")
     topic.put("", **pair(value))
     await topic.ready()
@@ -100,8 +79,8 @@ async def test_a_pair_whose_numbers_the_broker_spells_anew_is_still_the_same(sho
     assert await topic.looked_again() == []
 
 
-async def test_a_pair_that_is_there_already_is_adopted_as_the_one_in_git(shop: BrokeredShop) -> None:
-    topic = BrokeredTopic(shop)
+async def test_a_pair_that_is_there_already_is_adopted_as_the_one_in_git(governed: BrokeredShop) -> None:
+    topic = BrokeredTopic(governed)
     value = PRICED.replace("0}", "1.00}")
     properties = {
         "key.schema.name": "Id",
@@ -119,8 +98,8 @@ async def test_a_pair_that_is_there_already_is_adopted_as_the_one_in_git(shop: B
     assert await topic.looked_again() == []
 
 
-async def test_sources_are_registered_as_their_envelope_and_are_not_compiled_again(shop: BrokeredShop) -> None:
-    topic = BrokeredTopic(shop)
+async def test_sources_are_registered_as_their_envelope_and_are_not_compiled_again(governed: BrokeredShop) -> None:
+    topic = BrokeredTopic(governed)
     topic.put("", **sources(ORDER))
     await topic.ready()
     assert json.loads(topic.rest.read(0).json["data"])["rootMessageTypeName"] == "shop.Order"
@@ -133,21 +112,21 @@ async def test_sources_are_registered_as_their_envelope_and_are_not_compiled_aga
     topic.put("", **sources(ORDER.replace("}", "int32 count = 2; }")))
     assert (await topic.ready())["schemaVersion"] == 1
     envelope = topic.rest.read(1).json["data"]
-    other = BrokeredTopic(shop, "other")
+    other = BrokeredTopic(governed, "other")
     other.put(envelope, type="PROTOBUF_NATIVE")
     await other.ready()
     assert other.rest.read(0).json["data"] == envelope
     assert await other.looked_again() == []
 
 
-async def test_a_string_of_python_is_the_string_of_a_resource_that_names_no_text(shop: BrokeredShop) -> None:
-    topic = BrokeredTopic(shop)
+async def test_a_string_of_python_is_the_string_of_a_resource_that_names_no_text(governed: BrokeredShop) -> None:
+    topic = BrokeredTopic(governed)
     topic.rest.uploaded("null", "STRING")
     topic.put("", type="STRING")
     assert (await topic.ready())["schemaVersion"] == 0
     assert topic.rest.versions() == [0]
     assert await topic.looked_again() == []
-    explicit = BrokeredTopic(shop, "explicit")
+    explicit = BrokeredTopic(governed, "explicit")
     explicit.rest.uploaded("", "STRING")
     explicit.put("null", type="STRING")
     assert (await explicit.ready())["schemaVersion"] == 1
@@ -162,9 +141,9 @@ async def test_a_string_of_python_is_the_string_of_a_resource_that_names_no_text
     ],
 )
 async def test_what_a_broker_itself_cannot_read_is_recorded_and_nothing_is_sent_to_it(
-    shop: BrokeredShop, left: str, kind: str, flaw: Flaw
+    governed: BrokeredShop, left: str, kind: str, flaw: Flaw
 ) -> None:
-    topic = BrokeredTopic(shop)
+    topic = BrokeredTopic(governed)
     topic.rest.uploaded(left, kind)
     topic.put(TWO, type=kind)
     status = await topic.ready("Incompatible")
@@ -178,8 +157,8 @@ async def test_what_a_broker_itself_cannot_read_is_recorded_and_nothing_is_sent_
     assert await topic.agree() == [2]
 
 
-async def test_plain_bytes_that_block_a_topic_are_recorded_as_they_are(shop: BrokeredShop) -> None:
-    topic = BrokeredTopic(shop)
+async def test_plain_bytes_that_block_a_topic_are_recorded_as_they_are(governed: BrokeredShop) -> None:
+    topic = BrokeredTopic(governed)
     topic.rest.uploaded("", "BYTES")
     topic.put(ONE)
     status = await topic.ready("Incompatible")
