@@ -224,3 +224,9 @@ def test_what_is_not_asked_for_is_passed_by_at_little_cost(text: str) -> None:
     path = "$.a" if "b" in text else "$.a[1000]"
     assert long[json_text.locate(long, path)[1] - 1] == "2"
     assert steps(lambda: json_text.locate(long, path)) < 60 * 1_000
+
+
+def test_a_place_far_inside_is_found_without_comparing_it_with_all_above_it() -> None:
+    text, path = '{"a":' * 400 + "1" + "}" * 400, "$" + ".a" * 400
+    assert json_text.locate(text, path) == (1, 2_001)
+    assert steps(lambda: json_text.locate(text, path)) < 12 * 400 * 400

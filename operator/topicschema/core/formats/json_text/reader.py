@@ -61,6 +61,9 @@ class Reader:
         self._text = text
         self._plain = plain
         self._wanted = {path[:end] for path in wanted for end in range(len(path) + 1)}
+        self._within: dict[tuple[Step, ...], set[Step]] = {}
+        for path in self._wanted:
+            self._within.setdefault(path[:-1], set()).update(path[-1:])
         self._noted: list[tuple[tuple[Step, ...], int]] = []
         self._at = 0
         self._frames: list[_Frame] = []
@@ -176,8 +179,8 @@ class Reader:
         return False
 
     def _open(self, frame: _Frame) -> None:
-        here = tuple([each.step for each in self._frames])
-        frame.wanted = {path[-1] for path in self._wanted if path and path[:-1] == here}
+        if self._wanted:
+            frame.wanted = self._within.get(tuple([each.step for each in self._frames]), set())
         self._frames.append(frame)
         if isinstance(frame.container, dict):
             self._name()
