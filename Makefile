@@ -7,7 +7,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-
 PINS := grep -oE '^[A-Za-z0-9._-]+==[^ ;]+'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup fmt lint test test-unit test-cluster test-broker test-differential test-faults mutation bench generate lock lock-check verify demo demo-down clean
+.PHONY: help setup fmt lint test test-unit test-cluster test-broker test-differential test-faults histories mutation bench generate lock lock-check verify demo demo-down clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -51,6 +51,10 @@ test-differential: setup ## Avro's own library and the broker's classes beside u
 
 test-faults: setup ## the controller killed at every API write of every flow
 	TOPICSCHEMA_TEST_FAULTS=all $(BIN)/python -m pytest -m faults
+
+histories: setup ## random histories beside a real broker, by hand: make histories [COUNT=2000] [SEED=ab12 FIRST=500 to go on]
+	TOPICSCHEMA_TEST_BROKER_HISTORIES=$(or $(COUNT),2000) TOPICSCHEMA_TEST_FIRST=$(or $(FIRST),0) \
+	  $(if $(SEED),TOPICSCHEMA_SEED=$(SEED)) nice $(BIN)/python -m pytest -s $(wildcard tests/broker/test_histories*.py)
 
 mutation: setup ## mutants of core, by hand, some of a sample: make mutation SLICE=1/10 [SEED=1] [COUNT=500]
 	nice $(BIN)/python -m mutation --seed $(or $(SEED),1) --count $(or $(COUNT),500) --slice $(or $(SLICE),1/1)

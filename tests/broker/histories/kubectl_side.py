@@ -1,0 +1,72 @@
+"""The operator's answer as people meet it: kubectl in front, webhook and controller behind it as processes."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from broker.histories import sent
+from broker.histories.making import History
+from broker.histories.operator_side import Ours, rules_in
+from brokered_shop import BrokeredShop
+from testbed.cluster import Cluster
+from topicschema.core.schemas import SchemaInfo
+from topicschema.core.strategies import Strategy
+from watched_shop import conditions, until
+
+_REFUSED: Final = re.compile(r"is refused: (?P<why>.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class KubectlSide:
+    """The namespaces by their strategies."""
+
+    cluster: Cluster
+    shops: Mapping[Strategy, BrokeredShop]
+
+    async def apply(self, edits: Mapping[str, tuple[History, SchemaInfo]]) -> dict[str, Ours]:
+        """What became of each edit, by the name of its history; one `kubectl apply --server-side` for all of them."""
+        objects = [self._object(history, info) for history, info in edits.values()]
+        wire = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+        told = self.cluster.try_kubectl("apply", "--server-side", "-f", "-", stdin=wire)
+        refused = {name: line for line in told.stderr.splitlines() for name in edits if f"{name}' " in _quoted(line)}
+        assert (told.returncode != 0) is bool(refused), told.stderr
+        return {
+            name: self._refusal(refused[name], history) if name in refused else await self._settled(history)
+            for name, (history, _) in edits.items()
+        }
+
+    def _object(self, history: History, info: SchemaInfo) -> dict[str, Any]:
+        wanted = self.shops[history.strategy].watched.topic("", history.name)
+        return {**wanted, "spec": {"topic": wanted["spec"]["topic"], **sent.spec(info)}}
+
+    def _refusal(self, line: str, history: History) -> Ours:
+        told = _REFUSED.search(line)
+        if told is None:
+            return Ours(text=line)
+        why = told["why"]
+        strategy = Strategy.FULL if history.strategy is Strategy.UNDEFINED else history.strategy
+        reason = "Incompatible" if f"{strategy} (" in why or "INVALID_HISTORY" in why else "InvalidSchema"
+        return Ours(None, reason, rules_in(why), text=why)
+
+    async def _settled(self, history: History) -> Ours:
+        """What the status says once the controller has done with this generation."""
+
+        def is_settled(wire: dict[str, Any]) -> bool:
+            told = conditions(wire.get("status", {}))
+            return (
+                "Reconciling" not in told
+                and told.get("Ready", {}).get("observedGeneration") == wire["metadata"]["generation"]
+            )
+
+        watched = self.shops[history.strategy].watched
+        status = (await until(lambda: watched.get(history.name), is_settled))["status"]
+        ready = conditions(status)["Ready"]
+        version = status["schemaVersion"] if ready["status"] == "True" else None
+        return Ours(version, ready["reason"] if version is not None else "Admitted", text=ready["message"])
+
+
+def _quoted(line: str) -> str:
+    """The line with one kind of quotation marks, a space behind each: kubectl's own and the webhook's differ."""
+    return line.replace('"', "'").replace("'", "' ")

@@ -1,0 +1,152 @@
+"""The operator's answer to an edit: server-side apply, the webhook's review or none, and passes until it is settled.
+
+All of it is the product's own code in this process, between a real API server and a real broker.
+"""
+
+import json
+import re
+import secrets
+import time
+from asyncio import sleep
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from brokered_shop import BrokeredShop
+from testbed.product import NAMESPACE as SYSTEM
+from topic_passes import Process, process
+from topicschema.admission import review
+from topicschema.api.kinds import TOPIC_SCHEMA
+from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.clock import Clock
+from topicschema.cluster.errors import ApiRefusedError, NotFoundError
+from topicschema.core.compatibility import Incompatibility
+from topicschema.core.strategies import Direction
+from topicschema.reconcile.brokers import Brokers
+from topicschema.reconcile.judging import Judge
+from topicschema.settings import WebhookSettings
+from topicschema.storage.record import RecordStorage
+from topicschema.webhook import Reviewer, reviewers
+from watched_shop import conditions
+
+_HASTE: Final = 100.0
+HASTY: Final = Clock(lambda: time.monotonic() * _HASTE, lambda seconds: sleep(seconds / _HASTE))
+"""A clock that lets a broker be asked a hundred times as often as one in use."""
+_RULE: Final = re.compile(r"([A-Z][A-Z0-9_]+)(?: at |: )")
+_NAMED: Final = re.compile(r"(?:\(\d+ of \d+\) )?spec[^ ]*: (?P<sentence>[A-Z][A-Z0-9_]+(?: at |: ))")
+
+
+@dataclass(frozen=True, slots=True)
+class Ours:
+    """What the operator says: the version that an edit is, or the rules by which it is refused.
+
+    `reason` is that of the status or of the review; a refusal without one is the API server's, by what the CRD says.
+    `found` is known where a status tells.
+    """
+
+    version: int | None = None
+    reason: str = ""
+    rules: tuple[str, ...] = ()
+    found: tuple[Incompatibility, ...] = ()
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorSide:
+    """One Kubernetes namespace and who looks after it; without `reviewer` there is no webhook."""
+
+    shop: BrokeredShop
+    running: Process
+    reviewer: Reviewer
+
+    async def put(self, name: str, spec: dict[str, Any], *, is_reviewed: bool) -> Ours:
+        """The answer to this spec, of which nothing is stored where the review refuses it."""
+        wanted = self.shop.watched.topic("", name)
+        wanted["spec"] = {"topic": wanted["spec"]["topic"], **spec}
+        if is_reviewed:
+            refused = await self._reviewed(wanted)
+            if refused is not None:
+                return refused
+        client, namespace = self.shop.watched.shop.client, self.shop.watched.namespace
+        try:
+            await client.apply(TOPIC_SCHEMA, namespace, name, wanted, field_manager="git")
+        except ApiRefusedError as error:
+            return Ours(text=error.message)
+        ours = await self.settled(name)
+        is_contrary = is_reviewed and ours.version is None
+        return replace(ours, reason=f"admitted, and then {ours.reason}") if is_contrary else ours
+
+    async def settled(self, name: str) -> Ours:
+        """What the status says once passes change nothing more."""
+        await self.running.settle(name)
+        wire = await self.shop.watched.get(name)
+        status = wire["status"]
+        ready = conditions(status)["Ready"]
+        if ready["status"] == "True":
+            return Ours(status["schemaVersion"], ready["reason"], text=ready["message"])
+        found = tuple(
+            Incompatibility(
+                each["rule"],
+                each["path"],
+                each["message"],
+                Direction(each["direction"]) if each.get("direction") else None,
+                each.get("schemaVersion"),
+            )
+            for each in status.get("incompatibilities", ())
+        )
+        return Ours(None, ready["reason"], tuple(each.rule for each in found), found, ready["message"])
+
+    async def _reviewed(self, wanted: dict[str, Any]) -> Ours | None:
+        """What the webhook refuses; None where it lets the edit pass."""
+        try:
+            old = await self.shop.watched.get(wanted["metadata"]["name"])
+        except NotFoundError:
+            old = {}
+        metadata = {"uid": secrets.token_hex(8), **old.get("metadata", {}), **wanted["metadata"]}
+        request = {
+            "uid": secrets.token_hex(8),
+            "kind": {"group": TOPIC_SCHEMA.group, "version": TOPIC_SCHEMA.version, "kind": TOPIC_SCHEMA.name},
+            "operation": "UPDATE" if old else "CREATE",
+            "namespace": self.shop.watched.namespace,
+            "name": wanted["metadata"]["name"],
+            "object": {**old, **wanted, "metadata": metadata},
+            "oldObject": old or None,
+        }
+        answer = await self.reviewer(review.read({"request": request}, len(json.dumps(request))))
+        if answer.is_allowed:
+            return None
+        texts = [cause.message for cause in answer.causes]
+        return Ours(None, answer.reason, rules_of(texts), text="; ".join(texts))
+
+
+def rules_of(texts: list[str]) -> tuple[str, ...]:
+    """The rules with which these sentences begin, as the webhook writes them."""
+    return tuple(match[1] for match in map(_RULE.match, texts) if match)
+
+
+def rules_in(message: str) -> tuple[str, ...]:
+    """The rules in a message of the webhook about one object."""
+    return tuple(_RULE.match(each["sentence"])[1] for each in _NAMED.finditer(message))  # type: ignore[index]
+
+
+@asynccontextmanager
+async def operating(shops: list[BrokeredShop]) -> AsyncIterator[list[OperatorSide]]:
+    """One controller and one webhook for all the namespaces, whose policies it looks after first."""
+    async with AsyncExitStack() as stack:
+        first = await stack.enter_async_context(process(shops[0].watched))
+        client = first.around.client
+        brokers = Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None, HASTY)
+        stack.push_async_callback(brokers.aclose)
+        around = replace(first.around, brokers=brokers)
+        storage = RecordStorage(client, SYSTEM)
+        judge = stack.enter_context(closing(Judge(storage)))
+        reviewer = reviewers(client, judge, storage, WebhookSettings.load({}))[TOPIC_SCHEMA.name]
+        sides = [
+            OperatorSide(shop, replace(first, namespace=shop.watched.namespace, around=around), reviewer)
+            for shop in shops
+        ]
+        for side in sides:
+            await side.running.govern()
+        assert first.errors == []
+        yield sides

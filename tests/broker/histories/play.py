@@ -1,0 +1,167 @@
+"""A history on two topics at once: one with a TopicSchema, one to which the same schemas are sent by the broker's REST.
+
+After each step both have the same versions under the same numbers, or both were refused, and for the same reason.
+"""
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from broker.histories import sent
+from broker.histories.making import History
+from broker.histories.operator_side import OperatorSide, Ours
+from brokered_shop import BrokeredShop
+from rest_topic import RestTopic
+from testbed.pulsar import Answer
+from topicschema.core import formats, jackson, refusals
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.jackson import Reading
+from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+
+ON_PURPOSE: Final = frozenset({"INVALID_DEFAULT", "LEGACY_JSON_SCHEMA"})
+"""Refused also where the broker takes them, on which it then chokes on everything after; docs/rules.md says so."""
+_ANSWERS: Final = frozenset({"", "Incompatible", "InvalidResource", "InvalidSchema", "Registered", "RolledBack"})
+"""The reasons of an operator that says yes or no; the others say that something else is wrong."""
+LEFT_TO_CHANCE: Final = "more than one imported file defines the name"
+"""Refused although the broker may take it: what it takes then is what comes first in a hash table."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came of all steps so far, by kind; `differences` tell what should not have come."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    differences: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return ", ".join(f"{count} {what}" for what, count in sorted(self.counts.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One history on its two topics."""
+
+    shop: BrokeredShop
+    history: History
+    tally: Tally
+
+    @property
+    def ours(self) -> RestTopic:
+        """The operator's topic, as the broker has it."""
+        return RestTopic(self.shop.pulsar, self.shop.pulsar_namespace, self.history.name)
+
+    @property
+    def theirs(self) -> RestTopic:
+        return RestTopic(self.shop.pulsar, self.shop.pulsar_namespace, f"rest-{self.history.name}")
+
+    async def play(self, side: OperatorSide, *, is_reviewed: bool) -> None:
+        """Step by step, until something differs."""
+        stored: SchemaInfo | None = None
+        for number, step in enumerate(self.history.steps):
+            info = stored if step is None else step
+            if step is None:
+                await self._delete()
+            if info is None:
+                continue
+            if step is None:
+                ours = await side.settled(self.history.name)
+            else:
+                ours = await side.put(self.history.name, sent.spec(step), is_reviewed=is_reviewed)
+                is_stored = ours.version is not None or ours.found  # without a webhook what is refused is stored, too
+                stored = step if is_stored else stored
+            if not await self.agrees(number, ours, info):
+                return
+        self.tally.counts["histories"] += 1
+
+    async def agrees(self, number: int, ours: Ours, info: SchemaInfo) -> bool:
+        """Whether the broker says of this schema what the operator says; what differs is on the tally."""
+        difference = await self._difference(ours, info)
+        if difference:
+            where = f"{self.history.name} ({self.history.strategy}), step {number}"
+            self.tally.differences.append(f"{where}: {difference}\n    sent: {info}\n    ours: {ours}")
+        return not difference
+
+    async def _delete(self) -> None:
+        self.tally.counts["soft deletes"] += 1
+        await asyncio.gather(asyncio.to_thread(self.ours.delete), asyncio.to_thread(self.theirs.delete))
+
+    async def _difference(self, ours: Ours, info: SchemaInfo) -> str:
+        if ours.reason not in _ANSWERS:
+            return f"the operator says {ours.reason}"
+        upload = sent.upload(info)
+        on_purpose = {*ON_PURPOSE.intersection(ours.rules), *(ours.rules if LEFT_TO_CHANCE in ours.text else ())}
+        asked = await asyncio.to_thread(self._copy) if on_purpose else self.theirs
+        theirs = await asyncio.to_thread(asked.upload, upload.text, upload.kind, upload.properties)
+        if on_purpose and theirs.status == 200:
+            self.tally.counts[f"refused on purpose ({', '.join(sorted(on_purpose))})"] += 1
+            return ""
+        if ours.version != number_of(theirs):
+            return f"version {ours.version}, the broker says {theirs.status} {number_of(theirs)} {theirs.text[:800]}"
+        expected = statuses(ours, info, self.history.strategy)
+        self.tally.counts[f"answers {theirs.status}"] += 1
+        if theirs.status not in expected:
+            return f"the broker says {theirs.status}, expected is {sorted(expected)}: {theirs.text[:800]}"
+        here, there = await asyncio.gather(*(asyncio.to_thread(versions, each) for each in (self.ours, self.theirs)))
+        return "" if here == there else f"the versions differ: {here} and {there}"
+
+    def _copy(self) -> RestTopic:
+        """Another topic with the same versions, to ask for what would part the two."""
+        copy = RestTopic(self.theirs.pulsar, self.theirs.namespace, f"{self.theirs.name}-copy")
+        copy.delete(force=True)
+        for each in versions(self.theirs):
+            copy.uploaded(each["data"], each["type"], each["properties"])
+        return copy
+
+
+def number_of(answer: Answer) -> int | None:
+    """The version in the broker's answer to an upload; None where it refused."""
+    number: int | None = answer.json["version"]["version"] if answer.status == 200 else None
+    return number
+
+
+def versions(topic: RestTopic) -> list[dict[str, Any]]:
+    """The versions that the broker shows, with all that it tells of each but when it came."""
+    found = topic.pulsar.tell("GET", f"{topic.schemas}/schemas")["getSchemaResponses"]
+    return [{name: value for name, value in each.items() if name != "timestamp"} for each in found]
+
+
+def statuses(ours: Ours, info: SchemaInfo, strategy: Strategy) -> set[int]:
+    """What the broker may answer where the operator says this: one status, but where only more than rules would tell.
+
+    That is so of a pair, whose parts the broker asks one after the other, and of findings that no status lists.
+    """
+    rules = set(ours.rules)
+    if ours.version is not None:
+        return {200}
+    if ours.reason != "Incompatible":
+        return _of_invalid(info)
+    if "INVALID_HISTORY" in rules:
+        return {500}
+    if not ours.found:
+        return {409, 500} if rules & refusals._THROWS else {409}
+    strategy = Strategy.FULL if strategy is Strategy.UNDEFINED else strategy
+    return {500} if refusals.thrown(strategy, ours.found) else {409}
+
+
+def _of_invalid(info: SchemaInfo) -> set[int]:
+    """What the broker answers to what is no schema; its dedupe reads defaults, which its validation does not.
+
+    A text of type JSON that Avro does not parse is Jackson's to read.
+    """
+    if info.type is SchemaType.KEY_VALUE:
+        return {409, 422, 500}  # 409 where a part is an old JSON Schema: that passes, and then cannot be compared
+    if _parses_without_defaults(info):
+        return {500}
+    if info.type is SchemaType.JSON and refusals.asks_jackson(info, PulsarLine.V4_0):
+        return {422} if jackson.reading(info.schema) is Reading.NEITHER else {500}
+    return {422}
+
+
+def _parses_without_defaults(info: SchemaInfo) -> bool:
+    try:
+        formats.parse(info, validate_defaults=False)
+    except InvalidSchemaError:
+        return False
+    return True

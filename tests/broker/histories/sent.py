@@ -1,0 +1,44 @@
+"""One schema as it is sent: in a TopicSchema's spec, and in a request to the broker."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from topicschema.core.formats import key_value
+from topicschema.core.schemas import SchemaInfo, SchemaType
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """What `RestTopic.upload` takes."""
+
+    text: str
+    kind: str
+    properties: dict[str, str]
+
+
+def spec(info: SchemaInfo) -> dict[str, Any]:
+    """The members of a TopicSchema's spec that say it; what is empty is left out, as people do."""
+    if info.type is not SchemaType.KEY_VALUE:
+        return {"type": info.type.value, **_filled(schema=info.schema.decode(), properties=dict(info.properties))}
+    pair = key_value.decode(info)
+    parts = {
+        side.value: {
+            "type": part.info.type.value,
+            **_filled(name=part.name, schema=part.info.schema.decode(), properties=dict(part.info.properties)),
+        }
+        for side, part in pair.parts
+    }
+    return {"type": info.type.value, "keyValue": {"encoding": pair.encoding, **parts}}
+
+
+def upload(info: SchemaInfo) -> Upload:
+    """The request; the parts of a pair stand in it as JSON."""
+    if info.type is not SchemaType.KEY_VALUE:
+        return Upload(info.schema.decode(), info.type.value, dict(info.properties))
+    pair = key_value.decode(info)
+    key, value = (part.info.schema.decode() or '""' for _, part in pair.parts)
+    return Upload(f'{{"key": {key}, "value": {value}}}', info.type.value, dict(info.properties))
+
+
+def _filled(**members: object) -> dict[str, object]:
+    return {name: member for name, member in members.items() if member}

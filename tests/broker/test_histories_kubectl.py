@@ -1,0 +1,69 @@
+"""Histories applied by kubectl itself, to the webhook and the controller as processes, beside the broker's own REST."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+
+import pytest
+
+from broker.histories import making
+from broker.histories.kubectl_side import KubectlSide
+from broker.histories.play import Match, Tally
+from broker.histories.playing import governed
+from brokered_shop import RESYNC
+from differential import seeds
+from testbed.cluster import Cluster
+from testbed.instances import Instance
+from testbed.product import SHORT_LEASE, Product
+from testbed.pulsar import Pulsar
+
+pytestmark = [pytest.mark.timeout(600), pytest.mark.broker]
+
+HISTORIES = 20
+STEPS = 4
+
+
+@pytest.fixture(scope="module")
+def product(cluster: Cluster, instance: Instance) -> Iterator[Product]:
+    """Controller and webhook at work; settled topics are left alone, or they would take the broker's time."""
+    environment = {**SHORT_LEASE, **RESYNC, "TOPICSCHEMA_RESYNC_PERIOD": "600"}
+    installed = Product.install(instance, cluster, environment)
+    try:
+        installed.start_controller()
+        installed.start_webhook()
+        installed.admit()
+        yield installed
+    finally:
+        installed.stop()
+
+
+@pytest.fixture
+async def side(product: Product, cluster: Cluster, pulsar: Pulsar) -> AsyncIterator[KubectlSide]:
+    """Namespaces of all strategies, with their policies in force."""
+    async with governed(cluster, pulsar) as shops:
+        for shop in shops.values():
+            await shop.policy_ready("InForce")
+        yield KubectlSide(cluster, shops)
+
+
+def histories() -> list[making.History]:
+    """Without deletions, which the controller would see when it likes."""
+    made = [making.history(f"kubectl {seeds.FRESH}", number) for number in range(HISTORIES)]
+    return [replace(each, steps=tuple(step for step in each.steps if step is not None)[:STEPS]) for each in made]
+
+
+async def test_what_kubectl_applies_ends_as_what_the_broker_is_sent(side: KubectlSide) -> None:
+    tally, made = Tally(), histories()
+    for number in range(STEPS):
+        edits = {
+            each.name: (each, info) for each in made for info in each.steps[number : number + 1] if info is not None
+        }
+        answers = await side.apply(edits) if edits else {}
+        for name, ours in answers.items():
+            history, info = edits[name]
+            match = Match(side.shops[history.strategy], history, tally)
+            if not await match.agrees(number, ours, info):
+                made.remove(history)
+    print(f"seed {seeds.FRESH}, kubectl: {tally}")  # noqa: T201 - what a long run shows
+    assert not tally.differences, "\n".join((f"seed {seeds.FRESH}", *tally.differences))
+    assert len(made) == HISTORIES
+    assert tally.counts["answers 200"] > HISTORIES / 2
