@@ -1,0 +1,142 @@
+"""A topic with a record behind a played API server, at a broker in memory: what passes over it come to."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+
+from admission_world import SYSTEM
+from api_server import FakeApiServer
+from played_broker import TurnedClock
+from pulsar_at_the_wire import PulsarAtTheWire, serving
+from pulsar_schemas import PulsarSchemas
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SCHEMA_HISTORY, SCHEMA_VERSION
+from topicschema.api.metadata import Metadata
+from topicschema.api.record import version_name
+from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec
+from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.errors import BrokerInconsistentError
+from topicschema.cluster.client import ApiClient
+from topicschema.cluster.errors import ConflictError
+from topicschema.cluster.events import EventRecorder
+from topicschema.core.errors import StalledError
+from topicschema.core.history import History, Owner
+from topicschema.core.schemas import Schema
+from topicschema.core.strategies import Strategy
+from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
+from topicschema.reconcile.act import act
+from topicschema.reconcile.brokers import Brokers
+from topicschema.reconcile.echoes import Echoes
+from topicschema.reconcile.judging import Judge
+from topicschema.reconcile.neighbours import Neighbours
+from topicschema.reconcile.observe import Observation, observe
+from topicschema.reconcile.policies import Policies
+from topicschema.reconcile.surroundings import Surroundings
+from topicschema.storage.claims import Claims
+from topicschema.storage.record import RecordStorage
+
+ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
+TOPIC = "created"
+_PASSES = 12
+
+
+@dataclass
+class World:
+    """A topic, its record and its broker."""
+
+    around: Surroundings
+    broker: PulsarAtTheWire
+    api: FakeApiServer
+    resource: TopicSchema = field(init=False)
+
+    def wants(self, schema: Schema, **spec: object) -> None:
+        """The resource as it is to be."""
+        wanted = TopicSchemaSpec(
+            topic=f"persistent://shop/orders/{TOPIC}",
+            type=schema.info.type,
+            schema=schema.info.schema.decode(),
+            **spec,  # type: ignore[arg-type]
+        )
+        metadata = Metadata(name="created", namespace="shop", uid="uid-1", generation=1)
+        self.resource = TopicSchema(metadata=metadata, spec=wanted)
+
+    async def settle(self) -> str:
+        """Passes until nothing is left to do; the reason that they stop with, "" where all is settled."""
+        for _ in range(_PASSES):
+            with suppress(ConflictError, BrokerInconsistentError):
+                seen: Observation | None = await observe(self.around, self.resource)
+                while seen is not None and seen.planned:
+                    seen = await act(self.around, seen, seen.planned[0])
+                if seen is None:
+                    continue
+                if seen.stopped is not None:
+                    return seen.stopped.reason
+                return "" if seen.verdict is not None and seen.verdict.is_compatible else "Incompatible"
+        raise AssertionError("it never settles")
+
+    async def reason(self) -> str:
+        """The same with the reason of an error that only a person can mend."""
+        try:
+            return await self.settle()
+        except StalledError as error:
+            return error.reason
+
+    async def history(self) -> History:
+        return (await self.around.storage.get_history(TopicKey("pulsar", Topic("shop", "orders", TOPIC)))).history
+
+    async def loses_its_record(self) -> None:
+        """Somebody deletes it, payloads too."""
+        history = await self.history()
+        for entry in history.entries:
+            name = version_name(history.key, history.incarnation, entry.schema_version, entry.content_hash)
+            self.api.take_away(SCHEMA_VERSION, SYSTEM, name)
+        self.api.take_away(SCHEMA_HISTORY, SYSTEM, history.key.history_name)
+
+    def there(self, *schemas: Schema) -> None:
+        """The broker has these versions, whoever brought them."""
+        for schema in schemas:
+            self.broker.schemas.upload(TOPIC, schema.info)
+
+    async def agrees(self) -> bool:
+        """Whether record and broker tell the same of what counts, each content once."""
+        history, served = await self.history(), self.broker.schemas.served(TOPIC)
+        contents = [version.info.content_hash for version in served]
+        assert len(set(contents)) == len(contents), "a version is there twice"
+        return [(e.schema_version, e.content_hash, e.registered_at) for e in history.trimmed] == [
+            (v.schema_version, v.info.content_hash, v.registered_at) for v in served
+        ]
+
+
+@asynccontextmanager
+async def opened() -> AsyncIterator[World]:
+    """A topic whose policy is in force, at a broker with FULL; its clock shows each time but once."""
+    ticks = [0]
+
+    def now() -> str:
+        ticks[0] += 1
+        return f"2026-11-21T{ticks[0] // 3600:02}:{ticks[0] // 60 % 60:02}:{ticks[0] % 60:02}Z"
+
+    schemas = PulsarSchemas(now, Strategy.FULL)
+    api = FakeApiServer()
+    async with api.running(), ApiClient(api.connection) as client, serving(schemas) as broker:
+        spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": {"adminURL": broker.url}}
+        policy = api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", {"spec": spec})
+        claims, storage = Claims(client, SYSTEM), RecordStorage(client, SYSTEM)
+        await claims.put_claim(await claims.get_claim(ORDERS), Owner("shop", "orders", policy["metadata"]["uid"]))
+        brokers = Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None, TurnedClock().as_clock())
+        judge = Judge(storage)
+        around = Surroundings(
+            client=client,
+            storage=storage,
+            claims=claims,
+            policies=Policies(client, claims),
+            judge=judge,
+            events=EventRecorder(client, "test"),
+            brokers=brokers,
+            neighbours=Neighbours(),
+            echoes=Echoes(),
+            ring=lambda _key, _after: None,
+            namespace=SYSTEM,
+        )
+        yield World(around, broker, api)
+        await brokers.aclose()
+        judge.close()
