@@ -94,6 +94,17 @@ async def test_without_its_policy_a_resource_is_released_as_with_retain(topic: B
     assert topic.events("ReleasedUndeleted")
 
 
+async def test_a_policy_that_names_no_broker_any_more_releases_what_the_broker_has(topic: BrokeredTopic) -> None:
+    shop = topic.shop.watched
+    shop.apply(shop.shop.policy(schemaCompatibilityStrategy="FULL"))
+    await topic.shop.policy_ready("InForce")
+    delete(topic)
+    await shop.gone(topic.name)
+    assert (topic.rest.versions(), len((await topic.history()).entries)) == ([0, 1], 2)
+    (event,) = topic.events("ReleasedUndeleted")
+    assert "names no broker" in event["note"]
+
+
 async def test_a_namespace_that_ends_is_not_held_up(topic: BrokeredTopic) -> None:
     cluster = topic.shop.watched.shop.cluster
     cluster.kubectl("delete", "namespace", topic.shop.watched.namespace, "--wait=false")

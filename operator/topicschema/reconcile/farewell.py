@@ -77,8 +77,8 @@ async def _at_broker(around: Surroundings, seen: Observation) -> Observation:
     if spec.suspend or not wants_delete or seen.stored is None:
         return seen
     found = await _policy(around, seen)
-    has_broker = seen.stored.history.counted_by is Counter.BROKER if found is None else found.resource.spec.pulsar
-    if not has_broker:
+    is_broker_named = found is not None and found.resource.spec.pulsar is not None
+    if not is_broker_named and seen.stored.history.counted_by is Counter.OPERATOR:
         return seen
     released = await _release(around, metadata, found)
     if released or found is None:
@@ -117,7 +117,7 @@ async def _release(around: Surroundings, metadata: Metadata, found: FoundPolicy 
     if await _is_terminating(around, metadata.namespace):
         return "its Kubernetes namespace is being deleted"
     if found is not None:
-        return ""
+        return "" if found.resource.spec.pulsar is not None else "its policy names no broker any more"
     left = _GRACE - _seconds(metadata.deletion_timestamp, around.now())
     if left <= 0:
         return "no policy governs its topic any more"
