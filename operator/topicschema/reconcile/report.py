@@ -36,6 +36,7 @@ _UNREACHED = frozenset(
         "SecretInvalid",
         "SecretMissing",
         "TenantMissing",
+        "TopicMissing",
         "UnsupportedSchemaType",
     }
 )
