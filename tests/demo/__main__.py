@@ -14,11 +14,11 @@ import sys
 import time
 from collections.abc import Iterator
 
-from demo import backstage, kinds, releases, steps
+from demo import backstage, brokers, kinds, releases, steps
 from demo.errors import DemoError
 from demo.narrator import Narrator
 from demo.stage import OPERATOR_NAMESPACE, Stage
-from testbed import cluster_part, instances, parts, paths
+from testbed import cluster_part, instances, parts, paths, pulsar_part
 from testbed.errors import TestbedError
 from testbed.instances import Instance
 from testbed.progress import Progress
@@ -30,17 +30,26 @@ _LOG_TAIL = 3000
 def perform() -> None:
     """Bring everything up, play all steps, and say how to go on from there."""
     narrator = Narrator()
-    narrator.step("Setting the stage", "A Kubernetes API server of the demo's own, and the operator on it.")
+    narrator.step(
+        "Setting the stage",
+        "A Kubernetes API server of the demo's own, a broker where one can be had, and the operator.",
+    )
     stays = os.environ.get("CI") != "true" or Instance.find(_NAME) is not None
     try:
         began = time.monotonic()
-        instance = parts.up(_NAME, ["cluster"], Progress())
+        no_broker = brokers.why_absent()
+        instance = parts.up(_NAME, ["cluster"] if no_broker else ["cluster", "pulsar"], Progress())
         cluster = cluster_part.of(instance)
-        narrator.timed(f"the cluster, at {cluster.server()}", began)
-        stage = backstage.set_up(instance, cluster, narrator)
+        narrator.timed(f"the cluster, at {cluster.server()}{'' if no_broker else ', and a Pulsar broker'}", began)
+        pulsar = None if no_broker else pulsar_part.of(instance)
+        stage = backstage.set_up(instance, cluster, narrator, pulsar)
         steps.perform(stage)
         releases.perform(stage)
         kinds.perform(stage)
+        if no_broker:
+            brokers.skip(stage, no_broker)
+        else:
+            brokers.perform(stage)
         narrator.step("All of it turned out as told", "Every command did what was said, every claim was checked.")
         if stays:
             say_how_to_go_on(stage, instance)
@@ -54,7 +63,7 @@ def perform() -> None:
 
 def say_how_to_go_on(stage: Stage, instance: Instance) -> None:
     """Say what still runs, how to look around, and how to stop it."""
-    environment = stage.cluster.environment()
+    environment = stage.environment()
     program = stage.cluster.kubectl_program.parent
     stage.narrator.note(
         "Cluster, controller and webhook go on running (for a day: so long last their service accounts' tokens). "

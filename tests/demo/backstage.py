@@ -9,8 +9,9 @@ import shutil
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from demo import kinds, releases, steps
+from demo import brokers, kinds, releases, steps
 from demo.errors import DemoError
 from demo.narrator import Narrator
 from demo.stage import OPERATOR_NAMESPACE, PULSAR_CLUSTER, WEBHOOK_FILE, Stage
@@ -18,21 +19,23 @@ from testbed import install
 from testbed.cluster import Cluster
 from testbed.instances import Instance
 from testbed.product import Product
+from testbed.pulsar import Pulsar
 
 _MANIFESTS = Path(__file__).parent / "manifests"
-_NAMESPACES = (steps.NAMESPACE, releases.NAMESPACE, kinds.NAMESPACE)
+_NAMESPACES = (steps.NAMESPACE, releases.NAMESPACE, kinds.NAMESPACE, brokers.NAMESPACE)
 _APPLIED = "topicschemas,namespaceschemapolicies"
+_HOSTS = "TOPICSCHEMA_BROKER_HOSTS"
 _RECORD = ("-n", OPERATOR_NAMESPACE)
 
 
-def set_up(instance: Instance, cluster: Cluster, narrator: Narrator) -> Stage:
+def set_up(instance: Instance, cluster: Cluster, narrator: Narrator, pulsar: Pulsar | None = None) -> Stage:
     """Put the product on the cluster, its processes on the instance; the stage on which the steps can play."""
     if cluster.webhook_host is None:
         raise DemoError(
             "TOPICSCHEMA_TEST_WEBHOOK_HOST must name the address at which the cluster's API server reaches this machine"
         )
     began = time.monotonic()
-    product = Product.install(instance, cluster)
+    product = Product.install(instance, cluster, {} if pulsar is None else {_HOSTS: urlsplit(pulsar.admin_url).netloc})
     narrator.timed("custom resources, service accounts, roles, certificates", began)
     began = time.monotonic()
     product.stop()  # an earlier run's processes may run other code
@@ -43,7 +46,7 @@ def set_up(instance: Instance, cluster: Cluster, narrator: Narrator) -> Stage:
     product.start_controller()
     product.admit()
     narrator.timed("controller and webhook, each under its own service account", began)
-    stage = Stage(narrator, cluster, _folder(instance))
+    stage = Stage(narrator, cluster, _folder(instance), pulsar)
     (stage.folder / WEBHOOK_FILE).write_text(json.dumps(_webhooks(product), indent=1), encoding="utf-8")
     return stage
 

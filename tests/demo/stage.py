@@ -1,11 +1,14 @@
-"""The stage: a cluster with the product on it, the folder of the files that are applied, and the narrator."""
+"""The stage: a cluster with the product on it, perhaps a broker, the files that are applied, and the narrator."""
 
+import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from demo.narrator import Narrator, Told
 from testbed.cluster import Cluster
+from testbed.pulsar import Pulsar
 
 OPERATOR_NAMESPACE = "topicschema-system"
 PULSAR_CLUSTER = "demo"
@@ -20,10 +23,20 @@ class Stage:
     narrator: Narrator
     cluster: Cluster
     folder: Path
+    pulsar: Pulsar | None = None
+
+    def environment(self) -> dict[str, str]:
+        """What the commands find: kubectl and its cluster, a Python with Pulsar's client, and the broker."""
+        found = dict(self.cluster.environment())
+        found["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{found['PATH']}"
+        if self.pulsar is not None:
+            found |= {"PULSAR_SERVICE_URL": self.pulsar.service_url, "NO_PROXY": "127.0.0.1"}
+            found["SCHEMAS"] = f"{self.pulsar.admin_url}/admin/v2/schemas/shop/sales"
+        return found
 
     def run(self, line: str, *, fails: bool | None = False, most_lines: int = 200) -> Told:
         """Show and run a line; see `Narrator.run`."""
-        return self.narrator.run(line, self.folder, self.cluster.environment(), fails=fails, most_lines=most_lines)
+        return self.narrator.run(line, self.folder, self.environment(), fails=fails, most_lines=most_lines)
 
     def claim(self, text: str, *, holds: bool, instead: object = "") -> None:
         """Claim something that was checked; see `Narrator.claim`."""

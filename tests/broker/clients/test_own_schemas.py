@@ -1,0 +1,165 @@
+"""Which of the clients' own schemas get in where only Git adds schemas, type by type: docs/clients.md has the table.
+
+Everything is registered by the controller, in another spelling than the clients' wherever a person would write another.
+"""
+
+import base64
+import contextlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import _pulsar
+import pulsar as python
+import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
+from pulsar.schema import AvroSchema, BytesSchema, Integer, JsonSchema, ProtobufNativeSchema, Record, Schema, String
+from pulsar.schema import StringSchema as PythonString
+
+from broker.clients.attempts import JAVA_CLIENT
+from brokered_shop import BrokeredShop
+from brokered_topic import BrokeredTopic
+from testbed import maven
+from topicschema.core.schemas import PRIMITIVES
+
+pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
+
+HERE = Path(__file__).parent
+STRUCTURED = ("AVRO", "JSON", "PROTOBUF")
+PAIRS = ("KEY_VALUE INLINE", "KEY_VALUE SEPARATED")
+OF_JAVA = (*(kind.value for kind in PRIMITIVES), *STRUCTURED, *PAIRS, "PROTOBUF_NATIVE")
+
+
+class Order(Record):
+    id = String()
+    count = Integer()
+
+
+@pytest.fixture
+async def locked(shop: BrokeredShop) -> BrokeredShop:
+    """A Pulsar namespace to which only the operator adds schemas."""
+    reason = maven.why_absent()
+    if reason is not None:
+        pytest.skip(f"no Java client: {reason}")
+    shop.govern(schemaCompatibilityStrategy="FULL", isAllowAutoUpdateSchema=False, lockUndeclared=True)
+    await shop.policy_ready("InForce")
+    return shop
+
+
+def asked(*questions: Mapping[str, str], url: str) -> list[dict[str, Any]]:
+    lines = "".join(json.dumps(question) + "\n" for question in questions)
+    told = maven.run_java(HERE / "OwnSchemas.java", url, stdin=lines, pom=JAVA_CLIENT)
+    return [json.loads(line) for line in told.splitlines()]
+
+
+def rewritten(text: str, **more: str) -> str:
+    """The same schema as a person may write it."""
+    return json.dumps({**json.loads(text), **more}, indent=4)
+
+
+def in_git(own: str, schema: bytes) -> dict[str, Any]:
+    """The spec of a TopicSchema with the schema that the client sends."""
+    kind, _, encoding = own.partition(" ")
+    if encoding:
+        value = {"type": "AVRO", "schema": rewritten(schema[8:].decode())}  # behind the lengths of both parts
+        pair = {"encoding": encoding, "key": {"type": "STRING"}, "value": value}
+        return {"type": kind, "schema": "", "keyValue": pair}
+    text = schema.decode()
+    return {"type": kind, "schema": rewritten(text, doc="what an order is") if kind in STRUCTURED else text}
+
+
+def named(own: str) -> str:
+    return own.lower().replace("_", "-").replace(" ", "-")
+
+
+def path(topic: BrokeredTopic) -> str:
+    return f"persistent://{topic.rest.namespace}/{topic.rest.name}"
+
+
+@contextlib.contextmanager
+def client(shop: BrokeredShop) -> Iterator[python.Client]:
+    opened = python.Client(shop.pulsar.service_url)
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+def played(client: python.Client, topic: str, schema: Schema, value: Any) -> Any:
+    """What a consumer receives of what a producer sends, both with that schema."""
+    consumer = client.subscribe(topic, "python", schema=schema)
+    producer = client.create_producer(topic, schema=schema)
+    producer.send(value)
+    received = consumer.receive(30_000).value()
+    producer.close()
+    consumer.close()
+    return received
+
+
+async def test_javas_own_schemas_get_in_whatever_the_type_and_its_admin_client_reads_them(locked: BrokeredShop) -> None:
+    sent = asked(*({"own": own} for own in OF_JAVA), url=locked.pulsar.service_url)
+    texts = {own: base64.b64decode(told["schema"]) for own, told in zip(OF_JAVA, sent, strict=True)}
+    topics = {own: BrokeredTopic(locked, named(own)) for own in OF_JAVA}
+    for own, topic in topics.items():
+        topic.put(**in_git(own, texts[own]))
+    for topic in topics.values():
+        await topic.ready()
+    reordered = BrokeredTopic(locked, "reordered")
+    spec = in_git(PAIRS[0], texts[PAIRS[0]])
+    members = json.loads(spec["keyValue"]["value"]["schema"])
+    spec["keyValue"]["value"]["schema"] = json.dumps(dict(reversed(members.items())))
+    reordered.put(**spec)
+    await reordered.ready()
+
+    questions = [{"own": own, "topic": path(topic)} for own, topic in topics.items()]
+    told = asked(*questions, {"own": PAIRS[0], "topic": path(reordered)}, url=locked.pulsar.service_url)
+    assert told[:-1] == [{"error": None, "same": True}] * len(OF_JAVA)
+    assert told[-1] == {"error": "IncompatibleSchema"}, "of a pair, the order of members must be the client's"
+    assert {tuple(topic.rest.versions()) for topic in topics.values()} == {(0,)}
+
+    names = "".join(path(topic) + "\n" for topic in topics.values())
+    read = maven.run_java(HERE.parent / "admin" / "SchemaReader.java", locked.pulsar.admin_url, stdin=names)
+    for own, line in zip(OF_JAVA, read.splitlines(), strict=True):
+        (version,) = json.loads(line)
+        registered = base64.b64decode(version["schema"])
+        assert version["type"] == own.partition(" ")[0]
+        assert registered == texts[own] or (own in STRUCTURED and json.loads(registered)["doc"] == "what an order is")
+
+
+async def test_pythons_avro_and_json_get_in_with_the_schema_in_git(locked: BrokeredShop) -> None:
+    for kind, schema in (("AVRO", AvroSchema(Order)), ("JSON", JsonSchema(Order))):
+        topic = BrokeredTopic(locked, kind.lower())
+        topic.put(rewritten(schema.schema_info().schema(), doc="what an order is"), type=kind)
+        await topic.ready()
+        with client(locked) as opened:
+            received = played(opened, path(topic), schema, Order(id="a", count=1))
+        assert (received.id, received.count) == ("a", 1)
+        assert topic.rest.versions() == [0]
+
+
+@pytest.mark.parametrize("kind", ["STRING", "PROTOBUF_NATIVE"])
+async def test_python_gets_in_once_its_own_text_was_in_git_too(locked: BrokeredShop, kind: str) -> None:
+    schema, value = {
+        "STRING": (PythonString(), "héllo"),
+        "PROTOBUF_NATIVE": (ProtobufNativeSchema(Timestamp), Timestamp(seconds=7)),
+    }[kind]
+    text = schema.schema_info().schema()
+    topic = BrokeredTopic(locked)
+    topic.put("" if kind == "STRING" else json.dumps(json.loads(text), separators=(",", ":")), type=kind)
+    await topic.ready()
+    with client(locked) as opened:
+        with pytest.raises(_pulsar.IncompatibleSchema):
+            opened.create_producer(path(topic), schema=schema)
+        topic.put(text, type=kind)
+        assert (await topic.ready())["schemaVersion"] == 1
+        assert played(opened, path(topic), schema, value) == value
+    assert topic.rest.versions() == [0, 1]
+
+
+async def test_a_client_without_a_schema_gets_in_under_the_lock(locked: BrokeredShop) -> None:
+    topic = BrokeredTopic(locked)
+    topic.put("", type="INT64")
+    await topic.ready()
+    with client(locked) as opened:
+        assert played(opened, path(topic), BytesSchema(), bytes(8)) == bytes(8)

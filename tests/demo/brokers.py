@@ -1,0 +1,160 @@
+"""Steps 10 to 13, before a real broker: what is registered there, what is adopted, the way back, and the lock.
+
+They need Java and Maven's jars, or a broker that PULSAR_ADMIN_URL and PULSAR_SERVICE_URL name.
+"""
+
+from typing import Any
+
+from demo.errors import DemoError
+from demo.stage import Stage, condition
+from testbed import pulsar_part
+from testbed.errors import SourceMissingError
+from testbed.progress import Progress
+from testbed.pulsar import Pulsar
+
+NAMESPACE = "demo-sales"
+_PULSAR_NAMESPACE = "shop/sales"
+_PLACED, _REFUNDED = "sales-placed", "sales-refunded"
+_APPLY = "kubectl apply --server-side -f"
+_POLICIES = ("sales-policy.yaml", "sales-policy-locked.yaml")
+
+
+def why_absent() -> str | None:
+    """Why these steps cannot be played on this machine; None when they can."""
+    try:
+        pulsar_part.prepare(Progress())
+    except SourceMissingError as error:
+        return str(error)
+    return None
+
+
+def skip(stage: Stage, reason: str) -> None:
+    """Say that the steps are not played, and why."""
+    stage.narrator.step("10. to 13. are skipped", f"They need a real broker, and there is none: {reason}.")
+
+
+def perform(stage: Stage) -> None:
+    """Play steps 10 to 13; DemoError at the first that does not turn out as told."""
+    pulsar = _broker(stage)
+    _clear(pulsar)
+    for policy in _POLICIES:
+        file = stage.folder / policy
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text.replace("PULSAR_ADMIN_URL", pulsar.admin_url), encoding="utf-8")
+    registered_and_refused(stage)
+    adopted(stage)
+    back_again(stage)
+    locked(stage)
+
+
+def registered_and_refused(stage: Stage) -> None:
+    """Step 10."""
+    stage.narrator.step(
+        "10. Registered at a real broker",
+        "A policy that names its broker: what is accepted is registered there, and the broker counts the versions. "
+        "What is refused never comes there.",
+    )
+    stage.run("cat sales-policy.yaml")
+    stage.run(f"{_APPLY} sales-policy.yaml")
+    _wait_for_policy(stage)
+    stage.run(f"{_APPLY} sales-placed.yaml")
+    _wait_for(stage, _PLACED)
+    stage.run("curl -s $SCHEMAS/placed/schema")
+    _claim_there(stage, "placed", [0])
+    stage.run(f"{_APPLY} sales-placed-breaking.yaml", fails=True)
+    stage.run(f"{_APPLY} sales-placed-with-note.yaml")
+    _wait_for(stage, _PLACED)
+    _claim_there(stage, "placed", [0, 1])
+
+
+def adopted(stage: Stage) -> None:
+    """Step 11."""
+    stage.narrator.step(
+        "11. What is there already is adopted",
+        "On this topic a producer was first, and brought its schema along. "
+        "A TopicSchema for it takes that version over as history, and is judged against it.",
+    )
+    stage.run("python3 produce.py refunded refunded.avsc")
+    _claim_there(stage, "refunded", [0])
+    stage.run(f"{_APPLY} sales-refunded.yaml")
+    _wait_for(stage, _REFUNDED)
+    stage.run(f"kubectl get tsc -n {NAMESPACE}")
+    origins = [(entry["schemaVersion"], entry["origin"]) for entry in _status(stage, _REFUNDED)["versions"]]
+    wanted = [(0, "Broker"), (1, "Spec")]
+    stage.claim("version 0 is the broker's, version 1 is from Git", holds=origins == wanted, instead=origins)
+    _claim_there(stage, "refunded", [0, 1])
+
+
+def back_again(stage: Stage) -> None:
+    """Step 12."""
+    stage.narrator.step(
+        "12. Back to version 0, as the broker does it",
+        "The broker knows the text again, and its latest version does not move: the status says so.",
+    )
+    stage.run(f"{_APPLY} sales-placed.yaml")
+    _wait_for(stage, _PLACED)
+    status = _status(stage, _PLACED)
+    ready = condition(status, "Ready")
+    found = (status.get("schemaVersion"), status.get("latestSchemaVersion"), ready.get("reason"))
+    stage.claim("it is version 0 of 1, RolledBack", holds=found == (0, 1, "RolledBack"), instead=found)
+    stage.narrator.note(str(ready.get("message", "")))
+    _claim_there(stage, "placed", [0, 1])
+    stage.run(f"{_APPLY} sales-placed-with-note.yaml")
+    _wait_for(stage, _PLACED)
+
+
+def locked(stage: Stage) -> None:
+    """Step 13."""
+    stage.narrator.step(
+        "13. Locked by Git",
+        "One line in the policy, and no client adds schemas any more. A producer gets in with a schema that is in Git, "
+        "the one with a field that nobody reviewed does not.",
+    )
+    stage.run("diff -U1 sales-policy.yaml sales-policy-locked.yaml", fails=True)
+    stage.run(f"{_APPLY} sales-policy-locked.yaml")
+    _wait_for_policy(stage)
+    stage.run("cat produce.py")
+    stage.run("python3 produce.py placed placed-with-note.avsc")
+    refused = stage.run("python3 produce.py placed placed-with-coupon.avsc", fails=True)
+    said = "IncompatibleSchema" in refused.output
+    stage.claim("the broker itself refuses it: IncompatibleSchema", holds=said, instead=refused.output)
+    stage.narrator.line(
+        "\nA consumer gets in, and reads what was written with the version that the operator registered:"
+    )
+    received = stage.run("python3 consume.py placed placed-with-note.avsc")
+    stage.claim("the message carries version 1", holds="with version 1" in received.output, instead=received.output)
+    _claim_there(stage, "placed", [0, 1])
+
+
+def _broker(stage: Stage) -> Pulsar:
+    if stage.pulsar is None:
+        raise DemoError("the stage has no broker")
+    return stage.pulsar
+
+
+def _clear(pulsar: Pulsar) -> None:
+    """Have the Pulsar namespace as new, whatever an earlier run left there."""
+    pulsar.ask("PUT", "/tenants/shop", {"allowedClusters": pulsar.tell("GET", "/clusters")})
+    for topic in ("placed", "refunded"):
+        pulsar.ask("DELETE", f"/persistent/{_PULSAR_NAMESPACE}/{topic}?force=true")
+        pulsar.ask("DELETE", f"/schemas/{_PULSAR_NAMESPACE}/{topic}/schema?force=true")
+    pulsar.ask("DELETE", f"/namespaces/{_PULSAR_NAMESPACE}")
+    pulsar.tell("PUT", f"/namespaces/{_PULSAR_NAMESPACE}")
+
+
+def _wait_for_policy(stage: Stage) -> None:
+    stage.run(f"kubectl wait --for=condition=Ready nsp/sales -n {NAMESPACE} --timeout=60s")
+
+
+def _wait_for(stage: Stage, name: str) -> None:
+    stage.run(f"kubectl wait --for=condition=Ready tsc/{name} -n {NAMESPACE} --timeout=60s")
+
+
+def _status(stage: Stage, name: str) -> dict[str, Any]:
+    return stage.status(NAMESPACE, name)
+
+
+def _claim_there(stage: Stage, topic: str, numbers: list[int]) -> None:
+    told = _broker(stage).tell("GET", f"/schemas/{_PULSAR_NAMESPACE}/{topic}/schemas")["getSchemaResponses"]
+    found = [entry["version"] for entry in told]
+    stage.claim(f"the broker has version{'s'[: len(numbers) > 1]} {numbers}", holds=found == numbers, instead=found)
