@@ -12,16 +12,18 @@ from broker.histories import sent
 from broker.histories.making import History
 from broker.histories.operator_side import OperatorSide, Ours
 from brokered_shop import BrokeredShop
+from differential import seeds
 from rest_topic import RestTopic
 from testbed.pulsar import Answer
 from topicschema.core import formats, jackson, refusals
 from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.formats import key_value
 from topicschema.core.jackson import Reading
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 ON_PURPOSE: Final = frozenset({"INVALID_DEFAULT", "LEGACY_JSON_SCHEMA"})
-"""Refused also where the broker takes them, on which it then chokes on everything after; docs/rules.md says so."""
+"""Refused also where the broker takes them, and then chokes on everything after; docs/rules.md says so."""
 _ANSWERS: Final = frozenset({"", "Incompatible", "InvalidResource", "InvalidSchema", "Registered", "RolledBack"})
 """The reasons of an operator that says yes or no; the others say that something else is wrong."""
 LEFT_TO_CHANCE: Final = "more than one imported file defines the name"
@@ -35,8 +37,12 @@ class Tally:
     counts: Counter[str] = field(default_factory=Counter)
     differences: list[str] = field(default_factory=list)
 
-    def __str__(self) -> str:
-        return ", ".join(f"{count} {what}" for what, count in sorted(self.counts.items()))
+    def prove(self, what: str) -> None:
+        """Print it, with the seed that repeats it; AssertionError where anything differed."""
+        counts = ", ".join(f"{count} {kind}" for kind, count in sorted(self.counts.items()))
+        told = "\n".join((f"seed {seeds.FRESH}, {what}: {counts}", *self.differences))
+        print(told)  # noqa: T201 - the course of a long run
+        assert not self.differences, told
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +97,11 @@ class Match:
         if ours.reason not in _ANSWERS:
             return f"the operator says {ours.reason}"
         upload = sent.upload(info)
-        on_purpose = {*ON_PURPOSE.intersection(ours.rules), *(ours.rules if LEFT_TO_CHANCE in ours.text else ())}
+        on_purpose = _on_purpose(ours, info)
         asked = await asyncio.to_thread(self._copy) if on_purpose else self.theirs
         theirs = await asyncio.to_thread(asked.upload, upload.text, upload.kind, upload.properties)
         if on_purpose and theirs.status == 200:
-            self.tally.counts[f"refused on purpose ({', '.join(sorted(on_purpose))})"] += 1
+            self.tally.counts[f"refused on purpose ({on_purpose})"] += 1
             return ""
         if ours.version != number_of(theirs):
             return f"version {ours.version}, the broker says {theirs.status} {number_of(theirs)} {theirs.text[:800]}"
@@ -113,6 +119,29 @@ class Match:
         for each in versions(self.theirs):
             copy.uploaded(each["data"], each["type"], each["properties"])
         return copy
+
+
+def _on_purpose(ours: Ours, info: SchemaInfo) -> str:
+    """What is refused on purpose even where the broker takes it; empty where nothing of the kind is refused."""
+    rules = set(ours.rules)
+    if LEFT_TO_CHANCE in ours.text:
+        return "left to chance by the broker"
+    if ours.reason == "InvalidSchema" and any(map(_is_jacksons, _parts(info))):
+        rules.add("LEGACY_JSON_SCHEMA")  # `null` is one, too, and no schema to us
+    return ", ".join(sorted(rules & ON_PURPOSE))
+
+
+def _parts(info: SchemaInfo) -> tuple[SchemaInfo, ...]:
+    """The schema, or the two of a pair."""
+    if info.type is not SchemaType.KEY_VALUE:
+        return (info,)
+    return tuple(part.info for _, part in key_value.decode(info).parts)
+
+
+def _is_jacksons(info: SchemaInfo) -> bool:
+    """Whether the broker takes it for a JSON Schema of old clients, of which Avro knows nothing."""
+    is_asked = info.type is SchemaType.JSON and refusals.asks_jackson(info, PulsarLine.V4_0)
+    return is_asked and jackson.reading(info.schema) is Reading.JSON_SCHEMA
 
 
 def number_of(answer: Answer) -> int | None:

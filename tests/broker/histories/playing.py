@@ -11,7 +11,6 @@ from broker.histories.making import History
 from broker.histories.operator_side import OperatorSide, operating
 from broker.histories.play import Match, Tally
 from brokered_shop import BrokeredShop, brokered
-from differential import seeds
 from testbed.cluster import Cluster
 from testbed.fault_proxy import FaultProxy
 from testbed.instances import Instance
@@ -44,10 +43,9 @@ class HistoryField:
         return tally
 
     async def prove(self, histories: Sequence[History]) -> Tally:
-        """What came of them, printed; AssertionError with all differences, and where the second pass has work left."""
+        """What came of them; AssertionError where anything differed, or where a second pass has work left."""
         tally = await self.play(histories)
-        print(f"seed {seeds.FRESH}, {len(histories)} from {histories[0].name}: {tally}")  # noqa: T201 - the long run's course
-        assert not tally.differences, "\n".join((f"seed {seeds.FRESH}", *tally.differences))
+        tally.prove(f"{len(histories)} from {histories[0].name}")
         assert await self._written_again(histories) == 0
         return tally
 
