@@ -122,3 +122,10 @@ def test_properties_called_like_parts_of_a_schema_are_plain_values() -> None:
             assert root.fields[0].props == {name: json.loads(f"[{prop}]")}
             (kept,) = root.fields[0].props[name]  # type: ignore[misc,str-unpack]  # a list of one
             assert kept.__class__ is dict
+
+
+@pytest.mark.parametrize("levels", [1, 3, 90])
+def test_definitions_with_much_before_their_marks_are_read_all_the_same(levels: int) -> None:
+    before, after = f'{{"type": "array", "x": "{LONG}", "items": ' * levels, "}" * levels
+    text = f'{{"type": "record", "name": "R", "fields": [{{"name": "f", "type": {before}{INNER}{after}}}]}}'
+    assert read(text, None) == read_by_itself(text)

@@ -25,6 +25,8 @@ _MARK: Final = '"fields"'
 """No record is defined without it. Where it is spelled with escapes the record is not shared, and that is all."""
 _NEAR: Final = 600
 """Characters from the beginning of a definition, of a record or a field, within which the mark mostly comes."""
+_MOST_READ_AGAIN: Final = 1
+"""Times the length of a text that may be read for nothing because its marks come late."""
 _DEEPEST: Final = 100
 """Levels that are read here; what is deeper is read as plain JSON, so this bounds the recursion."""
 _SHALLOW: Final = json_text.MAX_DEPTH - _DEEPEST
@@ -62,6 +64,7 @@ class Reading:
     def __init__(self, text: str, guide: Record | None) -> None:
         self._text = text
         self._guide = guide
+        self._read_again = 0
 
     def read(self) -> Any:
         """The value; InvalidSchemaError as from `json_text.read`."""
@@ -163,6 +166,9 @@ class Reading:
             value, end = self._plain(at)
             if text.find(_MARK, at, end) < 0:
                 return value, end
+            self._read_again += end - at
+            if self._read_again > _MOST_READ_AGAIN * len(text):
+                raise ValueError
         made = Defined()
         made.begin = at
         more = _first_name(text, at)
