@@ -81,6 +81,9 @@ def _avro(rng: Random, size: int, turn: int | None) -> _Made:
     return shape, SchemaInfo(kind, text), SchemaInfo(kind, _changed(rng, text))
 
 
+_HUGE: Final = b'{"type": "fixed", "name": "Huge", "size": 2147483639}'
+
+
 def _changed(rng: Random, text: bytes) -> bytes:
     """What people do to a schema: a type promoted, a field added or renamed, a property somewhere."""
     old, instead = rng.choice(
@@ -90,7 +93,10 @@ def _changed(rng: Random, text: bytes) -> bytes:
             (b'"fields":[', b'"x":1,"fields":['),
             (b'"type": "record"', b'"x": 1, "type": "record"'),
             (b'"null"', b'"string"'),
+            (b'"fields": [', b'"fields": [{"name": "added", "type": "double", "default": %s}, ' % (b"9" * 999)),
+            (b'"fields": [', b'"fields": [{"name": "added", "type": %s, "default": ""}, ' % _HUGE),
             (b"R", b"Q"),
+            (b'"B', b'"C'),
         )
     )
     return text.replace(old, instead, rng.choice((-1, -1, 1)))

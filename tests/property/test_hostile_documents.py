@@ -26,7 +26,7 @@ _FIRST: Final = int(os.environ.get("TOPICSCHEMA_HOSTILE_FROM", "0"))
 _SEED: Final = int(
     os.environ.get("TOPICSCHEMA_HOSTILE_SEED", secrets.randbelow(10**6) if _COUNT > _IN_EVERY_RUN else 1)
 )
-_SECONDS: Final = float(os.environ.get("TOPICSCHEMA_HOSTILE_SECONDS", "1.5"))
+_SECONDS: Final = float(os.environ.get("TOPICSCHEMA_HOSTILE_SECONDS", "1"))
 _LIMITS: Final = Limits(_SECONDS, 500_000_000)
 _SLICE: Final = 1_000
 
