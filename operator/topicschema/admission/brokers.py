@@ -4,6 +4,7 @@ Nothing here asks a broker. What it has is what the controller saw last, and may
 the controller tells.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -18,6 +19,8 @@ from topicschema.reconcile.policies import FoundPolicy
 
 _NO_BROKER = "names no broker (spec.pulsar)"
 _PLAIN = "http:"
+_ENVELOPE = ("fileDescriptorSet", "rootMessageTypeName", "rootFileDescriptorName")
+"""The members of a PROTOBUF_NATIVE schema, in the order in which clients write them."""
 
 
 def as_for(found: FoundPolicy, spec: TopicSchemaSpec, old: TopicSchema | None, history: History) -> FoundPolicy:
@@ -55,7 +58,7 @@ def warnings_of_topic(
             "deletionPolicy is Delete: deleting this resource soft-deletes the schema at the broker, which then no "
             "longer serves the older versions; consumers that decode retained messages by them fail"
         )
-    if policy.spec.is_allow_auto_update_schema is False and spec.type is SchemaType.STRING:
+    if policy.spec.is_allow_auto_update_schema is False:
         yield from _shut_out(spec, info, history)
 
 
@@ -88,14 +91,26 @@ def _for_brokers_alone(spec: TopicSchemaSpec) -> Iterator[str]:
 
 
 def _shut_out(spec: TopicSchemaSpec, info: SchemaInfo, history: History) -> Iterator[str]:
-    """Which clients will not find their STRING, where nobody but the operator adds schemas: they look for its bytes."""
-    with_text = "leave schema out once" if spec.schema else "let them connect once before the lock"
-    for clients, text, advice in (("Java", b"", with_text), ("Python", b"null", "set schema: 'null' once")):
-        if info.schema != text and history.equal_to(fingerprint_of_bytes(SchemaType.STRING, text)) is None:
+    """Which clients will not find their schema, where nobody but the operator adds schemas: they look for its bytes."""
+    for clients, text, advice in _as_sent(spec, info):
+        if info.schema != text and history.equal_to(fingerprint_of_bytes(info.type, text)) is None:
             yield (
-                f"clients may not add schemas, and {clients} clients send another text for STRING than this one: where "
-                f"they produce, {advice}, so that both are registered"
+                f"clients may not add schemas, and {clients} clients send another text for {info.type} than this one: "
+                f"where they produce, {advice}, so that both are registered"
             )
+
+
+def _as_sent(spec: TopicSchemaSpec, info: SchemaInfo) -> Iterator[tuple[str, bytes, str]]:
+    """Clients, what they send for this schema, and how to have that registered; of types with two spellings."""
+    if info.type is SchemaType.STRING:
+        with_text = "leave schema out once" if spec.schema else "let them connect once before the lock"
+        yield "Java", b"", with_text
+        yield "Python", b"null", "set schema: 'null' once"
+    if info.type is SchemaType.PROTOBUF_NATIVE:
+        envelope = json.loads(info.schema)
+        members = {member: envelope[member] for member in _ENVELOPE}
+        yield "Java", json.dumps(members, separators=(",", ":")).encode(), "set schema to theirs once"
+        yield "Python", json.dumps(members, indent=1).encode(), "set schema to theirs once"
 
 
 def warnings_of_policy(resource: NamespaceSchemaPolicy, old: NamespaceSchemaPolicy | None) -> Iterator[str]:

@@ -1,8 +1,11 @@
 """Reviews under policies that name a broker: judged by what was seen there, and told what an edit means for it."""
 
+import base64
+import json
 from typing import Any, NamedTuple
 
 import pytest
+from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto, FileDescriptorSet
 
 from admission_world import ID, NOTE, NOTE_WITH_DEFAULT, TOPIC, V0, World, record_schema
 from api_server import Object
@@ -193,6 +196,42 @@ async def test_what_goes_without_saying_is_not_said(world: World) -> None:
     await adopted(world, avro(V0), claim=Owner("shop", "created", old["metadata"]["uid"]))
     plain = {"schemaValidationEnforced": False, "adoptionPolicy": "Refuse", "managementPolicy": "Manage"}
     assert (await world.edit(old, **plain)).warnings == []
+
+
+ENVELOPE = json.dumps(
+    {
+        "fileDescriptorSet": base64.b64encode(
+            FileDescriptorSet(
+                file=[FileDescriptorProto(name="m", syntax="proto3", message_type=[DescriptorProto(name="M")])]
+            ).SerializeToString()
+        ).decode(),
+        "rootMessageTypeName": "M",
+        "rootFileDescriptorName": "m",
+    },
+    separators=(",", ":"),
+)
+OF_PYTHON = json.dumps(json.loads(ENVELOPE), indent=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "shut_out"), [(ENVELOPE, ["Python"]), (OF_PYTHON, ["Java"]), (f" {ENVELOPE}", ["Java", "Python"])]
+)
+async def test_a_message_is_found_by_its_clients_spelling_alone(world: World, text: str, shut_out: list[str]) -> None:
+    await governed(world, {}, isAllowAutoUpdateSchema=False)
+    _, *told = (await world.ask(_wanted({"topic": TOPIC, "type": "PROTOBUF_NATIVE", "schema": text}))).warnings
+    assert told == [
+        f"clients may not add schemas, and {clients} clients send another text for PROTOBUF_NATIVE than this one: "
+        "where they produce, set schema to theirs once, so that both are registered"
+        for clients in shut_out
+    ]
+
+
+async def test_a_message_of_which_both_spellings_are_registered_shuts_nobody_out(world: World) -> None:
+    await governed(world, {}, isAllowAutoUpdateSchema=False)
+    texts = (ENVELOPE, OF_PYTHON)
+    await adopted(world, *(SchemaInfo(SchemaType.PROTOBUF_NATIVE, text.encode()) for text in texts))
+    wanted = _wanted({"topic": TOPIC, "type": "PROTOBUF_NATIVE", "schema": OF_PYTHON})
+    assert (await world.ask(wanted)).warnings == []
 
 
 async def test_a_string_of_which_both_texts_are_registered_shuts_nobody_out(world: World) -> None:
