@@ -10,7 +10,7 @@ from topicschema.api.topicschemas import TopicSchema
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import TopicMissingError
 from topicschema.core import plan
-from topicschema.core.alignment import Behind, Lost
+from topicschema.core.alignment import Ahead, Behind, Lost
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.overrides import Overrides
 from topicschema.core.remote import TopicSettings
@@ -51,6 +51,12 @@ class View:
     def left_behind(self) -> Strategy | None:
         """The topic's own strategy at the broker, where the resource leaves it as it is."""
         return None if self.overrides is None else self.overrides.left_behind
+
+    @property
+    def lacks(self) -> int | None:
+        """The first version on record that the broker has not got."""
+        found = self.look.alignment
+        return found.missing[0].schema_version if isinstance(found, Ahead) else None
 
     def stopped(self, topic: Topic) -> TopicSchemaError | None:
         """Why a schema that was judged to pass is not settled; None where nothing stands in the way."""

@@ -49,10 +49,14 @@ _JUDGED = (ConditionType.COMPATIBLE, ConditionType.REGISTERED, ConditionType.IN_
 
 @dataclass(frozen=True, slots=True)
 class AtBroker:
-    """What a pass saw at the broker: whether it may write there, and the topic's own strategy that is left as it is."""
+    """What a pass saw at the broker: whether it may write there, and the topic's own strategy that is left as it is.
+
+    `lacks` is the first version on record that the broker has not got, and does not get where it is only observed.
+    """
 
     may_write: bool = True
     left_behind: Strategy | None = None
+    lacks: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,7 @@ def settled(seen: Seen, moment: Moment, stopped: TopicSchemaError | None = None)
         observed_generation=moment.generation,
         conditions=moment.conditions(_incompatible(found) if found else _passed(seen, stopped)),
         incarnation=history.incarnation,
-        schema_version=verdict.schema_version if verdict.outcome is Outcome.EQUAL_VERSION else None,
+        schema_version=verdict.schema_version if _is_registered(seen) else None,
         latest_schema_version=None if latest is None else latest.schema_version,
         fingerprint=seen.fingerprint,
         effective_strategy=EffectiveStrategyStatus(value=strategy.value, source=strategy.source),
@@ -137,7 +141,7 @@ def _out_of_sight(before: TopicSchemaStatus, reason: str, message: str) -> tuple
 def _passed(seen: Seen, stopped: TopicSchemaError | None) -> tuple[Said, ...]:
     if stopped is None:
         return _registered(seen)
-    is_registered = seen.verdict.outcome is Outcome.EQUAL_VERSION
+    is_registered = _is_registered(seen)
     reason, message = told(stopped)
     where = _placed(seen) if is_registered else (reason, message)
     return (
@@ -151,7 +155,7 @@ def _passed(seen: Seen, stopped: TopicSchemaError | None) -> tuple[Said, ...]:
 def _registered(seen: Seen) -> tuple[Said, ...]:
     reason, message = _placed(seen)
     message = "; ".join((message, *(note.message for note in seen.verdict.notes), *_of_broker(seen)))
-    is_registered = seen.verdict.outcome is Outcome.EQUAL_VERSION
+    is_registered = _is_registered(seen)
     registered = Said(ConditionType.REGISTERED, _truth(is_registered), reason, message)
     is_only_seen = seen.broker is not None and not seen.broker.may_write
     return (
@@ -167,6 +171,8 @@ def _placed(seen: Seen) -> tuple[str, str]:
     number, latest = seen.verdict.schema_version, seen.history.latest
     if seen.verdict.outcome is Outcome.NEXT_VERSION:
         return _OBSERVED, f"the schema would be version {number}; nothing is written where managementPolicy is Observe"
+    if _is_lacking(seen):
+        return _OBSERVED, f"the broker lacks version {number}; nothing is written where managementPolicy is Observe"
     if latest is None or number == latest.schema_version:
         return "Registered", f"version {number} is registered"
     if _is_foreign(seen):
@@ -178,6 +184,16 @@ def _placed(seen: Seen) -> tuple[str, str]:
     )
 
 
+def _is_registered(seen: Seen) -> bool:
+    return seen.verdict.outcome is Outcome.EQUAL_VERSION and not _is_lacking(seen)
+
+
+def _is_lacking(seen: Seen) -> bool:
+    """Whether the version that the schema equals is on record and not at the broker."""
+    lacks, number = None if seen.broker is None else seen.broker.lacks, seen.verdict.schema_version
+    return lacks is not None and number is not None and number >= lacks
+
+
 def _is_foreign(seen: Seen) -> bool:
     """Whether the broker's latest is a version that did not come from here."""
     latest, number = seen.history.latest, seen.verdict.schema_version
@@ -187,7 +203,10 @@ def _is_foreign(seen: Seen) -> bool:
 
 def _in_sync(seen: Seen, registered: Said) -> Said:
     """Whether the broker has what the resource wants as its latest, as far as Pulsar allows."""
-    latest = seen.history.latest
+    latest, lacks = seen.history.latest, None if seen.broker is None else seen.broker.lacks
+    if lacks is not None:
+        message = f"the broker lacks what was registered without it, from version {lacks} on"
+        return Said(ConditionType.IN_SYNC, ConditionStatus.FALSE, _OBSERVED, message)
     if registered.status is ConditionStatus.TRUE and latest is not None and _is_foreign(seen):
         message = (
             f"the broker's latest is version {latest.schema_version}, which was not registered from this resource: put "

@@ -83,7 +83,7 @@ class TopicSchemas:
             verdict,
             seen.stored.history,
             await self._risks(seen),
-            None if seen.view is None else report.AtBroker(seen.view.may_write, seen.view.left_behind),
+            None if seen.view is None else report.AtBroker(seen.view.may_write, seen.view.left_behind, seen.view.lacks),
         )
         await self._report(key, wire, report.settled(judged, moment, seen.stopped))
         return seen.stopped if seen.stopped is not None and verdict.is_compatible else Rest.SETTLED

@@ -67,6 +67,21 @@ def test_who_only_observes_is_ready_and_says_what_is_missing() -> None:
 
 
 @pytest.mark.parametrize(
+    ("lacks", "registered"), [(0, ("False", "Observed")), (1, ("True", "RolledBack"))], ids=["all", "the newest"]
+)
+def test_what_an_observed_broker_lacks_is_not_registered_there(lacks: int, registered: tuple[str, str]) -> None:
+    status = settled(Seen(ONE.fingerprint, EQUAL, OURS, (), AtBroker(may_write=False, lacks=lacks)), MOMENT)
+    assert says(status) == {
+        "Ready": ("True", "Observed"),
+        "Compatible": ("True", "Compatible"),
+        "Registered": registered,
+        "InSync": ("False", "Observed"),
+    }
+    assert status.schema_version == (None if lacks == 0 else 0)
+    assert f"from version {lacks} on" in message(status, "InSync")
+
+
+@pytest.mark.parametrize(
     ("stopped", "kind"),
     [(StalledError("RefusedByBroker", "no"), "Stalled"), (WaitingError("TopicMissing", "not yet"), "Reconciling")],
 )
