@@ -5,6 +5,7 @@ resource is released as with Retain: never is a namespace held up by a broker th
 """
 
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -15,9 +16,9 @@ from topicschema.api.topicschemas import DeletionPolicy, TopicSchema
 from topicschema.api.wire import decode
 from topicschema.broker.broker import Broker
 from topicschema.cluster.errors import NotFoundError
-from topicschema.core.alignment import Aligned, Lost
-from topicschema.core.errors import StalledError, WaitingError
-from topicschema.core.history import Counter
+from topicschema.core.alignment import Aligned, Alignment, Behind, Lost
+from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
+from topicschema.core.history import Counter, History
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.reconcile import telling
 from topicschema.reconcile.at_broker import View, may_write
@@ -90,15 +91,32 @@ async def _at_broker(around: Surroundings, seen: Observation) -> Observation:
 
 
 async def _serving(around: Surroundings, broker: Broker, found: FoundPolicy, seen: Observation) -> Observation:
-    """Each soft delete adds a tombstone: so it is asked for only where something is served, and of our count."""
+    """Each soft delete adds a tombstone: so it is asked for only where something is served, and it is ours."""
     if seen.stored is None:
         raise TypeError("no record was read")
     is_serving = await broker.latest(seen.topic) is not None
-    if is_serving and seen.stored.history.counted:
-        there = await look(around, broker, Sought(seen.stored.history, found.policy.profile.line))
-        is_serving = not isinstance(there.alignment, Lost)
+    if is_serving:
+        history, line, schema = seen.stored.history, found.policy.profile.line, None
+        if not history.entries:  # it may have been uploaded, and the process have ended before it was on record
+            with suppress(TopicSchemaError):
+                schema = await around.judge.schema_of(seen.resource.spec, line, history)
+        there = await look(around, broker, Sought(history, line, schema))
+        is_serving = _has_ours(there.alignment, history, None if schema is None else schema.fingerprint)
     view = View(broker, Look(Aligned()), is_serving=is_serving)
     return Observation(seen.resource, seen.stored, found, view=view)
+
+
+def _has_ours(there: Alignment, history: History, uploaded: str | None) -> bool:
+    """Whether anything at the broker is the record's, or what was `uploaded`: never is only what others have hidden."""
+    match there:
+        case Lost():
+            return False
+        case Behind(is_recount=True):
+            return bool(history.counted)
+        case Behind(arrived=arrived) if not history.entries:
+            return any(entry.fingerprint == uploaded for entry in arrived)
+        case _:
+            return True
 
 
 async def _policy(around: Surroundings, seen: Observation) -> FoundPolicy | None:
