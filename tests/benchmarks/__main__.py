@@ -2,12 +2,14 @@
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
-from benchmarks import core, edits, reviews, settling
+from benchmarks import brokers, core, edits, reviews, settling
 from benchmarks.rows import Row, table, write
 
 MEASURES: Mapping[str, Callable[[], Iterator[Row]]] = {
+    "brokers": brokers.measure,
     "core": core.measure,
     "edits": edits.measure,
     "reviews": reviews.measure,
@@ -21,11 +23,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", choices=[[], *MEASURES], help="which measures; all when none is named")
     parser.add_argument("--results", type=Path, default=RESULTS, help="where the rows are kept")
+    parser.add_argument("--topics", type=int, default=brokers.TOPICS, help="how many are adopted from a broker")
     chosen = parser.parse_args()
+    measures = dict(MEASURES)
+    measures["brokers"] = partial(brokers.measure, chosen.topics)
     rows: list[Row] = []
     for name in chosen.names or MEASURES:
         print(f"measuring: {name}", flush=True)
-        for one in MEASURES[name]():
+        for one in measures[name]():
             told = "" if one.ratio is None else f"(ratio {one.ratio:.2f})"
             print(f"  {one.name}: {one.value:g} {one.unit} {told}", flush=True)
             rows.append(one)

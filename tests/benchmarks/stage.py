@@ -3,7 +3,7 @@
 import contextlib
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,10 +43,10 @@ class Stage:
 
 
 @contextlib.contextmanager
-def stage() -> Iterator[Stage]:
-    """A fresh stage; gone afterwards."""
+def stage(environment: Mapping[str, str] | None = None) -> Iterator[Stage]:
+    """A fresh stage, gone afterwards; the product's processes get `environment` besides their own."""
     with owned() as plane:
-        product = Product.install(plane.instance, plane.cluster)
+        product = Product.install(plane.instance, plane.cluster, environment)
         pki = Path(plane.cluster.kubeconfig).parent / "pki"
         target = Target(plane.cluster.server(), pki / "ca.crt", pki / "admin.crt", pki / "admin.key", is_http2=True)
         plane.cluster.kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(_surroundings()))

@@ -1,0 +1,230 @@
+"""What a real broker is asked, and how long it takes: adoption, rest, an edit, and an edit beside a broker gone silent.
+
+All of it goes through a proxy that counts, the anchors too. A broker is asked 20 times a second at most after a burst
+of 40: that bounds how fast many topics are adopted, and edits are measured at less than that.
+"""
+
+import asyncio
+import contextlib
+import datetime as dt
+import json
+import statistics
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from benchmarks.rows import Goal, Row, beside, bounded, row
+from benchmarks.schemas import schema
+from benchmarks.stage import NAMESPACE, Stage, create, stage, topic_schema
+from rest_topic import RestTopic
+from testbed import audit, broker_faults, pulsar_part
+from testbed import pulsar as brokers
+from testbed.fault_proxy import Call, FaultProxy
+from testbed.product import NAMESPACE as SYSTEM
+from testbed.progress import Progress
+from testbed.pulsar import Pulsar
+from topicschema.api.kinds import TOPIC_SCHEMA
+from topicschema.cluster.client import ApiClient
+from topicschema.cluster.connection import Connection
+
+TOPICS = 2_000
+_SIZE, _EDITS, _ROUNDS = 2_000, 40, 3
+_PACE = 20.0
+_ILL, _ILL_TOPICS = "bench-ill", 20
+_USER = f"system:serviceaccount:{SYSTEM}:topicschema-controller"
+_FLOOR = Goal(1.1, at_most=True)
+_BESIDE_SILENCE = Goal(1.25, at_most=True)
+
+
+def measure(topics: int = TOPICS) -> Iterator[Row]:
+    """Rows of adoption, of rest, of an edit, and of an edit beside silence, with that many topics."""
+    pulsar_part.prepare(Progress())
+    period = max(30.0, 2 * topics / _PACE)
+    environment = {"TOPICSCHEMA_BROKER_HOSTS": "127.0.0.1", "TOPICSCHEMA_RESYNC_PERIOD": str(period)}
+    with stage(environment) as on:
+        pulsar = brokers.start(on.plane.instance, "plain")
+        with FaultProxy.before(pulsar) as proxy, FaultProxy.before(pulsar) as other:
+            yield from _adoption(on, proxy, topics)
+            yield from _rest(proxy, topics, period)
+            on.product.start_webhook()
+            on.product.admit()
+            yield from asyncio.run(_edits(on, proxy))
+            yield from asyncio.run(_beside_silence(on, proxy, other))
+
+
+def _adoption(on: Stage, proxy: FaultProxy, topics: int) -> Iterator[Row]:
+    """Topics that the broker has with one version each, from the controller's start until all are settled."""
+    pulsar = proxy.upstream
+    _make_namespaces(pulsar, "orders", "ill")
+    _govern(on, NAMESPACE, "orders", proxy)
+    names = create(on, "adopt", topics, _SIZE)
+    text = schema(_SIZE)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda name: RestTopic(pulsar, "shop/orders", name).uploaded(text), names))
+    log = on.plane.cluster.audit_log
+    if log is None:
+        raise RuntimeError("the stage's API server keeps no audit log")
+    since, began = audit.settled(log), dt.datetime.now(dt.UTC)
+    on.product.start_controller()
+    on.wait_until_ready(topics, 600 + topics)
+    audit.settled(log)
+    last = max(one.at for one in audit.writes(log, since, _USER) if one.resource == TOPIC_SCHEMA.plural)
+    seconds = (dt.datetime.fromisoformat(last) - began).total_seconds()
+    floor = max(0.0, (topics - 40) / _PACE)
+    yield beside(f"{topics} topics adopted", seconds, "s", ("one request each at 20 a second", floor))
+    asked = sum(map(_is_of_topic, proxy.calls))
+    yield bounded("requests to adopt a topic with one version", asked / topics, "", 3)
+    yield bounded("uploads while adopting", sum(call.is_write and _is_of_topic(call) for call in proxy.calls), "", 0)
+
+
+def _rest(proxy: FaultProxy, topics: int, period: float) -> Iterator[Row]:
+    """What is asked when nothing happens, once looks have spread."""
+    time.sleep(1.25 * period)
+    proxy.forget()
+    window = max(30.0, period / 2)
+    time.sleep(window)
+    calls = list(proxy.calls)
+    floor = topics * 60 / period
+    anchor = ("one GET for each topic and period", floor)
+    yield beside(f"requests a minute at rest, period {period:g} s", len(calls) * 60 / window, "1/min", anchor, _FLOOR)
+    kinds = Counter(_kind(call) for call in calls)
+    looks = kinds["GET schema"] or 1
+    yield bounded("requests for each look at a topic", sum(_is_of_topic(call) for call in calls) / looks, "", 1)
+
+
+def _kind(call: Call) -> str:
+    return f"{call.method} {call.path.rpartition('/')[2]}"
+
+
+def _is_of_topic(call: Call) -> bool:
+    return "/schemas/" in call.path
+
+
+@dataclass(frozen=True, slots=True)
+class _Editor:
+    """Applies schemas and tells how long it was until Ready said so; milliseconds."""
+
+    client: ApiClient
+    namespace: str = NAMESPACE
+    pulsar_namespace: str = "shop/orders"
+
+    async def edit(self, name: str, text: str) -> float:
+        wire = self.topic(name, text)
+        began = time.perf_counter()
+        told = await self.client.apply(TOPIC_SCHEMA, self.namespace, name, wire, field_manager="bench")
+        generation = told["metadata"]["generation"]
+        async with asyncio.timeout(120):
+            while True:
+                wire = await self.client.get(TOPIC_SCHEMA, self.namespace, name)
+                if _is_ready(wire, generation):
+                    return (time.perf_counter() - began) * 1000
+                await asyncio.sleep(0.005)
+
+    async def put(self, name: str, text: str) -> None:
+        """Apply, and do not wait."""
+        await self.client.apply(TOPIC_SCHEMA, self.namespace, name, self.topic(name, text), field_manager="bench")
+
+    def topic(self, name: str, text: str) -> dict[str, Any]:
+        wire = topic_schema(name, text)
+        spec = {**wire["spec"], "topic": f"persistent://{self.pulsar_namespace}/{name}"}
+        return {**wire, "metadata": {"name": name, "namespace": self.namespace}, "spec": spec}
+
+
+def _is_ready(wire: dict[str, Any], generation: int) -> bool:
+    found = (each for each in wire.get("status", {}).get("conditions", ()) if each["type"] == "Ready")
+    return any(each["status"] == "True" and each["observedGeneration"] == generation for each in found)
+
+
+@contextlib.asynccontextmanager
+async def _connected(on: Stage) -> AsyncIterator[ApiClient]:
+    async with ApiClient(Connection.load(str(on.plane.cluster.kubeconfig))) as client:
+        yield client
+
+
+async def _edits(on: Stage, proxy: FaultProxy) -> list[Row]:
+    """Edits by the operator and bare uploads in turn, both of topics with as many versions."""
+    bare, ours, asked = [], [], []
+    through = Pulsar(proxy.url, "")
+    anchor = RestTopic(through, "shop/orders", "bare")
+    async with _connected(on) as client:
+        editor = _Editor(client)
+        for revision in range(_EDITS + 2):
+            text = schema(_SIZE, revision)
+            bare.append(await _timed(partial(anchor.uploaded, text)))
+            proxy.forget()
+            ours.append(await editor.edit("edited", text))
+            asked.append(sum("/edited/" in call.path for call in proxy.calls))
+            await asyncio.sleep(0.3)  # less than the pace
+    plain, governed = statistics.median(bare[2:]), statistics.median(ours[2:])
+    return [
+        beside(f"apply to Ready at a broker, median of {_EDITS}", governed, "ms", ("the bare upload", plain)),
+        row("added by the operator to an upload, median", governed - plain, "ms"),
+        bounded("requests for an edit", statistics.median(asked[2:]), "", 4),
+    ]
+
+
+async def _timed(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    await asyncio.to_thread(work)
+    return (time.perf_counter() - began) * 1000
+
+
+async def _beside_silence(on: Stage, proxy: FaultProxy, other: FaultProxy) -> list[Row]:
+    """Edits while another broker answers, and while it is silent and all its topics were edited; in turn."""
+    _govern(on, _ILL, "ill", other)
+    names = [f"ill-{number}" for number in range(_ILL_TOPICS)]
+    calm: list[float] = []
+    beside_ill: list[float] = []
+    async with _connected(on) as client:
+        editor, ill = _Editor(client), _Editor(client, _ILL, "shop/ill")
+        for name in names:
+            await ill.edit(name, schema(_SIZE))
+        revision = 1000
+        for _ in range(_ROUNDS):
+            for times, is_silent in ((calm, False), (beside_ill, True)):
+                if is_silent:
+                    other.fault = broker_faults.silence(600)
+                    for name in names:
+                        await ill.put(name, schema(_SIZE, revision))
+                    await asyncio.sleep(2)
+                for _ in range(_EDITS // _ROUNDS):
+                    revision += 1
+                    times.append(await editor.edit(f"calm-{revision % 2}", schema(_SIZE, revision)))
+                    await asyncio.sleep(0.3)
+                if is_silent:
+                    other.fault = broker_faults.untouched
+                    other.cut()
+                    await asyncio.gather(*(ill.edit(name, schema(_SIZE, revision)) for name in names))
+    proxy.forget()
+    median = statistics.median
+    anchor = ("while it answers", median(calm))
+    return [beside("apply to Ready while another broker is silent", median(beside_ill), "ms", anchor, _BESIDE_SILENCE)]
+
+
+def _make_namespaces(pulsar: Pulsar, *names: str) -> None:
+    pulsar.tell("PUT", "/tenants/shop", {"allowedClusters": pulsar.tell("GET", "/clusters")})
+    for name in names:
+        pulsar.tell("PUT", f"/namespaces/shop/{name}")
+
+
+def _govern(on: Stage, namespace: str, pulsar_namespace: str, proxy: FaultProxy) -> None:
+    annotations = {"topicschema.io/pulsar-namespaces": "shop/*"}
+    metadata = {"name": namespace, "annotations": annotations}
+    policy = {
+        "apiVersion": "topicschema.io/v1alpha1",
+        "kind": "NamespaceSchemaPolicy",
+        "metadata": {"name": "orders", "namespace": namespace},
+        "spec": {
+            "pulsarCluster": "pulsar",
+            "pulsarNamespace": f"shop/{pulsar_namespace}",
+            "schemaCompatibilityStrategy": "BACKWARD",
+            "pulsar": {"adminURL": proxy.url},
+        },
+    }
+    items = [{"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}, policy]
+    wire = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+    on.plane.cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=wire)
