@@ -6,6 +6,7 @@ it, in few characters. The broker quotes schemas in its refusals, so a text is c
 
 import asyncio
 import http.client
+import math
 import re
 import ssl
 from collections.abc import Callable, Mapping
@@ -220,6 +221,8 @@ def _of_tls(error: ssl.SSLError, where: str) -> TopicSchemaError:
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     """The seconds that the answer asks us to wait, at most a minute; None where it does not say."""
     try:
-        return min(max(float(headers.get("Retry-After", "")), 0.0), _MAX_AFTER)
+        wanted = float(headers.get("Retry-After", ""))
     except ValueError:
         return None
+    # No number is neither more nor less than another, and no clock ever comes to it.
+    return None if math.isnan(wanted) else min(max(wanted, 0.0), _MAX_AFTER)

@@ -203,6 +203,16 @@ async def test_a_request_that_passes_at_the_second_try_is_no_error(wire: PlayedB
     assert len(wire.requests) == 2
 
 
+@pytest.mark.parametrize(("told", "after"), [("nan", 5.0), ("inf", 60.0), ("-1", 0.0), ("Wed, 21 Oct 2026", 5.0)])
+async def test_what_is_to_be_waited_for_is_a_number_of_seconds(
+    wire: PlayedBroker, broker: Broker, told: str, after: float
+) -> None:
+    wire.says(503, "", Retry_After=told)
+    with pytest.raises(BrokerUnavailableError) as caught:
+        await broker.soft_delete(TOPIC)
+    assert caught.value.after == after
+
+
 async def test_a_deletion_is_never_sent_twice(wire: PlayedBroker, broker: Broker) -> None:
     wire.answers.append(reset)
     wire.says(200, {"version": 1})
