@@ -227,9 +227,11 @@ def _base(admin_url: str) -> str:
 
 def _url(text: str) -> URL:
     try:
-        return URL(text)
+        url = URL(text)
+        url.origin()  # what is no whole address is told of only when it is asked for
     except ValueError:
         raise BrokerNotAllowedError(f"{text[:200]!r} is not a URL") from None
+    return url
 
 
 def _exchange(request: Request, url: URL, headers: Mapping[str, str]) -> Exchange:

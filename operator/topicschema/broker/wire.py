@@ -93,7 +93,7 @@ def index_of(answer: Any) -> tuple[int, ...]:
         return ()
     try:
         return tuple(sorted(int(each["version"]) for each in answer["index"]))
-    except (TypeError, ValueError, KeyError):
+    except (TypeError, ValueError, KeyError, OverflowError):
         raise _unlike("an index of versions") from None
 
 

@@ -127,6 +127,16 @@ async def test_the_token_endpoint_must_be_allowed_too(wire: PlayedBroker, issuer
     assert wire.requests == []
 
 
+@pytest.mark.parametrize("endpoint", ["/oauth/token", "//issuer/token", "http://issuer:port/token", "http://[::1"])
+async def test_a_token_endpoint_that_is_no_whole_address_is_not_called(
+    wire: PlayedBroker, issuer: Issuer, broker: Broker, endpoint: str
+) -> None:
+    issuer.endpoint = endpoint
+    with pytest.raises(BrokerNotAllowedError):
+        await broker.latest(TOPIC)
+    assert wire.requests == []
+
+
 async def test_a_secret_that_changed_is_read_again_when_its_token_is_refused(
     wire: PlayedBroker, issuer: Issuer, turned: TurnedClock
 ) -> None:

@@ -116,8 +116,9 @@ def test_what_is_no_schema_is_no_broker(broken: object) -> None:
 def test_an_index_has_tombstones_too_and_no_answer_means_no_storage() -> None:
     assert wire.index_of({"index": [{"version": 1}, {"version": 0}, {"version": 2}]}) == (0, 1, 2)
     assert wire.index_of(None) == ()
-    with pytest.raises(BrokerUnavailableError):
-        wire.index_of({"index": None})
+    for broken in (None, [{"version": float("inf")}]):
+        with pytest.raises(BrokerUnavailableError):
+            wire.index_of({"index": broken})
 
 
 def test_names_are_encoded_as_often_as_the_broker_decodes_them() -> None:
