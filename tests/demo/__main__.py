@@ -69,8 +69,14 @@ def say_how_to_go_on(stage: Stage, instance: Instance) -> None:
         "Cluster, controller and webhook go on running (for a day: so long last their service accounts' tokens). "
         "To look around, in your shell:"
     )
+    of_broker = [
+        f"export {name}={shlex.quote(environment[name])}"
+        for name in ("PULSAR_SERVICE_URL", "SCHEMAS")
+        if name in environment
+    ]
     for line in (
         "",
+        *of_broker,
         f"export KUBECONFIG={shlex.quote(environment['KUBECONFIG'])}",
         f"export PATH={shlex.quote(str(program))}:$PATH",
         f"cd {shlex.quote(str(stage.folder))}",

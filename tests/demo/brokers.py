@@ -8,7 +8,7 @@ from typing import Any
 from demo.errors import DemoError
 from demo.stage import Stage, condition
 from testbed import pulsar_part
-from testbed.errors import SourceMissingError
+from testbed.errors import TestbedError
 from testbed.progress import Progress
 from testbed.pulsar import Pulsar
 
@@ -23,7 +23,7 @@ def why_absent() -> str | None:
     """Why these steps cannot be played on this machine; None when they can."""
     try:
         pulsar_part.prepare(Progress())
-    except SourceMissingError as error:
+    except TestbedError as error:
         return str(error)
     return None
 
