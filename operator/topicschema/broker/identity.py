@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from topicschema.broker.clock import Clock
 from topicschema.broker.credentials import Credential, OAuth2ClientCredentials, Token
-from topicschema.broker.errors import BrokerUnauthorizedError, BrokerUnavailableError
+from topicschema.broker.errors import BrokerNotAllowedError, BrokerUnauthorizedError, BrokerUnavailableError
 
 _WELL_KNOWN: Final = "/.well-known/openid-configuration"
 _FORM: Final = "application/x-www-form-urlencoded"
@@ -112,7 +112,13 @@ class Identity:
         endpoint = _object(body).get("token_endpoint")
         if status != 200 or not isinstance(endpoint, str):  # noqa: PLR2004
             raise BrokerUnavailableError(f"the issuer's {_WELL_KNOWN} names no token endpoint: {status}")
+        if _is_https(issuer) and not _is_https(endpoint):
+            raise BrokerNotAllowedError("the issuer is asked over https, and names a token endpoint that is not")
         return endpoint
+
+
+def _is_https(url: str) -> bool:
+    return url.lower().startswith("https:")
 
 
 def _object(body: bytes) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """OAuth 2.0 client credentials at the wire, and secrets as they are read."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -18,6 +18,7 @@ from topicschema.broker.errors import (
     BrokerUnavailableError,
     SecretInvalidError,
 )
+from topicschema.broker.identity import Identity
 from topicschema.broker.transport import Access
 from topicschema.core.topics import Topic
 
@@ -135,6 +136,20 @@ async def test_a_token_endpoint_that_is_no_whole_address_is_not_called(
     with pytest.raises(BrokerNotAllowedError):
         await broker.latest(TOPIC)
     assert wire.requests == []
+
+
+async def test_a_secret_goes_to_no_endpoint_in_clear_text_where_its_issuer_is_asked_over_https() -> None:
+    asked: list[str] = []
+
+    async def fetch(method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
+        del method, body, headers
+        asked.append(url)
+        return 200, b'{"token_endpoint": "http://issuer/token"}'
+
+    credential = OAuth2ClientCredentials("https://issuer", "operator", SECRET)
+    with pytest.raises(BrokerNotAllowedError, match="https"):
+        await Identity(credential, None, fetch, TurnedClock().as_clock()).headers()
+    assert asked == ["https://issuer/.well-known/openid-configuration"]
 
 
 async def test_a_secret_that_changed_is_read_again_when_its_token_is_refused(
