@@ -68,13 +68,17 @@ def toward(overrides: Overrides, *, is_before_schema: bool) -> Step | None:
 
 
 def back(overrides: Overrides) -> Step | None:
-    """The next step to what was there before the change that is under way; None when none is."""
+    """The next step to what was there before the change that is under way; None when none is.
+
+    What is neither that nor what we wrote, somebody else has set meanwhile: it stays.
+    """
     there, record = overrides.there, overrides.record
     if record is None or record.pending is None:
         return None
     before = record.pending.before.strategy or Strategy.UNDEFINED
     if there is not None and _strategy(there) is not before:
-        return WriteSettings(TopicSettings(strategy=before))
+        is_ours = _strategy(there) is record.pending.wanted.strategy
+        return WriteSettings(TopicSettings(strategy=before)) if is_ours else NoteSettings(replace(record, pending=None))
     return NoteSettings(replace(record, written=replace(record.written, strategy=before), pending=None))
 
 

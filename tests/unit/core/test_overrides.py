@@ -63,6 +63,13 @@ def test_what_was_there_is_put_back_and_then_forgotten(before: TopicSettings, wr
     assert back(Overrides(FULL, before)) is None
 
 
+def test_what_somebody_else_set_meanwhile_is_not_written_over() -> None:
+    record = TopicSettingsRecord(BACKWARD, FULL, PendingTopicSettings(BACKWARD, FULL))
+    theirs = TopicSettings(Strategy.FORWARD)
+    assert back(Overrides(FULL, theirs, record)) == NoteSettings(TopicSettingsRecord(BACKWARD, FULL))
+    assert back(Overrides(FULL, NOTHING, record)) == NoteSettings(TopicSettingsRecord(BACKWARD, FULL))
+
+
 def test_undefined_takes_the_topic_s_strategy_away_and_waits_for_no_topic() -> None:
     unset = TopicSettings(Strategy.UNDEFINED)
     record = TopicSettingsRecord(found=NOTHING, written=unset)
