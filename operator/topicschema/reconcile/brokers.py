@@ -163,8 +163,9 @@ class Brokers:
         return told
 
     def is_away(self, lane: str) -> bool:
-        """Whether nobody answers any more at an address."""
-        return any(gate.circuit.is_open for url, gate in self._gates.items() if _host_and_port(url) == lane)
+        """Whether nobody answers any more at an address; who asks there no more never learns that it is back."""
+        asked = {made.pulsar.admin_url for made in self._made.values() if address(made.pulsar) == lane}
+        return any(self._gates[url].circuit.is_open for url in asked)
 
     def forget(self, uid: str) -> None:
         """The policy is gone, or names another broker: its connections end once nobody can be using them."""

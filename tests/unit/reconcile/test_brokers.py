@@ -25,9 +25,11 @@ from topicschema.api.kinds import SECRET
 from topicschema.api.metadata import Metadata
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
 from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.errors import BrokerUnavailableError
 from topicschema.cluster.client import ApiClient
 from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.strategies import Strategy
+from topicschema.core.topics import Topic
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.schedule import ElsewhereError, begin_in
 
@@ -176,6 +178,17 @@ async def test_a_pass_reaches_a_broker_in_its_own_lane_only(api: FakeApiServer, 
         await brokers.of(policy())
     assert raised.value.lane == "pulsar:8080"
     assert api.requests == []
+
+
+async def test_an_address_that_no_policy_names_any_more_is_not_away_for_ever(brokers: Brokers) -> None:
+    nobody = "127.0.0.1:1"
+    broker = await brokers.of(policy(None, f"http://{nobody}"))
+    assert broker is not None
+    with pytest.raises(BrokerUnavailableError):
+        await broker.latest(Topic("shop", "orders", "created"))
+    assert brokers.is_away(nobody)
+    await brokers.of(policy(None))
+    assert not brokers.is_away(nobody)
 
 
 async def test_what_a_broker_tells_of_itself_holds_for_all_policies_for_some_minutes(
