@@ -19,7 +19,7 @@ from topicschema.core.history import History, Owner
 from topicschema.core.policy import Policy
 from topicschema.core.schemas import PulsarLine, Schema
 from topicschema.core.topics import Topic
-from topicschema.core.verdict import Candidate, Verdict
+from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.reconcile.at_broker import View, view
 from topicschema.reconcile.candidates import sources_of
 from topicschema.reconcile.doorbell import history_key
@@ -86,7 +86,11 @@ class Observation:
     @property
     def stopped(self) -> TopicSchemaError | None:
         """What keeps a schema that was judged to pass from being settled: its broker, or a topic that is not there."""
-        return None if self.view is None else self.view.stopped(self.topic)
+        if self.view is None:
+            return None
+        # What the broker refused once it may have by now, from somebody else.
+        is_there = self.verdict is not None and self.verdict.outcome is Outcome.EQUAL_VERSION
+        return (replace(self.view, refused=None) if is_there else self.view).stopped(self.topic)
 
     @property
     def planned(self) -> tuple[plan.Action, ...]:

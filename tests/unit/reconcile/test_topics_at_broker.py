@@ -10,9 +10,11 @@ from pulsar_schemas import Entry, PulsarSchemas, RefusedError
 from specimens import record
 from topic_world import TOPIC, World, opened
 from topicschema.api.brokers import AdoptionPolicy
+from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
 from topicschema.api.topicschemas import TopicSchemaStatus
 from topicschema.core.history import Flaw, Origin, Owner
 from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
 
 ONE, TWO, THREE, OTHER = record("id"), record("id", "a?"), record("id", "a?", "b?"), record("id", "z?")
 
@@ -156,6 +158,20 @@ async def test_refused_adoption_lets_equal_versions_pass(world: World) -> None:
     assert (await world.history()).entries == ()
     world.wants(record("id", doc="the same to Pulsar"), adoption_policy=AdoptionPolicy.REFUSE)
     assert await world.reason() == ""
+
+
+async def test_what_was_refused_and_is_there_all_the_same_is_refused_no_more(world: World) -> None:
+    world.wants(ONE)
+    assert await world.settle() == ""
+    refused = Condition(
+        type=ConditionType.READY, status=ConditionStatus.FALSE, reason="RefusedByBroker", observed_generation=1
+    )
+    world.wants(TWO, schema_compatibility_strategy=Strategy.UNDEFINED)
+    world.resource = replace(world.resource, status=TopicSchemaStatus(conditions=(refused,)))
+    assert await world.settle() == "RefusedByBroker"
+    world.there(TWO)
+    assert await world.settle() == ""
+    assert await world.agrees()
 
 
 async def test_versions_that_nobody_can_read_are_on_record_with_their_flaw(world: World) -> None:
