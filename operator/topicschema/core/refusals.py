@@ -32,6 +32,8 @@ EMPTY_BUT_ACTIVE: Final = "Failed to add schema to an active topic with empty(BY
 
 _NEVER_ANSWERED: Final = frozenset({"KEY_VALUE_PAYLOAD", "UNKNOWN_PART_TYPE", "PART_PROPERTIES"})
 """Pairs that the broker cannot take apart: the exception ends its work on the client's request."""
+_UNFORESEEN: Final = frozenset({"DUPLICATE_BRANCH", "DUPLICATE_FIELD", "INVALID_DEFAULT", "NESTED_UNION"})
+"""What Avro's parser refuses with another exception than the one for texts that it does not parse."""
 _UNDEFINED: Final = frozenset({"UNKNOWN_TYPE", "UNDEFINED_NAME"})
 _OVERFLOWS: Final = frozenset({"ENDLESS_RECORD", "ENDLESS_DEFAULT"})
 _RENAMING: Final = frozenset({"INVALID_WRITER_DEFAULT", "ALIAS_CONFLICT"})
@@ -147,7 +149,7 @@ def _is_foreseen(rule: str, line: PulsarLine) -> bool:
 
     Avro 1.12 throws others for names that nothing defines (AvroTypeException; NullPointerException at the top).
     """
-    return rule != "DUPLICATE_FIELD" and (line is PulsarLine.V4_0 or rule not in _UNDEFINED)
+    return rule not in _UNFORESEEN and (line is PulsarLine.V4_0 or rule not in _UNDEFINED)
 
 
 def of_unreadable(kind: SchemaType, rule: str, line: PulsarLine, *, is_latest_only: bool) -> BrokerError:

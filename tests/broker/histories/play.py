@@ -165,7 +165,7 @@ def statuses(ours: Ours, info: SchemaInfo, strategy: Strategy) -> set[int]:
     if ours.version is not None:
         return {200}
     if ours.reason != "Incompatible":
-        return _of_invalid(info)
+        return _of_invalid(info, rules)
     if "INVALID_HISTORY" in rules:
         return {500}
     if not ours.found:
@@ -174,16 +174,19 @@ def statuses(ours: Ours, info: SchemaInfo, strategy: Strategy) -> set[int]:
     return {500} if refusals.thrown(strategy, ours.found) else {409}
 
 
-def _of_invalid(info: SchemaInfo) -> set[int]:
+def _of_invalid(info: SchemaInfo, rules: set[str]) -> set[int]:
     """What the broker answers to what is no schema; its dedupe reads defaults, which its validation does not.
 
-    A text of type JSON that Avro does not parse is Jackson's to read.
+    A text of type JSON that Avro does not parse is Jackson's to read, unless Avro's parser ended with an exception that
+    the broker does not expect, as of some wrong attributes and names.
     """
     if info.type is SchemaType.KEY_VALUE:
         return {409, 422, 500}  # 409 where a part is an old JSON Schema: that passes, and then cannot be compared
     if _parses_without_defaults(info):
         return {500}
     if info.type is SchemaType.JSON and refusals.asks_jackson(info, PulsarLine.V4_0):
+        if rules & {"INVALID_ATTRIBUTE", "INVALID_NAME"}:
+            return {422, 500}
         return {422} if jackson.reading(info.schema) is Reading.NEITHER else {500}
     return {422}
 

@@ -17,6 +17,7 @@ WITHOUT_ID = SchemaInfo(SchemaType.JSON, b'{"type": "object"}')
 BROKEN_RECORD = SchemaInfo(SchemaType.JSON, b'{"type": "record", "name": "R"}')
 BROKEN_TEXT = SchemaInfo(SchemaType.JSON, b'{"name": "R", "type": "enum", symbols}')
 NUMBERED = SchemaInfo(SchemaType.JSON, b'{"type": 1}')
+TWICE_IN_UNION = replace(avro(field("a", ["int", "int"])), type=SchemaType.JSON)
 BROKEN_BEFORE = SchemaInfo(SchemaType.JSON, b'{"a": NaN, "type": "enum"}')
 NO_JSON = SchemaInfo(SchemaType.JSON, b"{")
 JSON_PAIRS = [
@@ -45,7 +46,7 @@ def test_json_schemas_of_old_clients_pass_a_look_at_the_latest_and_fail_where_al
 def test_the_broker_never_answers_a_producer_whose_json_is_a_broken_avro_record() -> None:
     for broken in (BROKEN_RECORD, BROKEN_TEXT, NUMBERED):  # Jackson looks for the type before it reads the rest
         assert refused(producer(broken, topic()), BrokerError.NO_ANSWER)
-    for broken in (NO_JSON, BROKEN_BEFORE):
+    for broken in (NO_JSON, BROKEN_BEFORE, TWICE_IN_UNION):
         assert refused(producer(broken, topic()), INCOMPATIBLE, "Invalid schema definition data for JSON schema")
 
 
