@@ -236,6 +236,11 @@ def test_the_first_consumer_is_let_in_with_an_invalid_schema_which_is_not_regist
     assert refused(consumer(BROKEN, topic(allows_auto_update=False)), INCOMPATIBLE, NOT_FOUND)
 
 
+def test_under_always_incompatible_a_consumer_is_refused_for_the_oldest_version_of_another_type() -> None:
+    found = consumer(NONE, topic(ID, SchemaInfo(SchemaType.STRING), strategy=Strategy.ALWAYS_INCOMPATIBLE))
+    assert refused(found, INCOMPATIBLE, "Incompatible schema: exists schema type AVRO, new schema type NONE")
+
+
 def test_the_first_consumer_learns_of_a_pair_that_cannot_be_taken_apart_what_no_producer_does() -> None:
     short = SchemaInfo(SchemaType.KEY_VALUE, b"")
     assert refused(consumer(short, topic()), UNKNOWN)

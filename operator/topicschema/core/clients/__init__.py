@@ -69,8 +69,7 @@ def _consumer(sent: SchemaInfo | None, topic: TopicState) -> Connection:
     if not topic.versions:
         raise RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, f"{refusals.EMPTY_BUT_ACTIVE} {sent.type}")
     strategy = _OF_CONSUMERS.get(topic.strategy, topic.strategy)
-    looks_at_latest = strategy in (Strategy.BACKWARD, Strategy.ALWAYS_INCOMPATIBLE)  # all say no alike to the second
-    considered = topic.versions[-1:] if looks_at_latest else topic.versions
+    considered = topic.versions[-1:] if strategy is Strategy.BACKWARD else topic.versions
     comparing.compare(sent, topic, considered, strategy)
     return _subscribed(sent, topic, considered, strategy)
 
