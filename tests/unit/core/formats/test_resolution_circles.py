@@ -80,3 +80,16 @@ def test_one_of_the_two_alone_does_no_harm() -> None:
     only_itself = tree(record("Branch", field("branches", array("Branch"))))
     assert found(only_back, only_back) == found(only_itself, only_itself) == []
     assert found(tree(record("Branch", field("tree", "Tree"))), tree(branch("Tree"))) == []
+
+
+def many(called: str, count: int) -> Any:
+    """A record that holds a union of many, each of which leads back to it."""
+    back = field("back", ["null", "Root"], default=None)
+    return record("Root", field("u", [record(f"{called}{n}", field(f"f{n}", "int"), back) for n in range(count)]))
+
+
+def test_a_comparison_that_would_take_too_long_is_refused_and_says_so() -> None:
+    assert unreadable(many("New", 20), many("Old", 20)) == ()
+    (mismatch,) = unreadable(many("New", 400), many("Old", 400))
+    assert (mismatch.rule, mismatch.reader_path) == ("TOO_MANY_TRIES", "$")
+    assert mismatch.message.startswith("more than 50000 times a record of ")

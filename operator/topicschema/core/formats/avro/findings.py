@@ -31,6 +31,7 @@ class Rule(StrEnum):
     ALIAS_CONFLICT = "ALIAS_CONFLICT"
     INVALID_WRITER_DEFAULT = "INVALID_WRITER_DEFAULT"
     DOLLAR_IN_NAME = "DOLLAR_IN_NAME"
+    TOO_MANY_TRIES = "TOO_MANY_TRIES"
 
 
 @dataclass(slots=True, eq=False)
@@ -231,6 +232,13 @@ def _dollar_in_name(fault: Fault) -> str:
     )
 
 
+def _too_many_tries(fault: Fault) -> str:
+    return (
+        f"more than {fault.detail} times a record of {{writer}} would have to be tried as a branch of a union in "
+        "{reader}, as records come back to themselves; make the unions smaller, or break the circles"
+    )
+
+
 def _field(place: Node | Field) -> str:
     return f"field {shown(_name(place))}"
 
@@ -254,5 +262,6 @@ _WORDS: Final[Mapping[Rule, Callable[[Fault], str]]] = MappingProxyType(
         Rule.ALIAS_CONFLICT: _alias_conflict,
         Rule.INVALID_WRITER_DEFAULT: _invalid_writer_default,
         Rule.DOLLAR_IN_NAME: _dollar_in_name,
+        Rule.TOO_MANY_TRIES: _too_many_tries,
     }
 )

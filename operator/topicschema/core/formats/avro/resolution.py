@@ -32,6 +32,7 @@ from topicschema.core.formats.avro.model import (
 )
 from topicschema.core.formats.avro.names import shown
 from topicschema.core.formats.avro.promotions import READ_BY
+from topicschema.core.formats.avro.repeated import element, first_alike
 from topicschema.core.formats.avro.shortcuts import TOLD, Shortcuts
 from topicschema.core.formats.avro.stackless import Step, run, settled
 from topicschema.core.formats.avro.survey import Survey, lore_of
@@ -39,6 +40,13 @@ from topicschema.core.formats.format import Mismatch
 
 _Answer = Any
 """An Outcome or None; or, where finding it may go deep, the Step that does."""
+
+_MOST_TRIES = 50_000
+"""Of a union's branches where each must be, as in circles, for what that leaves: the square of 300 changed records."""
+
+
+class _TooManyTriesError(Exception):
+    """The comparison would take too long."""
 
 
 def unreadable(reader: Node, writer: Node, library: Library = Library.AVRO_1_11) -> tuple[Mismatch, ...]:
@@ -56,7 +64,7 @@ def unreadable(reader: Node, writer: Node, library: Library = Library.AVRO_1_11)
     renamed, faults = aliases.apply(writer, reader, library) if lore.is_aliased and not same else (writer, [])
     resolution = Resolution(reader, library, lore)
     outcome = resolution.resolve(renamed, reader)
-    if lore.is_tangled:
+    if lore.is_tangled and not resolution.is_cut_short:
         faults += grammar.faults(renamed, reader, resolution.decided)
     if outcome is None and not (faults or resolution.fatal):
         return ()
@@ -75,11 +83,17 @@ class Resolution:
         self._unions = self.decided.unions
         self._survey = Survey()
         self._defaults = Defaults(library)
+        self._tries_left = _MOST_TRIES
+        self.is_cut_short = False
 
     def resolve(self, writer: Node, reader: Node) -> Outcome | None:
-        """What comparing the two brings up."""
-        answer = self._BY_WRITER[writer.__class__](self, writer, reader)
-        return cast("Outcome | None", run(answer) if answer.__class__ is GeneratorType else answer)
+        """What comparing the two brings up; a fault where that would take too long."""
+        try:
+            answer = self._BY_WRITER[writer.__class__](self, writer, reader)
+            return cast("Outcome | None", run(answer) if answer.__class__ is GeneratorType else answer)
+        except _TooManyTriesError:
+            self.is_cut_short = True
+            return Fault(Rule.TOO_MANY_TRIES, reader, writer, str(_MOST_TRIES))
 
     def _step(self, writer: Node, reader: Node) -> Step[Outcome | None]:
         answer = self._BY_WRITER[writer.__class__](self, writer, reader)  # not before the step is taken
@@ -115,8 +129,8 @@ class Resolution:
         return None
 
     def _repeated(self, writer: Array | Map, reader: Node) -> _Answer:
-        found = _first_alike(writer, reader)
-        return self._within(_element(writer), _element(found)) if isinstance(found, Array | Map) else found
+        found = first_alike(writer, reader)
+        return self._within(element(writer), element(found)) if isinstance(found, Array | Map) else found
 
     def _within(self, writer: Node, reader: Node) -> _Answer:
         if writer.__class__ is Primitive:
@@ -183,6 +197,9 @@ class Resolution:
                 continue
             if branch.full_name == writer.full_name:
                 return branch
+            self._tries_left -= 1
+            if not self._tries_left:
+                raise _TooManyTriesError
             takes = yield self._takes(writer, branch, tried)
             if takes and (chosen is None or branch.simple_name == writer.simple_name):
                 chosen = branch
@@ -280,19 +297,3 @@ class Resolution:
         Enum: _named,
         Fixed: _named,
     }
-
-
-def _element(node: Array | Map) -> Node:
-    return node.items if isinstance(node, Array) else node.values
-
-
-def _first_alike(writer: Node, reader: Node) -> Node | Fault:
-    """The reader, or its union's branch, of the writer's kind."""
-    if reader.__class__ is writer.__class__:
-        return reader
-    if reader.__class__ is not Union:
-        return Fault(Rule.TYPE_MISMATCH, reader, writer)
-    for branch in reader.branches:
-        if branch.__class__ is writer.__class__:
-            return branch
-    return Fault(Rule.NO_UNION_BRANCH, reader, writer)
