@@ -38,6 +38,11 @@ class Broker:
     def __init__(self, access: Access, clock: Clock = _CLOCK) -> None:
         self._transport = Transport(access, clock)
 
+    @property
+    def is_unwelcome(self) -> bool:
+        """Whether the broker let nobody in the last time, as the policy that it was made for presents itself."""
+        return self._transport.is_unwelcome
+
     async def close(self) -> None:
         """End all connections; a call that is under way, or comes later, fails."""
         await self._transport.close()

@@ -113,6 +113,11 @@ class Transport:
         self._connections = Connections(access.allowed, access.credential, access.ca)
         self._identity = Identity(access.credential, access.reread, self._fetch, clock)
 
+    @property
+    def is_unwelcome(self) -> bool:
+        """Whether nobody was let in the last time."""
+        return self._circuit.is_open
+
     async def close(self) -> None:
         """End all connections; what is under way fails."""
         await self._connections.close()

@@ -27,6 +27,7 @@ from topicschema.broker.transport import Access
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import TopicSchemaError, WaitingError
 from topicschema.core.remote import BrokerSettings
+from topicschema.reconcile.outages import WaitingRoom
 from topicschema.reconcile.schedule import keep_to
 
 _CERTIFICATE, _KEY = "tls.crt", "tls.key"
@@ -92,8 +93,9 @@ def _member(wire: dict[str, Any], key: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A broker, what it was made for, and with what."""
+    """A broker, what it was made for and in which Kubernetes namespace, and with what."""
 
+    namespace: str
     pulsar: PulsarSpec
     secrets: tuple[Credential, bytes | None]
     broker: Broker
@@ -138,7 +140,7 @@ class Brokers:
             read = (await _credential(secrets, pulsar.authentication), await _ca(secrets, pulsar.tls))
             made = self._made.get(uid)  # another pass may have made it meanwhile
             if made is None or made.pulsar != pulsar or made.secrets != read:
-                fresh = _Made(pulsar, read, self._broker(pulsar, secrets, *read))
+                fresh = _Made(policy.metadata.namespace, pulsar, read, self._broker(pulsar, secrets, *read))
                 self.forget(uid)
                 made = self._made[uid] = fresh
         return made.broker
@@ -162,10 +164,18 @@ class Brokers:
         self._own[where, "" if told else policy.metadata.uid] = (now, told)
         return told
 
-    def is_away(self, lane: str) -> bool:
-        """Whether nobody answers any more at an address; who asks there no more never learns that it is back."""
-        asked = {made.pulsar.admin_url for made in self._made.values() if address(made.pulsar) == lane}
-        return any(self._gates[url].circuit.is_open for url in asked)
+    def is_away(self, room: WaitingRoom) -> bool:
+        """Whether nobody answers any more at an address, or lets in the policies of a Kubernetes namespace.
+
+        Who asks there no more never learns that it is back, and counts for nothing.
+        """
+        lane, namespace = room
+        asking = [made for made in self._made.values() if address(made.pulsar) == lane]
+        return any(
+            self._gates[made.pulsar.admin_url].circuit.is_open
+            or (made.namespace == namespace and made.broker.is_unwelcome)
+            for made in asking
+        )
 
     def forget(self, uid: str) -> None:
         """The policy is gone, or names another broker: its connections end once nobody can be using them."""

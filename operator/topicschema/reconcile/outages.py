@@ -1,4 +1,4 @@
-"""Who waits for a broker that is away, lane by lane: one looks early whether it is back, and then all are told.
+"""Who waits for a broker that is away, or lets them in no more: one looks early whether it is back, and tells all.
 
 Everybody else waits longer from time to time, for what they would find is known. Times are seconds.
 """
@@ -8,29 +8,32 @@ from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 
+WaitingRoom = tuple[str, str]
+"""The lane of a broker, and the Kubernetes namespace whose policies ask there."""
+
 
 class Outages(Generic[K]):
-    """Those whose passes ended while the broker of their lane was away; `is_away` tells whether it is."""
+    """Those whose passes ended while their broker was away; `is_away` tells whether it is, to those who wait there."""
 
-    def __init__(self, is_away: Callable[[str], bool]) -> None:
+    def __init__(self, is_away: Callable[[WaitingRoom], bool]) -> None:
         self._is_away = is_away
-        self._waiting: dict[str, dict[K, None]] = {}
-        self._scouted: dict[str, float] = {}
+        self._waiting: dict[WaitingRoom, dict[K, None]] = {}
+        self._scouted: dict[WaitingRoom, float] = {}
 
-    def delay(self, key: K, lane: str, now: float, soonest: float, usual: float) -> float:
-        """When to try `key` again: `soonest` for one of those who wait in the lane, `usual` for the others."""
-        if not self._is_away(lane):
+    def delay(self, key: K, room: WaitingRoom, now: float, soonest: float, usual: float) -> float:
+        """When to try `key` again: `soonest` for one of those who wait in the room, `usual` for the others."""
+        if not self._is_away(room):
             return usual
-        self._waiting.setdefault(lane, {})[key] = None
-        if now < self._scouted.get(lane, now):
+        self._waiting.setdefault(room, {})[key] = None
+        if now < self._scouted.get(room, now):
             return usual
         delay = min(soonest, usual)
-        self._scouted[lane] = now + delay
+        self._scouted[room] = now + delay
         return delay
 
-    def end(self, lane: str) -> tuple[K, ...]:
-        """A pass in the lane ended well: those who waited, if its broker is back."""
-        if lane not in self._waiting or self._is_away(lane):
+    def end(self, room: WaitingRoom) -> tuple[K, ...]:
+        """A pass of those who ask there ended well: those who waited, if the broker is back."""
+        if room not in self._waiting or self._is_away(room):
             return ()
-        self._scouted.pop(lane, None)
-        return tuple(self._waiting.pop(lane))
+        self._scouted.pop(room, None)
+        return tuple(self._waiting.pop(room))

@@ -15,6 +15,7 @@ from enum import StrEnum
 from topicschema import telemetry
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
+from topicschema.reconcile.outages import WaitingRoom
 from topicschema.reconcile.schedule import ElsewhereError, Lanes, Schedule, begin_in
 
 _LOG = logging.getLogger(__name__)
@@ -141,7 +142,7 @@ class Bell:
         started = self._clock()
         try:
             after = self._after(key, await self._work(key))
-            self._tell_of_return(lane)
+            self._tell_of_return((lane, key.namespace))
         except ElsewhereError as error:
             telemetry.RECONCILES.add(key.plural, error.reason)
             self._lanes.moved(key, error.lane)
@@ -163,8 +164,8 @@ class Bell:
             return None
         return 0.0 if rest is Rest.AGAIN else self._resync_delay()
 
-    def _tell_of_return(self, lane: str) -> None:
-        for key in self._lanes.outages.end(lane):
+    def _tell_of_return(self, room: WaitingRoom) -> None:
+        for key in self._lanes.outages.end(room):
             self._patience.forget(key)
             self.ring(key, self._chance() * _RETURN_SECONDS)
 
@@ -181,7 +182,7 @@ class Bell:
         delay = self._patience.delay(key, error)
         if delay is None or not isinstance(error, WaitingError):
             return self._resync_delay() if delay is None else delay
-        return self._lanes.outages.delay(key, lane, self._clock(), error.after, delay)
+        return self._lanes.outages.delay(key, (lane, key.namespace), self._clock(), error.after, delay)
 
     def _resync_delay(self) -> float:
         # Spread, so that what settled together is not looked at together for ever.

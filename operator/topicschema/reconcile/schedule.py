@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import Generic, TypeVar
 
 from topicschema.core.errors import WaitingError
-from topicschema.reconcile.outages import Outages
+from topicschema.reconcile.outages import Outages, WaitingRoom
 
 K = TypeVar("K", bound=Hashable)
 
@@ -43,12 +43,14 @@ def keep_to(lane: str) -> None:
 class Lanes(Generic[K]):
     """In which lane each key is looked at: where it went last; else where its companions go; else "".
 
-    `companions` tells of keys that probably reach the same broker, `is_away` whether that of a lane is away;
+    `companions` tells of keys that probably reach the same broker, `is_away` whether it is away;
     `outages` keeps who waits for it.
     """
 
     def __init__(
-        self, companions: Callable[[K], Iterable[K]] = lambda _: (), is_away: Callable[[str], bool] = lambda _: False
+        self,
+        companions: Callable[[K], Iterable[K]] = lambda _: (),
+        is_away: Callable[[WaitingRoom], bool] = lambda _: False,
     ) -> None:
         self.outages = Outages[K](is_away)
         self._companions = companions

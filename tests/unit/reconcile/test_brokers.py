@@ -25,7 +25,7 @@ from topicschema.api.kinds import SECRET
 from topicschema.api.metadata import Metadata
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
 from topicschema.broker.allowed import AllowedHosts
-from topicschema.broker.errors import BrokerUnavailableError
+from topicschema.broker.errors import BrokerUnauthorizedError, BrokerUnavailableError
 from topicschema.cluster.client import ApiClient
 from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.strategies import Strategy
@@ -186,9 +186,26 @@ async def test_an_address_that_no_policy_names_any_more_is_not_away_for_ever(bro
     assert broker is not None
     with pytest.raises(BrokerUnavailableError):
         await broker.latest(Topic("shop", "orders", "created"))
-    assert brokers.is_away(nobody)
+    assert brokers.is_away((nobody, "shop"))
+    assert brokers.is_away((nobody, "store"))
     await brokers.of(policy(None))
-    assert not brokers.is_away(nobody)
+    assert not brokers.is_away((nobody, "shop"))
+
+
+async def test_who_is_let_in_no_more_finds_it_away_and_nobody_else_does(api: FakeApiServer, brokers: Brokers) -> None:
+    keep(api, "expired")
+    async with playing() as wire:
+        wire.says(401, {"message": "Authentication required"})
+        broker = await brokers.of(policy(url=wire.url))
+        assert broker is not None
+        with pytest.raises(BrokerUnauthorizedError):
+            await broker.latest(Topic("shop", "orders", "created"))
+        lane = wire.url.removeprefix("http://")
+        assert brokers.is_away((lane, "shop"))
+        assert not brokers.is_away((lane, "store"))
+        keep(api, "fresh")
+        await brokers.of(policy(url=wire.url), anew=True)
+        assert not brokers.is_away((lane, "shop"))
 
 
 async def test_what_a_broker_tells_of_itself_holds_for_all_policies_for_some_minutes(

@@ -1,39 +1,40 @@
 from topicschema.reconcile.outages import Outages
 
-LANE = "pulsar:8080"
+ROOM = ("pulsar:8080", "shop")
+OTHER = ("pulsar:8080", "store")
 
 
 def test_while_a_broker_is_away_one_looks_early_and_the_others_wait_as_usual() -> None:
-    outages = Outages[str]({LANE}.__contains__)
-    assert outages.delay("a", LANE, 0.0, 5.0, 80.0) == 5.0
-    assert outages.delay("b", LANE, 1.0, 5.0, 80.0) == 80.0
-    assert outages.delay("a", LANE, 5.0, 10.0, 160.0) == 10.0
-    assert outages.delay("b", LANE, 14.0, 5.0, 160.0) == 160.0
+    outages = Outages[str]({ROOM}.__contains__)
+    assert outages.delay("a", ROOM, 0.0, 5.0, 80.0) == 5.0
+    assert outages.delay("b", ROOM, 1.0, 5.0, 80.0) == 80.0
+    assert outages.delay("a", ROOM, 5.0, 10.0, 160.0) == 10.0
+    assert outages.delay("b", ROOM, 14.0, 5.0, 160.0) == 160.0
 
 
 def test_when_the_one_who_looks_is_gone_the_next_one_looks() -> None:
-    outages = Outages[str]({LANE}.__contains__)
-    outages.delay("a", LANE, 0.0, 5.0, 80.0)
-    assert outages.delay("b", LANE, 6.0, 5.0, 80.0) == 5.0
+    outages = Outages[str]({ROOM}.__contains__)
+    outages.delay("a", ROOM, 0.0, 5.0, 80.0)
+    assert outages.delay("b", ROOM, 6.0, 5.0, 80.0) == 5.0
 
 
 def test_nobody_looks_later_than_usual() -> None:
-    assert Outages[str]({LANE}.__contains__).delay("a", LANE, 0.0, 60.0, 2.0) == 2.0
+    assert Outages[str]({ROOM}.__contains__).delay("a", ROOM, 0.0, 60.0, 2.0) == 2.0
 
 
 def test_an_error_of_a_broker_that_answers_is_no_outage() -> None:
     outages = Outages[str](lambda _: False)
-    assert outages.delay("a", LANE, 0.0, 5.0, 80.0) == 80.0
-    assert outages.end(LANE) == ()
+    assert outages.delay("a", ROOM, 0.0, 5.0, 80.0) == 80.0
+    assert outages.end(ROOM) == ()
 
 
 def test_a_pass_that_ends_well_tells_of_all_who_waited_once_the_broker_is_back() -> None:
-    away = {LANE, "other:8080"}
+    away = {ROOM, OTHER}
     outages = Outages[str](away.__contains__)
     for key in ("a", "b", "a"):
-        outages.delay(key, LANE, 0.0, 5.0, 80.0)
-    outages.delay("c", "other:8080", 0.0, 5.0, 80.0)
-    assert outages.end(LANE) == ()  # a pass that did not ask it
-    away.discard(LANE)
-    assert outages.end(LANE) == ("a", "b")
-    assert outages.end(LANE) == ()
+        outages.delay(key, ROOM, 0.0, 5.0, 80.0)
+    outages.delay("c", OTHER, 0.0, 5.0, 80.0)
+    assert outages.end(ROOM) == ()  # a pass that did not ask it
+    away.discard(ROOM)
+    assert outages.end(ROOM) == ("a", "b")
+    assert outages.end(ROOM) == ()

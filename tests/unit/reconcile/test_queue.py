@@ -231,7 +231,7 @@ async def test_a_pass_that_is_begun_again_elsewhere_keeps_its_turn() -> None:
 
 
 async def test_when_a_broker_is_back_all_who_waited_for_it_are_looked_at_soon() -> None:
-    clock, away, looked = Clock(), {"pulsar:8080"}, []
+    clock, away, looked = Clock(), {("pulsar:8080", "shop")}, []
     lanes = Lanes[Key](is_away=away.__contains__)
     for key in (A, B):
         lanes.moved(key, "pulsar:8080")
