@@ -1,0 +1,44 @@
+"""Registering at a broker that does not keep what it takes."""
+
+from itertools import cycle
+
+import pytest
+
+from specimens import record
+from topic_world import TOPIC, World, opened
+from topicschema.broker.errors import BrokerInconsistentError
+from topicschema.core.history import History, Origin, Owner
+from topicschema.core.topics import Topic, TopicKey
+from topicschema.reconcile.act import act
+from topicschema.reconcile.observe import Observation, observe
+from topicschema.storage.protocol import Stored
+
+SCHEMAS = (record("id"), record("id", "a?"), record("id", "a?", "b?"))
+_REQUESTS = 40
+
+
+async def one_pass(world: World) -> None:
+    seen: Observation | None = await observe(world.around, world.resource)
+    while seen is not None and seen.planned:
+        seen = await act(world.around, seen, seen.planned[0])
+
+
+async def test_a_pass_ends_at_a_broker_that_forgets_now_more_and_now_less_of_what_it_took() -> None:
+    key = TopicKey("pulsar", Topic("shop", "orders", TOPIC))
+    async with opened() as world:
+        history = History(key).claimed_by(Owner("shop", "created", "uid-1"))
+        for schema in SCHEMAS:
+            history = history.with_version(schema, Origin.SPEC, "2026-11-20T00:00:00Z")
+        await world.around.storage.put(Stored(History(key)), history, tuple(each.info for each in SCHEMAS))
+        world.wants(SCHEMAS[-1])
+        kept, entries, calls = cycle((1, 0)), world.broker.schemas.entries, world.broker.calls
+
+        def forgets(number: int) -> None:
+            assert number < _REQUESTS, "it never ends"
+            if calls[-2:-1] == ["POST schema"] and calls[-1] == "GET schema":
+                entries[TOPIC] = entries[TOPIC][: next(kept)]
+
+        world.broker.happens = forgets
+        with pytest.raises(BrokerInconsistentError):
+            await one_pass(world)
+    assert calls.count("POST schema") == 5
