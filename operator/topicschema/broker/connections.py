@@ -56,7 +56,11 @@ class Answer:
         return 200 <= self.status < 300  # noqa: PLR2004 - HTTP's numbers
 
     def next_url(self, url: URL) -> URL | None:
-        """Where a broker sends us that does not own what was asked for; None where it does not."""
+        """The same question to the broker that owns what is asked for, where this one sends us there; None elsewhere.
+
+        Of the target only the address is taken, and `authoritative`, Pulsar's own mark of such a question: an answer
+        says who is to be asked, never what.
+        """
         if self.status not in _REDIRECTS:
             return None
         try:
@@ -64,7 +68,16 @@ class Answer:
             is_whole = bool(target.host and target.port)  # which are parsed only when they are asked for
         except ValueError:
             return None
-        return target if is_whole else None
+        return _asked_at(target, url) if is_whole else None
+
+
+def _asked_at(target: URL, url: URL) -> URL:
+    mark = target.query.get("authoritative", "")
+    parts = [part for part in url.raw_query_string.split("&") if part and not part.startswith("authoritative=")]
+    if mark in {"true", "false"}:
+        parts.append(f"authoritative={mark}")
+    query = f"?{'&'.join(parts)}" if parts else ""
+    return URL(f"{target.scheme}://{target.raw_authority}{url.raw_path}{query}", encoded=True)
 
 
 class Connections:

@@ -17,6 +17,7 @@ from topicschema.broker.errors import (
     BrokerNotAllowedError,
     BrokerUnauthorizedError,
     BrokerUnavailableError,
+    TenantMissingError,
 )
 from topicschema.broker.foreign import Call
 from topicschema.broker.transport import Access, Request, Transport
@@ -84,6 +85,19 @@ async def test_the_owner_that_a_broker_names_is_asked_in_the_same_way(wire: Play
         assert owner.asked == ["POST /admin/v2/schemas/shop/orders/a%252Bb/schema?authoritative=true"]
         assert owner.bodies == wire.bodies
         assert owner.requests[0].headers["Authorization"] == "Bearer t0ken"
+        await broker.close()
+
+
+async def test_a_redirect_says_who_is_to_be_asked_and_never_what(wire: PlayedBroker) -> None:
+    async with playing(host="localhost") as owner:
+        theirs = f"{owner.url}/admin/v2/schemas/other/orders/theirs/schema"
+        wire.says(307, Location=f"{theirs}?authoritative=true&force=true")
+        owner.says(404, {"reason": "Tenant does not exist"})
+        broker = Broker(Access(wire.url, ANY_LOOPBACK))
+        with pytest.raises(TenantMissingError):
+            await broker.soft_delete(TOPIC)
+        assert owner.asked == [f"DELETE {wire.requests[0].raw_path}&authoritative=true"]
+        assert "force=false" in owner.asked[0]
         await broker.close()
 
 
