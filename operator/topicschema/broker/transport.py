@@ -168,8 +168,13 @@ class Transport:
             return Trouble(error, effect=Effect.UNWELCOME)
         found = await self._to_owner(request, headers)
         is_unknown = isinstance(found, Trouble) and isinstance(found.error, BrokerUnauthorizedError)
-        if is_unknown and await self._identity.renew(headers):
-            found = await self._to_owner(request, await self._identity.headers())
+        if not is_unknown:
+            return found
+        try:
+            if await self._identity.renew(headers):
+                found = await self._to_owner(request, await self._identity.headers())
+        except WaitingError as error:
+            return Trouble(error, effect=Effect.UNWELCOME)
         return found
 
     async def _to_owner(self, request: Request, headers: Mapping[str, str]) -> Told | Trouble:

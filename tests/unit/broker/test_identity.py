@@ -111,6 +111,21 @@ async def test_a_client_that_the_issuer_refuses_is_unauthorized_and_not_asked_fo
     assert len(issuer.played.requests) == 2
 
 
+async def test_an_issuer_that_fails_after_the_broker_refused_its_token_is_left_alone_as_well(
+    wire: PlayedBroker, issuer: Issuer, broker: Broker
+) -> None:
+    wire.says(200, VERSION)
+    await broker.latest(TOPIC)
+    wire.forgets()
+    wire.says(401, {"message": "Authentication required"})
+    issuer.refusal = (401, {"error": "invalid_client"})
+    for _ in range(3):
+        with pytest.raises(BrokerUnauthorizedError, match="refuses the client"):
+            await broker.latest(TOPIC)
+    assert len(wire.requests) == 1
+    assert issuer.played.asked.count("POST /oauth/token") == 2
+
+
 @pytest.mark.parametrize("answer", [(500, {}), (200, {}), (200, {"access_token": "two\nlines"}), (200, [])])
 async def test_an_issuer_that_gives_no_token_is_waited_for(
     wire: PlayedBroker, issuer: Issuer, broker: Broker, answer: tuple[int, Any]
