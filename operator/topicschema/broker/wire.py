@@ -20,6 +20,7 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic
 
 _NEVER_SENT: Final = frozenset({SchemaType.BYTES, SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLISH})
+_MOST_VERSIONS: Final = 10**9
 _PARTITION: Final = re.compile(r"-partition-\d+$")
 # SystemTopicNames and healthcheck: topics of the broker's own, whose schemas are none of ours.
 _SYSTEM: Final = re.compile(
@@ -67,7 +68,7 @@ def written(info: SchemaInfo) -> dict[str, Any]:
 def version_of(answer: Any) -> RemoteVersion:
     """The version in a GetSchemaResponse; StalledError(UnsupportedSchemaType) for a type that we do not know."""
     try:
-        number, kind, data = int(answer["version"]), str(answer["type"]), str(answer["data"])
+        number, kind, data = _counted(answer["version"]), str(answer["type"]), str(answer["data"])
         properties = {str(name): str(text) for name, text in (answer.get("properties") or {}).items()}
         at = datetime.fromtimestamp(int(answer.get("timestamp") or 0) / 1000, UTC)
     except (TypeError, ValueError, KeyError, AttributeError, OverflowError, OSError):
@@ -92,9 +93,17 @@ def index_of(answer: Any) -> tuple[int, ...]:
     if answer is None:
         return ()
     try:
-        return tuple(sorted(int(each["version"]) for each in answer["index"]))
+        return tuple(sorted(_counted(each["version"]) for each in answer["index"]))
     except (TypeError, ValueError, KeyError, OverflowError):
         raise _unlike("an index of versions") from None
+
+
+def _counted(number: Any) -> int:
+    """A number that a version can have, and the record a place for; ValueError where it is none."""
+    counted = int(number)
+    if not 0 <= counted < _MOST_VERSIONS:
+        raise ValueError(number)
+    return counted
 
 
 def number_of(answer: Any) -> int:

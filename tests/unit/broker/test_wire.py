@@ -102,7 +102,16 @@ def test_a_type_that_we_do_not_know_is_told_by_its_name() -> None:
 
 @pytest.mark.parametrize(
     "broken",
-    [None, [], {}, {"version": "x"}, {"version": 1, "type": "AVRO"}, {"version": 1, "type": "KEY_VALUE", "data": "{"}],
+    [
+        None,
+        [],
+        {},
+        {"version": "x"},
+        {"version": 1, "type": "AVRO"},
+        {"version": 1, "type": "KEY_VALUE", "data": "{"},
+        {"version": -1, "type": "STRING", "data": ""},
+        {"version": 10**9, "type": "STRING", "data": ""},
+    ],
 )
 def test_what_is_no_schema_is_no_broker(broken: object) -> None:
     with pytest.raises(BrokerUnavailableError, match="the answer is not"):
@@ -116,7 +125,7 @@ def test_what_is_no_schema_is_no_broker(broken: object) -> None:
 def test_an_index_has_tombstones_too_and_no_answer_means_no_storage() -> None:
     assert wire.index_of({"index": [{"version": 1}, {"version": 0}, {"version": 2}]}) == (0, 1, 2)
     assert wire.index_of(None) == ()
-    for broken in (None, [{"version": float("inf")}]):
+    for broken in (None, [{"version": float("inf")}], [{"version": -1}]):
         with pytest.raises(BrokerUnavailableError):
             wire.index_of({"index": broken})
 
