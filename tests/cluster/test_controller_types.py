@@ -95,7 +95,7 @@ async def test_a_newer_compiler_makes_no_version_of_unchanged_sources(shop: Watc
     storage = RecordStorage(shop.shop.client, SYSTEM)
     stored = await storage.get_history(record_key(shop))
     history = stored.history.with_version(schema, Origin.SPEC, "2026-11-21T05:30:00Z", wanted.source_hash)
-    await storage.put(stored, history, schema.info, wanted.source_hash)
+    await storage.put(stored, history, (schema.info,), wanted.source_hash)
     shop.govern(schemaCompatibilityStrategy="BACKWARD")
     shop.put("", **sources(ORDER))
     status = await shop.ready("Registered")
