@@ -28,6 +28,8 @@ MANY: Final = settings(max_examples=150, deadline=None)
 BOTH_WAYS: Final = (Strategy.BACKWARD_TRANSITIVE, Strategy.FORWARD_TRANSITIVE, Strategy.FULL_TRANSITIVE)
 # What Avro's own validator finds of a schema and itself: records without end, and names that its aliases change.
 UNREADABLE_BY_ALL: Final = {"ENDLESS_RECORD", "TANGLED_RECORDS"}
+# Which records meet depends on who reads, where a union's branch is guessed or a field has an alias.
+GUESSED: Final = {"CLASS_RENAMED"}
 _STEP: Final = re.compile(r'\.([^.\[]+)|\[([0-9]+)\]|\[("(?:[^"\\]|\\.)*")\]')
 
 
@@ -95,7 +97,11 @@ def test_what_is_mutual_is_found_from_both_sides(random: Random, kind: SchemaTyp
     one, other = family(random, kind, 2)
     for compare in (formats.unreadable, formats.risks):
         there, back = (
-            {(each.rule, each.reader_path, each.writer_path) for each in compare(*pair) if each.is_mutual}
+            {
+                (each.rule, each.reader_path, each.writer_path)
+                for each in compare(*pair)
+                if each.is_mutual and each.rule not in GUESSED
+            }
             for pair in ((one, other), (other, one))
         )
         assert there == {(rule, reader, writer) for rule, writer, reader in back}

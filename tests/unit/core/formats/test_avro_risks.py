@@ -47,6 +47,7 @@ OF = "$.fields[1].type"
         (enum("n.E", "A"), AB, ["CLASS_RENAMED", "ENUM_SYMBOL_UNKNOWN"]),
         (enum("n.E", "A", "B", aliases=["E"], namespace=""), AB, ["CLASS_RENAMED"]),
         (enum("n.E", "A", "B", aliases=["m.E"]), enum("m.E", "A", "B"), []),
+        (enum("m.E", "A", "B"), enum("n.E", "A", "B", aliases=["m.E"]), []),
         (enum("F", "A", "B"), AB, []),
         (fixed("n.F", 2), fixed("F", 2), ["CLASS_RENAMED"]),
         (fixed("F", 3), fixed("F", 2), []),
@@ -156,6 +157,8 @@ def test_the_aliases_of_an_equal_schema_do_not_count() -> None:
 def test_json_has_no_names_of_types_no_defaults_of_enums_and_no_aliases() -> None:
     json_ = SchemaType.JSON
     assert risks(record("S"), record("R"), json_) == [("CLASS_RENAMED", "$")]
+    assert risks(record("S", aliases=["R"]), record("R"), json_) == []
+    assert risks(record("R"), record("S", aliases=["R"]), json_) == []
     assert risks(order(["null", TWO]), order(["null", ONE]), json_) == [("CLASS_RENAMED", f"{OF}[1]")]
     assert risks(enum("E", "A", default="A"), AB, json_) == [("ENUM_SYMBOL_UNKNOWN", "$")]
     assert risks("bytes", "string", json_) == [("BYTES_AS_TEXT", "$")]

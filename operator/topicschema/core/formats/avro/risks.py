@@ -113,7 +113,8 @@ class _Walk:
 
     def _name(self, meeting: _Meeting, reader: Named, writer: Named) -> Iterator[Trouble]:
         if self.is_json or reader.simple_name == writer.simple_name:
-            yield Trouble.CLASS_RENAMED
+            if not is_called(reader, writer):  # an alias tells of the new name, whichever of the two has it
+                yield Trouble.CLASS_RENAMED
         elif isinstance(reader, Record):
             yield Trouble.UNION_BRANCH_GUESSED if meeting.is_branch else Trouble.RECORD_RENAMED
 
