@@ -11,6 +11,7 @@ RULES = (Path(__file__).parents[4] / "docs" / "rules.md").read_text()
 def test_every_rule_of_reading_has_words_and_is_explained_with_a_bad_and_a_good_example(rule: Rule) -> None:
     explained = RULES.split(f"\n### {rule}\n")[1].split("\n#")[0]
     assert "*To do:*" in explained
-    assert "\nRefused:\n" in explained
-    assert "\nPasses:\n" in explained
     assert rule in _WORDS
+    if rule is not Rule.TOO_MANY_TRIES:  # which would fill pages
+        assert "\nRefused:\n" in explained
+        assert "\nPasses:\n" in explained
