@@ -11,24 +11,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from brokered_shop import BrokeredShop
+from surrounded import surrounded
 from testbed import broker_faults
-from testbed.product import NAMESPACE as SYSTEM
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.cluster.errors import ConflictError
-from topicschema.cluster.events import EventRecorder
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.echoes import Echoes
-from topicschema.reconcile.judging import Judge
-from topicschema.reconcile.neighbours import Neighbours
-from topicschema.reconcile.policies import Policies
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
 from topicschema.reconcile.queue import Key, Rest
 from topicschema.reconcile.surroundings import Surroundings
 from topicschema.reconcile.topicschema import TopicSchemas
-from topicschema.storage.claims import Claims
-from topicschema.storage.record import RecordStorage
 from watched_shop import WatchedShop
 
 _PASSES = 20
@@ -96,27 +89,10 @@ async def process(shop: WatchedShop, killed_at_write: int = 0) -> AsyncIterator[
     """A controller that has just begun; it is killed at its so manieth write at the API server, or not."""
     fence = _Fence(killed_at_write)
     client = shop.shop.client.fenced(fence.pass_through)
-    storage, claims = RecordStorage(client, SYSTEM), Claims(client, SYSTEM)
-    judge, brokers = Judge(storage), Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None)
-    neighbours = Neighbours()
-    neighbours.are_topics_listed = True
-    around = Surroundings(
-        client=client,
-        storage=storage,
-        claims=claims,
-        policies=Policies(client, claims),
-        judge=judge,
-        events=EventRecorder(client, "test"),
-        brokers=brokers,
-        neighbours=neighbours,
-        echoes=Echoes(),
-        ring=lambda _key, _after: None,
-        namespace=SYSTEM,
-    )
-    running = Process(around, shop.namespace, fence)
-    with contextlib.closing(judge):
-        async with contextlib.aclosing(brokers):
-            yield running
+    brokers = Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None)
+    async with surrounded(client, brokers) as around:
+        around.neighbours.are_topics_listed = True
+        yield Process(around, shop.namespace, fence)
 
 
 async def killed(

@@ -9,6 +9,7 @@ from api_server import FakeApiServer
 from played_broker import TurnedClock
 from pulsar_at_the_wire import PulsarAtTheWire, serving
 from pulsar_schemas import PulsarSchemas
+from surrounded import surrounded
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SCHEMA_HISTORY, SCHEMA_VERSION
 from topicschema.api.metadata import Metadata
 from topicschema.api.record import version_name
@@ -17,7 +18,6 @@ from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.errors import BrokerInconsistentError
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import ConflictError
-from topicschema.cluster.events import EventRecorder
 from topicschema.core.errors import StalledError
 from topicschema.core.history import History, Owner
 from topicschema.core.schemas import Schema
@@ -25,14 +25,8 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.reconcile.act import act
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.echoes import Echoes
-from topicschema.reconcile.judging import Judge
-from topicschema.reconcile.neighbours import Neighbours
 from topicschema.reconcile.observe import Observation, observe
-from topicschema.reconcile.policies import Policies
 from topicschema.reconcile.surroundings import Surroundings
-from topicschema.storage.claims import Claims
-from topicschema.storage.record import RecordStorage
 
 ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
 TOPIC = "created"
@@ -120,23 +114,8 @@ async def opened() -> AsyncIterator[World]:
     async with api.running(), ApiClient(api.connection) as client, serving(schemas) as broker:
         spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": {"adminURL": broker.url}}
         policy = api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", {"spec": spec})
-        claims, storage = Claims(client, SYSTEM), RecordStorage(client, SYSTEM)
-        await claims.put_claim(await claims.get_claim(ORDERS), Owner("shop", "orders", policy["metadata"]["uid"]))
         brokers = Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None, TurnedClock().as_clock())
-        judge = Judge(storage)
-        around = Surroundings(
-            client=client,
-            storage=storage,
-            claims=claims,
-            policies=Policies(client, claims),
-            judge=judge,
-            events=EventRecorder(client, "test"),
-            brokers=brokers,
-            neighbours=Neighbours(),
-            echoes=Echoes(),
-            ring=lambda _key, _after: None,
-            namespace=SYSTEM,
-        )
-        yield World(around, broker, api)
-        await brokers.aclose()
-        judge.close()
+        async with surrounded(client, brokers) as around:
+            owner = Owner("shop", "orders", policy["metadata"]["uid"])
+            await around.claims.put_claim(await around.claims.get_claim(ORDERS), owner)
+            yield World(around, broker, api)

@@ -8,28 +8,21 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from admission_world import SYSTEM
 from api_server import FakeApiServer
 from played_broker import PlayedBroker, TurnedClock, playing
+from surrounded import surrounded
 from topicschema.api.brokers import ManagementPolicy, PulsarSpec
 from topicschema.api.metadata import Metadata
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec, NamespaceSchemaPolicyStatus
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.cluster.client import ApiClient
-from topicschema.cluster.events import EventRecorder
 from topicschema.core.history import Owner, Setting
 from topicschema.core.remote import NamespaceSettings
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.echoes import Echoes
-from topicschema.reconcile.judging import Judge
 from topicschema.reconcile.namespace_look import Look, NamespaceLooks
-from topicschema.reconcile.neighbours import Neighbours
-from topicschema.reconcile.policies import Policies
-from topicschema.reconcile.surroundings import Surroundings
 from topicschema.storage.claims import Claims, StoredClaim
-from topicschema.storage.record import RecordStorage
 
 ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
 _PATHS = {
@@ -99,31 +92,15 @@ async def world() -> AsyncIterator[World]:
     clock, namespace = TurnedClock(), PulsarNamespace()
     async with FakeApiServer().running() as api, ApiClient(api.connection) as client, playing() as wire:
         wire.answers.append(namespace.answer)
-        claims, storage = Claims(client, SYSTEM), RecordStorage(client, SYSTEM)
-        await claims.put_claim(await claims.get_claim(ORDERS), Owner("shop", "orders", "1"))
         brokers = Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None, clock.as_clock())
-        judge = Judge(storage)
-        around = Surroundings(
-            client=client,
-            storage=storage,
-            claims=claims,
-            policies=Policies(client, claims),
-            judge=judge,
-            events=EventRecorder(client, "test"),
-            brokers=brokers,
-            neighbours=Neighbours(),
-            echoes=Echoes(),
-            ring=lambda _key, _after: None,
-            namespace=SYSTEM,
-        )
         spec = NamespaceSchemaPolicySpec(
             pulsar_cluster="pulsar", pulsar_namespace="shop/orders", pulsar=PulsarSpec(admin_url=wire.url)
         )
         policy = NamespaceSchemaPolicy(metadata=Metadata(name="orders", namespace="shop", uid="1"), spec=spec)
-        looks = NamespaceLooks(around, 600.0, lambda: clock.time)
-        yield World(looks, claims, wire, namespace, clock, policy)
-        await brokers.aclose()
-        judge.close()
+        async with surrounded(client, brokers) as around:
+            await around.claims.put_claim(await around.claims.get_claim(ORDERS), Owner("shop", "orders", "1"))
+            looks = NamespaceLooks(around, 600.0, lambda: clock.time)
+            yield World(looks, around.claims, wire, namespace, clock, policy)
 
 
 async def test_a_look_that_finds_all_well_is_one_request_and_writes_nothing(world: World) -> None:
