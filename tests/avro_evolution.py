@@ -121,7 +121,7 @@ class _Maker:
     def default(self, kind: _Schema) -> Any:
         roll = self.rng.random()
         if roll < 0.06:
-            return self.rng.choice(_ODD)
+            return copy.deepcopy(self.rng.choice(_ODD))
         if isinstance(kind, list):
             return self.default(kind[0] if roll < 0.85 else self.rng.choice(kind))
         if isinstance(kind, str):
@@ -239,7 +239,9 @@ def _edit_default(rng: random.Random, value: Any) -> None:
         if rng.random() < 0.3:
             each.pop("default", None)
         else:
-            each["default"] = rng.choice(_ODD) if rng.random() < 0.25 else _Maker(rng).default(each["type"])
+            each["default"] = (
+                copy.deepcopy(rng.choice(_ODD)) if rng.random() < 0.25 else _Maker(rng).default(each["type"])
+            )
 
 
 def _redocument(rng: random.Random, value: Any) -> None:

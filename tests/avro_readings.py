@@ -5,6 +5,7 @@ themselves, branches chosen by structure, aliases, promotions, defaults that onl
 few whose names clash after an edit).
 """
 
+import copy
 import json
 import random
 from typing import Any
@@ -81,7 +82,7 @@ class _Maker:
 
     def default(self, kind: Any, depth: int = 3) -> Any:
         if self.rng.random() < 0.06 or depth == 0:
-            return self.rng.choice(_ODD)
+            return copy.deepcopy(self.rng.choice(_ODD))
         if isinstance(kind, list):
             return self.default(kind[0], depth - 1) if kind else None
         if isinstance(kind, str):

@@ -70,7 +70,7 @@ class _Maker:
 
     def props(self, made: dict[str, Any]) -> dict[str, Any]:
         if self.rng.random() < 0.2:
-            made.setdefault(*self.rng.choice(_PROPS))
+            made.setdefault(*copy.deepcopy(self.rng.choice(_PROPS)))
         return made
 
     def named(self, kind: str, **rest: Any) -> dict[str, Any]:
@@ -128,7 +128,7 @@ class _Maker:
     def default(self, kind: Any) -> Any:
         rng = self.rng
         if rng.random() < 0.08:
-            return rng.choice(_ODD)
+            return copy.deepcopy(rng.choice(_ODD))
         if isinstance(kind, list):
             return self.default(kind[0]) if kind else None
         if isinstance(kind, str):
@@ -251,7 +251,7 @@ def spoilt(rng: random.Random) -> str:
         if rng.random() < 0.3:
             del holder[key]
         else:
-            holder[key] = rng.choice((*_ODD, *PRIMITIVES, *_NAMES, "fixed", "array", "record"))
+            holder[key] = copy.deepcopy(rng.choice((*_ODD, *PRIMITIVES, *_NAMES, "fixed", "array", "record")))
     text = json.dumps(value, ensure_ascii=rng.random() < 0.5)
     return text if rng.random() < 0.5 else _garbled(rng, text)
 

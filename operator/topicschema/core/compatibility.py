@@ -6,7 +6,7 @@ the broker does not ask and consumers suffer from: the risks.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 
 from topicschema.core import formats
@@ -27,6 +27,7 @@ class Incompatibility:
 
     `rule` is a stable UPPER_SNAKE id (docs/rules.md), `path` the place in the candidate's text (a JSON path from `$`).
     `direction` is None where both directions break alike, it and `schema_version` where no earlier version is involved.
+    `earlier_path` is the place in that version's text, empty where there is none.
     """
 
     rule: str
@@ -34,6 +35,7 @@ class Incompatibility:
     message: str
     direction: Direction | None = None
     schema_version: int | None = None
+    earlier_path: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +230,9 @@ def _in_directions(
         backward = direction is Direction.BACKWARD
         reader, writer = (candidate, earlier) if backward else (earlier, candidate)
         for mismatch in ask(reader, writer):
-            path = mismatch.reader_path if backward else mismatch.writer_path
+            path, earlier_path = mismatch.reader_path, mismatch.writer_path
+            if not backward:
+                path, earlier_path = earlier_path, path
             if mismatch.only_in not in (None, direction):
                 continue
             if mismatch.is_mutual and mutual.setdefault((mismatch.rule, path), direction) is not direction:
@@ -236,4 +240,4 @@ def _in_directions(
             message = mismatch.message.replace("{reader}", "the candidate" if backward else predecessor.name)
             message = message.replace("{writer}", predecessor.name if backward else "the candidate")
             told = None if mismatch.is_mutual else direction
-            yield Incompatibility(mismatch.rule, path, message, told, predecessor.schema_version)
+            yield Incompatibility(mismatch.rule, path, message, told, predecessor.schema_version, earlier_path)

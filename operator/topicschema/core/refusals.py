@@ -42,7 +42,7 @@ _OF_GRAMMAR: Final = frozenset({"ENDLESS_RECORD", "TANGLED_RECORDS"})
 _THROWS: Final = _RENAMING | _OF_DEFAULTS | _OF_GRAMMAR
 """What is no SchemaValidationException in the broker; a check against all versions wraps all but what overflows."""
 _FIELD: Final = re.compile(r"\.fields\[\d+\]\Z")
-"""How the path of a finding ends that is about a field of the candidate's own, and not about a record."""
+"""How the path of a finding ends that is about a reader's own field, and not about a record."""
 _IN_VALUE: Final = re.compile(r"\$\.value(\.|\[|$)")
 _INVALID: Final[Mapping[SchemaType, str]] = MappingProxyType(
     {
@@ -118,21 +118,22 @@ def _turn(finding: Incompatibility) -> int:
 def _first_thrown(found: Sequence[Incompatibility]) -> Incompatibility | None:
     """The finding that is an exception in the broker, if it comes so far.
 
-    What the aliases rename is asked before all else. Then Avro resolves all records, one within the other; each is left
-    at its first field without default, with the defaults behind it unread. Of those that were not left it then makes
-    a grammar, which does not end where they do not.
+    What the aliases rename is asked before all else. Then Avro resolves all records, one within the other, each with
+    every record that it may have to read; it leaves two at their first field without default, with the defaults behind
+    it unread. Of those that were not left it then makes a grammar, which does not end where they do not.
     """
     renaming = next((each for each in found if each.rule in _RENAMING), None)
     if renaming is not None or any(each.rule == "DOLLAR_IN_NAME" for each in found):
         return renaming
-    left: list[str] = []
+    left: set[tuple[str, str]] = set()
     for each in found:
-        record = _FIELD.sub("", each.path)
-        if each.rule in _OF_DEFAULTS and record not in left:
+        records = _FIELD.sub("", each.path), _FIELD.sub("", each.earlier_path)
+        if each.rule in _OF_DEFAULTS and records not in left:
             return each
         if each.rule == "FIELD_WITHOUT_DEFAULT":
-            left.append(record)
-    return next((each for each in found if each.rule in _OF_GRAMMAR and not each.path.startswith(tuple(left))), None)
+            left.add(records)
+    passed = tuple(path for path, _ in left)
+    return next((each for each in found if each.rule in _OF_GRAMMAR and not each.path.startswith(passed)), None)
 
 
 def asks_jackson(sent: SchemaInfo, line: PulsarLine) -> bool:

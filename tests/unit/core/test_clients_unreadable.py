@@ -65,6 +65,15 @@ def test_a_field_without_a_default_ends_the_reading_of_its_record_before_anythin
     assert rules(found) == ["FIELD_WITHOUT_DEFAULT", "INVALID_DEFAULT"]
 
 
+def test_a_record_that_is_left_early_beside_one_record_is_read_on_beside_another() -> None:
+    """Each branch is tried for a record of another name: there the field without a default is written."""
+    must, chokes = {"name": "must", "type": "int"}, {"name": "at", "type": "int", "default": "soon"}
+    choosy = {"type": "record", "name": "A", "fields": [must, chokes]}
+    bare, giving = ({"type": "record", "name": name, "fields": fields} for name, fields in (("A", []), ("B", [must])))
+    known, sent = (avro(field("one", [first, giving])) for first in (bare, choosy))
+    assert refused(consumer(sent, topic(known, strategy=Strategy.BACKWARD)), UNKNOWN)
+
+
 def test_two_avro_schemas_of_type_json_are_compared_as_avro_and_their_defaults_left_unread() -> None:
     needs, chokes = replace(NEEDS, type=SchemaType.JSON), replace(CHOKES, type=SchemaType.JSON)
     found = consumer(needs, topic(JSON, strategy=Strategy.FULL))
