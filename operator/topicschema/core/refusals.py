@@ -36,7 +36,8 @@ _UNFORESEEN: Final = frozenset({"DUPLICATE_BRANCH", "DUPLICATE_FIELD", "INVALID_
 """What Avro's parser refuses with another exception than the one for texts that it does not parse."""
 _UNDEFINED: Final = frozenset({"UNKNOWN_TYPE", "UNDEFINED_NAME"})
 _OVERFLOWS: Final = frozenset({"ENDLESS_RECORD", "ENDLESS_DEFAULT"})
-_RENAMING: Final = frozenset({"INVALID_WRITER_DEFAULT", "ALIAS_CONFLICT"})
+_FORESEEN_IN_RENAMING: Final = "DOLLAR_IN_NAME"
+_RENAMING: Final = frozenset({"INVALID_WRITER_DEFAULT", "ALIAS_CONFLICT", _FORESEEN_IN_RENAMING})
 _OF_DEFAULTS: Final = frozenset({"INVALID_DEFAULT", "ENDLESS_DEFAULT"})
 _OF_GRAMMAR: Final = frozenset({"ENDLESS_RECORD", "TANGLED_RECORDS"})
 _THROWS: Final = _RENAMING | _OF_DEFAULTS | _OF_GRAMMAR
@@ -123,8 +124,8 @@ def _first_thrown(found: Sequence[Incompatibility]) -> Incompatibility | None:
     it unread. Of those that were not left it then makes a grammar, which does not end where they do not.
     """
     renaming = next((each for each in found if each.rule in _RENAMING), None)
-    if renaming is not None or any(each.rule == "DOLLAR_IN_NAME" for each in found):
-        return renaming
+    if renaming is not None:
+        return None if renaming.rule == _FORESEEN_IN_RENAMING else renaming
     left: set[tuple[str, str]] = set()
     for each in found:
         records = _FIELD.sub("", each.path), _FIELD.sub("", each.earlier_path)

@@ -30,7 +30,7 @@ from topicschema.core.formats.avro.stackless import Step, run
 
 
 def apply(writer: Node, reader: Node, library: Library) -> tuple[Node, list[Fault]]:
-    """The writer under the names the reader has for it, and what cannot be renamed or makes Avro give up.
+    """The writer under the names the reader has for it, and what cannot be renamed or makes Avro give up, in its order.
 
     `writer` itself is left as it is; it is returned when no alias meets anything in it.
     """
@@ -184,6 +184,7 @@ class _View:
     def _union(self, node: Union) -> Step[Union]:
         branches: list[Node] = []
         first: dict[str, Named] = {}
+        alike: list[Named] = []
         for branch in node.branches:
             if branch.__class__ is Primitive:
                 branches.append(branch)
@@ -193,12 +194,10 @@ class _View:
             if isinstance(branch, Named):
                 other = first.setdefault(renamed.full_name, branch)
                 if other is not branch:
-                    self._same_branch(branch if branch.full_name in self._renames.types else other)
+                    alike.append(branch if branch.full_name in self._renames.types else other)
+        for each in alike:
+            self.faults.append(Fault(Rule.ALIAS_CONFLICT, self._renames.types[each.full_name], each))
         return Union(path=node.path, props=node.props, branches=tuple(branches))
-
-    def _same_branch(self, branch: Named) -> None:
-        target = self._renames.types[branch.full_name]
-        self.faults.append(Fault(Rule.ALIAS_CONFLICT, target, branch))
 
     def _record(self, node: Record) -> Step[Record]:
         renamed = self._copies[node] = Record(
@@ -212,22 +211,24 @@ class _View:
         self._check_names(node, renamed.simple_name)
         targets = self._renames.fields.get(renamed.full_name, {})
         taken = {each.name for each in node.fields if each.name not in targets}
-        fields = []
+        made: list[tuple[Field, int]] = []
+        alike: list[Fault] = []
         for each in node.fields:
             kind = each.type if each.type.__class__ is Primitive else (yield self.rename(each.type))
-            fields.append(self._field(each, kind, targets.get(each.name), taken))
-        renamed.fields = tuple(fields)
-        self._check_defaults(renamed)
+            target, name = targets.get(each.name), each.name
+            if target is not None and target.name in taken:
+                alike.append(Fault(Rule.ALIAS_CONFLICT, target, each))
+            elif target is not None:
+                name = target.name
+                taken.add(name)
+            made.append((self._field(each, kind, name), len(self.faults)))
+        renamed.fields = tuple(each for each, _ in made)
+        self._check_defaults(made)
+        self.faults += alike
         return renamed
 
-    def _field(self, each: Field, kind: Node, target: Field | None, taken: set[str]) -> Field:
-        name = each.name
-        if target is not None and target.name in taken:
-            self.faults.append(Fault(Rule.ALIAS_CONFLICT, target, each))
-        elif target is not None:
-            name = target.name
-            taken.add(name)
-            self.changed |= name != each.name
+    def _field(self, each: Field, kind: Node, name: str) -> Field:
+        self.changed |= name != each.name
         self._check_names(each, name)
         if name == each.name and kind is each.type:
             return each
@@ -235,8 +236,9 @@ class _View:
         made.aliases, made.doc, made.props = each.aliases, each.doc, each.props
         return made
 
-    def _check_defaults(self, record: Record) -> None:
-        for each in record.fields:
+    def _check_defaults(self, made: list[tuple[Field, int]]) -> None:
+        """A default is checked as soon as its field is made; here later, when a record that it goes into is whole."""
+        for each, place in reversed(made):
             wrong = None if each.default is ABSENT else _misfit(each, self._library)
             if wrong is not None:
-                self.faults.append(Fault(Rule.INVALID_WRITER_DEFAULT, self._reader, each, wrong))
+                self.faults.insert(place, Fault(Rule.INVALID_WRITER_DEFAULT, self._reader, each, wrong))
