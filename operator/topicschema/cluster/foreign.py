@@ -6,6 +6,7 @@ an object. A validation message quotes the value it refuses, so of those only th
 
 import asyncio
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -93,6 +94,8 @@ def _words(told: Mapping[str, Any], body: bytes | bytearray) -> str:
 
 def _after(headers: Mapping[str, str], default: float) -> float:
     try:
-        return min(max(float(headers.get("Retry-After", "")), 0.0), _MAX_AFTER)
+        wanted = float(headers.get("Retry-After", ""))
     except ValueError:
         return default
+    # No number is neither more nor less than another, and no clock ever comes to it.
+    return default if math.isnan(wanted) else min(max(wanted, 0.0), _MAX_AFTER)

@@ -138,7 +138,8 @@ async def test_a_long_answer_is_cut(wire: Wire, client: ApiClient) -> None:
 
 
 async def test_retry_after_is_what_the_caller_is_told_to_wait(wire: Wire, client: ApiClient) -> None:
-    for told, after in (("9", 9.0), ("86400", 60.0), ("Wed, 21 Oct 2026 07:28:00 GMT", 1.0), ("-5", 0.0)):
+    numbers = (("9", 9.0), ("86400", 60.0), ("-5", 0.0), ("nan", 1.0), ("inf", 60.0), ("-inf", 0.0))
+    for told, after in (*numbers, ("Wed, 21 Oct 2026 07:28:00 GMT", 1.0)):
         wire.answers.clear()
         wire.says(429, "slow down", Retry_After=told)
         with pytest.raises(ThrottledError) as caught:
