@@ -68,13 +68,15 @@ generate: setup ## CRDs and documents that are made from code
 
 lock: setup ## the locked dependencies, from pyproject.toml; versions move only with LOCK="--upgrade"
 	$(COMPILE) --generate-hashes $(LOCK) pyproject.toml -o requirements/runtime.txt
-	$(COMPILE) --generate-hashes $(LOCK) pyproject.toml --group dev -o requirements/dev.txt
+	$(COMPILE) --generate-hashes $(LOCK) pyproject.toml --extra validation -o requirements/validation.txt
+	$(COMPILE) --generate-hashes $(LOCK) pyproject.toml --extra validation --group dev -o requirements/dev.txt
 
 lock-check: setup ## the locked versions are what pyproject.toml asks for (hashes may gain files that were published since)
 	@work=$$(mktemp -d); trap 'rm -rf $$work' EXIT; cp requirements/*.txt $$work; \
 	  $(COMPILE) pyproject.toml -o $$work/runtime.txt && \
-	  $(COMPILE) pyproject.toml --group dev -o $$work/dev.txt && \
-	  for lock in runtime dev; do \
+	  $(COMPILE) pyproject.toml --extra validation -o $$work/validation.txt && \
+	  $(COMPILE) pyproject.toml --extra validation --group dev -o $$work/dev.txt && \
+	  for lock in runtime validation dev; do \
 	    diff <($(PINS) requirements/$$lock.txt) <($(PINS) $$work/$$lock.txt) \
 	      || { echo "requirements/$$lock.txt is not what pyproject.toml asks for: make lock"; exit 1; }; \
 	  done
