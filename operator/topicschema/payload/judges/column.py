@@ -1,0 +1,54 @@
+"""Many payloads as one piece of memory: how the judges take them. Where they come from is told elsewhere."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bytes = NDArray[np.uint8]
+Offsets = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """Payloads, one after the other; payload i is `values[offsets[i]:offsets[i + 1]]`.
+
+    `values` may be an Arrow buffer itself, and longer than what the offsets speak of. `nulls` has True where a message
+    has no payload at all (a tombstone); None where all have one.
+    """
+
+    values: Bytes
+    offsets: Offsets
+    nulls: Flags | None = None
+
+    @classmethod
+    def of(cls, payloads: Sequence[bytes | None]) -> "Column":
+        """The column of single payloads; None is null."""
+        lengths = [0 if each is None else len(each) for each in payloads]
+        offsets = np.zeros(len(payloads) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        values = np.frombuffer(b"".join(each for each in payloads if each), np.uint8)
+        nulls = np.fromiter((each is None for each in payloads), np.bool_, len(payloads))
+        return cls(values, offsets, nulls if nulls.any() else None)
+
+    @classmethod
+    def from_arrays(cls, values: Bytes, offsets: Offsets, nulls: Flags | None = None) -> "Column":
+        """The column over buffers of others; ValueError where the offsets go back, or beyond the values."""
+        bounds = np.ascontiguousarray(offsets, np.int64)
+        if bounds.ndim != 1 or not bounds.size or bounds[0] < 0 or bounds[-1] > len(values):
+            raise ValueError("the offsets are not those of the values")
+        if (bounds[1:] < bounds[:-1]).any() or (nulls is not None and len(nulls) != len(bounds) - 1):
+            raise ValueError("the offsets go back, or there are not as many nulls as payloads")
+        return cls(np.ascontiguousarray(values, np.uint8), bounds, nulls)
+
+    def __len__(self) -> int:
+        """How many payloads."""
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> bytes | None:
+        """A payload's bytes, None for null."""
+        if self.nulls is not None and self.nulls[index]:
+            return None
+        return self.values[self.offsets[index] : self.offsets[index + 1]].tobytes()
