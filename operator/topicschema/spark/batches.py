@@ -1,0 +1,28 @@
+"""The messages as sources hand them on: Arrow batches of one form."""
+
+from typing import Final
+
+import pyarrow as pa
+
+NO_VERSION: Final = -1
+"""The writer of a message that has no schema version."""
+STRANGE_VERSION: Final = -2
+"""The writer of a message whose schema version is no number that a broker gives."""
+NO_TIME: Final = -1
+"""The publish time of a message that has none."""
+MAX_MESSAGES: Final = 10_000
+MAX_BYTES: Final = 8 * 1024 * 1024
+"""How large a batch should be at most; a larger message is a batch of its own."""
+
+BATCH: Final = pa.schema(
+    [
+        pa.field("payload", pa.large_binary()),  # null: a null message
+        pa.field("key", pa.large_binary()),  # null unless the pair is SEPARATED
+        pa.field("writer", pa.int64(), nullable=False),
+        pa.field("partition", pa.int32(), nullable=False),  # of files: the file's number
+        pa.field("ledger", pa.int64(), nullable=False),  # of files: -1
+        pa.field("entry", pa.int64(), nullable=False),  # of files: the row
+        pa.field("batch_index", pa.int32(), nullable=False),  # -1 where a message is no part of a batch
+        pa.field("publish_time", pa.int64(), nullable=False),  # milliseconds since 1970
+    ]
+)

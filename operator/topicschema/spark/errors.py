@@ -1,0 +1,31 @@
+"""Why a run ended without a verdict."""
+
+from topicschema.core.errors import StalledError, TopicSchemaError
+
+
+class InvalidQuestionError(StalledError):
+    """The question cannot be asked: a person must change it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("InvalidQuestion", message)
+
+
+class SourceError(TopicSchemaError):
+    """Messages could not be read; the message says which and where. Never a verdict.
+
+    `place` is what a person looks at first: a file and a row, or a topic's partition and a message id.
+    """
+
+    def __init__(self, message: str, place: str = "") -> None:
+        super().__init__("SourceUnreadable", f"{place}: {message}" if place else message)
+        self.place = place
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """As it travels from a worker's process: whole."""
+        return _rebuilt, (type(self), self.message, self.place)
+
+
+def _rebuilt(kind: type[SourceError], message: str, place: str) -> SourceError:
+    error = kind(message)
+    error.place = place
+    return error
