@@ -6,12 +6,17 @@ Imports nothing heavy: which module opens a source is told in `opening`.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from topicschema.core.schemas import SchemaInfo
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+OWN_WRITERS: Final = -10
+"""From here down are the numbers of the schemas that a source itself brings."""
 _NOWHERE: Mapping[str, str] = MappingProxyType({})
+_NONE: Mapping[int, SchemaInfo] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,8 @@ class Plan:
     splits: tuple[Split, ...] = ()
     read_to: Mapping[str, str] = field(default_factory=lambda: _NOWHERE)
     names: tuple[str, ...] = ()
+    writers: Mapping[int, SchemaInfo] = field(default_factory=lambda: _NONE)
+    """Schemas that the source itself brings for its messages, by numbers from OWN_WRITERS down."""
     notes: tuple[str, ...] = ()
 
     @property
