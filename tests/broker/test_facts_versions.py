@@ -8,6 +8,10 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSe
 
 import protobuf_schemas
 from rest_topic import RestTopic, optional, record
+from topicschema.core.clients import Client, TopicState, connect
+from topicschema.core.refusals import BrokerError
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
 
 _FIRST = record(optional("a"))
 _SECOND = record(optional("a"), optional("b"))
@@ -125,10 +129,30 @@ def test_a_union_at_the_top_is_refused_as_avro_and_taken_as_json(topic: RestTopi
 
 
 @pytest.mark.parametrize(
-    ("text", "status"), [("{}", 422), ("true", 422), ('{"type": "record", "name": "R"}', 500), ("null", 200)]
+    ("text", "status"),
+    [
+        ("{}", 422),
+        ("true", 422),
+        ('{"type": "record", "name": "R"}', 500),
+        ('{"type": "fixed", "name": "F", "size": "4"}', 500),
+        ('{"type": "fixed", "name": "F", "size": -1}', 422),
+        (record('{"name": "a", "type": "int", "order": "weird"}'), 422),
+        ('{"type": "record", "name": "int", "fields": []}', 422),
+    ],
 )
-def test_broken_json_schemas_are_refused_in_two_ways_or_taken(topic: RestTopic, text: str, status: int) -> None:
+def test_broken_json_schemas_are_refused_in_two_ways_and_can_connect_says_in_which(
+    topic: RestTopic, text: str, status: int
+) -> None:
     assert topic.upload(text, "JSON").status == status
+    sent = connect(Client.PRODUCER, SchemaInfo(SchemaType.JSON, text.encode()), TopicState((), Strategy.FULL))
+    assert sent.error is (BrokerError.NO_ANSWER if status == 500 else BrokerError.INCOMPATIBLE_SCHEMA)
+
+
+def test_null_is_taken_as_json_and_then_blocks_the_topic(topic: RestTopic) -> None:
+    assert topic.upload("null").status == 422
+    assert topic.uploaded("null", "JSON") == 0
+    for text in ("null", _FIRST):
+        assert topic.upload(text, "JSON").status == 500
 
 
 def test_an_older_schema_is_answered_with_its_version_and_the_latest_stays(topic: RestTopic) -> None:

@@ -52,12 +52,17 @@ class Place:
 
 
 class InvalidSchemaError(StalledError):
-    """The text is not a schema of its type; `rule` is a documented rule id, `place` says where."""
+    """The text is not a schema of its type; `rule` is a documented rule id, `place` says where.
 
-    def __init__(self, rule: str, message: str, place: Place | None = None) -> None:
+    `escapes` where Avro ends on it with another exception than its one for texts that do not parse, and the rule alone
+    does not tell.
+    """
+
+    def __init__(self, rule: str, message: str, place: Place | None = None, *, escapes: bool = False) -> None:
         super().__init__("InvalidSchema", message)
         self.rule = rule
         self.place = place or Place()
+        self.escapes = escapes
 
     @property
     def sentence(self) -> str:

@@ -142,21 +142,24 @@ def asks_jackson(sent: SchemaInfo, line: PulsarLine) -> bool:
     try:
         formats.parse(replace(sent, type=SchemaType.PROTOBUF), line, validate_defaults=False)
     except InvalidSchemaError as invalid:  # Avro's own reason, without the one that is ours: LEGACY_JSON_SCHEMA
-        return line is not PulsarLine.V4_2 and _is_foreseen(invalid.rule, line)
+        return line is not PulsarLine.V4_2 and _is_foreseen(invalid, line)
     return False
 
 
-def _is_foreseen(rule: str, line: PulsarLine) -> bool:
+def _is_foreseen(invalid: InvalidSchemaError, line: PulsarLine) -> bool:
     """Whether Avro's exception for a text that it does not parse is the SchemaParseException that brokers expect.
 
     Avro 1.12 throws others for names that nothing defines (AvroTypeException; NullPointerException at the top).
     """
-    return rule not in _UNFORESEEN and (line is PulsarLine.V4_0 or rule not in _UNDEFINED)
+    escapes = invalid.escapes or invalid.rule in _UNFORESEEN
+    return not escapes and (line is PulsarLine.V4_0 or invalid.rule not in _UNDEFINED)
 
 
-def of_unreadable(kind: SchemaType, rule: str, line: PulsarLine, *, is_latest_only: bool) -> BrokerError:
-    """The error for a text, of whichever side, that a checker cannot read; `rule` is that of the InvalidSchemaError."""
-    throws = kind is SchemaType.PROTOBUF_NATIVE or rule in _NEVER_ANSWERED or not _is_foreseen(rule, line)
+def of_unreadable(
+    kind: SchemaType, invalid: InvalidSchemaError, line: PulsarLine, *, is_latest_only: bool
+) -> BrokerError:
+    """The error for a text, of whichever side, that a checker cannot read."""
+    throws = kind is SchemaType.PROTOBUF_NATIVE or invalid.rule in _NEVER_ANSWERED or not _is_foreseen(invalid, line)
     return BrokerError.UNKNOWN_ERROR if throws and is_latest_only else BrokerError.INCOMPATIBLE_SCHEMA
 
 

@@ -20,6 +20,14 @@ NUMBERED = SchemaInfo(SchemaType.JSON, b'{"type": 1}')
 TWICE_IN_UNION = replace(avro(field("a", ["int", "int"])), type=SchemaType.JSON)
 BROKEN_BEFORE = SchemaInfo(SchemaType.JSON, b'{"a": NaN, "type": "enum"}')
 NO_JSON = SchemaInfo(SchemaType.JSON, b"{")
+ENDED_OTHERWISE = [  # by exceptions of Avro that are not its own for texts that it does not parse
+    SchemaInfo(SchemaType.JSON, text)
+    for text in (
+        b'{"type": "fixed", "name": "F", "size": -1}',
+        b'{"type": "record", "name": "R", "fields": [{"name": "a", "type": "int", "order": "weird"}]}',
+        b'{"type": "record", "name": "int", "fields": []}',
+    )
+]
 JSON_PAIRS = [
     (JSON, LEGACY, None),
     (LEGACY, JSON, None),
@@ -46,8 +54,14 @@ def test_json_schemas_of_old_clients_pass_a_look_at_the_latest_and_fail_where_al
 def test_the_broker_never_answers_a_producer_whose_json_is_a_broken_avro_record() -> None:
     for broken in (BROKEN_RECORD, BROKEN_TEXT, NUMBERED):  # Jackson looks for the type before it reads the rest
         assert refused(producer(broken, topic()), BrokerError.NO_ANSWER)
-    for broken in (NO_JSON, BROKEN_BEFORE, TWICE_IN_UNION):
+    for broken in (NO_JSON, BROKEN_BEFORE, TWICE_IN_UNION, *ENDED_OTHERWISE):
         assert refused(producer(broken, topic()), INCOMPATIBLE, "Invalid schema definition data for JSON schema")
+
+
+def test_what_ends_avros_parser_otherwise_is_an_unknown_error_in_a_look_at_the_latest_alone() -> None:
+    for broken in ENDED_OTHERWISE:
+        assert refused(consumer(broken, topic(JSON, strategy=Strategy.FULL)), UNKNOWN)
+        assert refused(consumer(broken, topic(JSON, strategy=Strategy.FULL_TRANSITIVE)), INCOMPATIBLE)
 
 
 def test_texts_that_make_a_checker_throw_are_unknown_errors_in_a_look_at_the_latest_alone() -> None:

@@ -57,7 +57,7 @@ class _Reader:
         try:
             return read(info, self.line, validate_defaults=False)
         except InvalidSchemaError as invalid:
-            error = refusals.of_unreadable(info.type, invalid.rule, self.line, is_latest_only=self.is_latest_only)
+            error = refusals.of_unreadable(info.type, invalid, self.line, is_latest_only=self.is_latest_only)
             raise RefusedError(error, "", finding(invalid, number)) from None
 
 

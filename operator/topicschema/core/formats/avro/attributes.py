@@ -22,6 +22,8 @@ _RESERVED_IN_FIELD: Final = frozenset({"default", "doc", "name", "order", "type"
 _NAME_AND_TYPE: Final = 2
 """Members of a field that has only what it must have."""
 _LONG: Final = range(-(2**63), 2**63)
+_INT: Final = range(-(2**31), 2**31)
+_LARGEST_FIXED: Final = 2**31 - 9  # Java's largest array
 _ORDERS: Final = {"ASCENDING": "ascending", "DESCENDING": "descending", "IGNORE": "ignore"}
 _JAVA_DOUBLE = re.compile(
     r"(?P<sign>[+-]?)(?:(?P<word>NaN|Infinity)"
@@ -41,7 +43,8 @@ def type_name(value: _Json, path: str, space: str, library: Library) -> str:
     namespace = text_or_none(value, "namespace")
     full = names.full(name, space if namespace is None else namespace, f"{path}.name", library)
     if full in names.PRIMITIVES:
-        refuse("INVALID_NAME", f"no type may be named {names.shown(full)} like a primitive", f"{path}.name")
+        message = f"no type may be named {names.shown(full)} like a primitive"
+        refuse("INVALID_NAME", message, f"{path}.name", escapes=True)
     if library is Library.AVRO_1_12:
         names.check_namespace(full, f"{path}.{'name' if '.' in name or namespace is None else 'namespace'}")
     return full
@@ -95,7 +98,7 @@ def _default(value: JsonValue, node: Node, path: str) -> JsonValue:
 def _order(value: Any, path: str) -> str:
     order = _ORDERS.get(value.upper()) if isinstance(value, str) else None
     if order is None:
-        refuse("INVALID_ATTRIBUTE", "the order must be ascending, descending or ignore", path)
+        refuse("INVALID_ATTRIBUTE", "the order must be ascending, descending or ignore", path, escapes=True)
     return order
 
 
@@ -140,6 +143,18 @@ def symbols(value: _Json, path: str, library: Library) -> list[str]:
     return found
 
 
+def size(value: _Json, path: str) -> int:
+    """The size of a fixed, in bytes."""
+    found = value.get("size")
+    if found is None:
+        refuse("MISSING_ATTRIBUTE", "a fixed needs 'size', its number of bytes", path)
+    is_integer = type(found) is int and found in _INT
+    if not is_integer or not 0 <= found <= _LARGEST_FIXED:
+        message = f"the size of a fixed must be an integer from 0 to {_LARGEST_FIXED}"
+        refuse("INVALID_ATTRIBUTE", message, f"{path}.size", escapes=is_integer)
+    return int(found)
+
+
 def text_or_none(value: _Json, attribute: str) -> str | None:
     """The attribute where it is a text; Avro overlooks any other kind."""
     found = value.get(attribute)
@@ -162,7 +177,8 @@ def copied_props(value: _Json, path: str, library: Library) -> Mapping[str, Json
     if library is Library.AVRO_1_12:
         for name, prop in props.items():
             if _has_huge(prop):
-                refuse("INVALID_ATTRIBUTE", "an integer here may have 64 bits at most", json_text.member(path, name))
+                place = json_text.member(path, name)
+                refuse("INVALID_ATTRIBUTE", "an integer here may have 64 bits at most", place, escapes=True)
     return props
 
 
@@ -196,6 +212,6 @@ def _refuse_name(value: _Json, what: str, path: str) -> NoReturn:
     refuse("INVALID_NAME", f"the name of {what} must be a text in double quotes", f"{path}.name")
 
 
-def refuse(rule: str, message: str, path: str) -> NoReturn:
+def refuse(rule: str, message: str, path: str, *, escapes: bool = False) -> NoReturn:
     """Raises the InvalidSchemaError."""
-    raise InvalidSchemaError(rule, message, Place(path))
+    raise InvalidSchemaError(rule, message, Place(path), escapes=escapes)

@@ -30,7 +30,6 @@ from topicschema.core.formats.avro.model import (
 from topicschema.core.formats.avro.rereading import Defined, Known, Reading
 from topicschema.core.formats.avro.sharing import Made
 
-_LARGEST_FIXED: Final = 2**31 - 9  # Java's largest array
 _MOST_PATH_LENGTH: Final = 2**25  # characters in all paths; bounds memory; hundreds of times what a 400 kB schema needs
 
 _N = TypeVar("_N", bound=Named)
@@ -239,16 +238,8 @@ class Builder:
 
     def _fixed(self, value: _Json, path: str, space: str) -> Node:
         name = attributes.type_name(value, path, space, self.library)
-        size = value.get("size")
-        if size is None:
-            attributes.refuse("MISSING_ATTRIBUTE", "a fixed needs 'size', its number of bytes", path)
-        if type(size) is not int or not 0 <= size <= _LARGEST_FIXED:
-            message = f"the size of a fixed must be an integer from 0 to {_LARGEST_FIXED}"
-            attributes.refuse("INVALID_ATTRIBUTE", message, f"{path}.size")
-        return self._finish(
-            Fixed(path=path, full_name=name, doc=attributes.text_or_none(value, "doc"), size=size),
-            value,
-        )
+        size, doc = attributes.size(value, path), attributes.text_or_none(value, "doc")
+        return self._finish(Fixed(path=path, full_name=name, doc=doc, size=size), value)
 
     def _finish(self, node: Named, value: _Json, reserved: frozenset[str] = attributes.RESERVED) -> Named:
         node = self._define(node)

@@ -165,4 +165,5 @@ def _within(side: Side, error: InvalidSchemaError) -> InvalidSchemaError:
     """The refusal of a part as one of the pair; line and column, which are the part's own, move into the message."""
     place = error.place
     where = "" if place.line is None else f" (line {place.line}, column {place.column} of the {side}'s schema)"
-    return InvalidSchemaError(error.rule, f"{error.message}{where}", Place(_path(side, place.path)))
+    inside = Place(_path(side, place.path))
+    return InvalidSchemaError(error.rule, f"{error.message}{where}", inside, escapes=error.escapes)
