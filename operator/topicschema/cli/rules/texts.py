@@ -45,7 +45,8 @@ AVRO = Chapter(
         Rule(
             "NOT_A_SCHEMA",
             "A JSON value that can be no schema. Only `null` of type JSON is stored by a broker of line 4.0 or 4.1, as "
-            "a JSON Schema without anything in it, and then it fails on every later upload, as with LEGACY_JSON_SCHEMA.",
+            "a JSON Schema without anything in it, and then it fails on every later upload, as with "
+            "LEGACY_JSON_SCHEMA.",
             "write a type's name, an object with a type, or an array of branches.",
             Example("17"),
             Example('"int"'),
