@@ -1,0 +1,60 @@
+{{/* What both pods have in common. */}}
+
+{{- define "topicschema.labels" -}}
+app.kubernetes.io/name: {{ .name }}
+app.kubernetes.io/part-of: topicschema
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
+{{- end -}}
+
+{{- define "topicschema.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+
+{{/* Of a container that needs nothing of its node: with .process one of controller and webhook. */}}
+{{- define "topicschema.container" -}}
+image: {{ include "topicschema.image" .root }}
+imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+livenessProbe:
+  httpGet: {path: /livez, port: probes}
+  periodSeconds: 10
+  failureThreshold: 6
+readinessProbe:
+  httpGet: {path: /readyz, port: probes}
+  periodSeconds: 5
+resources:
+  {{- toYaml .process.resources | nindent 2 }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: {drop: [ALL]}
+{{- end -}}
+
+{{/* Where the pod runs, and as whom. */}}
+{{- define "topicschema.placing" -}}
+{{- with .root.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .process.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .process.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .process.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- define "topicschema.env" -}}
+- name: TOPICSCHEMA_NAMESPACE
+  valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
+- {name: TOPICSCHEMA_PROBE_PORT, value: "8081"}
+- {name: TOPICSCHEMA_CLAIMS, value: {{ .root.Values.claims | quote }}}
+- {name: TOPICSCHEMA_LOG_LEVEL, value: {{ .process.logLevel | quote }}}
+{{- end -}}
