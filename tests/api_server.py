@@ -103,9 +103,14 @@ class FakeApiServer:
         return _missing(path) if self._objects.pop(path, None) is None else _status(200, "")
 
     def _patch(self, path: str, steps: Any) -> web.Response:
+        path, _, part = path.partition("/status")
         if path not in self._objects:
             return _missing(path)
         wire = copy.deepcopy(self._objects[path])
+        if part or isinstance(steps, dict):
+            return self._write(
+                path, {**wire, "status": steps["status"], "metadata": {**wire["metadata"]}}, creates=False
+            )
         for step in steps:
             *parents, name = step["path"].strip("/").split("/")
             place = wire

@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
+from weakref import WeakValueDictionary
 
 from yarl import URL
 
@@ -115,7 +116,8 @@ class Brokers:
         self._allowed = allowed
         self._fence = fence
         self._clock = clock
-        self._gates: dict[str, Gate] = {}
+        # A gate is kept by those who ask through it.
+        self._gates: WeakValueDictionary[str, Gate] = WeakValueDictionary()
         self._made: dict[str, _Made] = {}
         self._farewells: dict[asyncio.Task[None], Broker] = {}
         self._own: dict[tuple[str, str], tuple[float, BrokerSettings | None]] = {}
@@ -181,6 +183,7 @@ class Brokers:
         """The policy is gone, or names another broker: its connections end once nobody can be using them."""
         made = self._made.pop(uid, None)
         if made is not None:
+            self._forget_own(address(made.pulsar), uid)
             farewell = asyncio.create_task(_close(made.broker, _FAREWELL_SECONDS))
             self._farewells[farewell] = made.broker
             farewell.add_done_callback(lambda farewell: self._farewells.pop(farewell, None))
@@ -194,6 +197,12 @@ class Brokers:
             farewell.cancel()
             await broker.close()
         await asyncio.gather(*(farewell for farewell, _ in leaving), return_exceptions=True)
+
+    def _forget_own(self, where: str, uid: str) -> None:
+        """What a broker told of itself: to that policy, and to all once nobody asks there any more."""
+        self._own.pop((where, uid), None)
+        if all(address(each.pulsar) != where for each in self._made.values()):
+            self._own.pop((where, ""), None)
 
     def _broker(self, pulsar: PulsarSpec, secrets: _Secrets, credential: Credential, ca: bytes | None) -> Broker:
         async def reread() -> Credential:

@@ -31,6 +31,14 @@ class Outages(Generic[K]):
         self._scouted[room] = now + delay
         return delay
 
+    def forget(self, key: K) -> None:
+        """The object is gone; a room that nobody waits in is none."""
+        for room, waiting in tuple(self._waiting.items()):
+            waiting.pop(key, None)
+            if not waiting:
+                del self._waiting[room]
+                self._scouted.pop(room, None)
+
     def end(self, room: WaitingRoom) -> tuple[K, ...]:
         """A pass of those who ask there ended well: those who waited, if the broker is back."""
         if room not in self._waiting or self._is_away(room):

@@ -86,7 +86,7 @@ class NamespaceSchemaPolicies:
         resource = decode(NamespaceSchemaPolicy, wire)
         claims = PulsarNamespaceKey.parse(resource.spec.pulsar_cluster, resource.spec.pulsar_namespace)
         self._around.neighbours.saw_policy(key, claims)
-        self._uids[key] = resource.metadata.uid
+        self._know(key, resource.metadata.uid)
         claim = await hold_claim(self._around, owner_of(resource), claims)
         ours = self._topics(key, claims)
         look = await self._looks.look(resource, claim, None if ours is None else _local_names(ours, claims))
@@ -195,10 +195,20 @@ class NamespaceSchemaPolicies:
             claims = PulsarNamespaceKey.parse(spec.pulsar_cluster, spec.pulsar_namespace)
             self._around.neighbours.saw_policy(key, claims)
 
-    def _lost(self, key: Key) -> None:
+    def _know(self, key: Key, uid: str) -> None:
+        """Whose policy it is; of one that was deleted and made anew between two passes nothing is kept."""
+        before = self._uids.get(key, uid)
+        self._uids[key] = uid
+        if before != uid:
+            self._forget(key, before)
+
+    def _forget(self, key: Key, uid: str) -> None:
         self._replayed.pop(key, None)
+        self._looks.forget(uid)
+
+    def _lost(self, key: Key) -> None:
         self._unseen.pop(key, None)
-        self._looks.forget(self._uids.pop(key, ""))
+        self._forget(key, self._uids.pop(key, ""))
         self._around.echoes.forget(key)
         claimed = self._around.neighbours.lost_policy(key)
         rivals = self._around.neighbours.policies_naming(claimed.pulsar_namespace) if claimed else set()

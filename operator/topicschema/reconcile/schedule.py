@@ -71,6 +71,7 @@ class Lanes(Generic[K]):
     def forget(self, key: K) -> None:
         """The object is gone."""
         self._known.pop(key, None)
+        self.outages.forget(key)
 
 
 class Schedule(Generic[K]):

@@ -38,3 +38,13 @@ def test_a_pass_that_ends_well_tells_of_all_who_waited_once_the_broker_is_back()
     away.discard(ROOM)
     assert outages.end(ROOM) == ("a", "b")
     assert outages.end(ROOM) == ()
+
+
+def test_nothing_is_kept_of_those_who_are_gone() -> None:
+    outages = Outages[str]({ROOM}.__contains__)
+    for key in ("a", "b"):
+        outages.delay(key, ROOM, 0.0, 5.0, 80.0)
+    outages.forget("a")
+    assert outages.delay("b", ROOM, 1.0, 5.0, 80.0) == 80.0
+    outages.forget("b")
+    assert (outages._waiting, outages._scouted) == ({}, {})
