@@ -16,10 +16,10 @@ from topicschema.payload import numbers, text
 from topicschema.payload.codec import Codec, refused, wrong_type
 from topicschema.payload.finding import Finding, at_least, exactly, tolerated, trailing, unreadable
 
-_NANOS: Final = 1_000_000_000
-_SECONDS: Final = range(-31_557_014_167_219_200, 31_556_889_864_403_200)  # java.time.Instant
-_DAYS: Final = range(-365_243_219_162, 365_241_780_472)  # java.time.LocalDate
-_NANOS_OF_DAY: Final = range(86_400 * _NANOS)
+NANOS: Final = 1_000_000_000
+SECONDS: Final = range(-31_557_014_167_219_200, 31_556_889_864_403_200)  # java.time.Instant
+DAYS: Final = range(-365_243_219_162, 365_241_780_472)  # java.time.LocalDate
+NANOS_OF_DAY: Final = range(86_400 * NANOS)
 _CHARSET: Final = "__charset"
 
 
@@ -135,12 +135,12 @@ class _Instant:
     def read(self, payload: bytes, found: list[Finding]) -> Instant:
         at_least(payload, 12, "an INSTANT")
         nano = int.from_bytes(payload[8:12], "big", signed=True)
-        carried, rest = divmod(nano, _NANOS)
+        carried, rest = divmod(nano, NANOS)
         second = int.from_bytes(payload[:8], "big", signed=True) + carried
-        if second not in _SECONDS:
-            raise unreadable("OUT_OF_RANGE", _bounds("an INSTANT's second", _SECONDS), 0)
+        if second not in SECONDS:
+            raise unreadable("OUT_OF_RANGE", _bounds("an INSTANT's second", SECONDS), 0)
         if carried:
-            found.append(tolerated("OUT_OF_RANGE", _bounds("an INSTANT's nanosecond", range(_NANOS)), 8))
+            found.append(tolerated("OUT_OF_RANGE", _bounds("an INSTANT's nanosecond", range(NANOS)), 8))
         if len(payload) > 12:  # noqa: PLR2004  # its size
             found.append(tolerated("TRAILING_BYTES", trailing(payload, 12, "an INSTANT"), 12))
         return Instant(second, rest)
@@ -148,8 +148,8 @@ class _Instant:
     def write(self, value: Any) -> bytes:
         if not isinstance(value, Instant):
             raise wrong_type("an Instant", value)
-        second = checked(value.second, "an INSTANT's second", _SECONDS)
-        nano = checked(value.nano, "an INSTANT's nanosecond", range(_NANOS))
+        second = checked(value.second, "an INSTANT's second", SECONDS)
+        nano = checked(value.nano, "an INSTANT's nanosecond", range(NANOS))
         return second.to_bytes(8, "big", signed=True) + nano.to_bytes(4, "big")
 
 
@@ -160,10 +160,10 @@ class _LocalDateTime:
         at_least(payload, 16, "a LOCAL_DATE_TIME")
         day = int.from_bytes(payload[:8], "big", signed=True)
         nano = int.from_bytes(payload[8:16], "big", signed=True)
-        if day not in _DAYS:
-            raise unreadable("OUT_OF_RANGE", _bounds("the day", _DAYS), 0)
-        if nano not in _NANOS_OF_DAY:
-            raise unreadable("OUT_OF_RANGE", _bounds("the time of day", _NANOS_OF_DAY), 8)
+        if day not in DAYS:
+            raise unreadable("OUT_OF_RANGE", _bounds("the day", DAYS), 0)
+        if nano not in NANOS_OF_DAY:
+            raise unreadable("OUT_OF_RANGE", _bounds("the time of day", NANOS_OF_DAY), 8)
         if len(payload) > 16:  # noqa: PLR2004  # its size
             found.append(tolerated("TRAILING_BYTES", trailing(payload, 16, "a LOCAL_DATE_TIME"), 16))
         return LocalDateTime(day, nano)
@@ -171,8 +171,8 @@ class _LocalDateTime:
     def write(self, value: Any) -> bytes:
         if not isinstance(value, LocalDateTime):
             raise wrong_type("a LocalDateTime", value)
-        day = checked(value.day, "the day", _DAYS)
-        nano = checked(value.nano, "the time of day", _NANOS_OF_DAY)
+        day = checked(value.day, "the day", DAYS)
+        nano = checked(value.nano, "the time of day", NANOS_OF_DAY)
         return day.to_bytes(8, "big", signed=True) + nano.to_bytes(8, "big")
 
 
@@ -195,8 +195,8 @@ _CODECS: Final[Mapping[SchemaType, Codec]] = MappingProxyType(
         SchemaType.TIME: _signed(SchemaType.TIME, 8),
         SchemaType.TIMESTAMP: _signed(SchemaType.TIMESTAMP, 8),
         SchemaType.INSTANT: _Instant(),
-        SchemaType.LOCAL_DATE: _Integer("a LOCAL_DATE", 8, _DAYS),
-        SchemaType.LOCAL_TIME: _Integer("a LOCAL_TIME", 8, _NANOS_OF_DAY),
+        SchemaType.LOCAL_DATE: _Integer("a LOCAL_DATE", 8, DAYS),
+        SchemaType.LOCAL_TIME: _Integer("a LOCAL_TIME", 8, NANOS_OF_DAY),
         SchemaType.LOCAL_DATE_TIME: _LocalDateTime(),
     }
 )
@@ -207,13 +207,16 @@ TYPES: Final = frozenset({*_CODECS, SchemaType.STRING})
 
 def codec(info: SchemaInfo) -> Codec:
     """The codec of a primitive type; InvalidSchemaError UNKNOWN_CHARSET for a STRING in a charset not known here."""
-    if info.type is not SchemaType.STRING:
-        return _CODECS[info.type]
+    return _String(charset_of(info)) if info.type is SchemaType.STRING else _CODECS[info.type]
+
+
+def charset_of(info: SchemaInfo) -> str:
+    """Python's name of a STRING's charset; InvalidSchemaError UNKNOWN_CHARSET where it is not known here."""
     charset = text.CHARSETS.get(info.properties.get(_CHARSET, "utf-8").lower())
     if charset is None:
         message = f"the property {_CHARSET} names no charset that every Java has: {', '.join(text.CHARSETS)}"
         raise InvalidSchemaError("UNKNOWN_CHARSET", message)
-    return _String(charset)
+    return charset
 
 
 def checked(value: Any, what: str, allowed: range, path: str = "$") -> int:

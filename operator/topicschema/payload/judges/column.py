@@ -43,6 +43,29 @@ class Column:
             raise ValueError("the offsets go back, or there are not as many nulls as payloads")
         return cls(np.ascontiguousarray(values, np.uint8), bounds, nulls)
 
+    @classmethod
+    def of_pieces(cls, values: Bytes, starts: Offsets, ends: Offsets, nulls: Flags | None = None) -> "Column":
+        """The column of pieces of a buffer, in its order, none over another."""
+        offsets = np.zeros(len(starts) + 1, np.int64)
+        np.cumsum(ends - starts, out=offsets[1:])
+        if not len(starts) or (starts[1:] == ends[:-1]).all():
+            first = int(starts[0]) if len(starts) else 0
+            return cls(values[first:], offsets, nulls)
+        edges = np.zeros(int(ends[-1]) + 1, np.int8)
+        np.add.at(edges, starts, 1)
+        np.subtract.at(edges, ends, 1)
+        inside = np.cumsum(edges[:-1], dtype=np.int8).view(np.bool_)
+        return cls(values[: len(inside)][inside], offsets, nulls)
+
+    @property
+    def lengths(self) -> Offsets:
+        """How many bytes each payload has."""
+        return self.offsets[1:] - self.offsets[:-1]
+
+    def only(self, rows: Offsets) -> "Column":
+        """The payloads at these indexes, which go up; none of them is null."""
+        return Column.of_pieces(self.values, self.offsets[:-1][rows], self.offsets[1:][rows])
+
     def __len__(self) -> int:
         """How many payloads."""
         return len(self.offsets) - 1

@@ -31,7 +31,7 @@ class Verdicts:
 
     `reasons` index the judge's reasons, 0 where the payload fits; `paths` its paths, 0 (`$`) where it fits; `offsets`
     are bytes of the payload, from 0, -1 where it fits. `losses` says how many messages of the column have each of the
-    judge's losses, of messages that fit alone.
+    judge's losses, of those alone that fit (of a KEY_VALUE, whose part fits).
     """
 
     reasons: NDArray[np.int16]

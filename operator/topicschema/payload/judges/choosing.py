@@ -1,0 +1,86 @@
+"""Which judge has which type of schema."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from topicschema.core import formats
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.formats.avro import AvroSchema
+from topicschema.core.formats.key_value import Encoding, KeyValueSchema
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.payload.judges import avro, plain_json, primitives
+from topicschema.payload.judges.judging import Present, Refusing, Sifting, anything
+from topicschema.payload.judges.key_value import KeyValueJudge
+from topicschema.payload.judges.verdicts import Judge
+
+_OPAQUE: Final = frozenset({SchemaType.NONE, SchemaType.BYTES})
+TYPE_CHANGED: Final = "TYPE_CHANGED"
+ENCODING_CHANGED: Final = "ENCODING_CHANGED"
+UNKNOWN_WRITER_VERSION: Final = "UNKNOWN_WRITER_VERSION"
+INVALID_WRITER_SCHEMA: Final = "INVALID_WRITER_SCHEMA"
+REASONS: Final = frozenset({TYPE_CHANGED, ENCODING_CHANGED, UNKNOWN_WRITER_VERSION, INVALID_WRITER_SCHEMA})
+
+
+def judge_of(reader: SchemaInfo, writer: SchemaInfo | None, line: PulsarLine) -> Judge:
+    """As `judges.judge_of`."""
+    if reader.type in _OPAQUE:
+        return Sifting({}, anything, lambda _: None)
+    read = formats.parse(reader, line, validate_defaults=False)
+    if writer is None:
+        return _of(read, None)
+    if writer.type is not reader.type:
+        return Present(Refusing(TYPE_CHANGED))
+    try:
+        return _of(read, formats.parse(writer, line, validate_defaults=False))
+    except InvalidSchemaError:
+        return Present(Refusing(INVALID_WRITER_SCHEMA))
+
+
+def _of(reader: Schema, writer: Schema | None) -> Judge:
+    kind = reader.info.type
+    if kind in _OPAQUE:
+        return Sifting({}, anything, lambda _: None)
+    if writer is not None and writer.info.type is not kind:
+        return Present(Refusing(TYPE_CHANGED))
+    if isinstance(reader, KeyValueSchema):
+        return _pair(reader, writer if isinstance(writer, KeyValueSchema) else None)
+    if kind in _STRUCTS:
+        return Present(_STRUCTS[kind](reader, writer))
+    return Present(primitives.judge_of(reader.info))
+
+
+def _pair(reader: KeyValueSchema, writer: KeyValueSchema | None) -> Judge:
+    encoding = reader.pair.encoding
+    if encoding is None:
+        raise InvalidSchemaError("UNKNOWN_ENCODING", "the pair's encoding is neither INLINE nor SEPARATED")
+    if writer is None:
+        return _joined(_of(reader.key, None), _of(reader.value, None), encoding)
+    if writer.pair.encoding is not encoding:
+        return Present(Refusing(ENCODING_CHANGED))
+    return _joined(_of(reader.key, writer.key), _of(reader.value, writer.value), encoding)
+
+
+def _joined(key: Judge, value: Judge, encoding: Encoding) -> Judge:
+    judge = KeyValueJudge(key, value, encoding)
+    return Present(judge) if encoding is Encoding.INLINE else judge
+
+
+def _avro(reader: AvroSchema, writer: AvroSchema | None) -> Judge:
+    return Refusing(UNKNOWN_WRITER_VERSION) if writer is None else avro.judge_of(reader, writer)
+
+
+def _protobuf(reader: Any, writer: Any) -> Judge:
+    from topicschema.payload.judges import protobuf  # noqa: PLC0415  # numba, which takes its time, for these alone
+
+    return protobuf.judge_of(reader, writer)
+
+
+_STRUCTS: Final[Mapping[SchemaType, Callable[[Any, Any], Judge]]] = MappingProxyType(
+    {
+        SchemaType.AVRO: _avro,
+        SchemaType.JSON: plain_json.judge_of,
+        SchemaType.PROTOBUF: _protobuf,
+        SchemaType.PROTOBUF_NATIVE: _protobuf,
+    }
+)

@@ -1,0 +1,66 @@
+"""The judges of columns beside the readers of single messages: the same reason, place and byte of every message."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import primitive_values
+from topicschema import payload
+from topicschema.core import formats
+from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
+from topicschema.core.formats.primitives import PrimitiveSchema
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo
+from topicschema.payload.judges import judge_of
+from topicschema.payload.judges.column import Column
+from topicschema.payload.judges.lists import in_schema
+from topicschema.payload.judges.verdicts import Judge
+
+LINE = PulsarLine.V4_0
+SEEDS = st.integers(0, 2**32)
+Told = tuple[str, str, int]
+FITS: Told = ("", "$", -1)
+
+
+def seeded(seed: int) -> random.Random:
+    return random.Random(seed)  # noqa: S311  # a seed, not a secret
+
+
+def told(judge: Judge, payloads: list[bytes | None], keys: list[bytes | None] | None = None) -> list[Told]:
+    """What a judge says of each message."""
+    verdicts = judge.judge(Column.of(payloads), None if keys is None else Column.of(keys))
+    rows = zip(verdicts.reasons.tolist(), verdicts.paths.tolist(), verdicts.offsets.tolist(), strict=True)
+    return [(judge.reasons[reason], judge.paths[path], offset) for reason, path, offset in rows]
+
+
+def expected(schema: Schema, content: bytes | None, key: bytes | None = None) -> Told:
+    """What the reader of single messages finds first."""
+    found = payload.validate(schema, content, key)
+    return (found[0].rule, in_schema(found[0].path), found[0].offset) if found else FITS
+
+
+@pytest.mark.parametrize("info", primitive_values.INFOS, ids=lambda info: f"{info.type}{dict(info.properties)}")
+def test_primitives_are_judged_as_they_are_read(info: SchemaInfo) -> None:
+    rng = seeded(7)
+    contents = [None if rng.random() < 0.05 else primitive_values.content(rng, info) for _ in range(2_000)]
+    schema = PrimitiveSchema(info, "")
+    assert told(judge_of(info, info, LINE), contents) == [expected(schema, each) for each in contents]
+
+
+@settings(deadline=None, max_examples=60)
+@given(SEEDS, st.sampled_from(Encoding))
+def test_pairs_are_judged_as_they_are_read(seed: int, encoding: Encoding) -> None:
+    rng = seeded(seed)
+    key, value = rng.choice(primitive_values.INFOS), rng.choice(primitive_values.INFOS)
+    info = encode(KeyValue(Part(key), Part(value), encoding))
+    schema = formats.parse(info)
+    judge = judge_of(info, rng.choice((info, None)), LINE)
+    if encoding is Encoding.INLINE:
+        contents = [None if rng.random() < 0.05 else primitive_values.inline(rng, schema) for _ in range(100)]
+        assert told(judge, contents) == [expected(schema, each) for each in contents]
+        return
+    keys = [None if rng.random() < 0.1 else primitive_values.content(rng, key) for _ in range(100)]
+    values = [None if rng.random() < 0.1 else primitive_values.content(rng, value) for _ in range(100)]
+    assert told(judge, values, keys) == [expected(schema, *each) for each in zip(values, keys, strict=True)]
+    assert told(judge, values) == [expected(schema, each, None) for each in values]
