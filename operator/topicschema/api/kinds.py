@@ -30,3 +30,8 @@ NAMESPACE = Kind("", "v1", "namespaces", "Namespace", is_namespaced=False)
 SECRET = Kind("", "v1", "secrets", "Secret")
 LEASE = Kind("coordination.k8s.io", "v1", "leases", "Lease")
 EVENT = Kind("events.k8s.io", "v1", "events", "Event")
+JOB = Kind("batch", "v1", "jobs", "Job")
+POD = Kind("", "v1", "pods", "Pod")
+CONFIG_MAP = Kind("", "v1", "configmaps", "ConfigMap")
+OLD_EVENT = Kind("", "v1", "events", "Event")
+"""As Kubernetes' own controllers write them; only of these can those about one object be asked for."""

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topicschema.api.validation import ExampleStatus, ReasonStatus
@@ -27,6 +27,7 @@ def test_a_document_is_read_as_it_was_written() -> None:
     assert (FAILED.exit_status, VerdictDocument(**_passed()).exit_status) == (42, 0)
 
 
+@settings(deadline=None, max_examples=30)
 @given(st.integers(0, 200), st.integers(0, 40), st.text(max_size=300))
 def test_whatever_was_found_it_fits_into_a_termination_message(reasons: int, examples: int, path: str) -> None:
     document = VerdictDocument(

@@ -1,0 +1,79 @@
+"""The pods of a run: what drivers and executors have alike.
+
+They are what a restricted namespace takes: no root, no privilege, a root file system that is read-only, nothing of the
+host. Of Secrets they mount the members that are named, and no others.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from topicschema.api.validation_pods import TemplateSpec
+from topicschema.api.wire import encode
+
+Object = dict[str, Any]
+
+CREDENTIALS_FOLDER: Final = "/credentials"
+TRUST_FOLDER: Final = "/trust"
+_USER: Final = 65_532
+_WRITABLE: Final = "/tmp"  # noqa: S108 - a volume of the pod's own
+_READABLE: Final = 0o440
+_RESOURCES: Final[Mapping[str, Any]] = MappingProxyType(
+    {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"memory": "2Gi"}}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SecretFiles:
+    """Members of a Secret by the names of the files that they become in `folder`."""
+
+    folder: str
+    secret: str
+    members: Mapping[str, str]
+
+    @property
+    def volume(self) -> Object:
+        """The volume, which is called as the folder is."""
+        items = [{"key": key, "path": path} for path, key in sorted(self.members.items())]
+        return {
+            "name": self.folder.strip("/"),
+            "secret": {"secretName": self.secret, "items": items, "defaultMode": _READABLE},
+        }
+
+
+def pod(container: str, image: str, template: TemplateSpec, mounts: tuple[SecretFiles, ...]) -> Object:
+    """The spec of a pod with one container of that name; its command and all that it is told are the caller's."""
+    account = {"serviceAccountName": template.service_account_name} if template.service_account_name else {}
+    return account | {
+        "restartPolicy": "Never",
+        "enableServiceLinks": False,
+        "terminationGracePeriodSeconds": 10,
+        "nodeSelector": dict(template.node_selector),
+        "tolerations": encode(template.tolerations),
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": _USER,
+            "runAsGroup": _USER,
+            "fsGroup": _USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [_container(container, image, template, mounts)],
+        "volumes": [{"name": "tmp", "emptyDir": {"sizeLimit": "4Gi"}}, *(each.volume for each in mounts)],
+    }
+
+
+def _container(name: str, image: str, template: TemplateSpec, mounts: tuple[SecretFiles, ...]) -> Object:
+    secrets = [{"name": each.folder.strip("/"), "mountPath": each.folder, "readOnly": True} for each in mounts]
+    return {
+        "name": name,
+        "image": image,
+        "env": [{"name": variable, "value": _WRITABLE} for variable in ("HOME", "TMPDIR", "SPARK_LOCAL_DIRS")],
+        "resources": dict(_RESOURCES) if template.resources is None else encode(template.resources),
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": True,
+        },
+        "volumeMounts": [{"name": "tmp", "mountPath": _WRITABLE}, *secrets],
+    }
