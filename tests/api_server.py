@@ -46,8 +46,9 @@ class FakeApiServer:
         self._store(path_of(kind, namespace, name), wire)
         return wire
 
-    def take_away(self, kind: Kind, namespace: str, name: str) -> None:
-        del self._objects[path_of(kind, namespace, name)]
+    def take_away(self, kind: Kind, namespace: str, name: str) -> Object:
+        """Delete an object; what it was."""
+        return self._objects.pop(path_of(kind, namespace, name))
 
     def speak(self) -> None:
         """Answer what has not been answered, and from now on."""

@@ -4,7 +4,7 @@ With deletionPolicy Delete record and schemas go with it, in this order: the bro
 resource is released as with Retain: never is a namespace held up by a broker that nobody can reach any more.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
@@ -27,9 +27,11 @@ from topicschema.reconcile.observe import Observation, owner_of
 from topicschema.reconcile.policies import FoundPolicy
 from topicschema.reconcile.queue import Key
 from topicschema.reconcile.surroundings import Surroundings
+from topicschema.storage.claims import KnownKeys
 
 RELEASED = "ReleasedUndeleted"
 """The reason of the Event."""
+_UNKNOWN = "a PulsarNamespaceClaim on record cannot be read, and no record is known to be this resource's"
 # A policy that was deleted together with its topics may come back within this time. Seconds.
 _GRACE = 60.0
 
@@ -44,29 +46,29 @@ async def observe_farewell(around: Surroundings, wire: Mapping[str, Any]) -> Obs
         topic = Topic.parse(resource.spec.topic)
     except StalledError:
         return None
-    async for key in _possible_keys(around, resource.metadata.namespace, topic):
+    known = await around.claims.list_keys(topic.pulsar_namespace)
+    for key in _possible_keys(around, resource.metadata.namespace, topic, known):
         stored = await around.storage.get_history(key)
         if stored.history.claim == owner_of(resource.metadata):
             if await _is_governed_elsewhere(around, key, resource.metadata.namespace):
                 return Observation(resource)
             return await _at_broker(around, Observation(resource, stored))
-    return Observation(resource)
+    is_known = known.are_all or resource.spec.deletion_policy is not DeletionPolicy.DELETE
+    return Observation(resource, released="" if is_known else _UNKNOWN)
 
 
 async def tell_released(around: Surroundings, wire: Mapping[str, Any], seen: Observation) -> None:
     """An Event of what stays behind: at the resource, and at its record, for a namespace that ends takes no Events."""
-    if seen.stored is None or not seen.released:
+    if not seen.released:
         return
     note = (
         f"{seen.released}; released as with Retain: the schemas of topic {seen.topic} stay at the broker and on record"
     )
     regarding = [telling.regarding(TOPIC_SCHEMA, wire)]
-    try:
-        record = await around.client.get(SCHEMA_HISTORY, around.namespace, seen.stored.history.key.history_name)
-    except NotFoundError:
-        pass
-    else:
-        regarding.append(telling.regarding(SCHEMA_HISTORY, record))
+    if seen.stored is not None:
+        with suppress(NotFoundError):
+            record = await around.client.get(SCHEMA_HISTORY, around.namespace, seen.stored.history.key.history_name)
+            regarding.append(telling.regarding(SCHEMA_HISTORY, record))
     for about in regarding:
         await around.events.record(about, "Warning", RELEASED, note, "Delete")
 
@@ -129,17 +131,24 @@ async def _policy(around: Surroundings, seen: Observation) -> FoundPolicy | None
 
 
 async def _release(around: Surroundings, metadata: Metadata, found: FoundPolicy | None) -> str:
-    """Why the broker is left as it is, or ""; WaitingError(PolicyMissing) for a minute without a policy."""
+    """Why the broker is left as it is, or ""; WaitingError(PolicyMissing) for a minute without a policy.
+
+    The minute begins when a pass first finds none, however long the resource has been waiting for its end.
+    """
+    key = Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name)
+    if found is not None:
+        around.neighbours.found_policy(key)
     if metadata.annotations.get(RELEASE_ANNOTATION) == "true":
         return f"the annotation {RELEASE_ANNOTATION} gives up"
     if await _is_terminating(around, metadata.namespace):
         return "its Kubernetes namespace is being deleted"
     if found is not None:
         return "" if found.resource.spec.pulsar is not None else "its policy names no broker any more"
-    left = _GRACE - _seconds(metadata.deletion_timestamp, around.now())
+    now = around.now()
+    left = _GRACE - _seconds(around.neighbours.missed_policy(key, now), now)
     if left <= 0:
         return "no policy governs its topic any more"
-    around.ring(Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name), left)
+    around.ring(key, left)
     message = f"no policy governs its topic: without one within {_GRACE:g} seconds the broker is left as it is"
     raise WaitingError("PolicyMissing", message, after=_GRACE)
 
@@ -152,18 +161,16 @@ async def _is_terminating(around: Surroundings, namespace: str) -> bool:
     return decode(Metadata, wire.get("metadata")).deletion_timestamp is not None
 
 
-def _seconds(since: str | None, now: str) -> float:
-    if since is None:
-        return 0.0
+def _seconds(since: str, now: str) -> float:
     return (datetime.fromisoformat(now) - datetime.fromisoformat(since)).total_seconds()
 
 
-async def _possible_keys(around: Surroundings, namespace: str, topic: Topic) -> AsyncIterator[TopicKey]:
+def _possible_keys(around: Surroundings, namespace: str, topic: Topic, known: KnownKeys) -> Iterator[TopicKey]:
     # Not by the policy alone: a namespace that is deleted may lose its policy before its topics.
     expected = around.policies.expected_key(namespace, topic)
     if expected is not None:
         yield expected
-    for key in await around.claims.list_keys(topic.pulsar_namespace):
+    for key in known.keys:
         yield TopicKey(key.pulsar_cluster, topic)
 
 

@@ -40,6 +40,7 @@ class Neighbours:
         self.are_topics_listed = False
         self._topics: dict[Key, TopicSight] = {}
         self._policies: dict[Key, PulsarNamespaceKey] = {}
+        self._without_policy: dict[Key, str] = {}
         self._of_topic: defaultdict[tuple[str, str], set[Key]] = defaultdict(set)
 
     def saw_topic(self, key: Key, sight: TopicSight) -> bool:
@@ -54,8 +55,17 @@ class Neighbours:
             self._of_topic[shared].add(key)
         return True
 
+    def missed_policy(self, key: Key, now: str) -> str:
+        """Since when passes over a topic that is being deleted have found no policy."""
+        return self._without_policy.setdefault(key, now)
+
+    def found_policy(self, key: Key) -> None:
+        """A pass over it found one."""
+        self._without_policy.pop(key, None)
+
     def lost_topic(self, key: Key) -> TopicSight | None:
         """Forget a topic that is gone; what was seen of it last."""
+        self.found_policy(key)
         self.known[key.plural].discard(key)
         return self._drop(key)
 

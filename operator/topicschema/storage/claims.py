@@ -7,6 +7,7 @@ from topicschema.api.kinds import PULSAR_NAMESPACE_CLAIM
 from topicschema.api.record import Claim
 from topicschema.cluster.client import ApiClient, Object
 from topicschema.cluster.errors import NotFoundError
+from topicschema.core.errors import StalledError
 from topicschema.core.history import Owner, Setting
 from topicschema.core.remote import NamespaceSettings
 from topicschema.core.topics import PulsarNamespaceKey
@@ -26,6 +27,14 @@ class StoredClaim:
     revision: str = ""
     found: NamespaceSettings | None = None
     managed: tuple[Setting, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKeys:
+    """Keys under which a Pulsar namespace was claimed; `are_all` is false where a claim cannot be read."""
+
+    keys: tuple[PulsarNamespaceKey, ...]
+    are_all: bool
 
 
 class Claims:
@@ -67,12 +76,18 @@ class Claims:
         revision = await objects.swap(self._client, PULSAR_NAMESPACE_CLAIM, wire, stored.revision)
         return replace(wanted, revision=revision)
 
-    async def list_keys(self, pulsar_namespace: str) -> tuple[PulsarNamespaceKey, ...]:
-        """The keys, one per Pulsar cluster, under which `tenant/namespace` was ever claimed."""
-        listed = await self._client.list(PULSAR_NAMESPACE_CLAIM, self._namespace)
-        clusters = {(wire.get("spec") or {}).get("pulsarCluster") for wire in listed if _is_of(wire, pulsar_namespace)}
-        return tuple(PulsarNamespaceKey.parse(cluster, pulsar_namespace) for cluster in sorted(filter(None, clusters)))
+    async def list_keys(self, pulsar_namespace: str) -> KnownKeys:
+        """Under which keys, one per Pulsar cluster, `tenant/namespace` was ever claimed, as far as can be read."""
+        listed = [_key_of(wire) for wire in await self._client.list(PULSAR_NAMESPACE_CLAIM, self._namespace)]
+        keys = {key for key in listed if key is not None and key.pulsar_namespace == pulsar_namespace}
+        return KnownKeys(tuple(sorted(keys, key=lambda key: key.pulsar_cluster)), are_all=None not in listed)
 
 
-def _is_of(wire: Object, pulsar_namespace: str) -> bool:
-    return (wire.get("spec") or {}).get("pulsarNamespace") == pulsar_namespace
+def _key_of(wire: Object) -> PulsarNamespaceKey | None:
+    """The key of a claim; None where its name does not belong to what it says."""
+    spec = wire.get("spec") or {}
+    try:
+        key = PulsarNamespaceKey.parse(str(spec.get("pulsarCluster")), str(spec.get("pulsarNamespace")))
+    except StalledError:
+        return None
+    return key if key.claim_name == wire["metadata"]["name"] else None

@@ -1,6 +1,7 @@
 """What a farewell may take along from a broker: what is ours, and never what others have there."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,14 +9,20 @@ import pytest
 from specimens import record
 from topic_world import TOPIC, World, opened
 from topicschema.api import FINALIZER
-from topicschema.api.kinds import NAMESPACE, TOPIC_SCHEMA
+from topicschema.api.kinds import (
+    NAMESPACE,
+    NAMESPACE_SCHEMA_POLICY,
+    TOPIC_SCHEMA,
+)
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
 from topicschema.core import plan
-from topicschema.core.history import History, Origin, Owner
+from topicschema.core.errors import WaitingError
+from topicschema.core.history import Counter, History, Origin, Owner
 from topicschema.core.schemas import Schema
-from topicschema.core.topics import Topic, TopicKey
+from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.reconcile.farewell import observe_farewell
+from topicschema.reconcile.farewell import tell_released as tell
 from topicschema.reconcile.observe import observe
 from topicschema.storage.protocol import Stored
 
@@ -36,20 +43,29 @@ def resource(world: World, schema: Schema, **spec: str) -> dict[str, Any]:
     return world.api.put(TOPIC_SCHEMA, "shop", "created", {"spec": {**written, "deletionPolicy": "Delete", **spec}})
 
 
-async def holds(world: World, wire: dict[str, Any], *schemas: Schema) -> None:
-    """The resource holds the topic, and these are on record as registered without a broker."""
-    history = History(KEY).claimed_by(Owner("shop", "created", wire["metadata"]["uid"]))
+async def holds(world: World, wire: dict[str, Any], *schemas: Schema, counted_by: Counter = Counter.OPERATOR) -> None:
+    """The resource holds the topic, and these are on record, as registered without a broker unless it counted them."""
+    history = History(KEY, counted_by=counted_by).claimed_by(Owner("shop", "created", wire["metadata"]["uid"]))
     for schema in schemas:
         history = history.with_version(schema, Origin.SPEC, "2026-11-20T00:00:00Z")
     await world.around.storage.put(Stored(History(KEY)), history, tuple(schema.info for schema in schemas))
 
 
+def going(wire: dict[str, Any]) -> dict[str, Any]:
+    """The resource in its deletion, which began long ago."""
+    metadata = {**wire["metadata"], "finalizers": [FINALIZER], "deletionTimestamp": "2026-11-01T00:00:00Z"}
+    return {**wire, "metadata": metadata}
+
+
 async def first(world: World, wire: dict[str, Any]) -> plan.Action:
     """What a farewell begins with."""
-    metadata = {**wire["metadata"], "finalizers": [FINALIZER], "deletionTimestamp": "2026-11-21T00:00:00Z"}
-    seen = await observe_farewell(world.around, {**wire, "metadata": metadata})
+    seen = await observe_farewell(world.around, going(wire))
     assert seen is not None
     return seen.planned[0]
+
+
+def events(world: World) -> list[str]:
+    return [request for request in world.api.requests if request.startswith("POST") and request.endswith("/events")]
 
 
 @pytest.mark.parametrize(
@@ -80,3 +96,46 @@ async def test_what_is_on_record_and_not_at_an_observed_broker_is_seen_to_be_lac
     seen = await observe(world.around, decode(TopicSchema, wire))
     assert seen.view is not None
     assert seen.view.lacks == 0
+
+
+async def test_the_minute_without_a_policy_begins_when_it_is_first_missed_not_with_the_deletion(world: World) -> None:
+    world.there(ONE)
+    wire = resource(world, ONE)
+    await holds(world, wire, ONE, counted_by=Counter.BROKER)
+    policy = world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+
+    async def released_at(second: int) -> str:
+        around = replace(world.around, now=lambda: f"2026-11-21T00:{second // 60:02}:{second % 60:02}Z")
+        seen = await observe_farewell(around, going(wire))
+        assert seen is not None
+        return seen.released
+
+    for second in (0, 59):
+        with pytest.raises(WaitingError, match="no policy governs"):
+            await released_at(second)
+    world.api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", policy)
+    assert not await released_at(61)
+    world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+    with pytest.raises(WaitingError, match="no policy governs"):
+        await released_at(70)
+    assert await released_at(130) == "no policy governs its topic any more"
+
+
+async def test_who_is_let_go_because_a_claim_cannot_be_read_is_told_so(world: World) -> None:
+    wire = resource(world, ONE)
+    await holds(world, wire, ONE)
+    world.api.change(
+        PulsarNamespaceKey("pulsar", "shop", "orders").claim_name, lambda claim: claim["spec"].pop("pulsarNamespace")
+    )
+    world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+    seen = await observe_farewell(world.around, going(wire))
+    assert seen is not None
+    assert "cannot be read" in seen.released
+    assert seen.planned == (plan.RemoveFinaliser(),)
+    world.api.requests.clear()
+    await tell(world.around, going(wire), seen)
+    assert len(events(world)) == 1
+    kept = resource(world, ONE, deletionPolicy="Retain")
+    seen = await observe_farewell(world.around, going(kept))
+    assert seen is not None
+    assert not seen.released  # there was nothing to delete
