@@ -34,13 +34,17 @@ class FileFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which columns, or members of a line, tell what of a message; absent ones tell nothing."""
+    """Which columns, or members of a line, tell what of a message; all but the payload's may be absent.
+
+    Without a name for the payload, a line of JSON is the message itself. A partition is told where a name is given for
+    its column; else each file counts as one.
+    """
 
     payload: str = "value"
     key: str = "key"
     schema_version: str = "schema_version"
     publish_time: str = "publish_time"
-    partition: str = "partition"
+    partition: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,12 +33,14 @@ class Plan:
     """What there is to read, up to an end that is fixed: what comes later belongs to no split.
 
     A topic that does not exist, or holds nothing, is a plan without splits. `read_to` tells people the end, by the
-    name of a partition or file; `names` are those that examples and tables give to the numbers in `partition`.
+    name of a partition or file. `names` are what tables call the numbers in `partition`; `files` are the files that a
+    batch's `ledger` counts, where it is no ledger.
     """
 
     splits: tuple[Split, ...] = ()
     read_to: Mapping[str, str] = field(default_factory=lambda: _NOWHERE)
     names: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
     writers: Mapping[int, SchemaInfo] = field(default_factory=lambda: _NONE)
     """Schemas that the source itself brings for its messages, by numbers from OWN_WRITERS down."""
     notes: tuple[str, ...] = ()

@@ -1,0 +1,115 @@
+"""Messages in files: Parquet, Avro containers, JSON lines, on a volume or in what pyarrow's file systems reach.
+
+Here stand which files there are and which form reads them; the forms stand beside, a module each. A file that is
+broken, is not of its form or changed since the plan ends the run with its name and the place: that says nothing about
+messages.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
+from typing import Any, Final
+
+import pyarrow as pa
+from pyarrow import fs
+
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.spark.errors import SourceError
+from topicschema.spark.question import FileFormat, FilesAsked
+from topicschema.spark.sources import OWN_WRITERS, Plan, Split
+from topicschema.spark.sources.formats import avro, json_lines, parquet
+from topicschema.spark.sources.formats.opened import File, Piece
+
+SPLIT_BYTES: Final = 32 * 1024 * 1024
+"""About how much of a file is read at once."""
+_HIDDEN: Final = re.compile(r"/[._]")
+_FORMS: Final[Mapping[FileFormat, Any]] = MappingProxyType(
+    {FileFormat.PARQUET: parquet, FileFormat.AVRO: avro, FileFormat.JSON: json_lines}
+)
+_ENDINGS: Final[Mapping[str, FileFormat]] = MappingProxyType(
+    {
+        ".parquet": FileFormat.PARQUET,
+        ".avro": FileFormat.AVRO,
+        ".json": FileFormat.JSON,
+        ".jsonl": FileFormat.JSON,
+        ".ndjson": FileFormat.JSON,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a split of files is; `writer` is the number of the schema that the file brings, if any."""
+
+    file: File
+    form: FileFormat
+    piece: Piece
+    writer: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The source."""
+
+    asked: FilesAsked
+    split_bytes: int = SPLIT_BYTES
+
+    def plan(self) -> Plan:
+        """The pieces of all files, as large as they are now; SourceError where one cannot be found or read."""
+        files = [replace(each, number=number) for number, each in enumerate(chain(*map(_found, self.asked.uris)))]
+        writers: dict[bytes, int] = {}
+        splits = [each for file in files for each in self._splits(file, writers)]
+        uris = tuple(each.uri for each in files)
+        return Plan(
+            splits=tuple(splits),
+            read_to={each.uri: f"{each.size} bytes" for each in files},
+            names=() if self.asked.columns.partition else uris,
+            files=uris,
+            writers={number: SchemaInfo(SchemaType.AVRO, schema) for schema, number in writers.items()},
+        )
+
+    def _splits(self, file: File, writers: dict[bytes, int]) -> Iterator[Split]:
+        form = self.asked.format or _form_of(file)
+        number = writers.setdefault(avro.writer(file), OWN_WRITERS - len(writers)) if form is FileFormat.AVRO else None
+        for piece in _FORMS[form].pieces(file, self.split_bytes):
+            yield Split(_Part(file, form, piece, number), piece.messages)
+
+    def read(self, split: Split) -> Iterator[pa.RecordBatch]:
+        """The split's messages."""
+        part: _Part = split.what
+        for batch in _FORMS[part.form].read(part.file, part.piece, self.asked.columns):
+            if part.writer is None:
+                yield batch
+            else:
+                writers = pa.repeat(pa.scalar(part.writer, pa.int64()), len(batch))
+                yield batch.set_column(batch.schema.get_field_index("writer"), batch.schema.field("writer"), writers)
+
+
+def _found(uri: str) -> Iterator[File]:
+    """The files that a URI stands for: of a folder all in it, but those whose names begin with a dot or underscore."""
+    try:
+        system, path = (
+            fs.FileSystem.from_uri(uri) if "://" in uri else (fs.LocalFileSystem(), str(Path(uri).absolute()))
+        )
+        info = system.get_file_info(path)
+        is_folder = info.type is fs.FileType.Directory
+        infos = system.get_file_info(fs.FileSelector(path, recursive=True)) if is_folder else [info]
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise SourceError(str(error).split("\n", 1)[0][:300], uri) from None
+    if info.type is fs.FileType.NotFound:
+        raise SourceError("there is no such file", uri)
+    for each in sorted(infos, key=lambda each: each.path):
+        below = each.path.removeprefix(path)
+        if each.type is fs.FileType.File and not _HIDDEN.search(below):
+            yield File(uri.rstrip("/") + below, each.path, each.size, 0, system)
+
+
+def _form_of(file: File) -> FileFormat:
+    ending = PurePosixPath(file.path).suffix.lower()
+    if ending not in _ENDINGS:
+        known = ", ".join(_ENDINGS)
+        raise SourceError(f"its name does not tell its format ({known}); say which it is", file.uri)
+    return _ENDINGS[ending]

@@ -1,0 +1,1 @@
+"""The forms that files have, a module each: how a file is cut into pieces, and a piece's messages."""

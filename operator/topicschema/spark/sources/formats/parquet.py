@@ -1,0 +1,116 @@
+"""Parquet: a message is a row, a piece is some row groups. Only the columns that are asked for are read."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import compute, parquet
+
+from topicschema.spark.batches import BATCH, MAX_BYTES, MAX_MESSAGES, NO_TIME, NO_VERSION, STRANGE_VERSION
+from topicschema.spark.errors import SourceError
+from topicschema.spark.question import Columns
+from topicschema.spark.sources.formats.opened import File, Piece
+
+_VERSION_BYTES = 8
+
+
+def pieces(file: File, size: int) -> Sequence[Piece]:
+    """Row groups, as many at once as have about `size` bytes; a row group is never cut."""
+    with file.opened() as stream:
+        metadata = parquet.read_metadata(stream)
+        found: list[Piece] = []
+        first = before = rows = held = 0
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            rows += group.num_rows
+            held += group.total_byte_size
+            if held >= size or number + 1 == metadata.num_row_groups:
+                found.append(Piece(first, number + 1, rows, before))
+                first, before, rows, held = number + 1, before + rows, 0, 0
+        return [each for each in found if each.messages]
+
+
+def read(file: File, piece: Piece, columns: Columns) -> Iterator[pa.RecordBatch]:
+    """The rows as messages."""
+    with file.opened() as stream:
+        opened = parquet.ParquetFile(stream, pre_buffer=True)
+        wanted = _wanted(opened.schema_arrow, columns, file)
+        row = piece.before
+        for batch in opened.iter_batches(
+            _rows_at_once(opened, piece), row_groups=range(piece.first, piece.last), columns=wanted, use_threads=False
+        ):
+            with file.failing(f"rows from {row}"):
+                yield _messages(batch, columns, file, row)
+            row += len(batch)
+
+
+def _rows_at_once(opened: Any, piece: Piece) -> int:
+    groups = [opened.metadata.row_group(number) for number in range(piece.first, piece.last)]
+    largest = max(each.total_byte_size / max(1, each.num_rows) for each in groups)
+    return max(1, min(MAX_MESSAGES, int(MAX_BYTES / max(1.0, largest))))
+
+
+def _wanted(schema: Any, columns: Columns, file: File) -> list[str]:
+    for name in filter(None, (columns.payload, columns.partition)):
+        if name not in schema.names:
+            there = ", ".join(schema.names[:20])
+            raise SourceError(f"it has no column {name!r}; its columns are: {there}", file.uri)
+    if not columns.payload:
+        raise SourceError("a column must hold the payload; only a line of JSON can be one itself", file.uri)
+    names = (columns.payload, columns.key, columns.schema_version, columns.publish_time, columns.partition)
+    return [name for name in dict.fromkeys(names) if name in schema.names]
+
+
+def _messages(batch: pa.RecordBatch, columns: Columns, file: File, row: int) -> pa.RecordBatch:
+    rows = len(batch)
+
+    def told(name: str) -> Any:
+        return batch.column(name) if name and name in batch.schema.names else None
+
+    arrays = {
+        "payload": _content(told(columns.payload), rows),
+        "key": _content(told(columns.key), rows),
+        "writer": _writers(told(columns.schema_version), rows),
+        "partition": _numbers(told(columns.partition), file.number, rows, pa.int32()),
+        "ledger": _numbers(None, file.number, rows),
+        "entry": pa.array(range(row, row + rows), pa.int64()),
+        "batch_index": _numbers(None, -1, rows, pa.int32()),
+        "publish_time": _times(told(columns.publish_time), rows),
+    }
+    return pa.record_batch([arrays[name] for name in BATCH.names], schema=BATCH)
+
+
+def _content(array: Any, rows: int) -> pa.Array:
+    return pa.nulls(rows, pa.large_binary()) if array is None else array.cast(pa.large_binary())
+
+
+def _numbers(array: Any, instead: int, rows: int, kind: Any = None) -> pa.Array:
+    kind = kind or pa.int64()
+    if array is None:
+        return pa.repeat(pa.scalar(instead, kind), rows)
+    return compute.fill_null(array.cast(kind), instead)
+
+
+def _writers(array: Any, rows: int) -> pa.Array:
+    """Numbers, or the eight bytes that a broker tells them in."""
+    if array is not None and (pa.types.is_binary(array.type) or pa.types.is_large_binary(array.type)):
+        return pa.array([version_of(each) for each in array.to_pylist()], pa.int64())
+    numbers = _numbers(array, NO_VERSION, rows)
+    if array is None:
+        return numbers
+    is_strange = compute.and_(compute.less(numbers, 0), compute.is_valid(array))
+    return compute.if_else(is_strange, STRANGE_VERSION, numbers)
+
+
+def version_of(version: bytes | None) -> int:
+    """The number that a message's schema version is, NO_VERSION for none, STRANGE_VERSION for what no broker gives."""
+    if not version:
+        return NO_VERSION
+    number = int.from_bytes(version, "big", signed=True)
+    return number if len(version) == _VERSION_BYTES and number >= 0 else STRANGE_VERSION
+
+
+def _times(array: Any, rows: int) -> pa.Array:
+    if array is not None and pa.types.is_timestamp(array.type):
+        array = array.cast(pa.timestamp("ms", array.type.tz), safe=False).cast(pa.int64())
+    return _numbers(array, NO_TIME, rows)
