@@ -1,0 +1,157 @@
+"""What a run asks of the admin REST API: whether the topic is there, and which entries it has.
+
+Only GETs, and none that makes a topic. The right to consume from the topic is enough for all of them. How requests go
+out and what answers mean is the broker room's.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Self
+from urllib.parse import urlencode
+
+from yarl import URL
+
+from topicschema.broker import wire
+from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.clock import Clock
+from topicschema.broker.errors import (
+    BrokerForbiddenError,
+    BrokerUnauthorizedError,
+    NamespaceMissingError,
+    TenantMissingError,
+    TopicMissingError,
+)
+from topicschema.broker.foreign import Call
+from topicschema.broker.transport import Access, Request, Transport
+from topicschema.core.errors import TopicSchemaError
+from topicschema.core.topics import Topic
+from topicschema.spark.errors import SourceError
+from topicschema.spark.question import PulsarAsked
+from topicschema.spark.sources.pulsar.errors import SourceRefusedError
+from topicschema.spark.sources.pulsar.identity import content_of, credential_of
+from topicschema.spark.sources.pulsar.ranges import Position, Stretch, stretches
+
+_MISSING: Final = (TopicMissingError, NamespaceMissingError, TenantMissingError)
+_MAX_BYTES: Final = 64 << 20
+_SECONDS: Final = 30.0
+_MOST_LABELS: Final = 12
+# Brokers redirect to the one that owns a topic, whose name nobody tells before: any host, but no metadata address.
+_ANYWHERE: Final = tuple(".".join("*" * labels) for labels in range(1, _MOST_LABELS))
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a topic that has no partitions, or one partition, holds now. `cursors` are where its readers read next."""
+
+    known: tuple[Stretch, ...]
+    last: Position
+    cursors: Mapping[str, Position]
+    bytes: int
+
+    @property
+    def entries(self) -> int:
+        """How many entries it has."""
+        return sum(each.entries for each in self.known)
+
+    @property
+    def ledgers(self) -> frozenset[int]:
+        """The ledgers that are there; the last one may be empty."""
+        return frozenset(each.ledger for each in self.known) | {self.last.ledger}
+
+
+class Admin:
+    """A broker's admin API as a run reaches it; to be closed by `with`. Its errors are SourceErrors."""
+
+    def __init__(self, asked: PulsarAsked) -> None:
+        self._asked = asked
+        self._runner = asyncio.Runner()
+        self._transport: Transport | None = None
+
+    def __enter__(self) -> Self:
+        """Nothing is asked yet; SourceError for mounted files that are missing or broken."""
+        asked = self._asked
+        ca = None if asked.ca_file is None else content_of(asked.ca_file)
+        access = Access(asked.admin_url, _allowed(asked.admin_url), credential_of(asked), ca)
+        try:
+            self._transport = Transport(access, Clock())
+        except TopicSchemaError as error:
+            raise SourceError(error.message, asked.admin_url) from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End all connections."""
+        if self._transport is not None:
+            self._runner.run(self._transport.close())
+        self._runner.close()
+
+    def partitions(self, topic: Topic) -> int | None:
+        """How many partitions the topic has, 0 for one that is not partitioned; None where there is no such topic."""
+        # A broker that may make topics by itself makes none here: it is told not to.
+        told = self._read(topic, "partitions", {"checkAllowAutoCreation": "false"})
+        count = told.get("partitions") if isinstance(told, dict) else None
+        if told is not None and not isinstance(count, int):
+            raise SourceError("the broker's answer tells no partitions", str(topic))
+        return count
+
+    def standing(self, partition: Topic) -> Standing | None:
+        """What the partition holds; None where it does not exist (partitions are made when they are first used)."""
+        told = self._read(partition, "internalStats", {"metadata": "false"})
+        return None if told is None else _standing(told, partition)
+
+    def created(self, partition: Topic) -> str:
+        """When the partition was made; empty where that is not told."""
+        told = self._read(partition, "internal-info", {})
+        found = told.get("creationDate") if isinstance(told, dict) else None
+        return found if isinstance(found, str) else ""
+
+    def at(self, partition: Topic, milliseconds: int) -> Position | None:
+        """Where messages of that publish time begin, as Pulsar itself looks for it; None where there are none."""
+        told = self._read(partition, f"messageid/{milliseconds}", {})
+        return None if not isinstance(told, dict) else Position(_number(told, "ledgerId"), _number(told, "entryId"))
+
+    def _read(self, topic: Topic, call: str, query: Mapping[str, str]) -> Any:
+        path = wire.topic_path(topic, "persistent", call) + (f"?{urlencode(query)}" if query else "")
+        request = Request("retained", Call.READ, "GET", path, seconds=_SECONDS, max_bytes=_MAX_BYTES)
+        if self._transport is None:
+            raise SourceError("the admin API is not opened")
+        try:
+            return self._runner.run(self._transport.ask(request))
+        except _MISSING:
+            return None
+        except (BrokerForbiddenError, BrokerUnauthorizedError) as error:
+            needed = "the run's role needs the permission to consume from the topic"
+            raise SourceRefusedError(f"{error.message}; {needed}", f"persistent://{topic}") from None
+        except TopicSchemaError as error:
+            raise SourceError(error.message, f"persistent://{topic}") from None
+
+
+def _standing(told: Any, partition: Topic) -> Standing:
+    try:
+        last = _position(told["lastConfirmedEntry"])
+        ledgers = [(int(each["ledgerId"]), int(each["entries"])) for each in told["ledgers"]]
+        cursors = {name: _position(each["readPosition"]) for name, each in told.get("cursors", {}).items()}
+        return Standing(stretches(ledgers, last), last, cursors, int(told.get("totalSize", 0)))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise SourceError("the broker's answer tells no ledgers", f"persistent://{partition}") from None
+
+
+def _position(text: str) -> Position:
+    ledger, _, entry = text.partition(":")
+    return Position(int(ledger), int(entry))
+
+
+def _number(told: Mapping[str, Any], name: str) -> int:
+    found = told.get(name)
+    if not isinstance(found, int):
+        raise SourceError(f"the broker's answer has no {name}")
+    return found
+
+
+def _allowed(admin_url: str) -> AllowedHosts:
+    try:
+        host = URL(admin_url).raw_host or ""
+    except ValueError:
+        host = ""
+    named = [f"[{host}]" if ":" in host else host] if host else []
+    return AllowedHosts.parse(",".join([*named, *_ANYWHERE]))
