@@ -122,6 +122,7 @@ def _first_thrown(found: Sequence[Incompatibility]) -> Incompatibility | None:
     What the aliases rename is asked before all else. Then Avro resolves all records, one within the other, each with
     every record that it may have to read; it leaves two at their first field without default, with the defaults behind
     it unread. Of those that were not left it then makes a grammar, which does not end where they do not.
+    (Rarely it fails on two that it left, half made, where they come back to themselves: that is not told.)
     """
     renaming = next((each for each in found if each.rule in _RENAMING), None)
     if renaming is not None:
