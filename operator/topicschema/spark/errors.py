@@ -25,6 +25,13 @@ class SourceError(TopicSchemaError):
         return _rebuilt, (type(self), self.message, self.place)
 
 
+class RunError(TopicSchemaError):
+    """The run ended for a reason that lies in neither the question nor the messages. Never a verdict."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("RunFailed", message)
+
+
 def _rebuilt(kind: type[SourceError], message: str, place: str) -> SourceError:
     error = kind(message)
     error.place = place

@@ -102,6 +102,10 @@ class Sample:
         if not 0 <= self.seed < 1 << 63:
             raise ValueError("seed must be from 0 to 2^63 - 1")
 
+    def since(self, started: int) -> int | None:
+        """From when on messages are judged in a run that started then (milliseconds since 1970); None for all."""
+        return None if self.since_seconds is None else started - 1000 * self.since_seconds
+
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:

@@ -64,8 +64,7 @@ class Sampling:
         threshold = ALL * sample.percent // 100
         if sample.max_messages is not None and messages > sample.max_messages:
             threshold = min(threshold, ALL * sample.max_messages // messages)
-        since = None if sample.since_seconds is None else started - 1000 * sample.since_seconds
-        return cls(sample.seed, threshold, since)
+        return cls(sample.seed, threshold, sample.since(started))
 
     def chosen(self, identity: Identity, publish_time: NDArray[np.int64]) -> Flags | None:
         """Which messages are judged; None for all of them."""

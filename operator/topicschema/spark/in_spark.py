@@ -1,0 +1,98 @@
+"""Splits judged by Spark's executors. Only tallies come back, merged on the way, each of a task that succeeded.
+
+A task that is lost, or runs twice, counts once: Spark takes one result for each partition, and the tally of a split is
+the same however often it is made.
+"""
+
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from py4j.protocol import Py4JError
+
+from topicschema.spark.errors import RunError, SourceError
+from topicschema.spark.sources import Split
+from topicschema.spark.tally import Tally
+from topicschema.spark.work import Work
+
+MOST_TASKS: Final = 2_000
+"""More splits than that share tasks."""
+_DEPTH: Final = 2
+_TICK: Final = 1.0
+_OURS: Final = re.compile(r"topicschema\.spark\.errors\.SourceError: ([^\n]{1,2000})")
+
+
+def tally(context: Any, work: Work, splits: Sequence[Split], done: Callable[[float], None]) -> Tally:
+    """The figures of all splits; `done` is told which share of them is ready, from 0 to 1.
+
+    SourceError where a split cannot be read, after Spark tried it again; RunError for what else ended the job.
+    """
+    if not splits:
+        return Tally()
+    tasks = min(len(splits), MOST_TASKS)
+    judged = context.parallelize(splits, tasks).mapPartitions(Judging(work))
+    with _watched(context, work.run, tasks, done):
+        try:
+            packed = judged.treeReduce(merged, _DEPTH)
+        except Py4JError as error:
+            raise _told(str(getattr(error, "java_exception", error))) from None
+    return Tally.unpacked(packed)
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """What Spark sends to its workers."""
+
+    work: Work
+
+    def __call__(self, splits: Iterable[Split]) -> Iterator[bytes]:
+        """The tally of a partition's splits."""
+        total = Tally()
+        for split in splits:
+            total.merge(self.work.tally(split))
+        yield total.packed
+
+
+def merged(one: bytes, other: bytes) -> bytes:
+    """Two tallies as one."""
+    return Tally.unpacked(one).merge(Tally.unpacked(other)).packed
+
+
+def _told(text: str) -> Exception:
+    found = _OURS.search(text)
+    if found is not None:
+        return SourceError(found[1])
+    return RunError(f"Spark gave the run up: {text.strip().splitlines()[0][:500]}" if text.strip() else "Spark ended")
+
+
+@contextmanager
+def _watched(context: Any, group: str, tasks: int, done: Callable[[float], None]) -> Iterator[None]:
+    """While it lasts, `done` is told of the job's tasks about once a second."""
+    context.setJobGroup(group, "topicschema validates messages")
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(_TICK):
+            done(min(1.0, _ready(context.statusTracker(), group) / tasks))
+
+    watching = threading.Thread(target=watch, daemon=True)
+    watching.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watching.join()
+
+
+def _ready(tracker: Any, group: str) -> int:
+    """How many tasks of the stage that judges, the first of each job, are done."""
+    ready = 0
+    for job in tracker.getJobIdsForGroup(group):
+        info = tracker.getJobInfo(job)
+        stages = sorted(info.stageIds) if info is not None else ()
+        stage = tracker.getStageInfo(stages[0]) if stages else None
+        ready = max(ready, stage.numCompletedTasks if stage is not None else 0)
+    return ready

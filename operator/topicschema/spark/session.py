@@ -1,0 +1,108 @@
+"""Spark's context for a driver that is a pod: its executors are pods that this pod owns, and call it by its address.
+
+What executors may be is in the template that the Job mounts; here stands what Spark has to be told beside it.
+"""
+
+import json
+import math
+import os
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from topicschema.spark.errors import RunError
+from topicschema.spark.jobs import BLOCKS_PORT, DRIVER_PORT, EXECUTOR_TEMPLATE
+
+_HEAP: Final = 512 * 1024**2
+"""Of an executor's JVM, which only hands on splits and tallies; the rest of its memory is for Python's processes."""
+_LEAST_OVERHEAD: Final = 512 * 1024**2
+_PREFIX: Final = 40
+_QUANTITY: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(m|k|M|G|T|Ki|Mi|Gi|Ti)?")
+_UNITS: Final[Mapping[str, float]] = {
+    "": 1, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40
+}  # fmt: skip
+_NEEDED: Final = (
+    "KUBERNETES_SERVICE_HOST",
+    "KUBERNETES_SERVICE_PORT",
+    "POD_IP",
+    "POD_NAME",
+    "POD_NAMESPACE",
+    "TOPICSCHEMA_EXECUTOR_IMAGE",
+)
+
+
+def start(executors: int, folder: Path, environ: Mapping[str, str] = os.environ) -> Any:
+    """A SparkContext with so many executors; RunError where this is no pod that may have any."""
+    missing = [name for name in _NEEDED if not environ.get(name)]
+    if missing:
+        raise RunError(f"executors need a driver that is a pod: {', '.join(missing)} not set")
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415  # a JVM, where there are executors
+
+    told = settings(executors, folder / EXECUTOR_TEMPLATE, environ)
+    context = SparkContext(conf=SparkConf().setAll(list(told.items())))
+    context.setLogLevel("WARN")
+    return context
+
+
+def settings(executors: int, template: Path, environ: Mapping[str, str]) -> Mapping[str, str]:
+    """What Spark is told."""
+    address = f"https://{_bracketed(environ['KUBERNETES_SERVICE_HOST'])}:{environ['KUBERNETES_SERVICE_PORT']}"
+    return {
+        "spark.master": f"k8s://{address}",
+        "spark.app.name": "topicschema-validation",
+        "spark.submit.deployMode": "client",
+        "spark.executor.instances": str(executors),
+        "spark.driver.host": _bracketed(environ["POD_IP"]),
+        "spark.driver.port": str(DRIVER_PORT),
+        "spark.blockManager.port": str(BLOCKS_PORT),
+        "spark.driver.blockManager.port": str(BLOCKS_PORT),
+        "spark.port.maxRetries": "0",
+        "spark.ui.enabled": "false",
+        "spark.kubernetes.namespace": environ["POD_NAMESPACE"],
+        "spark.kubernetes.driver.pod.name": environ["POD_NAME"],
+        "spark.kubernetes.executor.podNamePrefix": _prefix(environ["POD_NAME"]),
+        "spark.kubernetes.container.image": environ["TOPICSCHEMA_EXECUTOR_IMAGE"],
+        "spark.kubernetes.container.image.pullPolicy": "IfNotPresent",
+        "spark.kubernetes.executor.podTemplateFile": str(template),
+        "spark.kubernetes.executor.podTemplateContainerName": "executor",
+        "spark.pyspark.python": sys.executable,
+        "spark.pyspark.driver.python": sys.executable,
+        **_sizes(template),
+    }
+
+
+def _sizes(template: Path) -> Mapping[str, str]:
+    """What Spark puts into the executors' pods itself, taken from the template that it would overwrite."""
+    try:
+        (container,) = json.loads(template.read_text(encoding="utf-8"))["spec"]["containers"]
+    except (OSError, ValueError, KeyError) as error:
+        raise RunError(f"the executors' template cannot be read: {type(error).__name__}") from None
+    resources = container.get("resources") or {}
+    requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
+    memory = quantity(limits.get("memory") or requests.get("memory") or "2Gi")
+    cores = quantity(requests.get("cpu") or limits.get("cpu") or "1")
+    told = {
+        "spark.executor.memory": f"{_HEAP >> 20}m",
+        "spark.executor.memoryOverhead": f"{max(_LEAST_OVERHEAD, int(memory) - _HEAP) >> 20}m",
+        "spark.executor.cores": str(max(1, math.ceil(cores))),
+        "spark.kubernetes.executor.request.cores": f"{cores:g}",
+    }
+    return told | ({"spark.kubernetes.executor.limit.cores": str(limits["cpu"])} if "cpu" in limits else {})
+
+
+def quantity(text: str) -> float:
+    """A Kubernetes quantity as a number; RunError where it is none that resources are told in."""
+    found = _QUANTITY.fullmatch(str(text))
+    if found is None:
+        raise RunError(f"{text!r} is no quantity")
+    return float(found[1]) * _UNITS[found[2] or ""]
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _prefix(pod: str) -> str:
+    return re.sub(r"[^a-z0-9-]", "-", pod)[:_PREFIX].strip("-")

@@ -1,0 +1,20 @@
+"""The source that a question names. What reads it is imported with it."""
+
+from topicschema.core.schemas import SchemaType
+from topicschema.spark.errors import InvalidQuestionError
+from topicschema.spark.question import Question
+from topicschema.spark.sources import Source
+
+
+def source_of(asked: Question, started: int) -> Source:
+    """The source, for a run that starts then (milliseconds since 1970); InvalidQuestionError where it names none."""
+    if asked.files is not None:
+        from topicschema.spark.sources.files import Files  # noqa: PLC0415  # Arrow's file systems
+
+        return Files(asked.files)
+    if asked.pulsar is not None:
+        from topicschema.spark.sources.pulsar.source import PulsarSource  # noqa: PLC0415  # the broker's client
+
+        has_keys = asked.candidate.type is SchemaType.KEY_VALUE
+        return PulsarSource(asked.pulsar, asked.topic, has_keys, asked.sample.since(started))
+    raise InvalidQuestionError("the question names no source")
