@@ -1,17 +1,23 @@
 """The judges of columns beside the readers of single messages: the same reason, place and byte of every message."""
 
+import json
 import random
+from contextlib import suppress
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import avro_schemas
+import json_payloads
 import primitive_values
 from topicschema import payload
 from topicschema.core import formats
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.formats.primitives import PrimitiveSchema
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.payload.judges import judge_of
 from topicschema.payload.judges.column import Column
 from topicschema.payload.judges.lists import in_schema
@@ -64,3 +70,22 @@ def test_pairs_are_judged_as_they_are_read(seed: int, encoding: Encoding) -> Non
     values = [None if rng.random() < 0.1 else primitive_values.content(rng, value) for _ in range(100)]
     assert told(judge, values, keys) == [expected(schema, *each) for each in zip(values, keys, strict=True)]
     assert told(judge, values) == [expected(schema, each, None) for each in values]
+
+
+def json_schema(rng: random.Random) -> AvroSchema:
+    """A random schema that parses."""
+    while True:
+        info = SchemaInfo(SchemaType.JSON, json.dumps(avro_schemas.schema(rng)).encode())
+        with suppress(InvalidSchemaError):
+            schema = formats.parse(info, validate_defaults=False)
+            assert isinstance(schema, AvroSchema)
+            return schema
+
+
+@settings(deadline=None, max_examples=150)
+@given(SEEDS)
+def test_json_is_judged_as_it_is_read(seed: int) -> None:
+    rng = seeded(seed)
+    schema = json_schema(rng)
+    contents = [json_payloads.content(rng, schema.root) for _ in range(40)]
+    assert told(judge_of(schema.info, None, LINE), contents) == [expected(schema, each) for each in contents]

@@ -22,7 +22,7 @@ Path = tuple["Path | None", Step]
 
 def shown(path: Path | None) -> str:
     """The path as people read it, `$.lines[2].price`, a map's entry as `{0}`; a long one has `…` in its middle."""
-    steps = _steps(path)
+    steps = steps_of(path)
     if len(steps) > _MAX_STEPS:
         half = _MAX_STEPS // 2
         return f"{_written(steps[:half])}…{_written(steps[-half:])[1:]}"[:_MAX_LENGTH]
@@ -32,12 +32,12 @@ def shown(path: Path | None) -> str:
 def in_text(path: Path | None) -> str:
     """The JSON path as `json_text.locate` takes it, with the keys of maps."""
     written = "$"
-    for step in _steps(path):
+    for step in steps_of(path):
         written = f"{written}[{step}]" if isinstance(step, int) else json_text.member(written, _name(step))
     return written
 
 
-def _steps(path: Path | None) -> list[Step]:
+def steps_of(path: Path | None) -> list[Step]:
     """All steps from the root."""
     steps: list[Step] = []
     while path is not None:

@@ -13,7 +13,7 @@ from topicschema.payload import numbers
 from topicschema.payload.plain_json.walk import Misfit
 from topicschema.payload.primitives import checked, real
 
-_SPECIAL: Final[Mapping[str, float]] = MappingProxyType(
+SPECIAL: Final[Mapping[str, float]] = MappingProxyType(
     {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf, "INF": math.inf, "-INF": -math.inf}
 )
 
@@ -79,7 +79,7 @@ def _long(value: Any) -> int:
 
 
 def _read_double(value: Any) -> float:
-    return _SPECIAL[value] if isinstance(value, str) and value in _SPECIAL else real(value, "a double")
+    return SPECIAL[value] if isinstance(value, str) and value in SPECIAL else real(value, "a double")
 
 
 def _read_float(value: Any) -> float:

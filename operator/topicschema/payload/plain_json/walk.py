@@ -14,11 +14,12 @@ from topicschema.payload.path import Entry, Path
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """Why a value is none of its schema's; `is_tolerated` as in a Finding."""
+    """Why a value is none of its schema's; `is_tolerated` as in a Finding. `names` are those of unknown fields."""
 
     rule: str
     message: str
     is_tolerated: bool = False
+    names: frozenset[str] = frozenset()
 
 
 class Walk:
@@ -79,15 +80,14 @@ class Walk:
             if field.name in value:
                 begun = self._begin(field.type, value[field.name], below)
                 converted = (yield begun) if isinstance(begun, GeneratorType) else begun
-            elif not _may_be_absent(field):
+            elif not may_be_absent(field):
                 self._tell(Misfit("MISSING_FIELD", "the field is required", is_tolerated=True), below)
             if converted is not None or not self._leaves_out_null:
                 record[field.name] = converted
-        unknown = len(value.keys() - {field.name for field in node.fields})
+        unknown = frozenset(value.keys() - {field.name for field in node.fields})
         if unknown:
-            self._tell(
-                Misfit("UNKNOWN_FIELD", f"fields that are not in the schema: {unknown}", is_tolerated=True), path
-            )
+            message = f"fields that are not in the schema: {len(unknown)}"
+            self._tell(Misfit("UNKNOWN_FIELD", message, is_tolerated=True, names=unknown), path)
         return record
 
     def _array(self, node: Array, value: list[Any], path: Path | None) -> Step[list[Any]]:
@@ -137,10 +137,10 @@ def _has_fields(branch: Node, value: Any) -> bool:
     if not isinstance(branch, Record):
         return True
     names = {field.name for field in branch.fields}
-    return value.keys() <= names and all(each.name in value or _may_be_absent(each) for each in branch.fields)
+    return value.keys() <= names and all(each.name in value or may_be_absent(each) for each in branch.fields)
 
 
-def _may_be_absent(field: Field) -> bool:
+def may_be_absent(field: Field) -> bool:
     """Jackson leaves null out, and gives a field that is absent what its class says."""
     branches = field.type.branches if isinstance(field.type, Union) else (field.type,)
     return field.default is not ABSENT or any(map(_is_null, branches))
