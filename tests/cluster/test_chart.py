@@ -1,0 +1,115 @@
+"""The chart: what it makes, what it refuses, and what a real API server says of it."""
+
+import base64
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+from testbed import helm, install
+from testbed.cluster import Cluster
+from testbed.controlplane import owned
+from testbed.errors import TestbedError
+
+NAMESPACE = "schemas"
+RESTRICTED = "pod-security.kubernetes.io/enforce=restricted"
+DEFAULTS_THAT_THE_CHART_NAMES = {"TOPICSCHEMA_CLAIMS", "TOPICSCHEMA_LOG_LEVEL"}
+REFUSED = {
+    "a value that is none": {"webhoook": {"replicas": 1}},
+    "one of a process that is none": {"webhook": {"replics": 1}},
+    "another owner of claims": {"claims": "open"},
+    "a list of hosts in one": {"brokers": {"allowedHosts": ["a:1,b:1"]}},
+    "a Secret without its CA": {"webhook": {"certificate": {"source": "Secret"}}},
+    "a time that no API server waits": {"webhook": {"timeoutSeconds": 31}},
+}
+
+
+@pytest.fixture(scope="module")
+def spare() -> Iterator[Cluster]:
+    """A cluster of its own: the webhooks that the chart configures answer nobody here."""
+    with owned() as plane:
+        plane.cluster.kubectl("create", "namespace", NAMESPACE)
+        plane.cluster.kubectl("label", "namespace", NAMESPACE, RESTRICTED)
+        yield plane.cluster
+
+
+def test_the_chart_makes_what_kustomize_makes(cluster: Cluster) -> None:
+    theirs = install.render(cluster, helm.CHART.parents[1] / "manifests" / "base")
+    ours = helm.render({"crds": {"install": False}}, "topicschema-system")
+    kept = [each for each in ours if each["kind"] != "Secret"]
+    assert plain(kept) == plain([each for each in theirs if each["kind"] != "Namespace"])
+
+
+def test_crds_are_the_generated_ones_and_stay_when_the_release_goes() -> None:
+    crds = [each for each in helm.render({}, NAMESPACE) if each["kind"] == "CustomResourceDefinition"]
+    assert len(crds) == len(list((helm.CHART.parents[1] / "crds").glob("*.yaml")))
+    assert all(each["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep" for each in crds)
+
+
+@pytest.mark.parametrize("values", REFUSED.values(), ids=REFUSED)
+def test_values_that_mean_nothing_are_refused(values: dict[str, Any]) -> None:
+    with pytest.raises(TestbedError, match="values don't meet the specifications"):
+        helm.render(values, NAMESPACE)
+
+
+def test_secrets_are_read_in_every_namespace_only_where_that_is_wanted() -> None:
+    for is_wide in (True, False):
+        made = helm.render({"brokers": {"clusterWideSecrets": is_wide}}, NAMESPACE)
+        bound = {each["metadata"]["name"] for each in made if each["kind"] == "ClusterRoleBinding"}
+        assert ("topicschema-broker-secrets" in bound) is is_wide
+
+
+def test_cert_manager_is_asked_for_the_certificate_that_the_webhook_mounts() -> None:
+    made = {
+        each["kind"]: each for each in helm.render({"webhook": {"certificate": {"source": "CertManager"}}}, NAMESPACE)
+    }
+    assert "Secret" not in made
+    assert made["Certificate"]["spec"]["secretName"] == "topicschema-webhook-tls"
+    assert made["Certificate"]["spec"]["issuerRef"]["name"] == made["Issuer"]["metadata"]["name"]
+    annotations = made["ValidatingWebhookConfiguration"]["metadata"]["annotations"]
+    assert annotations == {"cert-manager.io/inject-ca-from": f"{NAMESPACE}/topicschema-webhook"}
+
+
+def test_a_release_is_taken_by_a_restricted_namespace_and_its_certificate_outlives_an_upgrade(spare: Cluster) -> None:
+    helm.install(spare, {}, NAMESPACE)
+    first = trust(spare)
+    helm.install(spare, {"webhook": {"replicas": 3}}, NAMESPACE)
+    assert trust(spare) == first
+    spare.kubectl("-n", NAMESPACE, "wait", "--for=create", "pod", "-l", "app.kubernetes.io/part-of=topicschema")
+    deployment = spare.get("-n", NAMESPACE, "deployment", "topicschema-webhook")
+    assert deployment["spec"]["replicas"] == 3
+    helm.uninstall(spare, NAMESPACE)
+    assert spare.get("crd", "topicschemas.topicschema.io")["metadata"]["name"]
+    assert spare.try_kubectl("get", "validatingwebhookconfiguration", "topicschema").returncode
+
+
+def trust(cluster: Cluster) -> dict[str, str]:
+    """The Secret's content, once it is seen that the configuration vouches for it and it is the Service's."""
+    content: dict[str, str] = cluster.get("-n", NAMESPACE, "secret", "topicschema-webhook-tls")["data"]
+    configuration = cluster.get("validatingwebhookconfiguration", "topicschema")
+    assert {each["clientConfig"]["caBundle"] for each in configuration["webhooks"]} == {content["ca.crt"]}
+    authority, issued = (
+        x509.load_pem_x509_certificate(base64.b64decode(content[each])) for each in ("ca.crt", "tls.crt")
+    )
+    issued.verify_directly_issued_by(authority)
+    assert isinstance(authority.public_key(), rsa.RSAPublicKey | ec.EllipticCurvePublicKey)
+    names = issued.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert f"topicschema-webhook.{NAMESPACE}.svc" in names.get_values_for_type(x509.DNSName)
+    return content
+
+
+def plain(documents: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
+    """The objects by kind and name, without their labels and without what the chart says though it is the default."""
+    found = {}
+    for document in documents:
+        document["metadata"].pop("labels", None)
+        for webhook in document.get("webhooks", ()):
+            webhook["clientConfig"].pop("caBundle", None)
+        for container in document.get("spec", {}).get("template", {}).get("spec", {}).get("containers", ()):
+            named = {each["name"]: each for each in container["env"]}
+            container["env"] = {name: named[name] for name in named.keys() - DEFAULTS_THAT_THE_CHART_NAMES}
+            container.pop("imagePullPolicy", None)
+        found[document["kind"], document["metadata"]["name"]] = document
+    return found

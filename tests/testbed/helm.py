@@ -1,0 +1,68 @@
+"""Helm, of a version that this project pins, and the project's chart. Nothing of a user's own Helm is used."""
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from testbed import paths
+from testbed.build import Recipe, build
+from testbed.cluster import Cluster
+from testbed.errors import TestbedError
+from testbed.progress import Progress
+from testbed.sources import KUBERNETES
+
+CHART = Path(__file__).parents[2] / "charts" / "topicschema"
+_RELEASE = "topicschema"
+
+
+def recipe() -> Recipe:
+    """Helm as this project pins it."""
+    return Recipe("helm", Path(__file__).parent / "helm", {"helm": "helm.sh/helm/v3/cmd/helm"}, "-s -w")
+
+
+def program(progress: Progress | None = None) -> Path:
+    """The built program, from the cache if it is there."""
+    return build(recipe(), progress or Progress()) / "helm"
+
+
+def render(values: Mapping[str, Any], namespace: str) -> list[dict[str, Any]]:
+    """The objects that the chart makes with these values, without asking a cluster; TestbedError with Helm's words."""
+    told = _helm(("template", "--kube-version", KUBERNETES), values, namespace, {})
+    return [document for document in yaml.safe_load_all(told) if document]
+
+
+def install(cluster: Cluster, values: Mapping[str, Any], namespace: str) -> None:
+    """Install or upgrade the chart's release in the namespace, which is made where it is not there."""
+    _helm(("upgrade", "--install", "--create-namespace"), values, namespace, {"KUBECONFIG": str(cluster.kubeconfig)})
+
+
+def uninstall(cluster: Cluster, namespace: str) -> None:
+    """Take the release away."""
+    environment = {"KUBECONFIG": str(cluster.kubeconfig)}
+    _run(("uninstall", _RELEASE, "--namespace", namespace, "--wait"), "", environment)
+
+
+def _helm(command: tuple[str, ...], values: Mapping[str, Any], namespace: str, environment: Mapping[str, str]) -> str:
+    rest = (_RELEASE, str(CHART), "--namespace", namespace, "--values", "-")
+    return _run((*command, *rest), json.dumps(values), environment)
+
+
+def _run(arguments: tuple[str, ...], stdin: str, environment: Mapping[str, str]) -> str:
+    own = {f"HELM_{each}_HOME": str(paths.cache() / "helm" / each.lower()) for each in ("CACHE", "CONFIG", "DATA")}
+    told = subprocess.run(
+        [program(), *arguments],
+        input=stdin,
+        env={**os.environ, "KUBECONFIG": os.devnull, **own, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=180,
+    )
+    if told.returncode:
+        raise TestbedError(f"helm {arguments[0]}: {told.stderr.strip()}")
+    return told.stdout
