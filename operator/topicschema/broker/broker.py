@@ -1,6 +1,7 @@
 """Broker: what the product asks of one Pulsar cluster, as values of `core.remote`. `transport` knows how to ask."""
 
 import contextlib
+from collections.abc import AsyncIterator
 from typing import Any, Final
 
 from topicschema.broker import wire
@@ -20,6 +21,7 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic
 
 _LIST_BYTES: Final = 32 << 20
+_VERSIONS_BYTES: Final = 8 << 20
 _LIST_SECONDS: Final = 30.0
 _UPLOAD_SECONDS: Final = 30.0
 _DOMAINS: Final = ("persistent", "non-persistent")
@@ -55,12 +57,21 @@ class Broker:
         """The version of that number; None where there is none, or a tombstone at it or after it."""
         return await self._schema("version", topic, f"schema/{number}")
 
-    async def versions(self, topic: Topic) -> tuple[RemoteVersion, ...]:
-        """The versions after the newest tombstone, oldest first; one by one where they are too large for one answer."""
+    async def versions(self, topic: Topic, since: int = 0) -> AsyncIterator[RemoteVersion]:
+        """The versions after the newest tombstone from the number `since` on, in no order, one at a time in memory.
+
+        Where they are too large for one answer they are asked for one by one, newest first.
+        """
         try:
-            return wire.versions_of(await self._list("versions", wire.schemas_path(topic, "schemas")))
+            listed = await self._list("versions", wire.schemas_path(topic, "schemas"), _VERSIONS_BYTES)
         except AnswerTooLargeError:
-            return await self._one_by_one(topic)
+            async for version in self._one_by_one(topic, since):
+                yield version
+            return
+        for each in wire.listed_of(listed):
+            version = wire.version_of(each)
+            if version.schema_version >= since:
+                yield version
 
     async def index(self, topic: Topic) -> tuple[int, ...]:
         """All numbers that the topic's storage holds, tombstones too, in order; () where there is no storage."""
@@ -154,14 +165,12 @@ class Broker:
         except SchemaMissingError:
             return None
 
-    async def _one_by_one(self, topic: Topic) -> tuple[RemoteVersion, ...]:
-        found: list[RemoteVersion] = []
+    async def _one_by_one(self, topic: Topic, since: int) -> AsyncIterator[RemoteVersion]:
         for number in reversed(await self.index(topic)):
-            version = await self.version(topic, number)
+            version = None if number < since else await self.version(topic, number)
             if version is None:
-                break
-            found.append(version)
-        return tuple(reversed(found))
+                return
+            yield version
 
     async def _ask_within(self, tenant: str, request: Request) -> Any:
         """The answer; without authorization, brokers say of a missing tenant that its namespace is missing."""
@@ -175,8 +184,8 @@ class Broker:
     async def _read(self, name: str, path: str) -> Any:
         return await self._transport.ask(Request(name, Call.READ, "GET", path))
 
-    async def _list(self, name: str, path: str) -> Any:
-        request = Request(name, Call.READ, "GET", path, seconds=_LIST_SECONDS, max_bytes=_LIST_BYTES)
+    async def _list(self, name: str, path: str, max_bytes: int = _LIST_BYTES) -> Any:
+        request = Request(name, Call.READ, "GET", path, seconds=_LIST_SECONDS, max_bytes=max_bytes)
         return await self._transport.ask(request)
 
 

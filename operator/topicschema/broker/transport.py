@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from yarl import URL
 
 from topicschema import telemetry
-from topicschema.broker import foreign
+from topicschema.broker import foreign, large_json
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.circuit import Circuit
 from topicschema.broker.clock import Clock
@@ -189,7 +189,7 @@ class Transport:
             if isinstance(answer, Trouble):
                 return answer
             if answer.is_good:
-                return _told(answer.body, request, exchange.asked)
+                return await _told(answer.body, request, exchange.asked)
             target = answer.next_url(url)
             if target is None:
                 body = self._identity.hide(answer.body)
@@ -253,10 +253,10 @@ def _exchange(request: Request, url: URL, headers: Mapping[str, str]) -> Exchang
     return Exchange(request.method, url, body, headers, request.seconds, request.max_bytes, request.asked_at(url))
 
 
-def _told(body: bytes, request: Request, asked: Asked) -> Told | Trouble:
+async def _told(body: bytes, request: Request, asked: Asked) -> Told | Trouble:
     if not body:
         return Told(None)
     try:
-        return Told(body.decode() if request.is_text else json.loads(body))
+        return Told(body.decode() if request.is_text else await large_json.read(body))
     except (ValueError, RecursionError):
         return foreign.from_stranger(asked, "the answer is not JSON, or not all of it")

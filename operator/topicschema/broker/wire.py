@@ -80,12 +80,12 @@ def version_of(answer: Any) -> RemoteVersion:
     return RemoteVersion(number, info, at.strftime("%Y-%m-%dT%H:%M:%SZ"))
 
 
-def versions_of(answer: Any) -> tuple[RemoteVersion, ...]:
-    """The versions in the answer to a listing, oldest first."""
+def listed_of(answer: Any) -> list[Any]:
+    """What is listed in the answer to a listing of versions."""
     found = answer.get("getSchemaResponses") if isinstance(answer, dict) else None
     if not isinstance(found, list):
         raise _unlike("a list of schemas")
-    return tuple(sorted((version_of(each) for each in found), key=lambda each: each.schema_version))
+    return found
 
 
 def index_of(answer: Any) -> tuple[int, ...]:

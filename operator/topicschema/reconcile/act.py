@@ -14,6 +14,7 @@ from topicschema.core.alignment import Aligned
 from topicschema.core.history import History, Origin
 from topicschema.core.overrides import NoteSettings, WriteSettings
 from topicschema.core.schemas import SchemaInfo
+from topicschema.reconcile.arriving import Arrival, keep_arrived
 from topicschema.reconcile.doorbell import history_key
 from topicschema.reconcile.looking import Look
 from topicschema.reconcile.observe import Observation, judged, parsed
@@ -72,7 +73,8 @@ async def _import(around: Surroundings, seen: Observation, action: plan.Import) 
     """Put on record what the broker has: all payloads, then the history, which alone makes them count."""
     if seen.view is None:
         raise TypeError("no broker was looked at")
-    after = await _put(around, seen, action.history, seen.view.look.arriving)
+    arrival = Arrival(seen.view.broker, seen.sought, seen.view.look)
+    after = await _put(around, seen, action.history, await keep_arrived(around.storage, arrival, action))
     telemetry.REGISTERED.add(amount=sum(entry.origin is Origin.SPEC for entry in action.arrived))
     overrides = seen.view.overrides
     if overrides is not None:

@@ -4,7 +4,7 @@ What the look comes to is `core.alignment`'s matter. Nothing is written here.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from topicschema.broker.broker import Broker
@@ -18,9 +18,13 @@ from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.topics import Topic
 from topicschema.reconcile.surroundings import Surroundings
+from topicschema.storage.payloads import weight
 
 # So many versions are asked for one by one rather than all in one answer.
 _SINGLY = 1
+# Of the schemas that are new on record so many bytes stay in memory; the others are asked for again when they are
+# written down.
+_KEPT_BYTES = 8 << 20
 _TRIES = 2
 
 
@@ -49,17 +53,10 @@ class Sought:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What record and broker come to, and the schemas of the versions that are new on record, by number."""
+    """What record and broker come to, and schemas of the versions that are new on record, by number: as many as fit."""
 
     alignment: Alignment
     payloads: Mapping[int, SchemaInfo] = field(default_factory=dict)
-
-    @property
-    def arriving(self) -> tuple[SchemaInfo, ...]:
-        """The schemas of what is new on record, in its order."""
-        if not isinstance(self.alignment, Behind):
-            return ()
-        return tuple(self.payloads[entry.schema_version] for entry in self.alignment.arrived)
 
 
 async def look(around: Surroundings, broker: Broker, sought: Sought) -> Look:
@@ -69,6 +66,27 @@ async def look(around: Surroundings, broker: Broker, sought: Sought) -> Look:
         if found is not None:
             return found
     raise BrokerInconsistentError(f"the broker tells of topic {sought.topic} one thing now and another then")
+
+
+async def schema_of(broker: Broker, sought: Sought, found: Look, entry: VersionEntry) -> SchemaInfo:
+    """The schema of a version that is new on record; BrokerInconsistentError where the broker shows it no more."""
+    kept = found.payloads.get(entry.schema_version)
+    if kept is not None:
+        return kept
+    version = await broker.version(sought.topic, entry.schema_version)
+    info = None if version is None else _as_sent(version, sought).info
+    if info is None or info.content_hash != entry.content_hash:
+        number = entry.schema_version
+        raise BrokerInconsistentError(f"the broker showed version {number} of topic {sought.topic}, and no longer does")
+    return info
+
+
+def _as_sent(version: RemoteVersion, sought: Sought) -> RemoteVersion:
+    """The version; with the candidate where it is that: the broker shows a pair in another spelling."""
+    candidate = sought.candidate
+    if candidate is not None and same_content(candidate, version.info):
+        return replace(version, info=candidate)
+    return version
 
 
 async def look_after_upload(around: Surroundings, broker: Broker, sought: Sought, number: int) -> Look:
@@ -113,6 +131,7 @@ class _Reading:
         self._recorded = {entry.schema_version: entry for entry in sought.history.entries if not entry.is_tombstone}
         self._has_tail = len(sought.history.counted) < len(sought.history.entries)
         self._infos: dict[int, SchemaInfo] = {}
+        self._room = _KEPT_BYTES
 
     async def look(self) -> Look | None:
         """What record and broker come to; None where the answers contradict each other."""
@@ -153,10 +172,12 @@ class _Reading:
         """The versions of these numbers that the broker serves; None where a listing contradicts the latest."""
         if len(wanted) <= _SINGLY:
             return await self.singly(wanted)
-        listed = await self._broker.versions(self._sought.topic)
-        if not listed or max(wanted) > listed[-1].schema_version:
-            return None
-        return await self._entries(version for version in listed if version.schema_version >= floor)
+        found = []
+        async for version in self._broker.versions(self._sought.topic, floor):
+            found.append(await self._entry(version))
+            await asyncio.sleep(0)  # a long history must not hold up everybody else
+        is_whole = max(wanted) <= max((entry.schema_version for entry in found), default=-1)
+        return found if is_whole else None
 
     async def singly(self, wanted: list[int]) -> list[VersionEntry]:
         """Those of the versions that the broker serves, each read by itself."""
@@ -167,28 +188,27 @@ class _Reading:
                 found.append(await self._entry(version))
         return found
 
-    async def _entries(self, versions: Iterable[RemoteVersion]) -> list[VersionEntry]:
-        found = []
-        for version in versions:
-            found.append(await self._entry(version))
-            await asyncio.sleep(0)  # a long history must not hold up everybody else
-        return found
-
     async def _entry(self, version: RemoteVersion) -> VersionEntry:
         """The version as an entry: the one on record where it is that; its schema is remembered where it is not."""
         number, info = version.schema_version, version.info
         known = self._recorded.get(number)
         if known is not None and await self._is(known, info):
             if self._has_tail:
-                self._infos[number] = info  # it may begin a new count
+                self._keep(number, info)  # it may begin a new count
             return replace(known, registered_at=version.registered_at)
-        candidate = self._sought.candidate
-        if candidate is not None and same_content(candidate, info):
-            version = replace(version, info=candidate)  # a pair, of which the broker shows another spelling
-        self._infos[number] = version.info
+        sent, sought = _as_sent(version, self._sought), self._sought
+        self._keep(number, sent.info)
         return await self._around.judge.read(
-            len(info.schema), lambda: entry_of(version, self._sought.line, candidate, self._sought.source_hash)
+            len(info.schema), lambda: entry_of(sent, sought.line, sought.candidate, sought.source_hash)
         )
+
+    def _keep(self, number: int, info: SchemaInfo) -> None:
+        """Remember the schema, as long as there is room."""
+        if number in self._infos:
+            return
+        self._room -= weight(info)
+        if self._room >= 0:
+            self._infos[number] = info
 
     async def _is(self, known: VersionEntry, info: SchemaInfo) -> bool:
         if known.content_hash == info.content_hash:

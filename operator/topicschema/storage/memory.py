@@ -7,7 +7,15 @@ from topicschema.core.errors import StalledError
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.topics import PulsarNamespaceKey, TopicKey
-from topicschema.storage.protocol import Stored, check_put, entries_of, in_order, is_of, version_from_bytes
+from topicschema.storage.protocol import (
+    Stored,
+    check_contents,
+    check_put,
+    entries_of,
+    in_order,
+    is_of,
+    version_from_bytes,
+)
 
 _PayloadKey = tuple[TopicKey, int, int, str]
 
@@ -30,14 +38,19 @@ class MemoryStorage:
         """As SchemaStorage says."""
         return self._histories.get(key) or Stored(History(key))
 
+    async def keep(self, history: History, versions: Sequence[tuple[VersionEntry, SchemaInfo]]) -> None:
+        """As SchemaStorage says."""
+        check_contents(versions)
+        for entry, payload in versions:
+            self._payloads[_payload_key(history.key, history.incarnation, entry)] = payload
+
     async def put(
         self, stored: Stored, history: History, payloads: Sequence[SchemaInfo] = (), source_hash: str | None = None
     ) -> Stored:
         """As SchemaStorage says."""
         del source_hash  # nobody reads here
         check_put(stored, history, payloads)
-        for entry, payload in entries_of(history, payloads):
-            self._payloads[_payload_key(history.key, history.incarnation, entry)] = payload
+        await self.keep(history, tuple(entries_of(history, payloads)))
         self._expect(stored)
         self._revisions += 1
         self._histories[history.key] = Stored(history, str(self._revisions))

@@ -25,13 +25,13 @@ class PayloadCache:
     def put(self, payload: SchemaInfo) -> None:
         """Keep the payload, unless it alone is more than the capacity."""
         content_hash = payload.content_hash
-        if content_hash in self._kept or _weight(payload) > self._capacity:
+        if content_hash in self._kept or weight(payload) > self._capacity:
             return
         self._kept[content_hash] = payload
-        self._bytes += _weight(payload)
+        self._bytes += weight(payload)
         while self._bytes > self._capacity:
             _, oldest = self._kept.popitem(last=False)
-            self._bytes -= _weight(oldest)
+            self._bytes -= weight(oldest)
 
     def clear(self) -> None:
         """Keep nothing."""
@@ -39,6 +39,7 @@ class PayloadCache:
         self._bytes = 0
 
 
-def _weight(payload: SchemaInfo) -> int:
+def weight(payload: SchemaInfo) -> int:
+    """About how many bytes a payload takes in memory."""
     properties = sum(len(key) + len(value) + _OVERHEAD_BYTES for key, value in payload.properties.items())
     return len(payload.schema) + properties + _OVERHEAD_BYTES

@@ -38,14 +38,21 @@ class SchemaStorage(Protocol):
     async def get_history(self, key: TopicKey) -> Stored:
         """The topic's history as it is now, never from a cache. StalledError(RecordDamaged) when it cannot be read."""
 
+    async def keep(self, history: History, versions: Sequence[tuple[VersionEntry, SchemaInfo]]) -> None:
+        """Write contents of entries of `history`, which is put before long: they count once it is there.
+
+        For histories whose contents are too many to be in memory at once.
+        """
+
     async def put(
         self, stored: Stored, history: History, payloads: Sequence[SchemaInfo] = (), source_hash: str | None = None
     ) -> Stored:
         """What is stored when `payloads` and then `history` are written over `stored`.
 
-        They are the contents of the newest entries, oldest first; tombstones have none. `source_hash`, of the sources
-        that the newest was compiled from, is kept beside it for people to read. ConflictError when the history moved
-        since `stored` was read. ValueError when history, payloads and `stored` do not belong together.
+        They are the contents of the newest entries, oldest first; tombstones have none, and those of entries before
+        them are kept already. `source_hash`, of the sources that the newest was compiled from, is kept beside it for
+        people to read. ConflictError when the history moved since `stored` was read. ValueError when history, payloads
+        and `stored` do not belong together.
         """
 
     async def get(self, key: TopicKey, incarnation: int, entry: VersionEntry) -> SchemaInfo:
@@ -77,8 +84,15 @@ def check_put(stored: Stored, history: History, payloads: Sequence[SchemaInfo]) 
     """ValueError when `put` is asked for what could never be right; a bug in the caller."""
     if history.key != stored.history.key:
         raise ValueError("a history cannot replace another topic's")
-    written = dict(entries_of(history, payloads))
-    if len(written) != len(payloads) or any(e.content_hash != p.content_hash for e, p in written.items()):
+    written = tuple(entries_of(history, payloads))
+    if len(written) != len(payloads):
+        raise ValueError("the payloads are not the contents of the history's newest entries")
+    check_contents(written)
+
+
+def check_contents(versions: Iterable[tuple[VersionEntry, SchemaInfo]]) -> None:
+    """ValueError where a payload is not its entry's content; a bug in the caller."""
+    if any(entry.content_hash != payload.content_hash for entry, payload in versions):
         raise ValueError("the payloads are not the contents of the history's newest entries")
 
 

@@ -20,7 +20,15 @@ from topicschema.core.schemas import SchemaInfo
 from topicschema.core.topics import PulsarNamespaceKey, TopicKey
 from topicschema.storage import objects
 from topicschema.storage.payloads import PayloadCache
-from topicschema.storage.protocol import Stored, check_put, entries_of, in_order, is_of, version_from_bytes
+from topicschema.storage.protocol import (
+    Stored,
+    check_contents,
+    check_put,
+    entries_of,
+    in_order,
+    is_of,
+    version_from_bytes,
+)
 
 _LOG = logging.getLogger(__name__)
 _CACHE_BYTES = 64 << 20
@@ -60,12 +68,17 @@ class RecordStorage:
             raise StalledError("RecordDamaged", f"the history {key.history_name} belongs to another topic")
         return Stored(history, objects.revision(wire))
 
+    async def keep(self, history: History, versions: Sequence[tuple[VersionEntry, SchemaInfo]]) -> None:
+        """As SchemaStorage says."""
+        check_contents(versions)
+        await self._put_payloads(history, versions)
+
     async def put(
         self, stored: Stored, history: History, payloads: Sequence[SchemaInfo] = (), source_hash: str | None = None
     ) -> Stored:
         """As SchemaStorage says."""
         check_put(stored, history, payloads)
-        await self._put_payloads(history, payloads, source_hash)
+        await self._put_payloads(history, tuple(entries_of(history, payloads)), source_hash)
         wire = record.history_to_wire(history, namespace=self._namespace, resource_version=stored.revision or None)
         return Stored(history, await objects.swap(self._client, SCHEMA_HISTORY, wire, stored.revision))
 
@@ -124,21 +137,29 @@ class RecordStorage:
         """As SchemaStorage says."""
         return version_from_bytes(version)
 
-    async def _put_payloads(self, history: History, payloads: Sequence[SchemaInfo], source_hash: str | None) -> None:
+    async def _put_payloads(
+        self, history: History, versions: Sequence[tuple[VersionEntry, SchemaInfo]], source_hash: str | None = None
+    ) -> None:
         """Write the payloads, or take up the same ones that an earlier try left behind."""
         at_once = asyncio.Semaphore(_WRITES_AT_ONCE)
-        wires = []
-        for entry, payload in entries_of(history, payloads):
-            until, sources = replace(history, entries=(entry,)), source_hash if payload is payloads[-1] else None
-            wires.append((record.version_to_wire(until, payload, sources, namespace=self._namespace), payload))
-        await asyncio.gather(*(self._put_payload(wire, payload, at_once) for wire, payload in wires))
 
-    async def _put_payload(self, wire: Object, payload: SchemaInfo, at_once: asyncio.Semaphore) -> None:
-        async with at_once:
-            try:
-                await self._client.create(SCHEMA_VERSION, self._namespace, wire)
-            except ConflictError:
-                await self._reuse(wire["metadata"]["name"], payload)
+        async def write(entry: VersionEntry, payload: SchemaInfo) -> None:
+            async with at_once:
+                sources = source_hash if entry is versions[-1][0] else None
+                until = replace(history, entries=(entry,))
+                # Compressing takes milliseconds, in which others may go on.
+                wire = await asyncio.to_thread(
+                    record.version_to_wire, until, payload, sources, namespace=self._namespace
+                )
+                await self._put_payload(wire, payload)
+
+        await asyncio.gather(*(write(entry, payload) for entry, payload in versions))
+
+    async def _put_payload(self, wire: Object, payload: SchemaInfo) -> None:
+        try:
+            await self._client.create(SCHEMA_VERSION, self._namespace, wire)
+        except ConflictError:
+            await self._reuse(wire["metadata"]["name"], payload)
         self._payloads.put(payload)
 
     async def _reuse(self, name: str, payload: SchemaInfo) -> None:

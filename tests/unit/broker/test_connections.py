@@ -73,7 +73,8 @@ async def test_a_history_too_large_for_one_answer_is_read_version_by_version(
         return web.json_response({**VERSION, "version": number})
 
     wire.answers.append(answer)
-    assert [each.schema_version for each in await broker.versions(TOPIC)] == [2, 3]
+    assert [each.schema_version async for each in broker.versions(TOPIC)] == [3, 2]
+    assert [each.schema_version async for each in broker.versions(TOPIC, 3)] == [3]
 
 
 async def test_the_owner_that_a_broker_names_is_asked_in_the_same_way(wire: PlayedBroker) -> None:

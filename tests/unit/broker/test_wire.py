@@ -117,7 +117,7 @@ def test_what_is_no_schema_is_no_broker(broken: object) -> None:
     with pytest.raises(BrokerUnavailableError, match="the answer is not"):
         wire.version_of(broken)
     with pytest.raises(BrokerUnavailableError):
-        wire.versions_of(broken)
+        list(map(wire.version_of, wire.listed_of(broken)))
     with pytest.raises(BrokerUnavailableError):
         wire.number_of({"version": None})
 

@@ -12,9 +12,11 @@ from topic_world import TOPIC, World, opened
 from topicschema.api.brokers import AdoptionPolicy
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
 from topicschema.api.topicschemas import TopicSchemaStatus
+from topicschema.core.alignment import Behind
 from topicschema.core.history import Flaw, Origin, Owner
-from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
+from topicschema.reconcile.looking import Sought, look
 
 ONE, TWO, THREE, OTHER = record("id"), record("id", "a?"), record("id", "a?", "b?"), record("id", "z?")
 
@@ -125,15 +127,48 @@ async def test_a_version_of_others_costs_three_requests(world: World) -> None:
         assert await world.agrees()
 
 
-async def test_a_history_too_large_for_one_answer_is_read_version_by_version(world: World) -> None:
-    large = [record("id", f"f{number}?", doc="x" * (6 << 20)) for number in range(6)]
+def has_large(world: World, size: int) -> None:
+    """The broker has six versions of that size, and the resource is the newest of them."""
+    large = [record("id", f"f{number}?", doc="x" * size) for number in range(6)]
     entries = tuple(Entry(number, schema.info, "2026-11-21T01:00:00Z") for number, schema in enumerate(large))
     world.broker.schemas.entries[TOPIC] = entries
     world.wants(large[-1])
+
+
+async def test_a_history_too_large_for_one_answer_is_read_version_by_version(world: World) -> None:
+    has_large(world, 1 << 20)
     assert await world.settle() == ""
     assert await world.agrees()
-    assert world.broker.calls[:3] == ["GET schema", "GET metadata", "GET schemas"]
-    assert {f"GET schema/{number}" for number in range(5)} <= set(world.broker.calls)
+    assert world.broker.calls == ["GET schema", "GET metadata", "GET schemas"]
+    await world.loses_its_record()
+    world.broker.calls.clear()
+    has_large(world, 2 << 20)
+    assert await world.settle() == ""
+    assert await world.agrees()
+    assert world.broker.calls[:4] == ["GET schema", "GET metadata", "GET schemas", "GET metadata"]
+    assert [world.broker.calls.count(f"GET schema/{number}") for number in range(6)] == [2, 2, 2, 1, 1, 1]
+
+
+async def test_no_more_of_a_history_is_in_memory_at_once_than_its_bound(world: World) -> None:
+    has_large(world, 3 << 20)
+    found = await world.around.policies.find("shop", "shop/orders")
+    broker = None if found is None else await world.around.brokers.of(found.resource)
+    assert broker is not None
+    seen = await look(world.around, broker, Sought(await world.history(), PulsarLine.V4_0))
+    assert isinstance(seen.alignment, Behind)
+    assert len(seen.alignment.arrived) == 6
+    assert 0 < sum(len(info.schema) for info in seen.payloads.values()) <= 8 << 20
+
+
+@pytest.mark.parametrize("number", [11, 13])
+async def test_a_version_that_changes_before_its_schema_is_written_down_is_not_put_on_record(
+    world: World, number: int
+) -> None:
+    has_large(world, 3 << 20)
+    world.broker.happens = lambda now: others_count_anew(world.broker.schemas) if now == number else None
+    assert await world.settle() in ("", "Incompatible")
+    assert world.broker.calls[number - 1].startswith("GET schema/")
+    assert await world.agrees()
 
 
 async def test_a_record_that_is_gone_is_made_anew_from_the_broker_and_only_without_one_it_is_lost(world: World) -> None:

@@ -1,0 +1,50 @@
+"""The schemas of versions that arrive from a broker, on their way to the record: never all of them in memory at once.
+
+They count only once the history names them, which `act` writes after the last of them.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Final
+
+from topicschema.broker.broker import Broker
+from topicschema.broker.errors import BrokerUnavailableError
+from topicschema.core import plan
+from topicschema.core.schemas import SchemaInfo
+from topicschema.reconcile.looking import Look, Sought, schema_of
+from topicschema.storage.payloads import weight
+from topicschema.storage.protocol import SchemaStorage
+
+_BATCH_BYTES: Final = 1 << 20
+_PATIENCE: Final = 1800.0  # seconds: half of the time after which payloads are swept that no history names
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Where the schemas come from: the broker, what was sought there, and what was found."""
+
+    broker: Broker
+    sought: Sought
+    found: Look
+
+
+async def keep_arrived(storage: SchemaStorage, arrival: Arrival, action: plan.Import) -> tuple[SchemaInfo, ...]:
+    """Write the payloads of what arrived, some at a time; those that are left, to be put with the history.
+
+    BrokerInconsistentError where the broker shows one no more; BrokerUnavailableError where it gives them so slowly
+    that the first might be swept before the history names them.
+    """
+    if not action.arrived:
+        return ()
+    deadline, batch, room = time.monotonic() + _PATIENCE, [], _BATCH_BYTES
+    for entry in action.arrived[:-1]:
+        info = await schema_of(arrival.broker, arrival.sought, arrival.found, entry)
+        batch.append((entry, info))
+        room -= weight(info)
+        if room <= 0:
+            await storage.keep(action.history, batch)
+            batch, room = [], _BATCH_BYTES
+        if time.monotonic() > deadline:
+            raise BrokerUnavailableError(f"the broker is too slow to give {len(action.arrived)} versions in time")
+    newest = await schema_of(arrival.broker, arrival.sought, arrival.found, action.arrived[-1])
+    return (*(info for _, info in batch), newest)
