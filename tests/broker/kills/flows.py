@@ -1,0 +1,164 @@
+"""The flows whose broker calls are enumerated: what is there before, what a person does, what is true in the end.
+
+All of it is done by the controller's process; `before` runs undisturbed, and while what `act` sets off is under way
+the controller is killed.
+"""
+
+from asyncio import to_thread
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from brokered_topic import CLASHING, ONE, THREE, TWO, BrokeredTopic
+from testbed import broker_faults
+from testbed.fault_proxy import Fault
+from topicschema.core.history import Setting
+
+ORDER = 'syntax = "proto3";\npackage shop;\nmessage Order { string id = 1; }\n'
+PAIR = {
+    "type": "KEY_VALUE",
+    "keyValue": {"encoding": "SEPARATED", "key": {"type": "STRING"}, "value": {"type": "AVRO", "schema": ONE}},
+}
+SOURCES = {"type": "PROTOBUF_NATIVE", "protobuf": {"message": "shop.Order", "files": {"shop/order.proto": ORDER}}}
+SET = {"schemaCompatibilityStrategy": "FORWARD", "isAllowAutoUpdateSchema": False, "schemaValidationEnforced": True}
+
+refused: Fault = broker_faults.when(
+    lambda call: call.method == "POST" and call.path.endswith("/schema"), broker_faults.status(409)
+)
+
+
+async def nothing_more(_: BrokeredTopic) -> None:
+    """There is nothing else to be true."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """See the module's docstring. `end` are Ready's reason and the versions that count, without one nothing is left.
+
+    `fault` is the broker's own, and lasts.
+    """
+
+    name: str
+    before: Callable[[BrokeredTopic], Awaitable[None]]
+    act: Callable[[BrokeredTopic], None]
+    end: tuple[str, list[int]]
+    after: Callable[[BrokeredTopic], Awaitable[None]] = nothing_more
+    fault: Fault = broker_faults.untouched
+
+
+async def governed(topic: BrokeredTopic) -> None:
+    await to_thread(topic.shop.govern, schemaCompatibilityStrategy="FULL")
+    await topic.shop.policy_ready("InForce")
+
+
+async def registered(topic: BrokeredTopic, schema: str, **spec: Any) -> None:
+    await to_thread(topic.put, schema, **spec)
+    await topic.ready()
+
+
+async def one(topic: BrokeredTopic) -> None:
+    await governed(topic)
+    await registered(topic, ONE, deletionPolicy="Delete")
+
+
+async def two(topic: BrokeredTopic) -> None:
+    await one(topic)
+    await registered(topic, TWO, deletionPolicy="Delete")
+
+
+async def of_others(topic: BrokeredTopic) -> None:
+    await governed(topic)
+    for schema in (ONE, TWO):
+        await to_thread(topic.rest.uploaded, schema)
+
+
+async def existing(topic: BrokeredTopic) -> None:
+    await to_thread(topic.make)
+    await one(topic)
+
+
+async def unset(topic: BrokeredTopic) -> None:
+    """A policy that leaves the settings to others, who set them."""
+    for setting in ("isAllowAutoUpdateSchema", "schemaValidationEnforced"):
+        await to_thread(topic.shop.set, "POST", setting, setting == "isAllowAutoUpdateSchema")
+    await to_thread(topic.shop.set, "PUT", "schemaCompatibilityStrategy", "FULL")
+    await to_thread(topic.shop.govern)
+    await topic.shop.policy_ready("InForce")
+    await registered(topic, ONE)
+
+
+async def local(topic: BrokeredTopic) -> None:
+    """Three versions registered while the policy named no broker."""
+    watched = topic.shop.watched
+    await to_thread(watched.govern, schemaCompatibilityStrategy="FULL")
+    await watched.policy_ready("InForce")
+    for schema in (ONE, TWO, THREE):
+        await registered(topic, schema)
+    assert topic.rest.versions() == []
+
+
+def _own(topic: BrokeredTopic, setting: str) -> Any:
+    return topic.shop.pulsar.tell("GET", f"{topic.rest.itself}/{setting}")
+
+
+async def is_overridden(topic: BrokeredTopic) -> None:
+    assert _own(topic, "schemaCompatibilityStrategy") == "ALWAYS_COMPATIBLE"
+    assert _own(topic, "schemaValidationEnforced") is True
+    recorded = (await topic.history()).topic_settings
+    assert recorded is not None
+    assert recorded.pending is None
+
+
+async def is_put_back(topic: BrokeredTopic) -> None:
+    recorded = (await topic.history()).topic_settings
+    assert recorded is None or recorded.pending is None
+    assert _own(topic, "schemaCompatibilityStrategy") in (None, "UNDEFINED")
+
+
+async def is_set(topic: BrokeredTopic) -> None:
+    assert topic.shop.there() == SET
+    claim = await topic.shop.claim()
+    assert claim.managed == tuple(Setting)
+    assert claim.found is not None
+    assert (claim.found.strategy, claim.found.allows_auto_update, claim.found.enforces_validation) == (
+        "FULL",
+        True,
+        False,
+    )
+
+
+async def is_hidden(topic: BrokeredTopic) -> None:
+    assert topic.rest.index() == [0, 1, 2]  # two versions and one tombstone
+
+
+def put(schema: str, **spec: Any) -> Callable[[BrokeredTopic], None]:
+    return lambda topic: topic.put(schema, **spec)
+
+
+def _delete(topic: BrokeredTopic) -> None:
+    topic.shop.watched.delete(f"tsc/{topic.name}", "--wait=false", "--ignore-not-found")
+
+
+def _set(topic: BrokeredTopic) -> None:
+    topic.shop.apply(lockUndeclared=True, **SET)
+
+
+def _named(topic: BrokeredTopic) -> None:
+    """The policy names a broker, in which there is nothing."""
+    topic.shop.apply(schemaCompatibilityStrategy="FULL")
+
+
+OVERRIDDEN = {"schemaCompatibilityStrategy": "ALWAYS_COMPATIBLE", "schemaValidationEnforced": True}
+FLOWS = (
+    Flow("first version", governed, put(ONE), ("Registered", [0])),
+    Flow("next version", two, put(THREE), ("Registered", [0, 1, 2])),
+    Flow("adoption and next version", of_others, put(THREE), ("Registered", [0, 1, 2])),
+    Flow("override and schema", existing, put(CLASHING, **OVERRIDDEN), ("Registered", [0, 1]), is_overridden),
+    Flow("override refused", existing, put(CLASHING, **OVERRIDDEN), ("RefusedByBroker", [0]), is_put_back, refused),
+    Flow("rollback", two, put(ONE), ("RolledBack", [0, 1])),
+    Flow("deletion", two, _delete, ("", []), is_hidden),
+    Flow("settings and lock", unset, _set, ("Registered", [0]), is_set),
+    Flow("local history", local, _named, ("Registered", [0, 1, 2])),
+    Flow("first pair", governed, put("", **PAIR), ("Registered", [0])),
+    Flow("first of Protobuf's", governed, put("", **SOURCES), ("Registered", [0])),
+)

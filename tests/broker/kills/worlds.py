@@ -1,0 +1,135 @@
+"""A Kubernetes namespace, a Pulsar namespace and a proxy for one run of a flow, and what is true of them at rest."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from broker.kills.flows import Flow
+from broker.kills.holding import Hold, Place
+from brokered_shop import brokered
+from brokered_topic import BrokeredTopic
+from testbed.cluster import Cluster
+from testbed.fault_proxy import FaultProxy
+from testbed.product import NAMESPACE as SYSTEM
+from testbed.pulsar import Pulsar
+from topicschema.storage.record import RecordStorage
+from watched_shop import record_key, until
+
+_QUIET_SECONDS = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """One run of a flow. Its proxy is its alone, and so are the calls there."""
+
+    flow: Flow
+    topic: BrokeredTopic
+
+    @property
+    def proxy(self) -> FaultProxy:
+        return self.topic.shop.proxy
+
+    def hold(self, place: Place) -> Hold:
+        """Hold that call from now on."""
+        hold = Hold(place, self.topic.shop.pulsar_namespace, self.flow.fault)
+        self.proxy.fault = hold
+        return hold
+
+    def recover(self) -> None:
+        """Nothing is held any more."""
+        self.proxy.forget()
+        self.proxy.fault = self.flow.fault
+
+    def places(self) -> list[Place]:
+        """The moments before and after each call since the last `recover`."""
+        namespace = self.topic.shop.pulsar_namespace
+        return [Place.of(call, namespace, is_before=before) for call in self.proxy.calls for before in (True, False)]
+
+    async def prepare(self) -> None:
+        """What is there before the flow, and nothing under way."""
+        await self.flow.before(self.topic)
+        await self.quiet()
+        self.recover()
+
+    async def quiet(self) -> None:
+        """Return once nobody has asked the broker anything for a while."""
+        count = -1
+        while count != len(self.proxy.calls):
+            count = len(self.proxy.calls)
+            await asyncio.sleep(_QUIET_SECONDS)
+
+    async def prove(self) -> None:
+        """In the end broker and record agree, and say what the flow should come to."""
+        reason, versions = self.flow.end
+        await self.topic.shop.policy_ready("InForce")
+        await (self.topic.ready(reason) if reason else self.topic.shop.watched.gone(self.topic.name))
+        told = await until(self._difference, lambda told: told == "")
+        assert told == ""
+        index = self.topic.rest.index()
+        assert index is not None
+        assert index == list(range(len(index))), "a number is there that no flow asks for"
+        assert not versions or len(index) == len(versions)
+        await self.quiet()
+
+    async def _difference(self) -> str:
+        try:
+            assert await self.topic.agree() == self.flow.end[1]
+            await self._contents_agree()
+            await self.flow.after(self.topic)
+        except AssertionError as error:
+            return f"{error!r:.500}"
+        return ""
+
+    async def _contents_agree(self) -> None:
+        """Payload by payload; a broker spells pairs anew."""
+        key = record_key(self.topic.shop.watched, self.topic.name)
+        storage = RecordStorage(self.topic.shop.watched.shop.client, SYSTEM)
+        history = (await storage.get_history(key)).history
+        for entry in history.trimmed:
+            recorded = await storage.get(key, history.incarnation, entry)
+            stored = self.topic.rest.read(entry.schema_version).json
+            assert (recorded.type.value, recorded.properties) == (stored["type"], stored["properties"])
+            assert recorded.type.value == "KEY_VALUE" or recorded.schema.decode() == stored["data"]
+
+    async def rest(self) -> None:
+        """A look that nothing has changed for writes nothing, neither here nor there."""
+        if self.flow.end[0]:
+            self.proxy.calls.clear()
+            written = await self.topic.shop.watched.looked_again(self.topic.name)
+            await self.quiet()
+            written += [str(call) for call in self.proxy.writes]
+            assert written == [], written
+
+
+@asynccontextmanager
+async def worlds(cluster: Cluster, pulsar: Pulsar, flows: Sequence[Flow]) -> AsyncIterator[list[World]]:
+    """A world for each of the flows, with all that is there before."""
+    async with AsyncExitStack() as stack:
+        made = [await stack.enter_async_context(_world(cluster, pulsar, flow)) for flow in flows]
+        await each(made, World.prepare)
+        yield made
+
+
+async def each(made: list[World], do: Callable[[World], Awaitable[None]]) -> None:
+    """Do it in all of them at once; AssertionError that names the flows that failed."""
+    results = await asyncio.gather(*map(do, made), return_exceptions=True)
+    failed = [
+        f"{world.flow.name}: {result!r:.2000}"
+        for world, result in zip(made, results, strict=True)
+        if isinstance(result, Exception)
+    ]
+    assert failed == [], failed
+
+
+@asynccontextmanager
+async def _world(cluster: Cluster, pulsar: Pulsar, flow: Flow) -> AsyncIterator[World]:
+    name = f"t-{secrets.token_hex(4)}"
+    cluster.kubectl("create", "namespace", name)
+    with FaultProxy.before(pulsar) as proxy:
+        async with brokered(proxy, cluster, name) as shop:
+            shop.make_namespace()
+            yield World(flow, BrokeredTopic(shop))
+            cluster.kubectl("delete", "tsc,nsp", "--all", "-n", name, "--wait=false")
+    cluster.kubectl("delete", "namespace", name, "--wait=false")
