@@ -10,7 +10,7 @@ from typing import Any
 from testbed.cluster import Cluster
 from testbed.fault_proxy import Call, FaultProxy
 from testbed.product import NAMESPACE as SYSTEM
-from testbed.pulsar import Pulsar
+from testbed.pulsar import LINE, Pulsar
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.storage.claims import Claims, StoredClaim
@@ -65,7 +65,8 @@ class BrokeredShop:
         self.apply(pulsar, **spec)
 
     def apply(self, pulsar: Mapping[str, Any] | None = None, **spec: Any) -> None:
-        """The policy as it is to be from now on."""
+        """The policy as it is to be from now on; it names the line of the brokers that the testbed starts."""
+        spec["brokerProfile"] = {"line": LINE, **spec.get("brokerProfile", {})}
         self.watched.apply(self.watched.shop.policy(pulsar={"adminURL": self.proxy.url, **(pulsar or {})}, **spec))
 
     def keep(self, name: str, **members: str | bytes) -> None:

@@ -37,11 +37,11 @@ from connections import (
 from protobuf_schemas import envelope
 from rest_topic import RestTopic
 from testbed import maven
-from testbed.pulsar import Pulsar
+from testbed.pulsar import LINE, Pulsar
 from testbed.pulsar_setup import Setup
 from topicschema.core.clients import Client, Outcome, TopicState
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
-from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 StartBroker = Callable[[str, Setup], Pulsar]
@@ -98,6 +98,7 @@ def attempt(
     allows = settings.allows_auto_update
     in_force = replace(
         state,
+        line=PulsarLine(LINE),
         strategy=settings.strategy or broker.strategy,
         allows_auto_update=bool(broker.allows_auto_update if allows is None else allows),
         enforces_validation=bool(settings.enforces_validation or broker.enforces_validation),

@@ -14,7 +14,7 @@ from broker.histories.operator_side import OperatorSide, Ours
 from brokered_shop import BrokeredShop
 from differential import seeds
 from rest_topic import RestTopic
-from testbed.pulsar import Answer
+from testbed.pulsar import LINE, Answer
 from topicschema.core import formats, jackson, refusals
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import key_value
@@ -24,6 +24,7 @@ from topicschema.core.strategies import Strategy
 
 ON_PURPOSE: Final = frozenset({"INVALID_DEFAULT", "LEGACY_JSON_SCHEMA"})
 """Refused also where the broker takes them, and then chokes on everything after; docs/rules.md says so."""
+_LINE: Final = PulsarLine(LINE)
 _ANSWERS: Final = frozenset({"", "Incompatible", "InvalidResource", "InvalidSchema", "Registered", "RolledBack"})
 """The reasons of an operator that says yes or no; the others say that something else is wrong."""
 LEFT_TO_CHANCE: Final = "more than one imported file defines the name"
@@ -140,7 +141,7 @@ def _parts(info: SchemaInfo) -> tuple[SchemaInfo, ...]:
 
 def _is_jacksons(info: SchemaInfo) -> bool:
     """Whether the broker takes it for a JSON Schema of old clients, of which Avro knows nothing."""
-    is_asked = info.type is SchemaType.JSON and refusals.asks_jackson(info, PulsarLine.V4_0)
+    is_asked = info.type is SchemaType.JSON and refusals.asks_jackson(info, _LINE)
     return is_asked and jackson.reading(info.schema) is Reading.JSON_SCHEMA
 
 
@@ -184,7 +185,7 @@ def _of_invalid(info: SchemaInfo, rules: set[str]) -> set[int]:
         return {409, 422, 500}  # 409 where a part is an old JSON Schema: that passes, and then cannot be compared
     if _parses_without_defaults(info):
         return {500}
-    if info.type is SchemaType.JSON and refusals.asks_jackson(info, PulsarLine.V4_0):
+    if info.type is SchemaType.JSON and refusals.asks_jackson(info, _LINE):
         if rules & {"INVALID_ATTRIBUTE", "INVALID_NAME"}:
             return {422, 500}
         return {422} if jackson.reading(info.schema) is Reading.NEITHER else {500}
@@ -193,7 +194,7 @@ def _of_invalid(info: SchemaInfo, rules: set[str]) -> set[int]:
 
 def _parses_without_defaults(info: SchemaInfo) -> bool:
     try:
-        formats.parse(info, validate_defaults=False)
+        formats.parse(info, _LINE, validate_defaults=False)
     except InvalidSchemaError:
         return False
     return True
