@@ -8,14 +8,16 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSe
 
 import protobuf_schemas
 from rest_topic import RestTopic, optional, record
+from testbed.pulsar import LINE
 from topicschema.core.clients import Client, TopicState, connect
 from topicschema.core.refusals import BrokerError
-from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 _FIRST = record(optional("a"))
 _SECOND = record(optional("a"), optional("b"))
 _INVALID_DEFAULT = record('{"name": "a", "type": "string", "default": null}')
+_HAS_NO_JACKSON = LINE == "4.2"  # unless it is told to read the JSON Schemas of old clients
 _KEY_VALUE = {"key.schema.type": "AVRO", "value.schema.type": "STRING", "kv.encoding.type": "INLINE"}
 
 
@@ -143,13 +145,18 @@ def test_a_union_at_the_top_is_refused_as_avro_and_taken_as_json(topic: RestTopi
 def test_broken_json_schemas_are_refused_in_two_ways_and_can_connect_says_in_which(
     topic: RestTopic, text: str, status: int
 ) -> None:
+    status = 422 if _HAS_NO_JACKSON else status
     assert topic.upload(text, "JSON").status == status
-    sent = connect(Client.PRODUCER, SchemaInfo(SchemaType.JSON, text.encode()), TopicState((), Strategy.FULL))
+    state = TopicState((), Strategy.FULL, line=PulsarLine(LINE))
+    sent = connect(Client.PRODUCER, SchemaInfo(SchemaType.JSON, text.encode()), state)
     assert sent.error is (BrokerError.NO_ANSWER if status == 500 else BrokerError.INCOMPATIBLE_SCHEMA)
 
 
 def test_null_is_taken_as_json_and_then_blocks_the_topic(topic: RestTopic) -> None:
     assert topic.upload("null").status == 422
+    if _HAS_NO_JACKSON:
+        assert topic.upload("null", "JSON").status == 422
+        return
     assert topic.uploaded("null", "JSON") == 0
     for text in ("null", _FIRST):
         assert topic.upload(text, "JSON").status == 500

@@ -72,6 +72,9 @@ class Match:
                 await self._delete()
             if info is None:
                 continue
+            if _LINE is PulsarLine.V4_1 and b"$" in info.schema:  # no name of 4.1.0's yet, which the testbed starts
+                self.tally.counts["ended by a name with $"] += 1
+                return
             if step is None:
                 ours = await side.settled(self.history.name)
             else:
