@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
-from topicschema.cli import payload_arguments
+from topicschema.cli import message_arguments, payload_arguments
 from topicschema.core.policy import Strictness
 from topicschema.core.schemas import PulsarLine, SchemaType
 from topicschema.core.strategies import Strategy
@@ -72,6 +72,7 @@ def parser() -> argparse.ArgumentParser:
     _explain(_command(commands, "explain", "what a rule means, and what to do"))
     _manifest(_command(commands, "manifest", "a schema's file as a TopicSchema manifest"))
     payload_arguments.add(commands, _proto_options)
+    _validate_messages(_command(commands, "validate-messages", message_arguments.SUMMARY, message_arguments.EPILOG))
     _completion(_command(commands, "completion", "a script that completes this command in a shell"))
     for name, text in _PROCESSES.items():
         process = commands.add_parser(name, help=text, description=text)
@@ -160,6 +161,12 @@ def _manifest(command: argparse.ArgumentParser) -> None:
     command.add_argument("--name", metavar="NAME", help="the resource's name; else made from the topic's")
     command.add_argument("file", nargs="?", metavar="FILE", help="the schema's file; a primitive type needs none")
     command.add_argument("imported", nargs="*", metavar="IMPORTED", help="what a FILE.proto imports")
+
+
+def _validate_messages(command: argparse.ArgumentParser) -> None:
+    _schema_options(command)
+    _proto_options(command)
+    message_arguments.add(command)
 
 
 def _completion(command: argparse.ArgumentParser) -> None:

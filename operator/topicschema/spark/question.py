@@ -51,12 +51,14 @@ class Columns:
 class FilesAsked:
     """Files at `uris`: paths, or what pyarrow's file systems know (`s3://`, `gs://`, `hdfs://`); folders count whole.
 
-    Without a `format` it is told by the name's end. An Avro container's records are the messages themselves.
+    Without a `format` it is told by the name's end. An Avro container's records are the messages themselves, written
+    with its own schema. `version` is that of messages which name none.
     """
 
     uris: tuple[str, ...]
     format: FileFormat | None = None
     columns: Columns = Columns()
+    version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,10 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import pyarrow as pa
-from pyarrow import fs
+from pyarrow import compute, fs
 
 from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.spark.batches import NO_VERSION
 from topicschema.spark.errors import SourceError
 from topicschema.spark.question import FileFormat, FilesAsked
 from topicschema.spark.sources import OWN_WRITERS, Plan, Split
@@ -80,12 +81,17 @@ class Files:
     def read(self, split: Split) -> Iterator[pa.RecordBatch]:
         """The split's messages."""
         part: _Part = split.what
+        instead = self.asked.version if part.writer is None else part.writer
         for batch in _FORMS[part.form].read(part.file, part.piece, self.asked.columns):
-            if part.writer is None:
-                yield batch
-            else:
-                writers = pa.repeat(pa.scalar(part.writer, pa.int64()), len(batch))
-                yield batch.set_column(batch.schema.get_field_index("writer"), batch.schema.field("writer"), writers)
+            yield batch if instead is None else _written_with(batch, instead)
+
+
+def _written_with(batch: pa.RecordBatch, version: int) -> pa.RecordBatch:
+    """The batch, with this version for messages that name none."""
+    at = batch.schema.get_field_index("writer")
+    writers = batch.column(at)
+    told = compute.if_else(compute.equal(writers, NO_VERSION), pa.scalar(version, pa.int64()), writers)
+    return batch.set_column(at, batch.schema.field(at), told)
 
 
 def _found(uri: str) -> Iterator[File]:

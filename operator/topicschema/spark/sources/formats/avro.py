@@ -57,10 +57,11 @@ def read(file: File, piece: Piece, columns: Columns) -> Iterator[pa.RecordBatch]
     """The records as messages, each cut out as it was written; their writer is filled in by who knows its number."""
     del columns
     with file.opened() as raw:
-        header = _header(_Stream(file, raw))
         stream = _Stream(file, raw)
+        header = _header(stream)
         rows = Rows(file)
-        cutter = avro_blocks.Cutter(header.schema)
+        with stream.damage("header"):
+            cutter = avro_blocks.Cutter(header.schema)
         for start, count, packed in _blocks(stream, piece, header.sync):
             with stream.damage("block", start):
                 block = avro_blocks.unpacked(packed, header.codec)
@@ -113,8 +114,6 @@ class _Stream:
 
     def __init__(self, file: File, raw: Any) -> None:
         self._file = file
-        self._raw = raw
-        raw.seek(0)
         self._buffer = io.BufferedReader(raw, _CHUNK)
         self.at = 0
 

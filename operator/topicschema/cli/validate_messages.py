@@ -1,0 +1,65 @@
+"""`topicschema validate-messages`: can messages that are there be read with a schema? The run itself is spark's."""
+
+import json
+import sys
+import time
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from topicschema.cli import message_findings, message_question
+from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
+from topicschema.cli.files import STANDARD_INPUT, WrongInputError
+from topicschema.core.errors import TopicSchemaError
+from topicschema.spark.errors import InvalidQuestionError
+from topicschema.spark.page import page
+from topicschema.spark.question import Question
+
+if TYPE_CHECKING:
+    from topicschema.spark.report import Report
+
+RUN_FAILED: Final = 3
+"""The run ended without a verdict."""
+
+
+def run(options: Namespace) -> int:
+    """Answer on standard output; the exit code is the verdict."""
+    asked = message_question.question_of(options)
+    try:
+        found = _report(asked, options.processes)
+    except InvalidQuestionError as error:
+        raise WrongInputError(error.message) from None
+    except TopicSchemaError as error:
+        print(f"topicschema validate-messages: the run failed: {error.message}", file=sys.stderr)
+        return RUN_FAILED
+    if options.page is not None:
+        _write(options.page, page(found.document))
+    if options.report is not None:
+        _write(options.report, json.dumps(found.document, indent=2, ensure_ascii=False) + "\n")
+    if options.report != STANDARD_INPUT:
+        print("\n".join(message_findings.told(found.document, writers=options.writers)))
+    return COMPATIBLE if found.passes else INCOMPATIBLE
+
+
+def _report(asked: Question, processes: int | None) -> "Report":
+    try:
+        from topicschema.spark import running  # noqa: PLC0415  # numpy and Arrow, which not every installation has
+        from topicschema.spark.sources import opening  # noqa: PLC0415  # as above
+    except ImportError as error:
+        raise WrongInputError(f"{error.name} is missing: install topicschema[validation]") from None
+    source = opening.source_of(asked, time.time_ns() // 1_000_000)
+    bar = message_findings.Bar(sys.stderr)
+    try:
+        return running.run(asked, source, processes=processes, progress=bar)
+    finally:
+        bar.clear()
+
+
+def _write(name: str, text: str) -> None:
+    if name == STANDARD_INPUT:
+        print(text, end="")
+        return
+    try:
+        Path(name).write_text(text, encoding="utf-8", errors="backslashreplace")
+    except (OSError, ValueError) as error:
+        raise WrongInputError(f"{name}: {getattr(error, 'strerror', None) or error}") from None
