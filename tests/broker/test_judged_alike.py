@@ -115,7 +115,8 @@ async def _judged(topic: RestTopic, strategy: Strategy, candidate: SchemaInfo) -
     broker = Broker(Access(topic.pulsar.admin_url, AllowedHosts.parse("127.0.0.1")), TurnedClock().as_clock())
     tenant, namespace = topic.namespace.split("/")
     key = TopicKey("main", Topic(tenant, namespace, topic.name))
-    versions = await broker.versions(key.topic)
+    versions = [each async for each in broker.versions(key.topic)]
+    versions.sort(key=lambda each: each.schema_version)
     await broker.close()
     entries = tuple(entry_of(each, PulsarLine.V4_0) for each in versions)
     history, storage = History(key, None, 0, entries, Counter.BROKER), MemoryStorage()
