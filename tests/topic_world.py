@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
+from yarl import URL
+
 from admission_world import SYSTEM
 from api_server import FakeApiServer
 from played_broker import TurnedClock
@@ -117,5 +119,5 @@ async def opened() -> AsyncIterator[World]:
         brokers = Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None, TurnedClock().as_clock())
         async with surrounded(client, brokers) as around:
             owner = Owner("shop", "orders", policy["metadata"]["uid"])
-            await around.claims.put_claim(await around.claims.get_claim(ORDERS), owner)
+            await around.claims.put_claim(await around.claims.get_claim(ORDERS), owner, URL(broker.url).authority)
             yield World(around, broker, api)

@@ -18,10 +18,11 @@ from topicschema.api.wire import decode
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
+from topicschema.core.history import Owner
 from topicschema.core.policy import effective_strategy, may_claim, violations
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.judging import Judge
-from topicschema.reconcile.policies import ClaimReader, FoundPolicy, Reader, owner_of, policy_of
+from topicschema.reconcile.policies import ClaimReader, FoundPolicy, Reader, address_of, owner_of, policy_of
 from topicschema.storage.protocol import SchemaStorage, Stored
 
 _FIELD = "spec.pulsarNamespace"
@@ -103,14 +104,23 @@ class Policies:
             other = _readable(wire)
             if other and owner_of(other) != own and other.spec.pulsar_namespace == key.pulsar_namespace:
                 return f"policy {other.metadata.name}"
-        claim = (await self._claims.get_claim(key)).owner
-        if claim is None or claim == own:
-            return None
+        for holder in {(await self._claims.get_claim(key)).owner, *await self._holders_there(resource, key)}:
+            if holder not in (None, own) and await self._exists(holder):
+                return "a policy of another team"
+        return None
+
+    async def _holders_there(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> list[Owner | None]:
+        """Who governs the Pulsar namespace at the policy's broker, under whatever name of its Pulsar cluster."""
+        address = address_of(resource)
+        return [held.owner for held in await self._claims.list_held(key.pulsar_namespace, address)] if address else []
+
+    async def _exists(self, holder: Owner) -> bool:
         try:
-            there = await self._client.get(NAMESPACE_SCHEMA_POLICY, claim.namespace, claim.name)
+            there = await self._client.get(NAMESPACE_SCHEMA_POLICY, holder.namespace, holder.name)
         except NotFoundError:
-            return None
-        return "a policy of another team" if there.get("metadata", {}).get("uid") == claim.uid else None
+            return False
+        uid: str | None = there.get("metadata", {}).get("uid")
+        return uid == holder.uid
 
     async def _consequences(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> list[str]:
         """Warnings that name the topics which the policy as it shall be would refuse."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
+from yarl import URL
+
 from topicschema.api.schema_fields import Field, Rule
 from topicschema.core.strategies import Strategy
 
@@ -26,6 +28,7 @@ class AdoptionPolicy(StrEnum):
 
 
 _HOST = r"([A-Za-z0-9]([-A-Za-z0-9._]*[A-Za-z0-9])?|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?"
+_SERVICE = ".svc.cluster.local"
 _NAME = Field(
     "The Secret's name, in the policy's own Kubernetes namespace.",
     max_length=253,
@@ -149,6 +152,14 @@ class PulsarSpec:
         AuthenticationSpec | None, Field("Who the operator is to the broker; absent: nobody.")
     ] = None
     tls: Annotated[TlsSpec | None, Field("By what the broker is trusted over https.")] = None
+
+    @property
+    def address(self) -> str:
+        """HOST:PORT of the admin API, spelled in one way."""
+        url = URL(self.admin_url)
+        host = (url.host or "").rstrip(".")
+        # A Service's name in full and in short; where the cluster's domain is another one, there is no such name.
+        return f"{host.removesuffix('.cluster.local') if host.endswith(_SERVICE) else host}:{url.port}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -149,12 +149,14 @@ class Claim:
     """What a PulsarNamespaceClaim says.
 
     `owner` is the policy that holds it, None when it is free. `found` is what each setting of the Pulsar namespace was
-    before it was first written, None until then; `managed` are those that were.
+    before it was first written, None until then; `managed` are those that were. `address` is that of the broker at
+    which the owner governs, "" without one.
     """
 
     owner: Owner | None = None
     found: NamespaceSettings | None = None
     managed: tuple[Setting, ...] = ()
+    address: str = ""
 
 
 def claim_to_wire(
@@ -166,6 +168,7 @@ def claim_to_wire(
         pulsar_cluster=key.pulsar_cluster,
         pulsar_namespace=key.pulsar_namespace,
         owner=_reference(claim.owner),
+        address=claim.address or None,
         found=namespace_settings_to_wire(claim.found),
         managed=claim.managed,
     )
@@ -179,7 +182,7 @@ def claim_from_wire(wire: object) -> Claim:
     spec = stored.spec
     key = _read_pulsar_namespace(stored, spec.pulsar_cluster, spec.pulsar_namespace)
     _check_name(stored, key.claim_name)
-    return Claim(_owner(spec.owner), namespace_settings_from_wire(spec.found), spec.managed)
+    return Claim(_owner(spec.owner), namespace_settings_from_wire(spec.found), spec.managed, spec.address or "")
 
 
 # One version in a history is one line of text, because 5,000 of them must fit into one object (140 bytes each):

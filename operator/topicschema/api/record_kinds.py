@@ -209,6 +209,14 @@ class PulsarNamespaceClaimSpec:
     owner: Annotated[
         OwnerReference | None, Field("The NamespaceSchemaPolicy that holds the claim; absent when it is free.")
     ] = None
+    address: Annotated[
+        str | None,
+        Field(
+            "HOST:PORT of the broker at which the holder governs; absent without one. At one broker one policy governs "
+            "a Pulsar namespace, whatever names its Pulsar cluster is given.",
+            max_length=512,
+        ),
+    ] = None
     found: Annotated[
         NamespaceSettingsValues | None,
         Field("What each setting of the Pulsar namespace was before it was first written; absent until then."),

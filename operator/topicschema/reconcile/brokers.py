@@ -132,7 +132,7 @@ class Brokers:
             self.forget(uid)
             keep_to("")
             return None
-        keep_to(address(pulsar))
+        keep_to(pulsar.address)  # the lane of all who reach it
         made = self._made.get(uid)
         if made is not None and made.pulsar == pulsar and not anew:
             return made.broker
@@ -155,7 +155,7 @@ class Brokers:
         """
         if policy.spec.pulsar is None:
             return None
-        where, now = address(policy.spec.pulsar), self._clock.now()
+        where, now = policy.spec.pulsar.address, self._clock.now()
         for asked in ((where, ""), (where, policy.metadata.uid)):
             known = self._own.get(asked)
             if known is not None and now - known[0] < _OWN_SETTINGS_SECONDS:
@@ -172,7 +172,7 @@ class Brokers:
         Who asks there no more never learns that it is back, and counts for nothing.
         """
         lane, namespace = room
-        asking = [made for made in self._made.values() if address(made.pulsar) == lane]
+        asking = [made for made in self._made.values() if made.pulsar.address == lane]
         return any(
             self._gates[made.pulsar.admin_url].circuit.is_open
             or (made.namespace == namespace and made.broker.is_unwelcome)
@@ -183,7 +183,7 @@ class Brokers:
         """The policy is gone, or names another broker: its connections end once nobody can be using them."""
         made = self._made.pop(uid, None)
         if made is not None:
-            self._forget_own(address(made.pulsar), uid)
+            self._forget_own(made.pulsar.address, uid)
             farewell = asyncio.create_task(_close(made.broker, _FAREWELL_SECONDS))
             self._farewells[farewell] = made.broker
             farewell.add_done_callback(lambda farewell: self._farewells.pop(farewell, None))
@@ -201,7 +201,7 @@ class Brokers:
     def _forget_own(self, where: str, uid: str) -> None:
         """What a broker told of itself: to that policy, and to all once nobody asks there any more."""
         self._own.pop((where, uid), None)
-        if all(address(each.pulsar) != where for each in self._made.values()):
+        if all(each.pulsar.address != where for each in self._made.values()):
             self._own.pop((where, ""), None)
 
     def _broker(self, pulsar: PulsarSpec, secrets: _Secrets, credential: Credential, ca: bytes | None) -> Broker:
@@ -211,16 +211,6 @@ class Brokers:
 
         gate = self._gates.setdefault(pulsar.admin_url, Gate(self._clock))
         return Broker(Access(pulsar.admin_url, self._allowed, credential, ca, reread, gate, self._fence), self._clock)
-
-
-def address(pulsar: PulsarSpec) -> str:
-    """HOST:PORT of the admin API: the lane of all who reach it."""
-    return _host_and_port(pulsar.admin_url)
-
-
-def _host_and_port(url: str) -> str:
-    found = URL(url)
-    return f"{found.host}:{found.port}"
 
 
 async def _close(broker: Broker, after: float) -> None:

@@ -1,27 +1,30 @@
 """The claim on a Pulsar namespace: one policy in the Kubernetes cluster holds it, by compare-and-swap.
 
+It is held at one broker: of two policies that call one broker by two names of its cluster, who came first governs.
 A claim is free once its holder is gone, or its holder's namespace may no longer make it.
 """
 
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY
 from topicschema.api.metadata import Metadata
+from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.api.wire import decode
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import StalledError
 from topicschema.core.history import Owner
 from topicschema.core.policy import may_claim
 from topicschema.core.topics import PulsarNamespaceKey
+from topicschema.reconcile.policies import address_of, owner_of
 from topicschema.reconcile.surroundings import Surroundings
 from topicschema.storage.claims import StoredClaim
 
 
-async def hold_claim(around: Surroundings, me: Owner, key: PulsarNamespaceKey) -> StoredClaim:
-    """The claim that `me` holds now; StalledError(ClaimNotAllowed, TopicClaimed) when it may not, and then it does not.
+async def hold_claim(around: Surroundings, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> StoredClaim:
+    """The claim that the policy holds now; StalledError(ClaimNotAllowed, TopicClaimed) where it may not, and does not.
 
     Whoever is touched by a change of holder is rung.
     """
-    stored = await around.claims.get_claim(key)
+    stored, me = await around.claims.get_claim(key), owner_of(resource)
     if not await _is_allowed(around, me.namespace, key):
         if stored.owner == me:
             await _pass_on(around, key, stored, None)
@@ -30,13 +33,31 @@ async def hold_claim(around: Surroundings, me: Owner, key: PulsarNamespaceKey) -
             f"namespace {me.namespace} may not claim {key.pulsar_namespace}: a cluster admin allows it "
             f"by the annotation {PULSAR_NAMESPACES_ANNOTATION} on the Namespace",
         )
-    if stored.owner == me:
+    address = address_of(resource)
+    if stored.owner == me and stored.address == address:
         return stored
-    if stored.owner is not None and await _holds_rightly(around, stored.owner, key):
+    if stored.owner not in (None, me) and await _holds_rightly(around, stored.owner, key):
         holder = f"policy {stored.owner.name}" if stored.owner.namespace == me.namespace else "another policy"
         raise StalledError("TopicClaimed", f"{holder} already governs {key.pulsar_namespace}")
-    await _refuse_second(around, me, key)
-    return await _pass_on(around, key, stored, me)
+    if stored.owner != me:
+        await _refuse_second(around, me, key)
+    async with around.claims.turn:
+        if address and await _is_governed_there(around, key, address):
+            if stored.owner == me:
+                await _pass_on(around, key, stored, None)
+            raise StalledError("TopicClaimed", f"another policy already governs {key.pulsar_namespace} at this broker")
+        return await _pass_on(around, key, stored, me, address)
+
+
+async def _is_governed_there(around: Surroundings, key: PulsarNamespaceKey, address: str) -> bool:
+    """Whether somebody governs the Pulsar namespace at that broker under another name of its Pulsar cluster.
+
+    Each would put the settings back to its own, and each would keep a record of the same topics.
+    """
+    for held in await around.claims.list_held(key.pulsar_namespace, address):
+        if held.key != key and held.owner is not None and await _holds_rightly(around, held.owner, held.key):
+            return True
+    return False
 
 
 async def _refuse_second(around: Surroundings, me: Owner, key: PulsarNamespaceKey) -> None:
@@ -50,10 +71,10 @@ async def _refuse_second(around: Surroundings, me: Owner, key: PulsarNamespaceKe
 
 
 async def _pass_on(
-    around: Surroundings, key: PulsarNamespaceKey, stored: StoredClaim, owner: Owner | None
+    around: Surroundings, key: PulsarNamespaceKey, stored: StoredClaim, owner: Owner | None, address: str = ""
 ) -> StoredClaim:
     try:
-        return await around.claims.put_claim(stored, owner)
+        return await around.claims.put_claim(stored, owner, address)
     finally:  # a write that got no answer may have happened
         _ring_touched(around, key, stored.owner, owner)
 

@@ -14,7 +14,7 @@ from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, Kind
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
 from topicschema.api.wire import decode
-from topicschema.cluster.errors import NotFoundError
+from topicschema.cluster.errors import ConflictError, NotFoundError
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import Owner
 from topicschema.core.policy import BrokerProfile, Constraints, Policy
@@ -46,6 +46,9 @@ class ClaimReader(Protocol):
 
     async def get_claim(self, key: PulsarNamespaceKey) -> StoredClaim:
         """The claim as it stands now; its owner is None when nobody holds it."""
+
+    async def list_held(self, pulsar_namespace: str, address: str) -> Sequence[StoredClaim]:
+        """The claims on `tenant/namespace` that are held at the broker there, for whatever Pulsar cluster."""
 
 
 class _Known(NamedTuple):
@@ -124,7 +127,7 @@ class Policies:
         if self._believes_status and resource.metadata.deletion_timestamp is None and says_in_force(resource):
             return self._remember(namespace, resource)
         claim = _unless_raised(claims[0]) if claims else await self._claims.get_claim(key)
-        return self._remember(namespace, resource) if _holds(claim, resource) else None
+        return self._remember(namespace, resource) if self._holds(claim, resource) else None
 
     def _remember(self, namespace: str, resource: NamespaceSchemaPolicy) -> FoundPolicy:
         names = (namespace, resource.spec.pulsar_namespace)
@@ -137,7 +140,7 @@ class Policies:
     async def find_holder(self, namespace: str, pulsar_namespace: str) -> NamespaceSchemaPolicy | None:
         """A policy in that Kubernetes namespace with a claim on `tenant/namespace`, for whatever Pulsar cluster."""
         naming, claims = await self._naming(namespace, pulsar_namespace)
-        return next((r for r, claim in zip(naming, claims, strict=True) if _holds(claim, r)), None)
+        return next((r for r, claim in zip(naming, claims, strict=True) if _owns(claim, r)), None)
 
     async def _naming(
         self, namespace: str, pulsar_namespace: str
@@ -148,9 +151,14 @@ class Policies:
         naming = [r for r in here if r.spec.pulsar_namespace == pulsar_namespace]
         return naming, await asyncio.gather(*(self._claims.get_claim(_claim_key(r)) for r in naming))
 
+    def _holds(self, claim: StoredClaim, resource: NamespaceSchemaPolicy) -> bool:
+        """Whether the policy governs; to register, at the broker that it names now, which may be another's by then."""
+        is_there = self._believes_status or claim.address == address_of(resource)
+        return is_there and _owns(claim, resource)
+
     async def _search(self, namespace: str, pulsar_namespace: str) -> FoundPolicy | None:
         naming, claims = await self._naming(namespace, pulsar_namespace)
-        holding = [r for r, claim in zip(naming, claims, strict=True) if _holds(claim, r)]
+        holding = [r for r, claim in zip(naming, claims, strict=True) if self._holds(claim, r)]
         if not holding:
             if naming:
                 raise _not_in_force(naming[0], claims[0])
@@ -199,6 +207,11 @@ def owner_of(resource: NamespaceSchemaPolicy) -> Owner:
     return Owner(resource.metadata.namespace, resource.metadata.name, resource.metadata.uid)
 
 
+def address_of(resource: NamespaceSchemaPolicy) -> str:
+    """Where the policy's broker is, "" where it names none."""
+    return "" if resource.spec.pulsar is None else resource.spec.pulsar.address
+
+
 def _claim_key(resource: NamespaceSchemaPolicy) -> PulsarNamespaceKey:
     return PulsarNamespaceKey.parse(resource.spec.pulsar_cluster, resource.spec.pulsar_namespace)
 
@@ -217,7 +230,7 @@ def _names(resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> bool:
     return (resource.spec.pulsar_namespace, resource.spec.pulsar_cluster) == (key.pulsar_namespace, key.pulsar_cluster)
 
 
-def _holds(claim: StoredClaim, resource: NamespaceSchemaPolicy) -> bool:
+def _owns(claim: StoredClaim, resource: NamespaceSchemaPolicy) -> bool:
     return claim.owner == owner_of(resource) and resource.metadata.deletion_timestamp is None
 
 
@@ -249,6 +262,8 @@ def _not_in_force(resource: NamespaceSchemaPolicy, claim: StoredClaim) -> TopicS
     if told is not None:
         return StalledError(told.reason, f"{name} is not in force: {told.message or told.reason}")
     here, owner = resource.metadata, claim.owner
+    if owner == owner_of(resource):
+        return ConflictError(f"{name} has not claimed {resource.spec.pulsar_namespace} at the broker that it names now")
     if owner is None or (owner.namespace, owner.name) == (here.namespace, here.name):
         return WaitingError("PolicyMissing", f"{name} has not claimed {resource.spec.pulsar_namespace} yet", after=2.0)
     holder = f"policy {owner.name}" if owner.namespace == here.namespace else "another policy"

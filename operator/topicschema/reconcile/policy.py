@@ -30,7 +30,7 @@ from topicschema.reconcile.conditions import FINDING_BYTES, Moment, capped, not_
 from topicschema.reconcile.judging import CheckerTimeoutError
 from topicschema.reconcile.namespace_look import Look, NamespaceLooks
 from topicschema.reconcile.neighbours import TopicSight
-from topicschema.reconcile.policies import owner_of, policy_of, says_in_force
+from topicschema.reconcile.policies import policy_of, says_in_force
 from topicschema.reconcile.queue import Key, Rest
 from topicschema.reconcile.status_write import SILENT
 from topicschema.reconcile.surroundings import Surroundings
@@ -87,7 +87,7 @@ class NamespaceSchemaPolicies:
         claims = PulsarNamespaceKey.parse(resource.spec.pulsar_cluster, resource.spec.pulsar_namespace)
         self._around.neighbours.saw_policy(key, claims)
         self._know(key, resource.metadata.uid)
-        claim = await hold_claim(self._around, owner_of(resource), claims)
+        claim = await hold_claim(self._around, resource, claims)
         ours = self._topics(key, claims)
         look = await self._looks.look(resource, claim, None if ours is None else _local_names(ours, claims))
         counts = await self._counts(key, resource, claims, ours)

@@ -1,5 +1,7 @@
 """Which policy governs a Pulsar namespace: one PulsarNamespaceClaim each, changed by compare-and-swap only."""
 
+import asyncio
+import contextlib
 from dataclasses import dataclass, replace
 
 from topicschema.api import record
@@ -19,7 +21,8 @@ class StoredClaim:
     """A claim as it was read; `owner` None when it is free, `revision` "" when nothing is stored.
 
     `found` is what each setting of the Pulsar namespace was before it was first written, None until then; `managed` are
-    those that were. They stay when the claim passes on: whoever governs, it is the operator that wrote.
+    those that were. They stay when the claim passes on: whoever governs, it is the operator that wrote. `address` is
+    where the owner's broker is, "" without one.
     """
 
     key: PulsarNamespaceKey
@@ -27,6 +30,7 @@ class StoredClaim:
     revision: str = ""
     found: NamespaceSettings | None = None
     managed: tuple[Setting, ...] = ()
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +42,10 @@ class KnownKeys:
 
 
 class Claims:
-    """The claims in the operator's own namespace."""
+    """The claims in the operator's own namespace. Who looks at several of them before a write takes `turn`."""
 
     def __init__(self, client: ApiClient, namespace: str) -> None:
+        self.turn = asyncio.Lock()
         self._client = client
         self._namespace = namespace
 
@@ -50,12 +55,11 @@ class Claims:
             wire = await self._client.get(PULSAR_NAMESPACE_CLAIM, self._namespace, key.claim_name)
         except NotFoundError:
             return StoredClaim(key)
-        claim = record.claim_from_wire(wire)
-        return StoredClaim(key, claim.owner, objects.revision(wire), claim.found, claim.managed)
+        return _stored(key, wire)
 
-    async def put_claim(self, stored: StoredClaim, owner: Owner | None) -> StoredClaim:
+    async def put_claim(self, stored: StoredClaim, owner: Owner | None, address: str = "") -> StoredClaim:
         """The claim after it was given to `owner`, or freed; ConflictError when it moved since `stored` was read."""
-        return await self._put(stored, replace(stored, owner=owner))
+        return await self._put(stored, replace(stored, owner=owner, address=address))
 
     async def put_settings(
         self, stored: StoredClaim, found: NamespaceSettings, managed: tuple[Setting, ...]
@@ -69,7 +73,7 @@ class Claims:
     async def _put(self, stored: StoredClaim, wanted: StoredClaim) -> StoredClaim:
         wire = record.claim_to_wire(
             wanted.key,
-            Claim(wanted.owner, wanted.found, wanted.managed),
+            Claim(wanted.owner, wanted.found, wanted.managed, wanted.address),
             namespace=self._namespace,
             resource_version=stored.revision or None,
         )
@@ -81,6 +85,21 @@ class Claims:
         listed = [_key_of(wire) for wire in await self._client.list(PULSAR_NAMESPACE_CLAIM, self._namespace)]
         keys = {key for key in listed if key is not None and key.pulsar_namespace == pulsar_namespace}
         return KnownKeys(tuple(sorted(keys, key=lambda key: key.pulsar_cluster)), are_all=None not in listed)
+
+    async def list_held(self, pulsar_namespace: str, address: str) -> tuple[StoredClaim, ...]:
+        """The claims on `tenant/namespace` at the broker there, for whatever Pulsar cluster; damaged ones left out."""
+        found = []
+        for wire in await self._client.list(PULSAR_NAMESPACE_CLAIM, self._namespace):
+            key = _key_of(wire)
+            if key is not None and key.pulsar_namespace == pulsar_namespace:
+                with contextlib.suppress(StalledError):
+                    found.append(_stored(key, wire))
+        return tuple(each for each in found if each.owner is not None and each.address == address)
+
+
+def _stored(key: PulsarNamespaceKey, wire: Object) -> StoredClaim:
+    claim = record.claim_from_wire(wire)
+    return StoredClaim(key, claim.owner, objects.revision(wire), claim.found, claim.managed, claim.address)
 
 
 def _key_of(wire: Object) -> PulsarNamespaceKey | None:
