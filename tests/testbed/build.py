@@ -1,4 +1,4 @@
-"""Building pinned Go programs into the cache: once per go.mod and go.sum, however many ask at a time."""
+"""Building pinned Go programs into the cache: once per go.mod, go.sum and source, however many ask at a time."""
 
 import contextlib
 import fcntl
@@ -31,7 +31,8 @@ class Recipe:
     def key(self) -> str:
         """16 hex digits that change when anything does that goes into the programs."""
         digest = hashlib.sha256()
-        for part in (self.module / "go.mod", self.module / "go.sum"):
+        sources = sorted(self.module.rglob("*.go"))
+        for part in (self.module / "go.mod", self.module / "go.sum", *sources):
             digest.update(hashlib.sha256(part.read_bytes()).digest())
         digest.update(repr((sorted(self.programs.items()), self.linker_flags)).encode())
         return digest.hexdigest()[:16]
@@ -54,7 +55,7 @@ def build(recipe: Recipe, progress: Progress, compile_one: Compile | None = None
     if not recipe.missing():
         return recipe.folder
     recipe.folder.mkdir(parents=True, exist_ok=True)
-    with _alone(recipe.folder.with_suffix(".lock"), progress):
+    with alone(recipe.folder.with_suffix(".lock"), progress):
         missing = recipe.missing()
         if missing and compile_one is None:
             compile_one = go_compiler(recipe, progress)
@@ -76,7 +77,7 @@ def _build_one(recipe: Recipe, name: str, compile_one: Compile, progress: Progre
 
 
 @contextlib.contextmanager
-def _alone(lock: Path, progress: Progress) -> Iterator[None]:
+def alone(lock: Path, progress: Progress) -> Iterator[None]:
     """Hold the lock; the kernel gives it back when the holder dies."""
     with lock.open("w") as file:
         try:

@@ -27,9 +27,8 @@ class ClusterPart:
 
     def start(self, instance: Instance, progress: Progress) -> None:
         """Start the cluster, or what of it does not run."""
-        folder = instance.folder / "cluster"
-        folder.mkdir(exist_ok=True)
-        _write_record(folder, start(instance, progress))
+        (instance.folder / "cluster").mkdir(exist_ok=True)
+        keep(instance, start(instance, progress))
 
     def environment(self, instance: Instance) -> dict[str, str]:
         """KUBECONFIG, where kubectl keeps what it remembers, and the folder of its kubectl in PATH."""
@@ -78,10 +77,10 @@ def of(instance: Instance) -> Cluster:
     return cluster
 
 
-def _write_record(folder: Path, cluster: Cluster) -> None:
-    """Keep what is known of the cluster for those who come later."""
+def keep(instance: Instance, cluster: Cluster) -> None:
+    """Keep what is known of the instance's cluster for those who come later."""
     record = {key: None if value is None else str(value) for key, value in asdict(cluster).items()}
-    write_atomically(folder / _RECORD, json.dumps(record))
+    write_atomically(instance.folder / "cluster" / _RECORD, json.dumps(record))
 
 
 def _read_record(folder: Path) -> Cluster | None:

@@ -18,7 +18,7 @@ from testbed.progress import Progress
 
 def start(instance: Instance, kind: Path, kubectl: Path, progress: Progress) -> Cluster:
     """The instance's kind cluster, created unless it is there."""
-    name, kubeconfig = f"topicschema-{instance.name}", instance.folder / "cluster" / "kubeconfig"
+    name, kubeconfig = name_of(instance), instance.folder / "cluster" / "kubeconfig"
     if name in _run(kind, "get", "clusters").split():
         _run(kind, "export", "kubeconfig", "--name", name, "--kubeconfig", kubeconfig)
     else:
@@ -26,6 +26,16 @@ def start(instance: Instance, kind: Path, kubectl: Path, progress: Progress) -> 
         _run(kind, "create", "cluster", "--name", name, "--kubeconfig", kubeconfig, "--wait", "180s")
         instance.supervision.ask("at_end", arguments=[str(kind), "delete", "cluster", "--name", name])
     return Cluster(kubeconfig, kubectl, webhook_host=_gateway())
+
+
+def name_of(instance: Instance) -> str:
+    """What the instance's cluster is called."""
+    return f"topicschema-{instance.name}"
+
+
+def load(name: str, archive: Path) -> None:
+    """Give the nodes of the cluster the images of the archive."""
+    _run(shutil.which("kind") or "kind", "load", "image-archive", archive, "--name", name)
 
 
 def _gateway() -> str | None:

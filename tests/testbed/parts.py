@@ -7,6 +7,7 @@ from testbed import instances
 from testbed.cluster_part import ClusterPart
 from testbed.errors import TestbedError
 from testbed.instances import Instance
+from testbed.node_part import NodePart
 from testbed.progress import Progress
 from testbed.pulsar_part import PulsarPart
 
@@ -32,15 +33,12 @@ class Part(Protocol):
         """One line on how it is."""
 
 
-_PARTS: dict[str, Part] = {"cluster": ClusterPart(), "pulsar": PulsarPart()}
-_LATER = ("node",)
-NAMES = (*_PARTS, *_LATER)
+_PARTS: dict[str, Part] = {"cluster": ClusterPart(), "pulsar": PulsarPart(), "node": NodePart()}
+NAMES = tuple(_PARTS)
 
 
 def find(name: str) -> Part:
-    """The part of that name; TestbedError when there is none, or none yet."""
-    if name in _LATER:
-        raise TestbedError(f"the part {name!r} is not built yet; there is {', '.join(_PARTS)}")
+    """The part of that name; TestbedError when there is none."""
     if name not in _PARTS:
         raise TestbedError(f"there is no part {name!r}; there is {', '.join(_PARTS)}")
     return _PARTS[name]

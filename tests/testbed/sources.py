@@ -11,6 +11,7 @@ from testbed.errors import TestbedError
 from testbed.progress import Progress
 
 KUBERNETES = "1.34.4"
+_KUBERNETES = Path(__file__).parent / "controlplane"
 _NEEDED = ("etcd", "kube-apiserver", "kubectl")
 
 
@@ -49,6 +50,25 @@ Source = External | Kind | Binaries
 
 def recipe() -> Recipe:
     """The control plane as this project pins it."""
+    programs = {
+        "etcd": "go.etcd.io/etcd/server/v3",
+        **_commands("kube-apiserver", "kubectl", "kube-controller-manager"),
+    }
+    return Recipe("controlplane", _KUBERNETES, programs, _linker_flags())
+
+
+def node_recipes() -> tuple[Recipe, Recipe]:
+    """What a node has beyond that, as this project pins it: of Kubernetes, and a DNS server with what holds pods."""
+    programs = _commands("kubelet", "kube-proxy", "kube-scheduler")
+    kubernetes = Recipe("node", _KUBERNETES, programs, _linker_flags())
+    return kubernetes, Recipe("node", _KUBERNETES.with_name("node"), {"coredns": "./dns", "pause": "./pause"}, "-s -w")
+
+
+def _commands(*names: str) -> dict[str, str]:
+    return {name: f"k8s.io/kubernetes/cmd/{name}" for name in names}
+
+
+def _linker_flags() -> str:
     major, minor, _ = KUBERNETES.split(".")
     flags = ["-s", "-w"]
     for package in (
@@ -57,11 +77,7 @@ def recipe() -> Recipe:
     ):  # else the server says v0.0.0-master
         told = {"gitVersion": f"v{KUBERNETES}", "gitMajor": major, "gitMinor": minor, "gitCommit": "unknown"}
         flags += [f"-X {package}.{key}={value}" for key, value in {**told, "gitTreeState": "clean"}.items()]
-    commands = {
-        name: f"k8s.io/kubernetes/cmd/{name}" for name in ("kube-apiserver", "kubectl", "kube-controller-manager")
-    }
-    programs = {"etcd": "go.etcd.io/etcd/server/v3", **commands}
-    return Recipe("controlplane", Path(__file__).parent / "controlplane", programs, " ".join(flags))
+    return " ".join(flags)
 
 
 def find(progress: Progress) -> Source:

@@ -11,11 +11,6 @@ from testbed.__main__ import exports, main
 from testbed.instances import Instance
 
 
-def test_a_part_of_a_later_day_is_said_to_be_not_built_yet(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["up", "cluster", "node"]) == 1
-    assert capsys.readouterr().err == "testbed: the part 'node' is not built yet; there is cluster, pulsar\n"
-
-
 def test_an_unknown_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["up", "kafka"]) == 1
     assert "there is no part 'kafka'" in capsys.readouterr().err

@@ -1,0 +1,25 @@
+#!/bin/bash
+# What the container is: `driver ...`, the program of a Job, or `executor`, which Spark's driver starts pods with and
+# tells by variables what to do. Anything else is run as it stands.
+set -euo pipefail
+
+spark_home() { python -c 'import os, pyspark; print(os.path.dirname(pyspark.__file__))'; }
+
+case "${1:-}" in
+driver)
+  shift
+  exec python -m topicschema.spark.driver "$@"
+  ;;
+executor)
+  mapfile -t options < <(env | grep '^SPARK_JAVA_OPT_' | sort -t_ -k4 -n | sed 's/^[^=]*=//')
+  exec java "${options[@]}" "-Xms$SPARK_EXECUTOR_MEMORY" "-Xmx$SPARK_EXECUTOR_MEMORY" \
+    -cp "${SPARK_CLASSPATH:-}:$(spark_home)/jars/*" \
+    org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend \
+    --driver-url "$SPARK_DRIVER_URL" --executor-id "$SPARK_EXECUTOR_ID" --cores "$SPARK_EXECUTOR_CORES" \
+    --app-id "$SPARK_APPLICATION_ID" --hostname "$SPARK_EXECUTOR_POD_IP" \
+    --resourceProfileId "$SPARK_RESOURCE_PROFILE_ID" --podName "$SPARK_EXECUTOR_POD_NAME"
+  ;;
+*)
+  exec "$@"
+  ;;
+esac

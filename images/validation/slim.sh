@@ -1,0 +1,17 @@
+#!/bin/sh
+# Takes out of the environment $1 what a validation run never loads: Spark's machine learning, Hive, examples and scripts,
+# the native code of other systems, the Kubernetes client's asynchronous twin, and the libraries' tests and headers.
+set -eu
+cd "$1"/lib/python3*/site-packages
+packages=$PWD
+cd pyspark
+rm -rf examples data licenses R sbin kubernetes yarn pandas ml mllib
+cd jars
+for jar in 'spark-mllib*' 'spark-graphx*' 'spark-hive*' 'spark-repl*' 'spark-yarn*' 'spark-connect_*' 'spark-pipelines*' \
+  'hive-[!s]*' 'hive-s[!t]*' 'breeze*' 'spire*' 'cats-kernel*' 'algebra*' 'arpack*' 'blas*' 'lapack*' 'JTransforms*' \
+  'derby*' 'datanucleus*' 'rocksdbjni*' 'netty-*osx*' 'netty-*windows*'; do
+  rm -f $jar
+done
+cd "$packages"
+rm -rf kubernetes/aio pyarrow/include pyarrow/includes pyarrow/src pyarrow/*.pxd pyarrow/*flight* pyarrow/*substrait*
+find . -type d \( -name tests -o -name test \) -prune -exec rm -rf {} +
