@@ -1,7 +1,6 @@
 """DOOR: the controller. kopf hears what changes and rings; passes over the keys that ring are `reconcile`'s matter.
 
-The only module that knows kopf, and all it is used for is watching: it never writes anything. The controller works only
-while it leads, and each of its writes asks first whether it still does.
+Only here is kopf known, and all it does is watch. The controller works only while it leads, and asks before each write.
 """
 
 import asyncio
@@ -9,6 +8,7 @@ import contextlib
 import logging
 import signal
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -17,14 +17,14 @@ import aiohttp
 import kopf
 
 from topicschema import checkers, telemetry
-from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, SCHEMA_HISTORY, TOPIC_SCHEMA
+from topicschema.api.kinds import JOB, NAMESPACE, NAMESPACE_SCHEMA_POLICY, SCHEMA_HISTORY, TOPIC_SCHEMA, Kind
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.checkers import UnusableCheckerError
-from topicschema.cluster.client import ApiClient, Selection
+from topicschema.cluster.client import ApiClient
 from topicschema.cluster.connection import Connection
 from topicschema.cluster.events import EventRecorder
 from topicschema.cluster.lease import Elector, LeaseTimes
-from topicschema.cluster.watching import Answer, Watching
+from topicschema.cluster.watching import Answer, Scope, Watching, expect
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.doorbell import Doorbell
@@ -37,8 +37,10 @@ from topicschema.reconcile.queue import Bell, Key, Rest
 from topicschema.reconcile.schedule import Lanes
 from topicschema.reconcile.surroundings import Surroundings
 from topicschema.reconcile.topicschema import TopicSchemas
+from topicschema.reconcile.validating_queue import Caps, Turns, Validations
 from topicschema.settings import Claims as ClaimsSetting
 from topicschema.settings import InvalidSettingError, Settings
+from topicschema.spark.jobs import TOPIC_LABEL
 from topicschema.storage.claims import Claims
 from topicschema.storage.record import RecordStorage
 from topicschema.storage.sweep import sweep
@@ -46,12 +48,18 @@ from topicschema.telemetry import Health
 
 _LOG = logging.getLogger(__name__)
 _LEASE = "topicschema-controller"
-_WATCHED = (TOPIC_SCHEMA, NAMESPACE_SCHEMA_POLICY, SCHEMA_HISTORY, NAMESPACE)
 _SWEEP_SECONDS = 3600.0
 _FIRST_SWEEP_SECONDS = 60.0  # soon, or a process that is often replaced would never sweep
 _TRIES = 10
 _CANCELLATIONS = 3
 _CANCELLATION_SECONDS = 3.0
+
+
+def _watched(settings: Settings) -> dict[Kind, Scope]:
+    """Jobs only where there are any: without validation nobody needs to give us the right."""
+    kinds = dict.fromkeys((TOPIC_SCHEMA, NAMESPACE_SCHEMA_POLICY, NAMESPACE), Scope())
+    ours = {SCHEMA_HISTORY: Scope(namespace=settings.namespace)}
+    return kinds | ours | ({JOB: Scope(labels=TOPIC_LABEL)} if settings.validation.image else {})
 
 
 class Stop:
@@ -84,6 +92,7 @@ class Term:
         self.bell = Bell(self._look_at, settings.resync_period, lanes=lanes)
         storage, claims = RecordStorage(client, settings.namespace), Claims(client, settings.namespace)
         self._judge = Judge(storage, checkers=settings.checkers)
+        wanted = settings.validation
         around = Surroundings(
             client=client,
             storage=storage,
@@ -97,6 +106,7 @@ class Term:
             ring=self.bell.ring,
             namespace=settings.namespace,
             claims_are_open=settings.claims is ClaimsSetting.OPEN,
+            validation=Validations(wanted.image, Turns(Caps(wanted.jobs, wanted.jobs_per_namespace))),
         )
         self._topics = TopicSchemas(around)
         self._policies = NamespaceSchemaPolicies(around, settings.resync_period)
@@ -132,7 +142,7 @@ class Term:
             # An API server that starts may say for a moment that it does not know our kinds.
             for tries_left in reversed(range(_TRIES)):
                 try:
-                    await expect_kinds(self._client, self._settings.namespace)
+                    await expect(self._client, _watched(self._settings))
                     break
                 except TopicSchemaError:
                     if not tries_left:
@@ -143,14 +153,13 @@ class Term:
         """Let kopf watch until it gives up or a kind is refused to it; both begin with new lists the next time."""
         watching = Watching(
             self._connection,
-            kinds=_WATCHED,
-            namespaces={SCHEMA_HISTORY: self._settings.namespace},
+            kinds=_watched(self._settings),
             answered=self._heard_from,
             listed=doorbell.listed,
         )
         operator = asyncio.create_task(
             kopf.operator(
-                registry=_registry(doorbell, _Login(self._connection, watching)),
+                registry=_registry(_watched(self._settings), doorbell, _Login(self._connection, watching)),
                 settings=_kopf_settings(self._settings.silence_limit),
                 standalone=True,
                 clusterwide=True,
@@ -203,14 +212,14 @@ class _Login:
         return kopf.AiohttpSession(aiohttp_session=session, server=self._connection.server)
 
 
-def _registry(doorbell: Doorbell, login: _Login) -> kopf.OperatorRegistry:
+def _registry(kinds: Iterable[Kind], doorbell: Doorbell, login: _Login) -> kopf.OperatorRegistry:
     registry = kopf.OperatorRegistry()
 
     @kopf.on.login(registry=registry)
     async def session(**_: Any) -> kopf.AiohttpSession:
         return login.session()
 
-    for kind in _WATCHED:
+    for kind in kinds:
 
         @kopf.on.event(kind.group, kind.version, kind.plural, registry=registry, id=kind.plural)
         async def ring(type: str | None, body: kopf.Body, plural: str = kind.plural, **_: Any) -> None:  # noqa: A002 - kopf's word
@@ -238,7 +247,7 @@ async def run(settings: Settings, stop: Stop) -> None:
     times = LeaseTimes(settings.lease.duration, settings.lease.renew_deadline, settings.lease.retry_period)
     async with ApiClient(connection) as client:
         elector = Elector(client, settings.namespace, _LEASE, settings.identity, times)
-        health = Health(settings.silence_limit, lambda: elector.is_leading, len(_WATCHED))
+        health = Health(settings.silence_limit, lambda: elector.is_leading, len(_watched(settings)))
 
         async def work() -> None:
             term = Term(settings, connection, client.fenced(elector.assert_leading), health, stop)
@@ -246,7 +255,7 @@ async def run(settings: Settings, stop: Stop) -> None:
             await term.run()
 
         async with telemetry.serve(health, settings.probe_port):
-            await expect_kinds(client, settings.namespace)
+            await expect(client, _watched(settings))
             health.is_served = True
             leading = asyncio.create_task(elector.run(work))
             stopping = asyncio.create_task(stop.asked.wait())
@@ -255,14 +264,6 @@ async def run(settings: Settings, stop: Stop) -> None:
             stopping.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await leading
-
-
-async def expect_kinds(client: ApiClient, namespace: str) -> None:
-    """One page of each kind: what is not installed, or not allowed, is told at once."""
-    for kind in _WATCHED:
-        where = namespace if kind is SCHEMA_HISTORY else ""
-        async for _ in client.pages(kind, where, Selection(limit=1, metadata_only=True)):
-            break
 
 
 async def _main(settings: Settings) -> int:

@@ -35,6 +35,15 @@ class LeaseSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ValidationSettings:
+    """The image whose pods read retained messages (none: there is no validation), and how many Jobs run at once."""
+
+    image: str = ""
+    jobs: int = 10
+    jobs_per_namespace: int = 2
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The controller's settings. `checkers` are those that are plugged in, which no variable names.
 
@@ -54,6 +63,7 @@ class Settings:
     resync_period: float = 1800.0
     silence_limit: float = 600.0
     broker_hosts: str = ""
+    validation: ValidationSettings = ValidationSettings()
     checkers: Checkers = field(default_factory=lambda: BUILT_IN, hash=False)
 
     @classmethod
@@ -78,6 +88,11 @@ class Settings:
             resync_period=_seconds(environment, "RESYNC_PERIOD", 1800.0),
             silence_limit=_seconds(environment, "SILENCE_LIMIT", 600.0),
             broker_hosts=_hosts(environment),
+            validation=ValidationSettings(
+                image=_text(environment, "VALIDATION_IMAGE", ""),
+                jobs=_count(environment, "VALIDATION_JOBS", 10),
+                jobs_per_namespace=_count(environment, "VALIDATION_JOBS_PER_NAMESPACE", 2),
+            ),
         )
 
 
@@ -123,6 +138,13 @@ def _seconds(environment: Mapping[str, str], name: str, default: float) -> float
     if not 0 < value < float("inf"):
         raise InvalidSettingError(f"TOPICSCHEMA_{name} must be a number above 0, not {text[:80]!r}")
     return value
+
+
+def _count(environment: Mapping[str, str], name: str, default: int) -> int:
+    text = _text(environment, name, str(default))
+    if not text.isdecimal() or not int(text):
+        raise InvalidSettingError(f"TOPICSCHEMA_{name} must be a whole number above 0, not {text[:80]!r}")
+    return int(text)
 
 
 def _port(environment: Mapping[str, str], name: str, default: int) -> int:

@@ -154,10 +154,11 @@ def test_a_status_is_written_beside_spec_and_shown_in_the_columns(
     api.replace_namespaced_custom_object_status(*address(body, namespace), "created", body)
     assert installed.get("tsc", "created", "-n", namespace)["spec"] == TOPIC["spec"]
     head, row = installed.kubectl("get", "tsc", "-n", namespace).splitlines()
-    assert head.split() == ["NAME", "READY", "VERSION", "LATEST", "TYPE", "STRATEGY", "AGE"]
+    assert head.split() == ["NAME", "READY", "VERSION", "LATEST", "TYPE", "STRATEGY", "VALIDATED", "AGE"]
     assert row.split()[:-1] == ["created", "True", "0", "2", "AVRO", "BACKWARD_TRANSITIVE"]
     wide = installed.kubectl("get", "tsc", "-n", namespace, "-o", "wide").splitlines()[0]
-    assert wide.split() == ["NAME", "READY", "VERSION", "LATEST", "TYPE", "STRATEGY", "REASON", "TOPIC", "AGE"]
+    columns = ["NAME", "READY", "VERSION", "LATEST", "TYPE", "STRATEGY", "VALIDATED", "REASON", "TOPIC", "AGE"]
+    assert wide.split() == columns
 
 
 def test_the_other_kinds_show_what_they_are_about(
@@ -209,16 +210,16 @@ def test_a_topic_is_found_by_its_name_in_pulsar(
 def test_an_unknown_field_is_dropped_with_a_warning_or_refused_by_kubectl(
     installed: Cluster, api: client.CustomObjectsApi, namespace: str
 ) -> None:
-    unknown = changed(TOPIC, "spec.validation", {"mode": "Gate"})
+    unknown = changed(TOPIC, "spec.exemption", {"reason": "none"})
     placed = changed(unknown, "metadata.namespace", namespace)
     stored, status, headers = api.create_namespaced_custom_object_with_http_info(*address(placed, namespace), placed)
     assert status == HTTPStatus.CREATED
     assert "unknown field" in headers["Warning"]
-    assert "validation" not in stored["spec"]
+    assert "exemption" not in stored["spec"]
     created = installed.try_kubectl("create", "-n", namespace, "-f", "-", stdin=json.dumps(unknown))
-    assert 'strict decoding error: unknown field "spec.validation"' in created.stderr
+    assert 'strict decoding error: unknown field "spec.exemption"' in created.stderr
     applied = installed.try_kubectl("apply", "--server-side", "-n", namespace, "-f", "-", stdin=json.dumps(unknown))
-    assert ".spec.validation: field not declared in schema" in applied.stderr
+    assert ".spec.exemption: field not declared in schema" in applied.stderr
 
 
 def test_the_examples_apply(installed: Cluster, namespace: str) -> None:

@@ -31,6 +31,10 @@ CONTROLLER_MAY = [
     ("get list watch create patch delete", "pulsarnamespaceclaims", OWN),
     ("create", "leases", OWN),
     ("get update", "leases/topicschema-controller", OWN),
+    ("get list watch create patch delete", "jobs.batch", OTHER),
+    ("get create patch", "configmaps", OTHER),
+    ("list", "pods", OTHER),
+    ("list", "events", OTHER),
 ]
 CONTROLLER_MAY_NOT = [
     ("create update delete deletecollection", "topicschemas", OTHER),
@@ -43,10 +47,13 @@ CONTROLLER_MAY_NOT = [
     ("update patch delete", "namespaces", ""),
     ("list watch create update patch delete deletecollection", "secrets", OTHER),
     ("list create", "secrets", OWN),
-    ("get list create", "pods", OWN),
+    ("get create delete", "pods", OTHER),
+    ("list delete", "configmaps", OTHER),
+    ("update", "jobs.batch", OTHER),
     ("get update", "validatingwebhookconfigurations", ""),
 ]
 WEBHOOK_MAY = [
+    ("create", "subjectaccessreviews.authorization.k8s.io", ""),
     ("get list", "topicschemas", OTHER),
     ("get list", "namespaceschemapolicies", OTHER),
     ("get", "namespaces", ""),

@@ -7,8 +7,9 @@ controller tells the rest in the policy's status.
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
-from topicschema.admission import brokers, wording
+from topicschema.admission import brokers, validation, wording
 from topicschema.admission.review import Answer, Cause, Review, allow, deny
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
@@ -36,11 +37,15 @@ _CANNOT_BE_JUDGED = frozenset(
 """What speaks of one topic; a version on record that a broker of another line cannot read is one of the first."""
 
 
+class Asked(Reader, validation.Authorizer, Protocol):
+    """What the API server is asked."""
+
+
 @dataclass(frozen=True, slots=True)
 class Places:
     """Where the review reads."""
 
-    client: Reader
+    client: Asked
     storage: SchemaStorage
     claims: ClaimReader
 
@@ -73,11 +78,15 @@ class Policies:
         except StalledError as error:
             return deny(error.reason, [_unreadable(error)])
         old = _readable(review.old)
+        forbidden = await validation.refusal(self._client, review, resource, old)
+        if forbidden is not None:
+            return deny("Forbidden", [forbidden])
         refusals = [cause async for cause in self._refusals(resource, key)]
         if refusals and old is None:
             return deny(refusals[0].message.partition(":")[0], refusals)
         warnings = [cause.message for cause in refusals]
         warnings += brokers.warnings_of_policy(resource, old)
+        warnings += validation.warnings(resource, old)
         if old is None or policy_of(old) != policy_of(resource):
             warnings += await self._consequences(resource, key)
         return allow(*warnings)

@@ -5,7 +5,7 @@ causes when one object was sent and the message when there were several. Any oth
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 _API_VERSION = "admission.k8s.io/v1"
@@ -38,6 +38,8 @@ class Review:
     wanted: Mapping[str, Any] | None
     old: Mapping[str, Any] | None
     size: int
+    user: Mapping[str, Any] = field(default_factory=dict)
+    """Who asks: username, uid, groups, extra."""
 
     @property
     def changes_spec(self) -> bool:
@@ -100,6 +102,7 @@ def read(body: Any, size: int) -> Review:
         wanted=wanted,
         old=old,
         size=size,
+        user=_member(request, "userInfo"),
     )
 
 

@@ -148,6 +148,20 @@ class PulsarSpec:
             ),
         ),
     ]
+    service_url: Annotated[
+        str | None,
+        Field(
+            "Where clients reach the brokers, for instance pulsar+ssl://pulsar:6651: what validation reads the topics' "
+            "messages from. The operator itself never calls it.",
+            max_length=2048,
+            rules=(
+                Rule(
+                    cel=f"self.matches('^pulsar([+]ssl)?://{_HOST}(,{_HOST})*/?$')",
+                    message="write pulsar://HOST:PORT or pulsar+ssl://HOST:PORT, several hosts with commas between",
+                ),
+            ),
+        ),
+    ] = None
     authentication: Annotated[
         AuthenticationSpec | None, Field("Who the operator is to the broker; absent: nobody.")
     ] = None

@@ -73,6 +73,7 @@ _PRESENTATIONS = (
             Column("Latest", ".status.latestSchemaVersion", "integer"),
             Column("Type", ".spec.type"),
             Column("Strategy", ".status.effectiveStrategy.value"),
+            Column("Validated", '.status.conditions[?(@.type=="Validated")].status'),
             _REASON,
             Column("Topic", ".spec.topic", shown=False),
             _AGE,

@@ -31,6 +31,7 @@ class ConditionType(StrEnum):
     COMPATIBLE = "Compatible"
     REGISTERED = "Registered"
     IN_SYNC = "InSync"
+    VALIDATED = "Validated"
 
 
 class ConditionStatus(StrEnum):

@@ -7,6 +7,7 @@ from topicschema.api.brokers import ManagementPolicy, ObservedSettings, PulsarSp
 from topicschema.api.metadata import CONDITIONS, Condition, Metadata
 from topicschema.api.schema_fields import IMMUTABLE, LENIENT, Field, Rule
 from topicschema.api.schemas import AVAILABLE_TYPES
+from topicschema.api.validation import ValidationSpec
 from topicschema.core.policy import Strictness
 from topicschema.core.schemas import PulsarLine, SchemaType
 from topicschema.core.strategies import Strategy
@@ -123,6 +124,10 @@ class NamespaceSchemaPolicySpec:
         Field(
             "The broker to keep in step with the resources; absent: none, and the operator's record is the registry."
         ),
+    ] = None
+    validation: Annotated[
+        ValidationSpec | None,
+        Field("Whether messages that are retained already must be readable; what topics do not say otherwise."),
     ] = None
 
 

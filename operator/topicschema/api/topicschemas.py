@@ -18,6 +18,7 @@ from topicschema.api.schemas import (
     properties_field,
     type_field,
 )
+from topicschema.api.validation import TopicValidationSpec, ValidationStatus
 from topicschema.core.history import Origin
 from topicschema.core.policy import StrategySource
 from topicschema.core.schemas import SchemaType
@@ -146,6 +147,13 @@ class TopicSchemaSpec:
             "Absent: left as it is. Needs a policy with pulsar, and a topic that exists at the broker."
         ),
     ] = None
+    validation: Annotated[
+        TopicValidationSpec | None,
+        Field(
+            "Whether the topic's messages that are retained already must be readable with this schema; each field that "
+            "is absent is as the policy has it."
+        ),
+    ] = None
     deletion_policy: Annotated[
         DeletionPolicy,
         Field(
@@ -235,6 +243,9 @@ class TopicSchemaStatus:
     incompatibilities: Annotated[
         tuple[IncompatibilityStatus, ...], Field("The first of these reasons, at most 20.", max_items=20)
     ] = ()
+    validation: Annotated[
+        ValidationStatus | None, Field("The newest validation of retained messages; absent where there is none.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

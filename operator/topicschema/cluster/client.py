@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode
 import aiohttp
 from yarl import URL
 
-from topicschema.api.kinds import Kind
+from topicschema.api.kinds import POD, Kind
 from topicschema.cluster import foreign
 from topicschema.cluster.connection import Connection
 from topicschema.cluster.errors import ApiUnavailableError, ThrottledError
@@ -110,6 +110,15 @@ class ApiClient:
             if not token:
                 return
 
+    async def log(self, namespace: str, pod: str, container: str, *, lines: int, limit: int) -> str:
+        """The last `lines` of what a container wrote, `limit` bytes of them at most; NotFoundError.
+
+        What is no UTF-8 is replaced. A pod that no node has begun yet has written nothing.
+        """
+        wanted = urlencode({"container": container, "tailLines": lines, "limitBytes": limit})
+        path = f"{_path(POD, namespace, pod, 'log')}?{wanted}"
+        return bytes(await self._send(_Request("GET", path, accept="*/*"))).decode(errors="replace")
+
     async def create(self, kind: Kind, namespace: str, body: Object) -> Object:
         """The object as created; ConflictError when one of that name exists."""
         return await self._write(_Request("POST", _path(kind, namespace), body))
@@ -162,6 +171,9 @@ class ApiClient:
         return await self._ask(request)
 
     async def _ask(self, request: _Request) -> Object:
+        return _decode(await self._send(request), request)
+
+    async def _send(self, request: _Request) -> bytearray:
         if self._session is None or self._session.closed:
             raise RuntimeError("the client is not open")
         url = URL(self._connection.server + request.path, encoded=True)
@@ -179,7 +191,7 @@ class ApiClient:
             raise foreign.from_silence(error, str(request)) from error
         if not response.ok or response.status >= 300:  # noqa: PLR2004 - a redirect is no answer either
             raise foreign.from_answer(response.status, response.headers, body, str(request))
-        return _decode(body, request)
+        return body
 
 
 def _no_fence() -> None:

@@ -5,12 +5,14 @@ The library is the controller's matter; here it is a client session's middleware
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
 from typing_extensions import override
 
 from topicschema.api.kinds import Kind
+from topicschema.cluster.client import ApiClient, Selection
 from topicschema.cluster.connection import Connection
 
 _METADATA_ONLY = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1"
@@ -31,10 +33,25 @@ class Answer(aiohttp.ClientResponse):
         return answer
 
 
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which objects of a kind are watched: those in one namespace, those with a label; all where nothing is said."""
+
+    namespace: str = ""
+    labels: str = ""
+
+
+async def expect(client: ApiClient, kinds: Mapping[Kind, Scope]) -> None:
+    """One page of each kind: what is not installed, or not allowed, is told at once."""
+    for kind, scope in kinds.items():
+        async for _ in client.pages(kind, scope.namespace, Selection(limit=1, metadata_only=True)):
+            break
+
+
 class Watching:
     """A middleware for aiohttp's ClientSession, whose response class must be `Answer`.
 
-    `namespaces` narrows kinds to one namespace each, for a library that watches everywhere or not at all. `answered` is
+    `kinds` are narrowed to their scopes, for a library that watches everywhere or not at all. `answered` is
     called with the plural of each kind whose list or watch began, `listed` with that and the metadata of a whole list:
     libraries tell nothing of what was deleted while a watch was away. `refused` is done once a list or watch got an
     answer that trying again does not change: the kind is gone, the account may not, the watch starts too far back.
@@ -45,14 +62,13 @@ class Watching:
         self,
         connection: Connection,
         *,
-        kinds: Iterable[Kind],
-        namespaces: Mapping[Kind, str],
+        kinds: Mapping[Kind, Scope],
         answered: Callable[[str], None],
         listed: Callable[[str, Iterable[Mapping[str, Any]]], None],
     ) -> None:
         self._connection = connection
         self._kinds = {_path(kind): kind for kind in kinds}
-        self._namespaces = namespaces
+        self._scopes = kinds
         self._answered = answered
         self._listed = listed
         self.refused: asyncio.Future[Kind] = asyncio.get_running_loop().create_future()
@@ -67,8 +83,10 @@ class Watching:
             return await handler(request)
         is_watch = "watch" in request.url.query
         request.headers["Accept"] = _METADATA_ONLY.format("" if is_watch else "List")
-        if kind in self._namespaces:
-            request.url = request.url.with_path(_path(kind, self._namespaces[kind]), keep_query=True)
+        scope = self._scopes[kind]
+        request.url = request.url.with_path(_path(kind, scope.namespace), keep_query=True)
+        if scope.labels:
+            request.url = request.url.update_query(labelSelector=scope.labels)
         response = await handler(request)
         if _is_final(response.status) and not self.refused.done():
             self.refused.set_result(kind)

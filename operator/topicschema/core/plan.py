@@ -66,6 +66,16 @@ class DeleteRecord:
     """Remove the topic's history and payloads."""
 
 
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Have a Job find out whether the topic's retained messages can be read with the candidate."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopAsking:
+    """End the Jobs whose question is not asked any more."""
+
+
 Action = (
     AddFinaliser
     | RemoveFinaliser
@@ -78,6 +88,8 @@ Action = (
     | WriteSettings
     | SoftDelete
     | DeleteRecord
+    | Ask
+    | StopAsking
 )
 
 
@@ -98,6 +110,19 @@ class Remote:
 
 
 @dataclass(frozen=True, slots=True)
+class Inquiry:
+    """What was seen of the questions that are put to retained messages.
+
+    `holds_back`: the candidate may not become a version, for its messages have not passed. `is_due`: its question is to
+    be asked, and no Job does. `has_strays`: there are Jobs that still ask another one.
+    """
+
+    holds_back: bool = False
+    is_due: bool = False
+    has_strays: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Observed:
     """What one pass saw.
 
@@ -105,7 +130,8 @@ class Observed:
     deleted, or a record that does not tell yet what the broker has. `is_on_record` tells a history that is stored from
     one that nobody wrote yet. `deletes_record` is deletionPolicy Delete, `is_released` that it no longer holds.
     `is_source_on_record` is False where the record does not tell yet that the version which the verdict found is what
-    these sources are compiled to. `fingerprint` is the candidate's; `remote` is None where there is no broker.
+    these sources are compiled to. `fingerprint` is the candidate's; `remote` is None where there is no broker,
+    `inquiry` where nothing is asked of messages.
     """
 
     owner: Owner
@@ -120,6 +146,7 @@ class Observed:
     fingerprint: str = ""
     remote: Remote | None = None
     is_released: bool = False
+    inquiry: Inquiry | None = None
 
 
 def plan(observed: Observed) -> tuple[Action, ...]:
@@ -133,7 +160,16 @@ def plan(observed: Observed) -> tuple[Action, ...]:
         return ()
     if observed.remote is not None and not isinstance(observed.remote.alignment, Aligned):
         return _align(observed, observed.remote)
-    return () if observed.verdict is None else _settle(observed, observed.verdict)
+    return () if observed.verdict is None else _settle(observed, observed.verdict) or _inquire(observed)
+
+
+def _inquire(observed: Observed) -> tuple[Action, ...]:
+    """After all else, for it may take hours."""
+    if observed.inquiry is None:
+        return ()
+    if observed.inquiry.has_strays:
+        return (StopAsking(),)
+    return (Ask(),) if observed.inquiry.is_due else ()
 
 
 def _align(observed: Observed, remote: Remote) -> tuple[Action, ...]:
@@ -170,11 +206,17 @@ def _settle(observed: Observed, verdict: Verdict) -> tuple[Action, ...]:
     if observed.deletes_record and not observed.has_finaliser and (is_ours or verdict.is_compatible):
         # Before the first write: a record without it would outlive a resource that promised to take it along.
         return (AddFinaliser(),)
-    if not verdict.is_compatible:
+    if not verdict.is_compatible or _is_held_back(observed, verdict):
         return _undo(observed)
     if observed.remote is not None:
         return _advance_at_broker(observed, observed.remote, verdict)
     return (Register(observed.owner),) if verdict.outcome is Outcome.NEXT_VERSION else _claim(observed)
+
+
+def _is_held_back(observed: Observed, verdict: Verdict) -> bool:
+    """Whether the gate is closed; what is on record has come through, or was there before there was one."""
+    is_next = verdict.outcome is Outcome.NEXT_VERSION
+    return is_next and observed.inquiry is not None and observed.inquiry.holds_back
 
 
 def _claim(observed: Observed) -> tuple[Action, ...]:

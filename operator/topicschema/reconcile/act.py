@@ -14,10 +14,11 @@ from topicschema.core.alignment import Aligned
 from topicschema.core.history import History, Origin
 from topicschema.core.overrides import NoteSettings, WriteSettings
 from topicschema.core.schemas import SchemaInfo
+from topicschema.reconcile import validating_acts
 from topicschema.reconcile.arriving import Arrival, keep_arrived
 from topicschema.reconcile.doorbell import history_key
 from topicschema.reconcile.looking import Look
-from topicschema.reconcile.observe import Observation, judged, parsed
+from topicschema.reconcile.observe import Observation, inquired, judged, parsed
 from topicschema.reconcile.queue import Key
 from topicschema.reconcile.registering import act_at_broker
 from topicschema.reconcile.surroundings import Surroundings
@@ -40,10 +41,23 @@ async def act(around: Surroundings, seen: Observation, action: plan.Action) -> O
             return replace(seen, stored=None)
         case plan.Upload() | plan.UploadRecorded() | plan.SoftDelete() | WriteSettings():
             return await act_at_broker(around, seen, action)
+        case plan.Ask() | plan.StopAsking():
+            return await _inquire(around, seen, action)
         case plan.Import():
             return await _import(around, seen, action)
         case plan.Claim() | plan.Register() | NoteSettings():
             return await _record(around, seen, action)
+
+
+async def _inquire(around: Surroundings, seen: Observation, action: plan.Ask | plan.StopAsking) -> Observation:
+    """Have the messages asked, or asked no more; what comes of it is seen anew."""
+    if seen.inquiry is None:
+        raise TypeError("nothing is asked")
+    if isinstance(action, plan.Ask):
+        await validating_acts.ask(around, seen.resource, seen.inquiry)
+    else:
+        await validating_acts.stop(around, seen.inquiry.strays)
+    return await inquired(around, seen)
 
 
 async def _record(

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
-from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, SCHEMA_HISTORY, TOPIC_SCHEMA
+from topicschema.api.kinds import JOB, NAMESPACE, NAMESPACE_SCHEMA_POLICY, SCHEMA_HISTORY, TOPIC_SCHEMA
 from topicschema.reconcile.echoes import Echoes
 from topicschema.reconcile.neighbours import Neighbours
 from topicschema.reconcile.queue import AHEAD, Key
+from topicschema.reconcile.validating_queue import owner_key
 
 _Metadata = Mapping[str, Any]
 
@@ -38,6 +39,8 @@ class Doorbell:
         key = Key(plural, metadata.get("namespace", ""), metadata["name"])
         if plural == NAMESPACE.plural:
             self._heard_of_namespace(key.name, metadata)
+        elif plural == JOB.plural:
+            self._heard_of_job(metadata)
         elif plural == SCHEMA_HISTORY.plural:
             self._heard_of_history(history_key(key.name), metadata, is_deleted=is_deleted)
         else:
@@ -88,6 +91,12 @@ class Doorbell:
     def _heard_of_history(self, key: Key, metadata: _Metadata, *, is_deleted: bool) -> None:
         if is_deleted or self._echoes.is_news(key, metadata["resourceVersion"]):
             self._ring_topics_of(key)
+
+    def _heard_of_job(self, metadata: _Metadata) -> None:
+        """Its topic looks at what it came to, ahead of others: somebody waits for it."""
+        topic = owner_key(metadata)
+        if topic is not None:
+            self._ring(topic, AHEAD)
 
     def _ring_topics_of(self, history: Key) -> None:
         for topic in self._neighbours.of_history(history.name):

@@ -20,12 +20,15 @@ from topicschema.core.policy import Policy
 from topicschema.core.schemas import PulsarLine, Schema
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
+from topicschema.reconcile import validating, validating_report
 from topicschema.reconcile.at_broker import View, view
 from topicschema.reconcile.candidates import sources_of
 from topicschema.reconcile.doorbell import history_key
 from topicschema.reconcile.looking import Sought
 from topicschema.reconcile.policies import FoundPolicy
 from topicschema.reconcile.surroundings import Surroundings
+from topicschema.reconcile.validating import Inquiry
+from topicschema.reconcile.validating_spec import Subject
 from topicschema.storage.protocol import Stored
 
 
@@ -44,6 +47,7 @@ class Observation:
     verdict: Verdict | None = None
     view: View | None = None
     released: str = ""
+    inquiry: Inquiry | None = None
 
     @property
     def candidate(self) -> Candidate:
@@ -85,11 +89,15 @@ class Observation:
 
     @property
     def stopped(self) -> TopicSchemaError | None:
-        """What keeps a schema that was judged to pass from being settled: its broker, or a topic that is not there."""
+        """What keeps a schema that was judged to pass from being settled: its messages, its broker, or no topic."""
+        is_there = self.verdict is not None and self.verdict.outcome is Outcome.EQUAL_VERSION
+        if self.inquiry is not None and not is_there:
+            held_back = validating_report.stopped(self.inquiry)
+            if held_back is not None:
+                return held_back
         if self.view is None:
             return None
         # What the broker refused once it may have by now, from somebody else.
-        is_there = self.verdict is not None and self.verdict.outcome is Outcome.EQUAL_VERSION
         return (replace(self.view, refused=None) if is_there else self.view).stopped(self.topic)
 
     @property
@@ -115,6 +123,7 @@ class Observation:
                 fingerprint="" if self.schema is None else self.schema.fingerprint,
                 remote=None if self.view is None else self.view.remote,
                 is_released=bool(self.released),
+                inquiry=None if self.inquiry is None else self.inquiry.planned,
             )
         )
 
@@ -169,7 +178,19 @@ async def judged(around: Surroundings, seen: Observation) -> Observation:
         raise TypeError("nothing to judge by")
     if seen.view is not None and not _is_told(seen.view):
         return replace(seen, verdict=None)
-    return replace(seen, verdict=await around.judge.judge(seen.candidate, seen.stored.history, seen.policy))
+    verdict = await around.judge.judge(seen.candidate, seen.stored.history, seen.policy)
+    return await inquired(around, replace(seen, verdict=verdict))
+
+
+async def inquired(around: Surroundings, seen: Observation) -> Observation:
+    """The same observation with what the topic's messages have to say, as far as they are asked."""
+    if seen.found is None or seen.stored is None or seen.verdict is None:
+        raise TypeError("nothing was judged")
+    subject = Subject(seen.candidate.schema.info, seen.stored.history, seen.verdict, seen.line)
+    inquiry = await validating.look(around, seen.resource, seen.found, subject)
+    if inquiry is not None and seen.view is not None:
+        inquiry = replace(inquiry, is_only_seen=not seen.view.may_write)
+    return replace(seen, inquiry=inquiry)
 
 
 def _is_told(seen: View) -> bool:

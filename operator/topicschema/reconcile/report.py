@@ -13,6 +13,7 @@ from topicschema.api.topicschemas import (
     TopicSchemaStatus,
     VersionStatus,
 )
+from topicschema.api.validation import ValidationStatus
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError
 from topicschema.core.history import History, Origin
@@ -64,7 +65,7 @@ class Seen:
     """What a pass that judged came to: the candidate's fingerprint, the verdict on it, and the history as it is now.
 
     `risks` is what the broker lets pass and consumers may suffer from, of a version that is on record. `broker` is None
-    where there is none.
+    where there is none. `validation` and `validated` tell what retained messages have to say, if they are asked.
     """
 
     fingerprint: str
@@ -72,6 +73,8 @@ class Seen:
     history: History
     risks: tuple[Incompatibility, ...] = ()
     broker: AtBroker | None = None
+    validation: ValidationStatus | None = None
+    validated: Said | None = None
 
 
 def settled(seen: Seen, moment: Moment, stopped: TopicSchemaError | None = None) -> TopicSchemaStatus:
@@ -82,7 +85,7 @@ def settled(seen: Seen, moment: Moment, stopped: TopicSchemaError | None = None)
     found = verdict.incompatibilities
     return TopicSchemaStatus(
         observed_generation=moment.generation,
-        conditions=moment.conditions(_incompatible(found) if found else _passed(seen, stopped)),
+        conditions=moment.conditions(_incompatible(found) if found else (*_passed(seen, stopped), *_validated(seen))),
         incarnation=history.incarnation,
         schema_version=verdict.schema_version if _is_registered(seen) else None,
         latest_schema_version=None if latest is None else latest.schema_version,
@@ -93,7 +96,12 @@ def settled(seen: Seen, moment: Moment, stopped: TopicSchemaError | None = None)
         versions=_versions(history),
         incompatibility_count=len(found),
         incompatibilities=tuple(map(_finding, found[:_INCOMPATIBILITIES])),
+        validation=seen.validation,
     )
+
+
+def _validated(seen: Seen) -> tuple[Said, ...]:
+    return () if seen.validated is None else (seen.validated,)
 
 
 def failed(before: TopicSchemaStatus, error: Exception, moment: Moment) -> TopicSchemaStatus:
@@ -105,7 +113,7 @@ def failed(before: TopicSchemaStatus, error: Exception, moment: Moment) -> Topic
     after = replace(
         before,
         observed_generation=moment.generation,
-        conditions=moment.conditions((*not_ready(error), *others)),
+        conditions=moment.conditions((*not_ready(error), *others, *_still_validated(before, moment))),
     )
     if isinstance(error, InvalidSchemaError):
         after = _of_another_spec(after)
@@ -113,6 +121,13 @@ def failed(before: TopicSchemaStatus, error: Exception, moment: Moment) -> Topic
         return replace(after, incompatibility_count=1, incompatibilities=(_finding(finding),))
     is_same_spec = before.observed_generation == moment.generation
     return after if is_same_spec and not isinstance(error, StalledError) else _of_another_spec(after)
+
+
+def _still_validated(before: TopicSchemaStatus, moment: Moment) -> Iterator[Said]:
+    """What messages had to say of this very generation is as true as it was."""
+    for each in before.conditions:
+        if each.type is ConditionType.VALIDATED and each.observed_generation == moment.generation:
+            yield Said(each.type, each.status, each.reason, each.message)
 
 
 def _judged(kind: ConditionType, reason: str) -> ConditionStatus:

@@ -1,7 +1,7 @@
 """What a pass over an object reaches outside of itself: API server, record, brokers, judge, clock, neighbours."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from topicschema.cluster.client import ApiClient
@@ -12,6 +12,7 @@ from topicschema.reconcile.judging import Judge
 from topicschema.reconcile.neighbours import Neighbours
 from topicschema.reconcile.policies import Policies
 from topicschema.reconcile.queue import Key
+from topicschema.reconcile.validating_queue import Validations
 from topicschema.storage.claims import Claims
 from topicschema.storage.protocol import SchemaStorage
 
@@ -42,3 +43,4 @@ class Surroundings:
     namespace: str
     claims_are_open: bool = False
     now: Callable[[], str] = utc_now
+    validation: Validations = field(default_factory=Validations)

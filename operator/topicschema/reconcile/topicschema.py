@@ -12,21 +12,24 @@ from topicschema.api import FINALIZER
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.api.metadata import ConditionStatus, ConditionType, Metadata
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec, TopicSchemaStatus
+from topicschema.api.validation import ValidationStatus
 from topicschema.api.wire import decode, decode_status
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import StalledError, TopicSchemaError
 from topicschema.core.topics import Topic
-from topicschema.reconcile import report, telling
+from topicschema.reconcile import report, telling, validating, validating_acts, validating_report
 from topicschema.reconcile.act import act, remove_finaliser
 from topicschema.reconcile.candidates import placed
-from topicschema.reconcile.conditions import Moment
+from topicschema.reconcile.conditions import Moment, Said
 from topicschema.reconcile.farewell import observe_farewell, tell_released
 from topicschema.reconcile.neighbours import TopicSight
-from topicschema.reconcile.observe import Observation, observe
+from topicschema.reconcile.observe import Observation, inquired, observe
 from topicschema.reconcile.queue import Key, Rest
 from topicschema.reconcile.status_write import SILENT
 from topicschema.reconcile.surroundings import Surroundings
+from topicschema.reconcile.validating_logs import with_report
+from topicschema.spark.outcome import Running, Waiting
 
 # A policy's counts follow its topics within this time: many topics that settle are one write of its status. Seconds.
 _COUNT_DELAY = 3.0
@@ -51,6 +54,7 @@ class TopicSchemas:
                 return await self._say_farewell(key, wire, metadata)
             resource = decode(TopicSchema, wire)
             if resource.spec.suspend:
+                await validating_acts.stop_all(self._around, resource)
                 self._saw(key, wire, resource.status)
                 return Rest.SETTLED
             stopped = await self._settle(key, wire, resource)
@@ -71,6 +75,8 @@ class TopicSchemas:
         seen: Observation | None = await observe(around, resource)
         while seen is not None and seen.planned:
             seen = await act(around, seen, seen.planned[0])
+        if seen is not None:
+            seen = await self._taken_turn(key, seen)
         if seen is None or seen.schema is None or seen.verdict is None or seen.stored is None:
             if seen is not None and seen.stopped is not None:
                 raise seen.stopped
@@ -84,9 +90,31 @@ class TopicSchemas:
             seen.stored.history,
             await self._risks(seen),
             None if seen.view is None else report.AtBroker(seen.view.may_write, seen.view.left_behind, seen.view.lacks),
+            *await self._validated(key, seen),
         )
         await self._report(key, wire, report.settled(judged, moment, seen.stopped))
         return seen.stopped if seen.stopped is not None and verdict.is_compatible else Rest.SETTLED
+
+    async def _taken_turn(self, key: Key, seen: Observation) -> Observation:
+        """The same, seen anew where a Job waited for its turn: it may have come."""
+        if seen.inquiry is None or not isinstance(seen.inquiry.outcome, Waiting):
+            return seen
+        await self._around.validation.turns.take(self._around.client, key)
+        return await inquired(self._around, seen)
+
+    async def _validated(self, key: Key, seen: Observation) -> tuple[ValidationStatus | None, Said | None]:
+        """What is told of the messages; who waits for them is looked at again soon, for a log rings nobody."""
+        inquiry, around = seen.inquiry, self._around
+        if inquiry is None:
+            return None, None
+        told = validating_report.status(inquiry)
+        told = await with_report(around, seen.resource.metadata, inquiry, told)
+        if not isinstance(inquiry.outcome, Waiting | Running):
+            around.validation.turns.done(key, around.ring)
+        after = validating.look_again_in(around, inquiry)
+        if after is not None:
+            around.ring(key, after)
+        return told, validating_report.said(inquiry, told)
 
     async def _risks(self, seen: Observation) -> tuple[Incompatibility, ...]:
         """What is to be told of a version that is on record; nothing where an earlier one cannot be read any more."""
@@ -143,6 +171,7 @@ class TopicSchemas:
         )
 
     def _lost(self, key: Key) -> None:
+        self._around.validation.turns.done(key, self._around.ring)
         neighbours = self._around.neighbours
         self._around.echoes.forget(key)
         sight = neighbours.lost_topic(key)

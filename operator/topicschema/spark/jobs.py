@@ -28,6 +28,8 @@ ROLE_LABEL: Final = f"{GROUP}/role"
 ATTEMPT_ANNOTATION: Final = f"{GROUP}/attempt"
 QUESTION_ANNOTATION: Final = f"{GROUP}/question-sha256"
 """The hash of the question's text, which a verdict must name."""
+MEANS_ANNOTATION: Final = f"{GROUP}/means"
+"""A hash of how the question is asked, which makes it no other question."""
 CONTAINER: Final = "driver"
 QUESTION_FOLDER: Final = "/question"
 EXECUTOR_TEMPLATE: Final = "executor.json"
@@ -54,6 +56,7 @@ class JobRequest:
     attempt: int
     question: Question
     image: str
+    means: str = ""
     template: TemplateSpec = field(default_factory=TemplateSpec)
     mounts: tuple[SecretFiles, ...] = ()
     active_deadline_seconds: int = 3600
@@ -98,6 +101,7 @@ def manifest(request: JobRequest) -> Object:
             "annotations": {
                 ATTEMPT_ANNOTATION: str(request.attempt),
                 QUESTION_ANNOTATION: request.question.sha256,
+                MEANS_ANNOTATION: request.means,
             },
             "ownerReferences": [
                 _reference(TOPIC_SCHEMA.api_version, TOPIC_SCHEMA.name, request.owner.name, request.owner.uid)

@@ -1,0 +1,89 @@
+"""What edits mean for validation: who may say what its pods are made of, and what a gate does not hold back.
+
+A policy's template and its authentication decide what pods of this namespace run and which Secret they carry, though
+another makes them. So whoever sets them must be allowed to make such pods.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Protocol
+
+from topicschema.admission.review import Cause, Review
+from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
+from topicschema.api.validation import ValidationMode, ValidationSpec
+
+_REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+_FIELD: Final = "spec.validation"
+
+
+class Authorizer(Protocol):
+    """Who knows what users may do."""
+
+    async def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a question that is stored nowhere."""
+
+
+async def refusal(
+    client: Authorizer, review: Review, wanted: NamespaceSchemaPolicy, old: NamespaceSchemaPolicy | None
+) -> Cause | None:
+    """Why this user may not set what the policy's pods are made of; None where that stays, or the user may."""
+    parts = _parts(wanted.spec)
+    before = {} if old is None else _parts(old.spec)
+    set_now = [name for name, value in parts.items() if value is not None and before.get(name) != value]
+    if not set_now or await _may_create_pods(client, review, wanted.metadata.namespace):
+        return None
+    message = (
+        f"Forbidden: {' and '.join(set_now)} decide what pods in namespace {wanted.metadata.namespace} run and carry; "
+        "set by someone who may create pods there"
+    )
+    return Cause(f"{_FIELD}.{set_now[0]}", message, "FieldValueForbidden")
+
+
+def _parts(spec: NamespaceSchemaPolicySpec) -> dict[str, object]:
+    """What pods are made of; with credentials goes the address that they are shown to."""
+    validation, pulsar = spec.validation or ValidationSpec(), spec.pulsar
+    shown = None if pulsar is None else (pulsar.service_url, pulsar.admin_url)
+    authentication = validation.authentication
+    return {
+        "template": validation.template,
+        "authentication": None if authentication is None else (authentication, shown),
+    }
+
+
+async def _may_create_pods(client: Authorizer, review: Review, namespace: str) -> bool:
+    user = review.user
+    if not user.get("username"):
+        return False
+    spec = {
+        "user": user["username"],
+        "uid": user.get("uid") or "",
+        "groups": user.get("groups") or [],
+        "extra": user.get("extra") or {},
+        "resourceAttributes": {"namespace": namespace, "verb": "create", "version": "v1", "resource": "pods"},
+    }
+    body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+    status: Mapping[str, Any] = (await client.post(_REVIEWS, body)).get("status") or {}
+    return status.get("allowed") is True
+
+
+def warnings(wanted: NamespaceSchemaPolicy, old: NamespaceSchemaPolicy | None) -> Iterator[str]:
+    """What a policy's validation will not do."""
+    spec, before = wanted.spec, None if old is None else old.spec
+    validation = spec.validation
+    if validation is None or validation.mode in (None, ValidationMode.OFF) or _same(spec, before):
+        return
+    is_gate, is_locked = validation.mode is ValidationMode.GATE, spec.is_allow_auto_update_schema is False
+    if is_gate and spec.pulsar is not None and not is_locked:
+        yield (
+            "validation.mode Gate holds back what comes from Git alone: clients may add schemas by themselves until "
+            "isAllowAutoUpdateSchema is false"
+        )
+    is_of_files = validation.source is not None and validation.source.files is not None
+    if not is_of_files and (spec.pulsar is None or spec.pulsar.service_url is None):
+        yield "validation reads the topics' messages from spec.pulsar.serviceURL, which is not set: nothing can be read"
+    if validation.include_values:
+        yield "validation.includeValues: what messages hold is shown to all who may read a TopicSchema or its report"
+
+
+def _same(spec: NamespaceSchemaPolicySpec, before: NamespaceSchemaPolicySpec | None) -> bool:
+    said = (spec.validation, spec.pulsar, spec.is_allow_auto_update_schema)
+    return before is not None and said == (before.validation, before.pulsar, before.is_allow_auto_update_schema)

@@ -1,0 +1,246 @@
+"""What a pass sees of the question that is put to a topic's retained messages: nothing is written here.
+
+The question itself is `validating_spec`'s, whose turn it is `validating_queue`'s, what is told `validating_report`'s.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from topicschema.api import REVALIDATE_ANNOTATION
+from topicschema.api.kinds import CONFIG_MAP, JOB, OLD_EVENT, POD
+from topicschema.api.metadata import Metadata
+from topicschema.api.topicschemas import TopicSchema
+from topicschema.api.validation import ValidationMode, ValidationPhase, ValidationStatus
+from topicschema.cluster.errors import NotFoundError
+from topicschema.core import plan
+from topicschema.core.errors import TopicSchemaError
+from topicschema.core.verdict import Outcome as Judged
+from topicschema.reconcile import validating_spec
+from topicschema.reconcile.policies import FoundPolicy
+from topicschema.reconcile.surroundings import Surroundings
+from topicschema.reconcile.validating_spec import Subject, Wanted
+from topicschema.spark import jobs, marks
+from topicschema.spark.outcome import CouldNotRun, Outcome, Passed, Running, Waiting, ended, outcome
+
+Object = Mapping[str, Any]
+
+_REVALIDATE_LENGTH: Final = 256
+_LOOK_AGAIN: Final = 10.0
+_PROGRESS_LINES: Final = 50
+_PROGRESS_BYTES: Final = 64 * 1024
+_FIRST_PAUSE: Final = 30.0
+_LONGEST_PAUSE: Final = 1800.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inquiry:
+    """The question of one pass, and what is known of its answer.
+
+    `recorded` is what the status tells of this very question, `kept` what it tells of another one and is not lost for
+    that. `job` is the newest Job that asks, `outcome` what it came to; `strays` are Jobs that ask another. `wanted` is
+    None where nothing is to be asked; `is_only_seen` where the gate's topic is only observed.
+    """
+
+    subject: Subject
+    wanted: Wanted | None = None
+    asked: str = ""
+    revalidate: str = ""
+    recorded: ValidationStatus | None = None
+    kept: ValidationStatus | None = None
+    is_asked_now: bool = False
+    job: Object | None = None
+    outcome: Outcome | None = None
+    percent: int = 0
+    is_retry_due: bool = False
+    is_question_lost: bool = False
+    is_only_seen: bool = False
+    strays: tuple[Object, ...] = ()
+
+    @property
+    def attempt(self) -> int:
+        """The so manieth Job for this question that there is; 0 where there is none."""
+        if self.job is None:
+            return 0
+        told = (self.job["metadata"].get("annotations") or {}).get(jobs.ATTEMPT_ANNOTATION, "")
+        return int(told) if told.isdecimal() else 1
+
+    @property
+    def is_asked_anew(self) -> bool:
+        """Whether a question is to be asked that has no verdict yet."""
+        return self.is_asked_now and (self.recorded is None or not self.recorded.is_final)
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether the messages are known to be readable."""
+        if self.recorded is not None and self.recorded.is_final:
+            return self.recorded.phase is ValidationPhase.PASSED
+        return isinstance(self.outcome, Passed)
+
+    @property
+    def is_gate(self) -> bool:
+        """Whether a schema whose messages do not pass is held back."""
+        return self.wanted is not None and self.wanted.mode is ValidationMode.GATE
+
+    @property
+    def planned(self) -> plan.Inquiry:
+        """The same in the plan's words."""
+        is_missing = self.job is None or self.is_retry_due or self.is_question_lost
+        can = self.wanted is not None and not self.wanted.cannot
+        return plan.Inquiry(
+            holds_back=self.is_gate and not self.is_only_seen and not self.has_passed,
+            is_due=can and self.is_asked_anew and is_missing,
+            has_strays=bool(self.strays),
+        )
+
+
+async def look(around: Surroundings, resource: TopicSchema, found: FoundPolicy, subject: Subject) -> Inquiry | None:
+    """What is to be seen of the question; None where nothing is asked and nothing was."""
+    before = resource.status.validation
+    wanted = validating_spec.wanted(found, resource, around.validation.image)
+    if wanted is None and (before is None or before.is_final):
+        return None
+    seen = Inquiry(subject=subject)
+    if wanted is not None and subject.verdict.outcome is not Judged.INCOMPATIBLE:
+        seen = _asked(seen, resource, wanted)
+    elif wanted is not None:
+        seen = replace(seen, kept=before if before is not None and before.is_final else None)
+    known = seen.recorded or (None if wanted is None else seen.kept)
+    if known is not None and known.is_final and not seen.is_asked_anew:
+        return seen
+    return await _with_jobs(around, resource, seen)
+
+
+def _asked(seen: Inquiry, resource: TopicSchema, wanted: Wanted) -> Inquiry:
+    """With the question, and whether it is to be asked now.
+
+    A gate asks before a version comes on record, and of one that is there only when told to.
+    """
+    before, metadata = resource.status.validation, resource.metadata
+    told = metadata.annotations.get(REVALIDATE_ANNOTATION, "")[:_REVALIDATE_LENGTH]
+    known = "" if before is None else before.revalidate or ""
+    question = validating_spec.asked(seen.subject, wanted, told or known)
+    recorded = before if before is not None and before.question == question else None
+    is_same_schema = resource.status.fingerprint is not None and recorded is None and _is_of(resource, seen.subject)
+    is_next = seen.subject.verdict.outcome is Judged.NEXT_VERSION
+    is_forced = bool(told) and told != known
+    return replace(
+        seen,
+        wanted=wanted,
+        asked=question,
+        revalidate=told or known,
+        recorded=recorded,
+        kept=before if is_same_schema and wanted.mode is ValidationMode.GATE and not is_next else None,
+        is_asked_now=wanted.mode is ValidationMode.REPORT or is_next or is_forced or recorded is not None,
+    )
+
+
+def _is_of(resource: TopicSchema, subject: Subject) -> bool:
+    """Whether the status speaks of the version that the schema is, and has a verdict on its messages."""
+    before = resource.status
+    is_answered = before.validation is not None and before.validation.is_final
+    return is_answered and before.schema_version == subject.verdict.schema_version
+
+
+async def _with_jobs(around: Surroundings, resource: TopicSchema, seen: Inquiry) -> Inquiry:
+    metadata = resource.metadata
+    there = await jobs_of(around, metadata)
+    label = jobs.question_label(seen.asked)
+    of_question = [job for job in there if job["metadata"]["labels"].get(jobs.QUESTION_LABEL) == label]
+    strays = tuple(job for job in there if job not in of_question and ended(job) is None)
+    seen = replace(seen, strays=strays)
+    if not of_question:
+        return seen
+    newest = max(of_question, key=lambda job: replace(seen, job=job).attempt)
+    return await _with_outcome(around, replace(seen, job=newest))
+
+
+async def jobs_of(around: Surroundings, metadata: Metadata) -> list[Object]:
+    """The Jobs of this resource, not of one that had its name before."""
+    selector = f"{jobs.TOPIC_LABEL}={jobs.topic_label(metadata.name)}"
+    listed = await around.client.list(JOB, metadata.namespace, label_selector=selector)
+    return [job for job in listed if not job["metadata"].get("deletionTimestamp") and _owns(metadata, job)]
+
+
+def _owns(metadata: Metadata, job: Object) -> bool:
+    return any(owner["uid"] == metadata.uid for owner in job["metadata"].get("ownerReferences") or ())
+
+
+async def _with_outcome(around: Surroundings, seen: Inquiry) -> Inquiry:
+    if seen.job is None:
+        return seen
+    job, namespace = seen.job, seen.job["metadata"]["namespace"]
+    if ended(job) is None and job["spec"].get("suspend"):
+        is_lost = not await _is_there(around, namespace, jobs.last_part(job))
+        return replace(seen, outcome=Waiting(), is_question_lost=is_lost)
+    pods = await _pods(around, job)
+    found = outcome(job, pods, await _events(around, job, pods))
+    if isinstance(found, Running) and found.pod:
+        seen = replace(seen, percent=await _percent(around, namespace, found.pod))
+    return _with_retry(around, replace(seen, outcome=found))
+
+
+def _with_retry(around: Surroundings, seen: Inquiry) -> Inquiry:
+    """Whether another run is due after one without a verdict: after a while, or once it is to be run otherwise."""
+    if not isinstance(seen.outcome, CouldNotRun) or seen.wanted is None or seen.job is None:
+        return seen
+    means = (seen.job["metadata"].get("annotations") or {}).get(jobs.MEANS_ANNOTATION)
+    if means != seen.wanted.means:
+        stuck = () if seen.outcome.is_over else (seen.job,)
+        return replace(seen, is_retry_due=True, strays=(*seen.strays, *stuck))
+    return replace(seen, is_retry_due=seen.outcome.is_over and _left(around, seen) <= 0)
+
+
+async def _is_there(around: Surroundings, namespace: str, name: str) -> bool:
+    try:
+        await around.client.get(CONFIG_MAP, namespace, name)
+    except NotFoundError:
+        return False
+    return True
+
+
+async def _pods(around: Surroundings, job: Object) -> list[Object]:
+    metadata = job["metadata"]
+    selector = f"batch.kubernetes.io/job-name={metadata['name']}"
+    return [*await around.client.list(POD, metadata["namespace"], label_selector=selector)]
+
+
+async def _events(around: Surroundings, job: Object, pods: Sequence[Object]) -> Sequence[Object]:
+    """What was told of a Job without a pod, or of a pod that does not run yet."""
+    about = pods[-1] if pods else job
+    if ended(job) is not None or (about.get("status") or {}).get("phase") not in (None, "Pending"):
+        return ()
+    selector = f"involvedObject.uid={about['metadata']['uid']}"
+    return await around.client.list(OLD_EVENT, job["metadata"]["namespace"], field_selector=selector)
+
+
+async def _percent(around: Surroundings, namespace: str, pod: str) -> int:
+    """How far the run is, by its log; 0 where that cannot be read now: it is worth no error."""
+    with suppress(TopicSchemaError):
+        log = await around.client.log(namespace, pod, jobs.CONTAINER, lines=_PROGRESS_LINES, limit=_PROGRESS_BYTES)
+        told = marks.progress_in(log.splitlines()) or {}
+        return int(told.get("percent", 0))
+    return 0
+
+
+def pause(seen: Inquiry) -> float:
+    """How long after a run that gave no verdict the next one begins, in seconds."""
+    is_transient = isinstance(seen.outcome, CouldNotRun) and seen.outcome.is_transient
+    return min(_FIRST_PAUSE * 2.0 ** min(seen.attempt, 10), _LONGEST_PAUSE) if is_transient else _LONGEST_PAUSE
+
+
+def _left(around: Surroundings, seen: Inquiry) -> float:
+    end = None if seen.job is None else ended(seen.job)
+    if end is None:
+        return 0.0
+    passed = datetime.fromisoformat(around.now()) - datetime.fromisoformat(end["lastTransitionTime"])
+    return pause(seen) - passed.total_seconds()
+
+
+def look_again_in(around: Surroundings, seen: Inquiry) -> float | None:
+    """Seconds after which there may be more to see that nobody rings for; None where there is not."""
+    if isinstance(seen.outcome, CouldNotRun) and seen.outcome.is_over:
+        return max(_left(around, seen), 1.0) if seen.is_asked_anew else None
+    return _LOOK_AGAIN if isinstance(seen.outcome, Waiting | Running | CouldNotRun) else None

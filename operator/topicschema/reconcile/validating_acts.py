@@ -1,0 +1,72 @@
+"""All that a pass writes to have a question asked, and asked no more: Jobs, and the ConfigMaps that they mount."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from topicschema.api.kinds import CONFIG_MAP, JOB
+from topicschema.api.topicschemas import TopicSchema
+from topicschema.cluster.errors import ConflictError, NotFoundError
+from topicschema.core.history import History, Owner
+from topicschema.core.schemas import SchemaInfo
+from topicschema.reconcile import validating_spec
+from topicschema.reconcile.surroundings import Surroundings
+from topicschema.reconcile.validating import Inquiry, jobs_of
+from topicschema.reconcile.validating_spec import Names
+from topicschema.spark import jobs
+from topicschema.spark.outcome import ended
+
+Object = Mapping[str, Any]
+
+_READS_AT_ONCE: Final = 16
+
+
+async def ask(around: Surroundings, resource: TopicSchema, seen: Inquiry) -> None:
+    """Make the Job, which waits for its turn, and after it its question; what is there already stays."""
+    if seen.wanted is None:
+        raise TypeError("nothing is asked")
+    owner = Owner(resource.metadata.namespace, resource.metadata.name, resource.metadata.uid)
+    attempt = seen.attempt if seen.is_question_lost else seen.attempt + 1
+    names = Names(resource.spec.topic, seen.asked, attempt, seen.revalidate)
+    versions = await _payloads(around, seen.subject.history)
+    request = validating_spec.request(seen.subject, seen.wanted, versions, owner, names)
+    # Packing takes as long as a verdict: elsewhere than where all others wait.
+    manifest = await asyncio.to_thread(jobs.manifest, request)
+    try:
+        job = await around.client.create(JOB, owner.namespace, manifest)
+    except ConflictError:
+        job = await around.client.get(JOB, owner.namespace, request.name)
+        if job["metadata"]["annotations"].get(jobs.QUESTION_ANNOTATION) != request.question.sha256:
+            await stop(around, [job])  # its question was never made, and would be another one now
+            return
+    for part in await asyncio.to_thread(jobs.question_parts, request, job["metadata"]["uid"]):
+        with suppress(ConflictError):
+            await around.client.create(CONFIG_MAP, owner.namespace, part)
+
+
+async def _payloads(around: Surroundings, history: History) -> dict[int, SchemaInfo]:
+    """The payloads of all versions that messages may be written with."""
+    entries = [entry for entry in history.entries if not entry.is_tombstone]
+    found: dict[int, SchemaInfo] = {}
+    for start in range(0, len(entries), _READS_AT_ONCE):
+        batch = entries[start : start + _READS_AT_ONCE]
+        read = (around.storage.get(history.key, history.incarnation, entry) for entry in batch)
+        infos = await asyncio.gather(*read)
+        found |= {entry.schema_version: info for entry, info in zip(batch, infos, strict=True)}
+    return found
+
+
+async def stop(around: Surroundings, strays: Sequence[Object]) -> None:
+    """End these Jobs; their pods and questions go with them."""
+    for job in strays:
+        metadata = job["metadata"]
+        with suppress(NotFoundError, ConflictError):
+            await around.client.delete(JOB, metadata["namespace"], metadata["name"], uid=metadata["uid"])
+
+
+async def stop_all(around: Surroundings, resource: TopicSchema) -> None:
+    """End what still asks for a resource that is suspended."""
+    before = resource.status.validation
+    if before is not None and not before.is_final:
+        await stop(around, [job for job in await jobs_of(around, resource.metadata) if ended(job) is None])

@@ -1,0 +1,96 @@
+"""The whole report of a run, from its driver's log into a ConfigMap of the TopicSchema."""
+
+import asyncio
+import base64
+import hashlib
+import json
+import logging
+import lzma
+from dataclasses import replace
+from typing import Any, Final
+
+from topicschema.api.kinds import CONFIG_MAP, TOPIC_SCHEMA
+from topicschema.api.metadata import Metadata
+from topicschema.api.validation import ValidationStatus
+from topicschema.core.errors import TopicSchemaError
+from topicschema.reconcile import validating_report
+from topicschema.reconcile.status_write import FIELD_MANAGER
+from topicschema.reconcile.surroundings import Surroundings
+from topicschema.reconcile.validating import Inquiry
+from topicschema.spark import jobs, marks
+from topicschema.spark.page import page
+
+_LOG = logging.getLogger(__name__)
+_LINES: Final = 2_000
+_LOG_BYTES: Final = 16 * 1024 * 1024
+_MAX_BYTES: Final = 900 * 1024
+_NAME: Final = 200
+_HASH: Final = 8
+
+
+async def with_report(
+    around: Surroundings, metadata: Metadata, seen: Inquiry, told: ValidationStatus | None
+) -> ValidationStatus | None:
+    """The same status, with the name of the report where one could be kept: a verdict counts without it."""
+    found = validating_report.document(seen)
+    if found is None or told is None or told == seen.recorded or seen.job is None:
+        return told
+    report = await _read(around, metadata.namespace, found[1])
+    if report is None:
+        return told
+    job = seen.job["metadata"]["name"]
+    is_page_wanted = seen.wanted is not None and bool(seen.wanted.spec.page)
+    body = await asyncio.to_thread(manifest, metadata, job, report, is_page_wanted=is_page_wanted)
+    name = body["metadata"]["name"]
+    await around.client.apply(CONFIG_MAP, metadata.namespace, name, body, field_manager=FIELD_MANAGER)
+    return replace(told, report=name)
+
+
+async def _read(around: Surroundings, namespace: str, pod: str) -> bytes | None:
+    """The report; None where the log is gone, cannot be read, or has none: its node may never come back."""
+    try:
+        log = await around.client.log(namespace, pod, jobs.CONTAINER, lines=_LINES, limit=_LOG_BYTES)
+        return marks.report_in(log.splitlines())
+    except TopicSchemaError as error:
+        _LOG.warning("no report", extra={"fields": {"namespace": namespace, "pod": pod, "reason": error.reason}})
+        return None
+
+
+def manifest(metadata: Metadata, job: str, report: bytes, *, is_page_wanted: bool = False) -> dict[str, Any]:
+    """The ConfigMap, of which a resource has one; a report that is too large for it is packed, or only told of."""
+    digest = hashlib.sha256(metadata.uid.encode()).hexdigest()[:_HASH]
+    owner = {"apiVersion": TOPIC_SCHEMA.api_version, "kind": TOPIC_SCHEMA.name}
+    return {
+        "apiVersion": CONFIG_MAP.api_version,
+        "kind": CONFIG_MAP.name,
+        "metadata": {
+            "name": f"{metadata.name[:_NAME].rstrip('-.')}-validation-{digest}",
+            "namespace": metadata.namespace,
+            "labels": {jobs.TOPIC_LABEL: jobs.topic_label(metadata.name)},
+            "ownerReferences": [owner | {"name": metadata.name, "uid": metadata.uid, "controller": True}],
+        },
+        **_content(job, report, is_page_wanted=is_page_wanted),
+    }
+
+
+def _content(job: str, report: bytes, *, is_page_wanted: bool) -> dict[str, Any]:
+    told = {"job": job}
+    if len(report) <= _MAX_BYTES:
+        told |= {"report.json": report.decode(errors="replace")}
+        shown = _page(report) if is_page_wanted else ""
+        return {"data": told | ({"report.html": shown} if shown else {})}
+    # More than a page is for: it would be larger still.
+    packed = lzma.compress(report, preset=1)
+    if len(packed) <= _MAX_BYTES:
+        return {"data": told, "binaryData": {"report.json.xz": base64.b64encode(packed).decode()}}
+    return {"data": told | {"note": f"the report has {len(report)} bytes: too much to be kept; the Job's log has it"}}
+
+
+def _page(report: bytes) -> str:
+    """The page; "" where it would not fit beside the report, or the report is none: it is only a pod's word."""
+    try:
+        shown = page(json.loads(report))
+    except Exception as error:  # noqa: BLE001 - whatever a pod may have written there
+        _LOG.warning("no page", extra={"fields": {"reason": type(error).__name__}})
+        return ""
+    return shown if len(shown.encode()) + len(report) <= _MAX_BYTES else ""

@@ -1,0 +1,105 @@
+"""Who may read messages now: so many Jobs at once, in all and in each namespace, and nobody is passed over.
+
+A Job that waits is suspended, and its place in the queue is when it was made: so all that is known stands in the
+cluster, and outlives every process.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from topicschema.api.kinds import JOB, TOPIC_SCHEMA
+from topicschema.cluster.client import ApiClient
+from topicschema.cluster.errors import ConflictError, NotFoundError
+from topicschema.reconcile.queue import Key
+from topicschema.spark.jobs import TOPIC_LABEL
+from topicschema.spark.outcome import ended
+
+Object = Mapping[str, Any]
+
+_UNFINISHED: Final = "status.successful=0"
+"""What a list of Jobs can be narrowed to; those that failed are in it, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """How many Jobs run at once: in all, and in one namespace."""
+
+    in_all: int = 10
+    in_namespace: int = 2
+
+
+def let_in(jobs: Iterable[Object], caps: Caps) -> tuple[Object, ...]:
+    """Those of the waiting Jobs whose turn it is.
+
+    The next is of the namespace with the fewest that run, and there the oldest: one that asks much holds up no other.
+    """
+    there = [job for job in jobs if ended(job) is None and not job["metadata"].get("deletionTimestamp")]
+    running = Counter(_namespace(job) for job in there if not job["spec"].get("suspend"))
+    waiting = sorted((job for job in there if job["spec"].get("suspend")), key=_place)
+    chosen: list[Object] = []
+    while running.total() < caps.in_all:
+        eligible = [job for job in waiting if running[_namespace(job)] < caps.in_namespace]
+        if not eligible:
+            break
+        first = min(eligible, key=lambda job: (running[_namespace(job)], _place(job)))
+        waiting.remove(first)
+        running[_namespace(first)] += 1
+        chosen.append(first)
+    return tuple(chosen)
+
+
+def _namespace(job: Object) -> str:
+    namespace: str = job["metadata"]["namespace"]
+    return namespace
+
+
+def _place(job: Object) -> tuple[str, str, str]:
+    metadata = job["metadata"]
+    return metadata.get("creationTimestamp") or "", metadata["namespace"], metadata["name"]
+
+
+@dataclass(slots=True)
+class Turns:
+    """Gives out turns, one who asks at a time. Whom it remembers is only rung: what counts stands in the cluster."""
+
+    caps: Caps = field(default_factory=Caps)
+    _waiting: set[Key] = field(default_factory=set)
+    _one: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def take(self, client: ApiClient, key: Key) -> None:
+        """Let all run whose turn it is, perhaps that of `key`, who waits."""
+        self._waiting.add(key)
+        async with self._one:
+            jobs = await client.list(JOB, field_selector=_UNFINISHED, label_selector=TOPIC_LABEL)
+            for job in let_in(jobs, self.caps):
+                metadata = job["metadata"]
+                body = {"metadata": {"resourceVersion": metadata["resourceVersion"]}, "spec": {"suspend": False}}
+                # Whoever ended it, or touched it, has it looked at again.
+                with suppress(NotFoundError, ConflictError):
+                    await client.patch(JOB, metadata["namespace"], metadata["name"], body)
+
+    def done(self, key: Key, ring: Callable[[Key, float], None]) -> None:
+        """`key` waits no more, or has ended: who waits looks at once whether it is their turn."""
+        self._waiting.discard(key)
+        for other in self._waiting:
+            ring(other, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Validations:
+    """What an installation says of validation: the image (none: there is no validation), and whose turn it is."""
+
+    image: str = ""
+    turns: Turns = field(default_factory=Turns)
+
+
+def owner_key(job: Object) -> Key | None:
+    """The TopicSchema that a Job's metadata names as its owner."""
+    for owner in job.get("ownerReferences") or ():
+        if owner.get("kind") == TOPIC_SCHEMA.name and owner.get("controller"):
+            return Key(TOPIC_SCHEMA.plural, job.get("namespace", ""), owner["name"])
+    return None

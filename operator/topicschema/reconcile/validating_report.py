@@ -1,0 +1,186 @@
+"""What is told of a validation: the status, the condition Validated, and what stands in the way of a version.
+
+Pure. What was read of Jobs and pods, `validating` knows.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from topicschema.api.metadata import ConditionStatus, ConditionType
+from topicschema.api.validation import ExampleStatus, ReasonStatus, ValidationPhase, ValidationStatus
+from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
+from topicschema.reconcile.conditions import FINDING_BYTES, Said, capped
+from topicschema.reconcile.validating import Inquiry
+from topicschema.reconcile.validating_spec import Wanted
+from topicschema.spark.outcome import CouldNotRun, Failed, Passed, Running
+from topicschema.spark.verdict import VerdictDocument
+
+VALIDATING: Final = "Validating"
+VALIDATION_FAILED: Final = "ValidationFailed"
+VALIDATION_ERROR: Final = "ValidationError"
+NOT_LOCKED: Final = "NotLocked"
+_PASSED: Final = "Passed"
+_REASONS: Final = 20
+_EXAMPLES: Final = 10
+_TOLD: Final = 3
+_SOON: Final = 10.0
+_LATER: Final = 300.0
+
+
+def status(seen: Inquiry) -> ValidationStatus | None:
+    """What the status tells of the question; None where nothing was asked."""
+    if seen.recorded is not None and seen.recorded.is_final:
+        return seen.recorded
+    if seen.wanted is None or not (seen.is_asked_now or seen.job):
+        return seen.kept
+    match seen.outcome:
+        case Passed(found):
+            return _answered(seen, found, ValidationPhase.PASSED)
+        case Failed(found):
+            return _answered(seen, found, ValidationPhase.FAILED)
+        case _:
+            return _unanswered(seen, seen.wanted)
+
+
+def _unanswered(seen: Inquiry, wanted: Wanted) -> ValidationStatus:
+    phase = ValidationPhase.ERROR if wanted.cannot else ValidationPhase.WAITING
+    if isinstance(seen.outcome, Running):
+        phase = ValidationPhase.RUNNING
+    elif isinstance(seen.outcome, CouldNotRun):
+        phase = ValidationPhase.ERROR
+    return ValidationStatus(
+        phase=phase,
+        question=seen.asked,
+        revalidate=seen.revalidate or None,
+        percent_in_tens=_tens(seen) if phase is ValidationPhase.RUNNING else 0,
+        job=_job(seen),
+    )
+
+
+def _answered(seen: Inquiry, found: VerdictDocument, phase: ValidationPhase) -> ValidationStatus:
+    return ValidationStatus(
+        phase=phase,
+        question=seen.asked,
+        revalidate=seen.revalidate or None,
+        percent_in_tens=100,
+        messages=found.messages,
+        invalid=found.invalid,
+        by_reason=tuple(map(_reason, found.by_reason[:_REASONS])),
+        examples=tuple(map(_example, found.examples[:_EXAMPLES])),
+        job=_job(seen),
+    )
+
+
+def _job(seen: Inquiry) -> str | None:
+    return None if seen.job is None else seen.job["metadata"]["name"]
+
+
+def _tens(seen: Inquiry) -> int:
+    """A run's progress never goes back: what its log does not tell this time was told before."""
+    before = 0 if seen.recorded is None else seen.recorded.percent_in_tens
+    return max(seen.percent // 10 * 10, before)
+
+
+def _reason(found: ReasonStatus) -> ReasonStatus:
+    path = capped(found.path, FINDING_BYTES)
+    return ReasonStatus(reason=capped(found.reason, 64), path=path, messages=found.messages)
+
+
+def _example(found: ExampleStatus) -> ExampleStatus:
+    return ExampleStatus(
+        message=capped(found.message, 256),
+        partition=None if found.partition is None else capped(found.partition, FINDING_BYTES),
+        published_at=None if found.published_at is None else capped(found.published_at, 32),
+        schema_version=found.schema_version,
+        reason=capped(found.reason, 64),
+        path=capped(found.path, FINDING_BYTES),
+        offset=found.offset,
+        value=None if found.value is None else capped(found.value, FINDING_BYTES),
+    )
+
+
+def said(seen: Inquiry, told: ValidationStatus | None) -> Said | None:
+    """The condition Validated; None where nothing is to be validated."""
+    if told is None:
+        return None
+    match told.phase:
+        case ValidationPhase.PASSED if seen.is_gate and seen.wanted is not None and not seen.wanted.is_locked:
+            return _said(ConditionStatus.TRUE, NOT_LOCKED, f"{_sentence(told)}; {_OPEN}")
+        case ValidationPhase.PASSED:
+            return _said(ConditionStatus.TRUE, _PASSED, _sentence(told))
+        case ValidationPhase.FAILED:
+            return _said(ConditionStatus.FALSE, VALIDATION_FAILED, _sentence(told))
+        case ValidationPhase.ERROR:
+            return _said(ConditionStatus.UNKNOWN, VALIDATION_ERROR, _why(seen))
+        case _:
+            return _said(ConditionStatus.UNKNOWN, VALIDATING, _progress(told))
+
+
+_OPEN: Final = (
+    "but clients may add schemas by themselves, which no gate holds back: isAllowAutoUpdateSchema: false locks them out"
+)
+
+
+def _said(truth: ConditionStatus, reason: str, message: str) -> Said:
+    return Said(ConditionType.VALIDATED, truth, reason, message)
+
+
+def stopped(seen: Inquiry) -> TopicSchemaError | None:
+    """Why a gate holds the schema back; None where it does not."""
+    told = status(seen)
+    if not seen.planned.holds_back or told is None:
+        return None
+    match told.phase:
+        case ValidationPhase.FAILED:
+            return StalledError(VALIDATION_FAILED, _sentence(told))
+        case ValidationPhase.ERROR:
+            return WaitingError(VALIDATION_ERROR, _why(seen), _LATER if _cannot(seen) else _SOON)
+        case _:
+            return WaitingError(VALIDATING, _progress(told), _SOON)
+
+
+def _cannot(seen: Inquiry) -> str:
+    return "" if seen.wanted is None else seen.wanted.cannot
+
+
+def _why(seen: Inquiry) -> str:
+    if not isinstance(seen.outcome, CouldNotRun):
+        return f"its messages cannot be validated: {_cannot(seen) or 'it has not begun'}"
+    end = "it is tried again later" if seen.outcome.is_over else "it goes on once that is mended"
+    name = "" if seen.job is None else f" (Job {seen.job['metadata']['name']})"
+    return f"its messages could not be validated: {seen.outcome.why}; {end}{name}"
+
+
+def _progress(told: ValidationStatus) -> str:
+    name = "" if told.job is None else f" (Job {told.job})"
+    if told.phase is ValidationPhase.WAITING:
+        return f"its messages are validated when it is their turn{name}"
+    return f"its messages are being validated: {told.percent_in_tens} %{name}"
+
+
+def _sentence(told: ValidationStatus) -> str:
+    """How many of how many, and why."""
+    if not told.messages:
+        return "there are no messages to be read with this schema"
+    if not told.invalid:
+        return f"all of {told.messages} messages can be read with this schema"
+    found = f"{told.invalid} of {told.messages} messages cannot be read with this schema"
+    within = ", which is within the tolerance" if told.phase is ValidationPhase.PASSED else ""
+    reasons = ", ".join(_reasons(told))
+    return f"{found}{within}: {reasons}" if reasons else f"{found}{within}"
+
+
+def _reasons(told: ValidationStatus) -> Iterator[str]:
+    for each in told.by_reason[:_TOLD]:
+        yield f"{each.reason} at {each.path} ({each.messages})"
+    if len(told.by_reason) > _TOLD:
+        yield f"and {len(told.by_reason) - _TOLD} more kinds"
+
+
+def document(seen: Inquiry) -> tuple[VerdictDocument, str] | None:
+    """The verdict that was read in this pass, and the pod whose log has its report."""
+    match seen.outcome:
+        case Passed(found, pod) | Failed(found, pod):
+            return found, pod
+        case _:
+            return None

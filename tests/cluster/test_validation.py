@@ -1,0 +1,182 @@
+"""The gate and the report on a real API server, with Kubernetes' own Job controller and no node."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from testbed.cluster import Cluster
+from testbed.instances import Instance
+from testbed.product import SHORT_LEASE, Product
+from topicschema.spark.verdict import Answer
+from validated_shop import ENVIRONMENT, GATE, REPORT, ValidatedShop, verdict
+from watched_shop import conditions, says, text, until, watched
+
+pytestmark = pytest.mark.timeout(180)
+
+ONE, TWO = text("id"), text("id", "note?")
+
+
+@pytest.fixture(scope="module")
+def validating(cluster: Cluster, instance: Instance) -> Iterator[Product]:
+    """The controller, with an image to validate with."""
+    installed = Product.install(instance, cluster, {**SHORT_LEASE, **ENVIRONMENT})
+    try:
+        installed.admit_all()
+        installed.start_controller()
+        yield installed
+    finally:
+        installed.stop()
+
+
+@pytest.fixture
+async def shop(validating: Product, cluster: Cluster, namespace: str) -> AsyncIterator[ValidatedShop]:
+    cluster.kubectl("label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted")
+    async with watched(cluster, namespace) as shop:
+        yield ValidatedShop(shop)
+
+
+async def test_a_gate_registers_what_passes_and_nothing_is_written_afterwards(shop: ValidatedShop) -> None:
+    shop.watched.govern(validation=GATE)
+    shop.watched.put(ONE)
+    (job,) = await shop.running()
+    status = await shop.validation("Running")
+    assert conditions(status)["Ready"]["reason"] == "Validating"
+    assert says(status)["Reconciling"] == "True"
+    assert says(status)["Validated"] == "Unknown"
+    assert status.get("schemaVersion") is None
+    assert await shop.watched.looked_again() == []
+    await shop.passes(job)
+    status = await shop.watched.ready("Registered")
+    assert status["schemaVersion"] == 0
+    assert (status["validation"]["phase"], status["validation"]["messages"]) == ("Passed", 1000)
+    assert conditions(status)["Validated"]["reason"] == "Passed"
+    assert await shop.watched.looked_again() == []
+    shop.watched.delete("tsc/created")
+    await shop.gone(job)
+
+
+async def test_a_gate_holds_back_what_fails_until_another_edit_passes(shop: ValidatedShop) -> None:
+    shop.watched.govern(validation=GATE)
+    shop.watched.put(ONE)
+    (job,) = await shop.running()
+    await shop.fails(job)
+    status = await shop.watched.ready("ValidationFailed")
+    assert says(status)["Stalled"] == "True"
+    assert says(status)["Registered"] == "False"
+    assert "3 of 1000 messages" in conditions(status)["Validated"]["message"]
+    assert status["validation"]["byReason"] == [{"reason": "TRUNCATED", "path": "$.total", "messages": 3}]
+    assert status["validation"]["examples"][0]["message"] == "5:7:-1"
+    assert status["versionCount"] == 0
+    assert await shop.watched.looked_again() == []
+    shop.watched.put(TWO)
+    (job,) = await shop.running()
+    await shop.passes(job, 0)
+    assert (await shop.watched.ready("Registered"))["versionCount"] == 1
+
+
+async def test_a_report_holds_nothing_back_and_tells_what_fails(shop: ValidatedShop) -> None:
+    shop.watched.govern(validation=REPORT)
+    shop.watched.put(ONE)
+    (job,) = await shop.running()
+    assert (await shop.watched.ready("Registered"))["schemaVersion"] == 0
+    await shop.fails(job)
+    status = await shop.validation("Failed")
+    assert (says(status)["Ready"], says(status)["Validated"]) == ("True", "False")
+    assert await shop.watched.looked_again() == []
+
+
+async def test_a_newer_edit_ends_the_run_and_begins_another_and_an_older_answer_is_not_asked_twice(
+    shop: ValidatedShop,
+) -> None:
+    shop.watched.govern(validation=GATE)
+    shop.watched.put(ONE)
+    (first,) = await shop.running()
+    shop.watched.put(TWO)
+    await shop.gone(first)
+    (second,) = await shop.running()
+    await shop.fails(second)
+    await shop.watched.ready("ValidationFailed")
+    shop.watched.put(ONE)
+    (third,) = await shop.running()
+    assert third["metadata"]["name"] == first["metadata"]["name"]
+    shop.watched.put(TWO)
+    status = await shop.watched.ready("ValidationFailed")
+    assert status["validation"]["job"] == second["metadata"]["name"]
+    await shop.gone(third)
+
+
+async def test_the_annotation_asks_once_more_and_only_once(shop: ValidatedShop) -> None:
+    shop.watched.govern(validation=GATE)
+    shop.watched.put(ONE)
+    (job,) = await shop.running()
+    await shop.passes(job)
+    await shop.watched.ready("Registered")
+    told = shop.watched.shop.run("annotate", "tsc", "created", "topicschema.io/revalidate=again")
+    assert told.returncode == 0, told.stderr
+    (again,) = await shop.running()
+    await shop.fails(again)
+    status = await shop.validation("Failed")
+    assert (says(status)["Ready"], says(status)["Validated"]) == ("True", "False")
+    assert await shop.watched.looked_again() == []
+    shop.watched.shop.run("annotate", "tsc", "created", "topicschema.io/revalidate-")
+    assert await shop.watched.looked_again() == []
+    assert len(await shop.jobs()) == 2
+
+
+async def test_a_run_that_fails_is_no_verdict(shop: ValidatedShop) -> None:
+    shop.watched.govern(validation=GATE)
+    shop.watched.put(ONE)
+    (job,) = await shop.running()
+    pod = await shop.pod_of(job)
+    shop.told(pod, {"waiting": {"reason": "ErrImagePull", "message": "no such image"}})
+    status = await shop.watched.ready("ValidationError")
+    assert "no such image" in conditions(status)["Ready"]["message"]
+    assert says(status)["Validated"] == "Unknown"
+    assert await shop.watched.looked_again() == []
+    message = verdict(job, Answer.FAIL, 1000, 3)
+    await shop.ends(job, 42, message.replace(job["metadata"]["annotations"]["topicschema.io/question-sha256"], "x"))
+
+    async def told() -> str:
+        found: str = conditions((await shop.watched.get())["status"])["Validated"]["message"]
+        return found
+
+    await until(told, lambda message: "do not agree" in message)
+    assert (await shop.watched.get())["status"]["versionCount"] == 0
+
+
+async def test_suspending_ends_the_run_and_going_on_begins_it_anew(shop: ValidatedShop) -> None:
+    shop.watched.govern(validation=GATE)
+    shop.watched.put(ONE)
+    (job,) = await shop.running()
+    await shop.validation("Running")
+    shop.watched.put(ONE, suspend=True)
+    await shop.gone(job)
+    shop.watched.put(ONE)
+    (job,) = await shop.running()
+    await shop.passes(job)
+    await shop.watched.ready("Registered")
+
+
+async def test_topics_take_turns_and_who_ends_lets_the_next_one_in(shop: ValidatedShop) -> None:
+    shop.watched.govern(validation=GATE)
+    for name in ("a", "b", "c"):
+        shop.watched.put(ONE, name)
+    await shop.running(2)
+    (waiting,) = [job for job in await until(shop.jobs, lambda jobs: len(jobs) == 3) if job["spec"]["suspend"]]
+    first, second = await shop.running(2)
+    await shop.passes(first)
+    await until(shop.jobs, lambda jobs: not any(job["spec"]["suspend"] for job in jobs))
+    for job in (second, waiting):
+        await shop.passes(job)
+    for name in ("a", "b", "c"):
+        await shop.watched.ready("Registered", name)
+
+
+async def test_a_policy_that_names_no_place_to_read_from_is_told_so(shop: ValidatedShop) -> None:
+    shop.watched.govern(validation={"mode": "Gate"})
+    shop.watched.put(ONE)
+    status = await shop.watched.ready("ValidationError")
+    assert "spec.pulsar.serviceURL" in conditions(status)["Ready"]["message"]
+    assert await shop.watched.looked_again() == []
+    shop.watched.put(ONE, validation={"mode": "Off"})
+    assert "Validated" not in says(await shop.watched.ready("Registered"))
