@@ -1,0 +1,84 @@
+"""A real broker collects topics that nobody uses, with all their versions: it is never taken for an empty topic."""
+
+import pytest
+
+from brokered_shop import BrokeredShop
+from brokered_topic import ONE, THREE, TWO, BrokeredTopic
+from testbed.product import Product
+from watched_shop import conditions, says, until
+
+pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
+
+_IDLE = {
+    "inactiveTopicDeleteMode": "delete_when_no_subscriptions",
+    "maxInactiveDurationSeconds": 1,
+    "deleteWhileInactive": True,
+}
+
+
+async def collected(topic: BrokeredTopic) -> None:
+    """Return once the broker has collected the topic, which nobody has used for a second."""
+    path = f"/namespaces/{topic.shop.pulsar_namespace}/inactiveTopicPolicies"
+    topic.shop.pulsar.tell("POST", path, _IDLE)
+
+    async def index() -> list[int] | None:
+        return topic.rest.index()
+
+    await until(index, lambda found: found is None)
+    topic.shop.pulsar.tell("DELETE", path)
+
+
+async def test_versions_that_went_with_an_idle_topic_are_lost_and_not_begun_anew(
+    shop: BrokeredShop, controller: Product
+) -> None:
+    """Beside it are a topic with a subscription, and one that never existed as a topic: theirs stay."""
+    topic, subscribed, never = (BrokeredTopic(shop, name) for name in ("created", "subscribed", "never"))
+    for each in (topic, subscribed):
+        each.make()
+    shop.pulsar.tell("PUT", f"{subscribed.rest.itself}/subscription/s", {})
+    await topic.governed(schemaCompatibilityStrategy="FULL")
+    for each in (topic, subscribed, never):
+        for schema in (ONE, TWO):
+            each.put(schema)
+            await each.ready()
+    shop.proxy.forget()
+    await collected(topic)
+    status = await topic.ready("HistoryLost")
+    assert (says(status)["Stalled"], says(status)["InSync"]) == ("True", "False")
+    assert conditions(status)["Ready"]["message"] != ""
+    topic.put(THREE)
+    await topic.ready("HistoryLost")
+    controller.controller.kill()  # who remembers nothing takes it for an empty topic no more than who saw it go
+    controller.start_controller()
+    assert await topic.looked_again() == []
+    topic.put(ONE)
+    await topic.ready("HistoryLost")
+    assert (topic.written, topic.rest.index()) == ([], None)
+    assert [entry.schema_version for entry in (await topic.history()).entries] == [0, 1]
+    for each in (subscribed, never):
+        assert (says(await each.ready())["InSync"], await each.agree()) == ("True", [0, 1])
+    for schema in (ONE, TWO):  # a person puts them back in order, from the record
+        topic.rest.uploaded(schema)
+    await topic.ready("RolledBack")
+    assert await topic.agree() == [0, 1]
+    topic.put(THREE)
+    await topic.ready()
+    assert (await topic.agree(), topic.rest.index()) == ([0, 1, 2], [0, 1, 2])
+    assert await topic.looked_again() == []
+
+
+async def test_an_idle_topic_that_is_deleted_for_good_loses_its_record_and_nothing_is_asked_of_the_broker(
+    shop: BrokeredShop,
+) -> None:
+    topic = BrokeredTopic(shop)
+    topic.make()
+    await topic.governed(schemaCompatibilityStrategy="FULL")
+    topic.put(ONE, deletionPolicy="Delete")
+    await topic.ready()
+    await collected(topic)
+    await topic.ready("HistoryLost")
+    shop.proxy.forget()
+    shop.watched.delete(f"tsc/{topic.name}", "--wait=false")
+    await shop.watched.gone(topic.name)
+    assert (topic.written, topic.rest.index()) == ([], None)
+    assert not (await topic.history()).entries
