@@ -122,6 +122,10 @@ class Transport:
         """End all connections; what is under way fails."""
         await self._connections.close()
 
+    async def identity(self) -> Mapping[str, str]:
+        """The headers that say who we are; what the issuer of tokens answers instead of one is raised."""
+        return await self._identity.headers()
+
     async def ask(self, request: Request) -> Any:
         """The answer, parsed; None where there is none but yes. The errors are those of `foreign`'s table."""
         started, outcome = self._clock.now(), "Abandoned"

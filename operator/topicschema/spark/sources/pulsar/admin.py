@@ -5,9 +5,9 @@ out and what answers mean is the broker room's.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 from urllib.parse import urlencode
 
 from yarl import URL
@@ -15,6 +15,7 @@ from yarl import URL
 from topicschema.broker import wire
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.clock import Clock
+from topicschema.broker.credentials import ClientCertificate
 from topicschema.broker.errors import (
     BrokerForbiddenError,
     BrokerUnauthorizedError,
@@ -23,15 +24,18 @@ from topicschema.broker.errors import (
     TopicMissingError,
 )
 from topicschema.broker.foreign import Call
+from topicschema.broker.tls import context_of
 from topicschema.broker.transport import Access, Request, Transport
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.topics import Topic
 from topicschema.spark.errors import SourceError
 from topicschema.spark.question import PulsarAsked
+from topicschema.spark.sources.pulsar.connection import Entrance
 from topicschema.spark.sources.pulsar.errors import SourceRefusedError
 from topicschema.spark.sources.pulsar.identity import content_of, credential_of
 from topicschema.spark.sources.pulsar.ranges import Position, Stretch, stretches
 
+_T = TypeVar("_T")
 _MISSING: Final = (TopicMissingError, NamespaceMissingError, TenantMissingError)
 _MAX_BYTES: Final = 64 << 20
 _SECONDS: Final = 30.0
@@ -85,6 +89,20 @@ class Admin:
             self._runner.run(self._transport.close())
         self._runner.close()
 
+    def entrance(self) -> Entrance:
+        """How readers get to the broker: as the admin API is reached. SourceError where a token cannot be had."""
+        asked = self._asked
+        credential, ca = credential_of(asked), None if asked.ca_file is None else content_of(asked.ca_file)
+        is_encrypted = asked.service_url.startswith("pulsar+ssl:")
+        try:
+            tls = context_of(credential, ca, trusts_system=ca is None) if is_encrypted else None
+            authorization = self._run(self._open().identity()).get("Authorization", "")
+        except TopicSchemaError as error:
+            raise SourceError(error.message, asked.service_url) from None
+        if authorization:
+            return Entrance(asked.service_url, "token", authorization.removeprefix("Bearer ").encode(), tls)
+        return Entrance(asked.service_url, "tls" if isinstance(credential, ClientCertificate) else "", b"", tls)
+
     def partitions(self, topic: Topic) -> int | None:
         """How many partitions the topic has, 0 for one that is not partitioned; None where there is no such topic."""
         # A broker that may make topics by itself makes none here: it is told not to.
@@ -113,10 +131,8 @@ class Admin:
     def _read(self, topic: Topic, call: str, query: Mapping[str, str]) -> Any:
         path = wire.topic_path(topic, "persistent", call) + (f"?{urlencode(query)}" if query else "")
         request = Request("retained", Call.READ, "GET", path, seconds=_SECONDS, max_bytes=_MAX_BYTES)
-        if self._transport is None:
-            raise SourceError("the admin API is not opened")
         try:
-            return self._runner.run(self._transport.ask(request))
+            return self._run(self._open().ask(request))
         except _MISSING:
             return None
         except (BrokerForbiddenError, BrokerUnauthorizedError) as error:
@@ -124,6 +140,14 @@ class Admin:
             raise SourceRefusedError(f"{error.message}; {needed}", f"persistent://{topic}") from None
         except TopicSchemaError as error:
             raise SourceError(error.message, f"persistent://{topic}") from None
+
+    def _open(self) -> Transport:
+        if self._transport is None:
+            raise SourceError("the admin API is not opened", self._asked.admin_url)
+        return self._transport
+
+    def _run(self, asking: Coroutine[Any, Any, _T]) -> _T:
+        return self._runner.run(asking)
 
 
 def _standing(told: Any, partition: Topic) -> Standing:

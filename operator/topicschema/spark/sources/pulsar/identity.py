@@ -1,13 +1,11 @@
-"""Who a run is to the broker: what the mounted files hold, for the admin REST API and for readers.
+"""Who a run is to the broker: what the mounted files hold.
 
-Files are read each time a connection is made: a token that is replaced while a run waits is the one that counts.
+They are read for each span anew: a token that is replaced while a run goes on is the one that counts.
 """
 
 import json
 from pathlib import Path
 from typing import Any, Final
-
-import pulsar
 
 from topicschema.broker.credentials import ClientCertificate, Credential, OAuth2ClientCredentials, Token
 from topicschema.broker.errors import SecretInvalidError
@@ -25,19 +23,6 @@ def credential_of(asked: PulsarAsked) -> Credential:
         return _oauth2(asked.oauth2)
     if asked.certificate_file is not None and asked.key_file is not None:
         return ClientCertificate(content_of(asked.certificate_file), content_of(asked.key_file))
-    return None
-
-
-def authentication_of(asked: PulsarAsked) -> pulsar.Authentication | None:
-    """The same for readers."""
-    if asked.token_file is not None:
-        path = asked.token_file
-        token_of(path)  # else the client would meet a missing file on a thread of its own
-        return pulsar.AuthenticationToken(lambda: token_of(path))
-    if asked.oauth2 is not None:
-        return pulsar.AuthenticationOauth2(_oauth2_text(asked.oauth2))
-    if asked.certificate_file is not None and asked.key_file is not None:
-        return pulsar.AuthenticationTLS(asked.certificate_file, asked.key_file)
     return None
 
 
@@ -64,18 +49,6 @@ def _oauth2(asked: OAuth2Asked) -> OAuth2ClientCredentials:
     if not all(isinstance(each, str) and each for each in found):
         raise SourceError("it must be a JSON object with client_id and client_secret", asked.key_file)
     return OAuth2ClientCredentials(asked.issuer_url, str(found[0]), str(found[1]), asked.audience, asked.scope or "")
-
-
-def _oauth2_text(asked: OAuth2Asked) -> str:
-    _oauth2(asked)
-    parameters = {
-        "type": "client_credentials",
-        "issuer_url": asked.issuer_url,
-        "private_key": asked.key_file,
-        "audience": asked.audience,
-        "scope": asked.scope,
-    }
-    return json.dumps({name: value for name, value in parameters.items() if value})
 
 
 def _object(path: str) -> dict[str, Any]:

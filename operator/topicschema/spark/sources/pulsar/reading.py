@@ -1,91 +1,121 @@
 """A span, read: each of its messages once, to its last entry, in bounded time.
 
-Entries may hold no message: marks of transactions and of replication, chunks but the last one, messages of aborted
-transactions. So the end is reached with a message of the last entry, with one behind it, or when the broker says that
-it has nothing more to send up to there.
+Entries may hold no message for a reader: marks of transactions and of replication, aborted transactions. The broker
+keeps these to itself. So the end is reached with the last entry, with one behind it, or when the broker says that it
+has nothing more to send up to there.
 """
 
+import secrets
 import time
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 
 from topicschema.core.topics import Topic
 from topicschema.spark.errors import SourceError
 from topicschema.spark.question import PulsarAsked
 from topicschema.spark.sources import Gone
+from topicschema.spark.sources.pulsar import frames, protocol
 from topicschema.spark.sources.pulsar.admin import Admin, Standing
-from topicschema.spark.sources.pulsar.client import Opened, opened, told
-from topicschema.spark.sources.pulsar.columns import Columns
+from topicschema.spark.sources.pulsar.compiled import Content, Table
+from topicschema.spark.sources.pulsar.connection import Connection, LostError, connected
 from topicschema.spark.sources.pulsar.errors import SourceDeletedError, SourceSilentError
-from topicschema.spark.sources.pulsar.messages import Entry, Messages
+from topicschema.spark.sources.pulsar.frames import Of
+from topicschema.spark.sources.pulsar.parcels import Chunks, Parcels
+from topicschema.spark.sources.pulsar.protocol import Kind
 from topicschema.spark.sources.pulsar.ranges import Position, Span, before, since, until
 
 SILENCE_SECONDS: Final = 90.0
 """How long a broker may say nothing, restarts included, though messages are left."""
 _QUIET_SECONDS: Final = 1.0
+_MOMENT_SECONDS: Final = 0.02
+_PAUSE_SECONDS: Final = 0.5
+_FEWEST_BYTES: Final = 3 << 20
+"""What is looked through at once, as long as the broker sends: small batches cost those who judge them more."""
+_PERMITS: Final = 50_000
 _LOOK_BACK: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How spans are read: from which broker, with keys or without, and how many messages wait in memory."""
+    """How spans are read: from which broker, and with keys or without."""
 
     asked: PulsarAsked
-    has_keys: bool
-    queue: int
+    has_keys: bool = False
 
 
 def read(terms: Terms, span: Span, partition: Topic) -> Iterator[pa.RecordBatch | Gone]:
     """The span's messages, then what of them was removed since the plan; SourceError where it cannot be read."""
     with Admin(terms.asked) as admin:
-        if admin.standing(partition) is None:
-            raise SourceDeletedError("the topic was deleted after the run began", str(span))
-        with opened(terms.asked, span.topic, span.first, terms.queue) as found:
-            passage = _Passage(found, span, admin, partition)
-            yield from Columns(span.partition).batches(passage.entries(has_keys=terms.has_keys))
-            has_strays = any(span.first <= each <= span.last for each in found.strays())
+        parcels = Parcels(span.partition, Chunks(span.first), terms.has_keys)
+        passage = Passage(admin, span, partition)
+        yield from passage.batches(parcels)
+        if parcels.chunks.has_strays:
+            yield from _begun_before(terms, span, admin, partition)
         gone = passage.gone()
-        if has_strays:
-            yield from Columns(span.partition).batches(_begun_before(terms, span, admin, partition))
         if gone:
             yield Gone(gone)
 
 
-class _Passage:
-    """One reader's way through a span."""
+def batch_size(admin: Admin, topic: str, position: Position) -> int:
+    """How many messages that entry has, or the next one that has any; 0 where nothing comes soon."""
+    with suppress(LostError), closing(connected(admin.entrance(), topic)) as connection:
+        connection.subscribe(topic, _name(), position)
+        connection.permit(1)
+        held = b""
+        while content := connection.receive(_QUIET_SECONDS):
+            held += content
+            table, _ = frames.scan(np.frombuffer(held, np.uint8))
+            messages = table[table[:, Of.KIND] == Kind.MESSAGE]
+            if len(messages):
+                return max(1, int(messages[0, Of.COUNT]))
+    return 0
 
-    def __init__(self, found: Opened, span: Span, admin: Admin, partition: Topic) -> None:
-        self._found = found
-        self._span = span
+
+class Passage:
+    """One way through a span, over one connection or, where that breaks, several."""
+
+    def __init__(self, admin: Admin, span: Span, partition: Topic) -> None:
         self._admin = admin
+        self._span = span
         self._partition = partition
-        self._at: tuple[Position, int] | None = None
+        self._name = _name()
+        self._connection: Connection | None = None
+        self._at = Position(span.first.ledger, span.first.entry - 1)
         self._seen: dict[int, int] = {}
         self._heard = time.monotonic()
+        self._taken = 0
+        self._last: Position | None = None
         self._is_sent = False
+        self._is_done = False
 
-    def entries(self, *, has_keys: bool) -> Iterator[Entry]:
-        """The span's entries, each message of them once."""
-        messages = Messages(self._found.reader, _QUIET_SECONDS, has_keys=has_keys)
-        while True:
-            with told(str(self._span)):
-                pieces = messages.next()
-            if not pieces and self._is_over():
-                return
-            for entry in pieces:
-                self._heard = time.monotonic()
-                if entry.position > self._span.last:
-                    return
-                if self._is_next(entry):
-                    yield entry
-                if entry.position == self._span.last and entry.is_last:
-                    return
+    def batches(self, parcels: Parcels) -> Iterator[pa.RecordBatch]:
+        """The span's messages."""
+        held = bytearray()
+        try:
+            while not self._is_done:
+                try:
+                    is_quiet = self._receive(held)
+                    content = np.frombuffer(bytes(held), np.uint8)
+                    table, end = self._scanned(content)
+                except LostError as error:
+                    held.clear()
+                    self._lost(error)
+                    continue
+                del held[:end]
+                if len(table):
+                    yield from parcels.batches(content, table)
+                elif is_quiet:
+                    self._is_done = self._is_over()
+        finally:
+            self._close()
 
     def gone(self) -> int:
-        """About how many of the span's messages the broker has removed since the plan; SourceDeletedError for all."""
+        """About how many of the span's messages the broker has removed since the plan."""
         missing = {each.ledger: each.entries - self._seen.get(each.ledger, 0) for each in self._span.stretches}
         if not any(missing.values()):
             return 0
@@ -95,38 +125,100 @@ class _Passage:
             raise SourceDeletedError("the topic was deleted, and made anew, while it was read", str(self._span))
         return round(entries * self._span.messages_per_entry)
 
-    def _is_next(self, entry: Entry) -> bool:
-        """Whether it was not there before; a client that connects anew could repeat some."""
-        here = (entry.position, entry.index)
-        if self._at is not None and here <= self._at:
-            return False
-        if self._at is None or self._at[0] != entry.position:
-            self._seen[entry.position.ledger] = self._seen.get(entry.position.ledger, 0) + 1
-        self._at = (entry.position, entry.last_index)
-        return True
+    def _receive(self, held: bytearray) -> bool:
+        """Receive until there is much, or nothing comes for a moment; whether nothing came at all."""
+        connection = self._opened()
+        content = connection.receive(_QUIET_SECONDS)
+        is_quiet = not content
+        while content:
+            held += content
+            whole = 4 + int.from_bytes(held[:4], "big")
+            if len(held) >= max(_FEWEST_BYTES, min(whole, frames.MAX_FRAME)):
+                break
+            content = connection.receive(_MOMENT_SECONDS if len(held) >= whole else _QUIET_SECONDS)
+        return is_quiet
+
+    def _scanned(self, content: Content) -> tuple[Table, int]:
+        """The rows of the span's frames that were not there before, and where the frames end; orders are obeyed."""
+        try:
+            table, end = frames.scan(content)
+        except ValueError as error:
+            raise SourceError(str(error), str(self._span)) from None
+        is_message = table[:, Of.KIND] == Kind.MESSAGE
+        for row in table[~is_message]:
+            self._obey(content[row[Of.AT] : row[Of.AT] + row[Of.SIZE]].tobytes())
+        table = table[is_message]
+        if len(table):
+            self._heard = time.monotonic()
+            self._permit(int(np.maximum(1, table[:, Of.COUNT]).sum()))
+            table = self._next(table)
+        return table, end
+
+    def _next(self, table: Table) -> Table:
+        ledger, entry, last = table[:, Of.LEDGER], table[:, Of.ENTRY], self._span.last
+        is_behind = (ledger > last.ledger) | ((ledger == last.ledger) & (entry > last.entry))
+        is_next = (ledger > self._at.ledger) | ((ledger == self._at.ledger) & (entry > self._at.entry))
+        self._is_done = bool((is_behind | ((ledger == last.ledger) & (entry == last.entry))).any())
+        table = table[is_next & ~is_behind]
+        if len(table):
+            self._at = Position(int(table[-1, Of.LEDGER]), int(table[-1, Of.ENTRY]))
+            for number, count in zip(*np.unique(table[:, Of.LEDGER], return_counts=True), strict=True):
+                self._seen[int(number)] = self._seen.get(int(number), 0) + int(count)
+        return table
+
+    def _obey(self, content: bytes) -> None:
+        try:
+            kind, found = protocol.command(content)
+        except ValueError:
+            raise SourceError("the broker's command is broken", str(self._span)) from None
+        self._heard = max(self._heard, time.monotonic() - SILENCE_SECONDS / 2)
+        if kind == Kind.GET_LAST_MESSAGE_ID_RESPONSE:
+            told = protocol.members(bytes(found.get(1, b"")))
+            self._last = Position(protocol.number(told, 1), protocol.number(told, 2))
+        else:
+            self._opened().obey(kind, found)
+
+    def _permit(self, taken: int) -> None:
+        self._taken += taken
+        if self._taken >= _PERMITS // 2:
+            self._opened().permit(self._taken)
+            self._taken = 0
+
+    def _opened(self) -> Connection:
+        if self._connection is None:
+            connection = connected(self._admin.entrance(), self._span.topic)
+            self._connection, self._last, self._taken = connection, None, 0
+            connection.subscribe(self._span.topic, self._name, Position(self._at.ledger, self._at.entry + 1))
+            connection.permit(_PERMITS)
+        return self._connection
+
+    def _close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _lost(self, error: LostError) -> None:
+        """Wait a little before the next connection; SourceSilentError where there was none for too long."""
+        self._close()
+        self._raise_if_silent(str(error))
+        time.sleep(_PAUSE_SECONDS)
 
     def _is_over(self) -> bool:
         """Whether nothing more of the span is to come; SourceSilentError where nobody could say so for too long."""
-        if self._is_sent:
+        if self._is_sent or (self._last is not None and self._last <= self._at):
             return True
         try:
+            at = self._standing().cursors.get(self._name)
             # Of a broker that sent everything, what is still on its way here has another moment to arrive.
-            self._is_sent = self._has_sent_all()
+            self._is_sent = at is not None and at > self._span.last
+            self._opened().ask_last()
         except SourceDeletedError:
             raise
-        except SourceError as error:
-            self._raise_if_silent(error.message)
+        except (SourceError, LostError) as error:
+            self._raise_if_silent(str(error))
         else:
             self._raise_if_silent("the broker sends nothing, though messages are left")
         return False
-
-    def _has_sent_all(self) -> bool:
-        standing = self._standing()
-        at = [where for name, where in standing.cursors.items() if name.startswith(self._found.name)]
-        if any(where > self._span.last for where in at):
-            return True
-        with told(str(self._span)):
-            return bool(at) and not self._found.reader.has_message_available()
 
     def _standing(self) -> Standing:
         standing = self._admin.standing(self._partition)
@@ -136,11 +228,11 @@ class _Passage:
 
     def _raise_if_silent(self, why: str) -> None:
         if time.monotonic() - self._heard > SILENCE_SECONDS:
-            where = self._span.first if self._at is None else self._at[0]
-            raise SourceSilentError(f"nothing came for {SILENCE_SECONDS:.0f} s: {why}", f"{self._span.topic}, {where}")
+            where = f"{self._span.topic}, after {self._at}"
+            raise SourceSilentError(f"nothing came for {SILENCE_SECONDS:.0f} s: {why}", where)
 
 
-def _begun_before(terms: Terms, span: Span, admin: Admin, partition: Topic) -> list[Entry]:
+def _begun_before(terms: Terms, span: Span, admin: Admin, partition: Topic) -> Iterator[pa.RecordBatch]:
     """The messages that end in the span, and whose first chunk is before it: read from further and further back.
 
     One whose first chunk is gone is no message any more, for nobody.
@@ -148,19 +240,15 @@ def _begun_before(terms: Terms, span: Span, admin: Admin, partition: Topic) -> l
     standing = admin.standing(partition)
     known = () if standing is None else standing.known
     back = _LOOK_BACK
-    while True:
-        first = before(known, span.first, back)
-        if first is None:
-            return []
+    while first := before(known, span.first, back):
         wider = replace(span, stretches=(*since(until(known, span.first), first), *span.stretches))
-        with opened(terms.asked, span.topic, first, terms.queue) as found:
-            passage = _Passage(found, wider, admin, partition)
-            entries = [each for each in passage.entries(has_keys=terms.has_keys) if _is_begun_before(each, span)]
-            has_strays = any(span.first <= each <= span.last for each in found.strays())
-        if not has_strays or first == before(known, span.first, sum(each.entries for each in known)):
-            return entries
+        parcels = Parcels(span.partition, Chunks(span.first), terms.has_keys, straddled=span.first)
+        batches = list(Passage(admin, wider, partition).batches(parcels))
+        if not parcels.chunks.has_strays or first == Position(known[0].ledger, known[0].first):
+            yield from batches
+            return
         back *= _LOOK_BACK
 
 
-def _is_begun_before(entry: Entry, span: Span) -> bool:
-    return entry.identity.begins < span.first <= entry.position
+def _name() -> str:
+    return f"topicschema-{secrets.token_hex(8)}"

@@ -13,21 +13,14 @@ from topicschema.spark.question import PulsarAsked
 from topicschema.spark.sources import Gone, Plan, Split
 from topicschema.spark.sources.pulsar import reading
 from topicschema.spark.sources.pulsar.admin import Admin, Standing
-from topicschema.spark.sources.pulsar.client import opened, told
-from topicschema.spark.sources.pulsar.messages import Messages
 from topicschema.spark.sources.pulsar.ranges import Position, Span, cut, since
 from topicschema.spark.sources.pulsar.reading import Terms
 
 _PROBES: Final = 8
-_PROBE_SECONDS: Final = 2.0
-_PROBE_QUEUE: Final = 1
 _SPLITS: Final = 16
 _FEWEST: Final = 20_000
 _MOST: Final = 500_000
 _SPLIT_BYTES: Final = 256 << 20
-_QUEUE_BYTES: Final = 32 << 20
-_LONGEST_QUEUE: Final = 5_000
-_SHORTEST_QUEUE: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +44,12 @@ class PulsarSource:
             if count is None:
                 return Plan(notes=(f"{self.topic} does not exist: it has no messages",))
             parts = [self._part(admin, topic, number, count) for number in range(max(1, count))]
-        present = [part for part in parts if part.span is not None]
-        return self._planned(present, [part.name for part in parts])
+            return self._planned(admin, parts)
 
     def read(self, split: Split) -> Iterator[pa.RecordBatch | Gone]:
         """As Source says; a split of `plan`."""
-        queue, span = split.what
-        return reading.read(Terms(self.asked, self.has_keys, queue), span, _partition(self._parsed(), span))
+        span: Span = split.what
+        return reading.read(Terms(self.asked, self.has_keys), span, _partition(self._parsed(), span))
 
     def _parsed(self) -> Topic:
         try:
@@ -81,39 +73,27 @@ class PulsarSource:
             span = Span(name, number, known, created=admin.created(partition))
         return _Part(name, span, standing)
 
-    def _planned(self, parts: "Sequence[_Part]", names: Sequence[str]) -> Plan:
+    def _planned(self, admin: Admin, parts: "Sequence[_Part]") -> Plan:
+        names = tuple(part.name for part in parts)
         spans = [part.span for part in parts if part.span is not None]
         entries = sum(span.entries for span in spans)
         if not entries:
-            return Plan(names=tuple(names))
-        per_entry = self._messages_per_entry(spans)
-        bytes_per_entry = sum(part.bytes for part in parts) / max(1, sum(part.entries for part in parts))
-        size = self._split_entries(entries, per_entry, bytes_per_entry)
-        queue = _queue(bytes_per_entry / per_entry)
-        splits = []
-        for span in spans:
-            for piece in cut(span.stretches, size):
-                part = Span(span.topic, span.partition, piece, per_entry, span.created)
-                splits.append(Split((queue, part), part.messages))
-        read_to = {span.topic: str(span.last) for span in spans}
-        return Plan(tuple(splits), read_to, tuple(names))
+            return Plan(names=names)
+        per_entry = _messages_per_entry(admin, spans)
+        size = self._split_entries(entries, per_entry, _bytes_per_entry(parts))
+        pieces = [
+            Span(span.topic, span.partition, piece, per_entry, span.created)
+            for span in spans
+            for piece in cut(span.stretches, size)
+        ]
+        splits = tuple(Split(piece, piece.messages) for piece in pieces)
+        return Plan(splits, {span.topic: str(span.last) for span in spans}, names)
 
     def _split_entries(self, entries: int, per_entry: float, bytes_per_entry: float) -> int:
         """How many entries are read at once: few enough that all workers have some, and enough to be worth a reader."""
         messages = entries * per_entry
         wanted = self.split_messages or min(max(messages / _SPLITS, _FEWEST), _MOST)
         return max(1, round(min(wanted / per_entry, max(1.0, _SPLIT_BYTES / max(1.0, bytes_per_entry)))))
-
-    def _messages_per_entry(self, spans: Sequence[Span]) -> float:
-        """About how many, from a few entries here and there: nobody else tells how large batches are."""
-        found = [size for at in _probed(spans) if (size := self._batch_size(*at))]
-        return sum(found) / len(found) if found else 1.0
-
-    def _batch_size(self, topic: str, position: Position) -> int:
-        """How many messages the entry has, or the next one that has any; 0 where nothing comes."""
-        with opened(self.asked, topic, position, _PROBE_QUEUE) as found, told(topic):
-            entries = Messages(found.reader, _PROBE_SECONDS, has_keys=False).next()
-        return entries[0].identity.size if entries else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +103,6 @@ class _Part:
     name: str
     span: Span | None = None
     standing: Standing | None = None
-
-    @property
-    def bytes(self) -> int:
-        return 0 if self.standing is None else self.standing.bytes
-
-    @property
-    def entries(self) -> int:
-        return 0 if self.standing is None else self.standing.entries
 
 
 def _probed(spans: Sequence[Span]) -> list[tuple[str, Position]]:
@@ -142,9 +114,15 @@ def _probed(spans: Sequence[Span]) -> list[tuple[str, Position]]:
     return found[:: max(1, len(found) // _PROBES)][:_PROBES]
 
 
-def _queue(bytes_per_message: float) -> int:
-    """How many messages a reader holds: some megabytes of them."""
-    return round(min(max(_QUEUE_BYTES / max(1.0, bytes_per_message), _SHORTEST_QUEUE), _LONGEST_QUEUE))
+def _messages_per_entry(admin: Admin, spans: Sequence[Span]) -> float:
+    """About how many, from a few entries here and there: nobody tells how large batches are."""
+    found = [size for topic, at in _probed(spans) if (size := reading.batch_size(admin, topic, at))]
+    return sum(found) / len(found) if found else 1.0
+
+
+def _bytes_per_entry(parts: "Sequence[_Part]") -> float:
+    standings = [part.standing for part in parts if part.standing is not None]
+    return sum(each.bytes for each in standings) / max(1, sum(each.entries for each in standings))
 
 
 def _partition(topic: Topic, span: Span) -> Topic:

@@ -1,0 +1,228 @@
+"""Frames as batches of messages: unpacked, put together from chunks, split, and laid out as Arrow wants them."""
+
+import base64
+import binascii
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from topicschema.spark.batches import BATCH, ENCRYPTED, MAX_BYTES, MAX_MESSAGES, STRANGE_VERSION
+from topicschema.spark.sources.pulsar import singles
+from topicschema.spark.sources.pulsar.compiled import Content, Table
+from topicschema.spark.sources.pulsar.frames import Of
+from topicschema.spark.sources.pulsar.ranges import Position
+from topicschema.spark.sources.pulsar.singles import In
+
+_MOST_BYTES: Final = 128 << 20
+"""How large an entry may be when it is unpacked; brokers' own limit is 5 MiB, and chunked messages are more."""
+_PENDING_BYTES: Final = 512 << 20
+_MOST_SEALED: Final = 100_000
+
+
+def _codec(name: str) -> Callable[[bytes, int], bytes]:
+    def unpacked(packed: bytes, size: int) -> bytes:
+        found: bytes = pa.Codec(name).decompress(packed, decompressed_size=size, asbytes=True)
+        return found
+
+    return unpacked
+
+
+def _inflated(packed: bytes, size: int) -> bytes:
+    return zlib.decompressobj().decompress(packed, max(1, size))
+
+
+_CODECS: Final[dict[int, Callable[[bytes, int], bytes]]] = {
+    1: _codec("lz4_raw"),
+    2: _inflated,
+    3: _codec("zstd"),
+    4: _codec("snappy"),
+}
+
+
+@dataclass(slots=True)
+class _Pending:
+    """A message of which some chunks are here."""
+
+    begins: Position
+    parts: list[bytes] = field(default_factory=list)
+    size: int = 0
+
+
+class Chunks:
+    """Messages that come in chunks, each put together when its last one is here; chunks of others may lie between.
+
+    A producer sends one such message after the other, so one that begins another will never end the first.
+    """
+
+    def __init__(self, first: Position) -> None:
+        self._first = first
+        self._pending: dict[bytes, _Pending] = {}
+        self.has_strays = False
+        """Whether a chunk came whose first one did not."""
+
+    def add(
+        self, uuid: bytes, chunk: tuple[int, int], position: Position, body: bytes
+    ) -> tuple[Position, bytes] | None:
+        """Where the message begins, and all of it, once the last of `chunk`'s count is here; None before that."""
+        number, count = chunk
+        producer = uuid.rpartition(b"-")[0]
+        if number == 0:
+            for other in [each for each in self._pending if each.rpartition(b"-")[0] == producer]:
+                del self._pending[other]
+            self._pending[uuid] = _Pending(position)
+        pending = self._pending.get(uuid)
+        if pending is None or number > len(pending.parts):
+            self.has_strays = self.has_strays or position >= self._first
+            return None
+        if number < len(pending.parts):
+            return None  # sent once more by a producer that saw no receipt
+        pending.parts.append(body)
+        pending.size += len(body)
+        if number == count - 1:
+            del self._pending[uuid]
+            return pending.begins, b"".join(pending.parts)
+        while sum(each.size for each in self._pending.values()) > _PENDING_BYTES:
+            del self._pending[next(iter(self._pending))]
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Parcels:
+    """How frames become batches; with `straddled` only the messages that begin before that entry and end behind it."""
+
+    partition: int
+    chunks: Chunks
+    has_keys: bool
+    straddled: Position | None = None
+
+    def batches(self, content: Content, table: Table) -> Iterator[pa.RecordBatch]:
+        """The messages of the frames, all of which are messages, in order."""
+        content, table = self._unpacked(content, table)
+        if not len(table):
+            return
+        rows = singles.split(content, table)
+        for start, stop in _parts(rows):
+            yield self._batch(content, table, rows[start:stop])
+
+    def _unpacked(self, content: Content, table: Table) -> tuple[Content, Table]:
+        """The frames that hold messages, with bodies that are as they were before they were packed."""
+        table = table[table[:, Of.IS_MARK] == 0]
+        is_plain = (table[:, Of.CODEC] == 0) & (table[:, Of.IS_SEALED] == 0)
+        table[:, Of.COUNT] = np.where(is_plain, _counts(table[:, Of.COUNT], table[:, Of.BODY_SIZE]), table[:, Of.COUNT])
+        special = ~is_plain | (table[:, Of.CHUNKS] > 1)
+        if not special.any() and self.straddled is None:
+            return content, table
+        more = [content.tobytes()]
+        end, kept = len(content), np.ones(len(table), bool)
+        for number, row in enumerate(table):
+            if not special[number]:
+                kept[number] = self.straddled is None
+                continue
+            body = self._body(more[0], row)
+            kept[number] = body is not None
+            if body:
+                row[Of.BODY_AT], row[Of.BODY_SIZE] = end, len(body)
+                more.append(body)
+                end += len(body)
+        return np.frombuffer(b"".join(more), np.uint8), table[kept]
+
+    def _body(self, content: bytes, row: Any) -> bytes | None:
+        """A body that has to be moved; empty where it stays, None where there is no message (yet)."""
+        position, moved = Position(int(row[Of.LEDGER]), int(row[Of.ENTRY])), b""
+        begins = position
+        if row[Of.CHUNKS] > 1:
+            uuid = content[row[Of.UUID_AT] : row[Of.UUID_AT] + row[Of.UUID_SIZE]]
+            body = content[row[Of.BODY_AT] : row[Of.BODY_AT] + row[Of.BODY_SIZE]]
+            found = self.chunks.add(uuid, (int(row[Of.CHUNK]), int(row[Of.CHUNKS])), position, body)
+            if found is None:
+                return None
+            begins, moved = found
+        if self.straddled is not None and not begins < self.straddled <= position:
+            return None
+        if row[Of.IS_SEALED]:
+            row[Of.COUNT] = max(0, min(row[Of.COUNT], _MOST_SEALED))
+            row[Of.BODY_SIZE], row[Of.VERSION] = 0, ENCRYPTED
+            return b""
+        if row[Of.CODEC]:
+            packed = moved or content[row[Of.BODY_AT] : row[Of.BODY_AT] + row[Of.BODY_SIZE]]
+            moved = _unpack(row, packed)
+            row[Of.COUNT] = _counts(row[Of.COUNT], row[Of.BODY_SIZE])
+        return moved
+
+    def _batch(self, content: Content, table: Table, rows: Table) -> pa.RecordBatch:
+        of = table[rows[:, In.ROW]]
+        writer = np.where(rows[:, In.AT] < 0, STRANGE_VERSION, of[:, Of.VERSION])
+        writer = np.where(of[:, Of.IS_BROKEN] != 0, STRANGE_VERSION, writer)
+        sizes = np.where((rows[:, In.AT] < 0) | (of[:, Of.IS_BROKEN] != 0) | (writer == ENCRYPTED), 0, rows[:, In.SIZE])
+        columns = [
+            _column(content, rows[:, In.AT], sizes, rows[:, In.IS_NULL] != 0),
+            self._keys(content, rows, writer),
+            pa.array(writer),
+            pa.array(np.full(len(rows), self.partition, np.int32)),
+            pa.array(of[:, Of.LEDGER]),
+            pa.array(of[:, Of.ENTRY]),
+            pa.array(rows[:, In.BATCH_INDEX].astype(np.int32)),
+            pa.array(of[:, Of.TIME]),
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=BATCH)
+
+    def _keys(self, content: Content, rows: Table, writer: Any) -> pa.Array:
+        if not self.has_keys:
+            return pa.nulls(len(rows), pa.large_binary())
+        is_absent = (rows[:, In.KEY_AT] < 0) | (writer == ENCRYPTED)
+        sizes = np.where(is_absent, 0, rows[:, In.KEY_SIZE])
+        keys = _column(content, rows[:, In.KEY_AT], sizes, is_absent)
+        if not rows[:, In.KEY_IS_BASE64].any():
+            return keys
+        flags = rows[:, In.KEY_IS_BASE64] != 0
+        told = [_decoded(key) if flag else key for key, flag in zip(keys.to_pylist(), flags, strict=True)]
+        return pa.array(told, pa.large_binary())
+
+
+def _counts(claimed: Any, sizes: Any) -> Any:
+    """How many messages a batch has at most, whatever it claims: each takes four bytes or more."""
+    return np.clip(claimed, 0, sizes // 4 + 1)
+
+
+def _unpack(row: Any, packed: bytes) -> bytes:
+    """What was packed. What cannot be unpacked is no message of anybody's: it is marked so."""
+    codec, size = _CODECS.get(int(row[Of.CODEC])), int(row[Of.RAW_SIZE])
+    found = b""
+    is_possible = codec is not None and 0 <= size <= _MOST_BYTES
+    if codec is not None and is_possible and size:
+        with suppress(ValueError, OSError, zlib.error):
+            found = codec(packed, size)
+    row[Of.IS_BROKEN] = int(not is_possible or len(found) != size)
+    row[Of.BODY_SIZE] = len(found)
+    return found
+
+
+def _column(content: Content, places: Any, sizes: Any, nulls: Any) -> pa.Array:
+    offsets, values = singles.gather(content, np.maximum(places, 0), np.where(nulls, 0, sizes))
+    valid = pa.py_buffer(np.packbits(~nulls, bitorder="little")) if nulls.any() else None
+    buffers = [valid, pa.py_buffer(offsets), pa.py_buffer(values)]
+    return pa.Array.from_buffers(pa.large_binary(), len(places), buffers)
+
+
+def _decoded(key: bytes | None) -> bytes | None:
+    try:
+        return None if key is None else base64.b64decode(key, validate=True)
+    except (binascii.Error, ValueError):
+        return key
+
+
+def _parts(rows: Table) -> Iterator[tuple[int, int]]:
+    """The rows cut so that no part has more messages or bytes than a batch may have, as far as that can be."""
+    ends = np.cumsum(np.maximum(rows[:, In.SIZE], 0))
+    start = 0
+    while start < len(rows):
+        before = 0 if start == 0 else ends[start - 1]
+        stop = int(np.searchsorted(ends, before + MAX_BYTES, "right"))
+        stop = min(max(stop, start + 1), start + MAX_MESSAGES, len(rows))
+        yield start, stop
+        start = stop
