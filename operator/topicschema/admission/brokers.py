@@ -73,7 +73,7 @@ def _of_judging(spec: TopicSchemaSpec, found: FoundPolicy, history: History) -> 
         )
     if ManagementPolicy.OBSERVE in (policy.spec.management_policy, spec.management_policy):
         yield "managementPolicy is Observe: nothing is registered at the broker, only what is there is put on record"
-    if policy.status.observed is None and strategy.source is not StrategySource.TOPIC:
+    if policy.observed is None and strategy.source is not StrategySource.TOPIC:
         seen = f"policy {policy.metadata.name} has not seen its broker yet"
         yield f"{seen}: judged by {strategy.value}, and again once it has"
     if found.policy.left is not None and spec.schema_compatibility_strategy is None:
@@ -162,7 +162,7 @@ def _of_lock(spec: NamespaceSchemaPolicySpec, before: NamespaceSchemaPolicySpec 
 
 
 def _of_observing(resource: NamespaceSchemaPolicy) -> Iterator[str]:
-    spec, observed = resource.spec, resource.status.observed
+    spec, observed = resource.spec, resource.observed
     if spec.management_policy is not ManagementPolicy.OBSERVE:
         return
     wanted = spec.schema_compatibility_strategy
@@ -205,5 +205,5 @@ def _no_longer_managed(spec: NamespaceSchemaPolicySpec, before: NamespaceSchemaP
 
 
 def _broker(policy: NamespaceSchemaPolicy) -> ObservedBroker:
-    observed = policy.status.observed
+    observed = policy.observed
     return (observed and observed.broker) or ObservedBroker()

@@ -114,7 +114,7 @@ def _set_by(judged: Judged) -> str:
     if judged.strategy.source is StrategySource.NAMESPACE:
         is_ours = spec.schema_compatibility_strategy is judged.strategy.value
         return f"set by policy {name}" if is_ours else "the Pulsar namespace's own at the broker"
-    observed = judged.policy.status.observed if spec.pulsar else None
+    observed = judged.policy.observed
     is_seen = observed is not None and observed.broker is not None and observed.broker.schema_compatibility_strategy
     return "the broker's own" if is_seen else f"the broker's own, by policy {name}"
 

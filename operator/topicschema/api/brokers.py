@@ -213,3 +213,7 @@ class ObservedSettings:
         bool | None, Field("Whether producers need a schema for topics that have one.")
     ] = None
     broker: Annotated[ObservedBroker | None, Field("What the broker does where nothing is set.")] = None
+    address: Annotated[
+        str | None,
+        Field("HOST:PORT where this was seen; it counts as long as the policy names this broker.", max_length=512),
+    ] = None

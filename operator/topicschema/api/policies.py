@@ -192,3 +192,11 @@ class NamespaceSchemaPolicy:
     metadata: Metadata
     spec: NamespaceSchemaPolicySpec
     status: Annotated[NamespaceSchemaPolicyStatus, LENIENT] = field(default_factory=NamespaceSchemaPolicyStatus)
+
+    @property
+    def observed(self) -> ObservedSettings | None:
+        """What was seen at the broker that the policy names now; None where nothing was, or it names none."""
+        seen, pulsar = self.status.observed, self.spec.pulsar
+        if seen is None or pulsar is None:
+            return None
+        return seen if seen.address in (None, pulsar.address) else None

@@ -16,6 +16,7 @@ from topicschema.core.overrides import Overrides
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
+from topicschema.reconcile.conditions import MESSAGE_BYTES, capped
 from topicschema.reconcile.looking import Look, Sought, look
 from topicschema.reconcile.policies import FoundPolicy
 from topicschema.reconcile.surroundings import Surroundings
@@ -84,7 +85,7 @@ async def view(around: Surroundings, broker: Broker, found: FoundPolicy, resourc
         )
     domain = resource.spec.topic.partition("://")[0]
     settings = await _overrides(broker, resource, sought, domain)
-    return View(broker, seen, domain, may_write(found, resource), settings, _refused_before(resource, settings))
+    return View(broker, seen, domain, may_write(found, resource), settings, _refused_before(resource, found, settings))
 
 
 def may_write(found: FoundPolicy, resource: TopicSchema) -> bool:
@@ -140,11 +141,27 @@ async def topic_settings(broker: Broker, topic: Topic, domain: str) -> TopicSett
         return None
 
 
-def _refused_before(resource: TopicSchema, settings: Overrides | None) -> StalledError | None:
+def refusal(resource: TopicSchema, found: FoundPolicy | None, message: str) -> StalledError:
+    """What is told of a schema that the broker refused; with settings of the topic's own also under which policy.
+
+    For that schema is tried again when it or the policy changes, and not before.
+    """
+    if found is None or resource.spec.schema_compatibility_strategy is None:
+        return StalledError(REFUSED, message)
+    return StalledError(REFUSED, capped(message, MESSAGE_BYTES // 2) + _under(found))
+
+
+def _under(found: FoundPolicy) -> str:
+    policy = found.resource.metadata
+    return f" (policy {policy.name}, {policy.uid[:8]}, generation {policy.generation})"
+
+
+def _refused_before(resource: TopicSchema, found: FoundPolicy, settings: Overrides | None) -> StalledError | None:
     """What the broker said of this very generation: its topic's settings are not turned to and fro at each look."""
     if settings is None or resource.spec.schema_compatibility_strategy is None:
         return None
     for condition in resource.status.conditions:
-        if condition.reason == REFUSED and condition.observed_generation == resource.metadata.generation:
+        is_of_this = condition.observed_generation == resource.metadata.generation
+        if condition.reason == REFUSED and is_of_this and condition.message.endswith(_under(found)):
             return StalledError(REFUSED, condition.message)
     return None

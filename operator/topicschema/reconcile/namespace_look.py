@@ -16,6 +16,7 @@ from topicschema.broker.broker import Broker
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.remote import BrokerSettings, NamespaceSettings
 from topicschema.reconcile import namespace_settings as rules
+from topicschema.reconcile.policies import address_of
 from topicschema.reconcile.status_write import SILENT
 from topicschema.reconcile.surroundings import Surroundings
 from topicschema.storage.claims import StoredClaim
@@ -91,18 +92,18 @@ class NamespaceLooks:
         seen = await broker.namespace_settings(claim.key)
         own = await self._around.brokers.own_settings(resource, broker)
         if own is None:
-            own = rules.known_of_broker(resource.status.observed)
+            own = rules.known_of_broker(resource.observed)
         place = _Place(resource, claim, broker, seen, own)
         change = rules.differing(rules.wanted_by(resource.spec), seen)
         if resource.spec.management_policy is ManagementPolicy.OBSERVE:
-            return Look(rules.observed(seen, own), rules.told_of(change, seen))
+            return Look(rules.observed(seen, own, address_of(resource)), rules.told_of(change, seen))
         undeclared = await self._undeclared(place, change, declared)
         if undeclared or undeclared is None:
             change = rules.without_lock(change)
         known = await self._write(place, change)
         after, wanted = rules.written_over(seen, change), rules.wanted_by(resource.spec)
         notes = (*rules.overruled(wanted, own), *rules.left_behind(wanted, after, known))
-        return Look(rules.observed(after, own), notes=notes, undeclared=undeclared)
+        return Look(rules.observed(after, own, address_of(resource)), notes=notes, undeclared=undeclared)
 
     @staticmethod
     async def _undeclared(

@@ -100,8 +100,8 @@ def told_of(change: NamespaceSettings, seen: NamespaceSettings) -> str:
     return "; ".join(f"{each} is {_shown(seen, each)} and not {_shown(change, each)}" for each in named(change))
 
 
-def observed(seen: NamespaceSettings, own: BrokerSettings | None) -> ObservedSettings:
-    """What was seen, as the status tells it."""
+def observed(seen: NamespaceSettings, own: BrokerSettings | None, address: str = "") -> ObservedSettings:
+    """What was seen at that address, as the status tells it."""
     broker = None
     if own is not None:
         broker = ObservedBroker(
@@ -115,6 +115,7 @@ def observed(seen: NamespaceSettings, own: BrokerSettings | None) -> ObservedSet
         is_allow_auto_update_schema=seen.allows_auto_update,
         schema_validation_enforced=seen.enforces_validation,
         broker=broker,
+        address=address or None,
     )
 
 

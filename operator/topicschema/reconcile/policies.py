@@ -171,7 +171,7 @@ class Policies:
 
 def policy_of(resource: NamespaceSchemaPolicy) -> Policy:
     """What the resource says of judging, in core's words; where it says nothing, what was seen at its broker."""
-    spec, observed = resource.spec, _observed(resource)
+    spec, observed = resource.spec, resource.observed or _NOTHING_SEEN
     profile, limits, default = spec.broker_profile, spec.constraints, observed.broker or ObservedBroker()
     return Policy(
         strategy=_namespace_strategy(spec, observed),
@@ -195,11 +195,6 @@ def _namespace_strategy(spec: NamespaceSchemaPolicySpec, observed: ObservedSetti
     if strategy is None or strategy is Strategy.UNDEFINED:
         return BY_AUTO_UPDATE_NAME.get(observed.schema_auto_update_compatibility_strategy or "", strategy)
     return strategy
-
-
-def _observed(resource: NamespaceSchemaPolicy) -> ObservedSettings:
-    # What was seen at a broker that the policy no longer names binds nobody.
-    return (resource.spec.pulsar and resource.status.observed) or _NOTHING_SEEN
 
 
 def owner_of(resource: NamespaceSchemaPolicy) -> Owner:

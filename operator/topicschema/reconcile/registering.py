@@ -9,12 +9,12 @@ from topicschema import telemetry
 from topicschema.broker.errors import BrokerInconsistentError, RefusedByBrokerError
 from topicschema.core import plan
 from topicschema.core.alignment import Ahead, Aligned, Behind
-from topicschema.core.errors import StalledError, WaitingError
+from topicschema.core.errors import WaitingError
 from topicschema.core.history import VersionEntry
 from topicschema.core.overrides import WriteSettings
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import Strategy
-from topicschema.reconcile.at_broker import REFUSED, View, topic_settings
+from topicschema.reconcile.at_broker import REFUSED, View, refusal, topic_settings
 from topicschema.reconcile.looking import Look, look, look_after_upload
 from topicschema.reconcile.observe import Observation
 from topicschema.reconcile.policies import says_ready
@@ -125,7 +125,7 @@ def _looked(seen: Observation, found: Look) -> Observation:
 
 
 def _with_refusal(seen: Observation, message: str) -> Observation:
-    return replace(seen, view=replace(_view(seen), refused=StalledError(REFUSED, message)))
+    return replace(seen, view=replace(_view(seen), refused=refusal(seen.resource, seen.found, message)))
 
 
 def _view(seen: Observation) -> View:

@@ -40,6 +40,8 @@ PROFILE = {"schemaCompatibilityStrategy": "FULL_TRANSITIVE"}
     ("sentence", "spec", "observed", "value", "source"),
     [
         ("nothing anywhere", {}, {}, "FULL", "Broker"),
+        ("what was seen at this broker", {}, NAMESPACE | {"address": "pulsar:8443"}, "FORWARD", "Namespace"),
+        ("what was seen at an earlier one", {}, NAMESPACE | {"address": "former:8443"}, "FULL", "Broker"),
         ("a broker that was never seen", {}, None, "FULL", "Broker"),
         ("the profile alone", {"brokerProfile": PROFILE}, {}, "FULL_TRANSITIVE", "Broker"),
         ("the broker's own before the profile", {"brokerProfile": PROFILE}, BROKER, "BACKWARD", "Broker"),

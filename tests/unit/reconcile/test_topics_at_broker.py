@@ -16,6 +16,7 @@ from topicschema.core.alignment import Behind
 from topicschema.core.history import Flaw, Origin, Owner
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
+from topicschema.reconcile.at_broker import refusal
 from topicschema.reconcile.looking import Sought, look
 
 ONE, TWO, THREE, OTHER = record("id"), record("id", "a?"), record("id", "a?", "b?"), record("id", "z?")
@@ -198,13 +199,34 @@ async def test_refused_adoption_lets_equal_versions_pass(world: World) -> None:
 async def test_what_was_refused_and_is_there_all_the_same_is_refused_no_more(world: World) -> None:
     world.wants(ONE)
     assert await world.settle() == ""
-    refused = Condition(
-        type=ConditionType.READY, status=ConditionStatus.FALSE, reason="RefusedByBroker", observed_generation=1
-    )
     world.wants(TWO, schema_compatibility_strategy=Strategy.UNDEFINED)
-    world.resource = replace(world.resource, status=TopicSchemaStatus(conditions=(refused,)))
+    world.resource = replace(world.resource, status=await refused_before(world))
     assert await world.settle() == "RefusedByBroker"
     world.there(TWO)
+    assert await world.settle() == ""
+    assert await world.agrees()
+
+
+async def refused_before(world: World) -> TopicSchemaStatus:
+    """The status after the broker refused the first generation under the policy as it is."""
+    found = await world.around.policies.find("shop", "shop/orders")
+    refused = Condition(
+        type=ConditionType.READY,
+        status=ConditionStatus.FALSE,
+        reason="RefusedByBroker",
+        message=refusal(world.resource, found, "no " * 1000).message,
+        observed_generation=1,
+    )
+    return TopicSchemaStatus(conditions=(refused,))
+
+
+async def test_what_was_refused_is_tried_again_when_its_policy_changes(world: World) -> None:
+    world.wants(ONE)
+    assert await world.settle() == ""
+    world.wants(TWO, schema_compatibility_strategy=Strategy.UNDEFINED)
+    world.resource = replace(world.resource, status=await refused_before(world))
+    assert await world.settle() == "RefusedByBroker"
+    world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire["metadata"].update(generation=2))
     assert await world.settle() == ""
     assert await world.agrees()
 
