@@ -1,0 +1,114 @@
+"""Single values in the bytes of a message: where each ends, or that something is wrong with it.
+
+Compiled by numba, which does not check bounds: bytes are read behind a comparison with the message's end only.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar, cast
+
+import numpy as np
+from numba import njit
+
+from topicschema.payload.programs import operations as to
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+_compiled: Any = njit
+_OPTIONS: Final = {"nogil": True, "_nrt": False}  # nothing is allocated: no references to count
+
+
+def fast(function: _Function) -> _Function:
+    """Compiled into each function that calls it."""
+    return cast("_Function", _compiled(forceinline=True, **_OPTIONS)(function))
+
+
+def seldom(function: _Function) -> _Function:
+    """Compiled, and called."""
+    return cast("_Function", _compiled(**_OPTIONS)(function))
+
+
+MORE: Final = 0x80
+INT_BYTES, LONG_BYTES = 5, 10
+"""At most."""
+LARGEST: Final = 2**63 - 1
+NO: Final = -1
+
+
+@fast
+def signed(bits: Any) -> Any:
+    """The integer of zigzag bits."""
+    return ((bits >> 1) & LARGEST) ^ -(bits & 1)
+
+
+@fast
+def varint(values: Any, at: Any, end: Any, longest: Any) -> Any:
+    """The bits, and where they end; NO where they do not, or are too many."""
+    bits, shift = np.int64(0), np.int64(0)
+    stop = min(end, at + longest)
+    while at < stop:
+        byte = np.int64(values[at])
+        at += 1
+        bits |= (byte & 0x7F) << shift
+        if byte < MORE:
+            fits = bits >> 32 == 0 if longest == INT_BYTES else shift < 63 or byte < 2  # noqa: PLR2004  # a long's last bit
+            return bits, at if fits else NO
+        shift += 7
+    return bits, NO
+
+
+@seldom
+def _character(values: Any, at: Any, end: Any) -> Any:
+    """How many bytes the character takes that begins here, 0 if it is none (Unicode's table 3-7)."""
+    first = np.int64(values[at])
+    size = 2 if first < 0xE0 else 3 if first < 0xF0 else 4  # noqa: PLR2004  # the first byte of three, of four
+    if first < 0xC2 or first > 0xF4 or size > end - at:  # noqa: PLR2004  # the smallest and the largest
+        return 0
+    low = 0xA0 if first == 0xE0 else 0x90 if first == 0xF0 else 0x80  # noqa: PLR2004  # not in fewer bytes
+    high = 0x9F if first == 0xED else 0x8F if first == 0xF4 else 0xBF  # noqa: PLR2004  # no surrogates, nothing beyond
+    second = np.int64(values[at + 1])
+    if second < low or second > high:
+        return 0
+    for later in range(at + 2, at + size):
+        if values[later] & 0xC0 != 0x80:  # noqa: PLR2004  # a byte that goes on
+            return 0
+    return size
+
+
+@seldom
+def _first_malformed(values: Any, at: Any, end: Any) -> Any:
+    while at < end:
+        size = 1 if values[at] < MORE else _character(values, at, end)
+        if size == 0:
+            return at
+        at += size
+    return NO
+
+
+@fast
+def malformed(values: Any, at: Any, end: Any) -> Any:
+    """The first byte that is not UTF-8, NO if all is."""
+    seen = np.uint8(0)
+    for each in range(at, end):
+        seen |= values[each]
+    if seen < MORE:
+        return NO
+    return _first_malformed(values, at, end)
+
+
+@fast
+def value(op: Any, operand: Any, values: Any, at: Any, end: Any) -> Any:
+    """Where the value ends that an instruction before UNION reads; NO where something is wrong with it."""
+    if op == to.SIZED:
+        return at + operand if operand <= end - at else NO
+    if op == to.BOOLEAN:
+        return at + 1 if at < end and values[at] < 2 else NO  # noqa: PLR2004  # false or true
+    bits, after = varint(values, at, end, INT_BYTES if op == to.INT or op == to.ENUM else LONG_BYTES)  # noqa: PLR1714
+    if after < 0 or op <= to.LONG:
+        return after
+    number = signed(bits)
+    if op == to.ENUM:
+        return after if 0 <= number < operand else NO
+    if number < 0 or number > end - after:
+        return NO
+    return NO if op == to.STRING and malformed(values, after, after + number) >= 0 else after + number
