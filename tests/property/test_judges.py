@@ -11,17 +11,20 @@ from hypothesis import strategies as st
 import avro_schemas
 import json_payloads
 import primitive_values
+import protobuf_values
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.formats.primitives import PrimitiveSchema
+from topicschema.core.formats.protobuf_native import ProtobufNativeSchema
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.payload.judges import judge_of
 from topicschema.payload.judges.column import Column
 from topicschema.payload.judges.lists import in_schema
 from topicschema.payload.judges.verdicts import Judge
+from topicschema.payload.protobuf_native import of
 
 LINE = PulsarLine.V4_0
 SEEDS = st.integers(0, 2**32)
@@ -89,3 +92,22 @@ def test_json_is_judged_as_it_is_read(seed: int) -> None:
     schema = json_schema(rng)
     contents = [json_payloads.content(rng, schema.root) for _ in range(40)]
     assert told(judge_of(schema.info, None, LINE), contents) == [expected(schema, each) for each in contents]
+
+
+@settings(deadline=None, max_examples=150)
+@given(SEEDS)
+def test_protobuf_is_judged_as_it_is_read(seed: int) -> None:
+    rng = seeded(seed)
+    schema = protobuf_values.schema(rng)
+    contents = [protobuf_payload(rng, schema) for _ in range(20)]
+    assert told(judge_of(schema.info, None, LINE), contents) == [expected(schema, each) for each in contents]
+
+
+def protobuf_payload(rng: random.Random, schema: ProtobufNativeSchema) -> bytes:
+    """Bytes for the schema: right ones, those of two messages in a row, broken ones, those of another schema."""
+    roll = rng.random()
+    if roll < 0.2:
+        return protobuf_values.odd(rng, of(schema).root)
+    other = protobuf_values.schema(rng) if roll < 0.3 else schema
+    content = protobuf_values.several(rng, other, of(other).root)
+    return content if roll > 0.6 else protobuf_values.broken(rng, content)

@@ -17,8 +17,8 @@ from topicschema.payload.protobuf_native.plans import FieldPlan, MessagePlan
 from topicschema.payload.protobuf_native.wire import NOTHING, Wire
 
 MAX_VALUES: Final = 1_000_000  # that are not packed; a bound of this reader
-_MESSAGE: Final = 4  # how many more values a message counts for: that much longer it takes
-_MALFORMED: Final = 4  # a text that is not UTF-8, likewise
+MESSAGE: Final = 4  # how many more values a message counts for: that much longer it takes
+MALFORMED: Final = 4  # a text that is not UTF-8, likewise
 _CUT: Final = {4: struct.Struct("<I"), 8: struct.Struct("<Q")}
 
 
@@ -149,7 +149,7 @@ class _Reading(Wire):
             where = self.at - len(content) + error.start
             if field.checks_utf8:
                 raise self.stop("INVALID_UTF8", "these bytes are not UTF-8, which a string must be", where) from None
-            self._count(_MALFORMED)
+            self._count(MALFORMED)
             if self._has_room:
                 message = "these bytes are not UTF-8; Java reads U+FFFD in their place"
                 self._note("INVALID_UTF8", message, where, self.path())
@@ -186,7 +186,7 @@ class _Reading(Wire):
         return _fixed(self.take(end - self.at, "a packed list"), size, letter)
 
     def _enter(self, frame: _Frame, field: FieldPlan) -> None:
-        self._count(_MESSAGE)
+        self._count(MESSAGE)
         start, is_group = self.at, field.kind is Kind.GROUP
         plan = field.message
         pair = field.pair
