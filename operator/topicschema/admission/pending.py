@@ -16,7 +16,7 @@ from topicschema.core.schemas import Schema
 from topicschema.core.verdict import Candidate
 from topicschema.reconcile.judging import Judge
 
-_REFUSALS = frozenset({"Incompatible", "InvalidSchema"})
+_REFUSALS = frozenset({"Incompatible", "InvalidSchema", "ValidationFailed"})
 
 
 def readable(old: Mapping[str, Any] | None) -> TopicSchema | None:

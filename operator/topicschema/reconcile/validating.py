@@ -108,7 +108,9 @@ async def look(around: Surroundings, resource: TopicSchema, found: FoundPolicy, 
     elif wanted is not None:
         seen = replace(seen, kept=before if before is not None and before.is_final else None)
     known = seen.recorded or (None if wanted is None else seen.kept)
-    if known is not None and known.is_final and not seen.is_asked_anew:
+    is_settled = known is not None and known.is_final and not seen.is_asked_anew
+    # Without an image there are no Jobs, and perhaps no right to look for them.
+    if is_settled or not around.validation.image:
         return seen
     return await _with_jobs(around, resource, seen)
 

@@ -15,6 +15,7 @@ from topicschema.reconcile.surroundings import Surroundings
 from topicschema.reconcile.validating import Inquiry, jobs_of
 from topicschema.reconcile.validating_spec import Names
 from topicschema.spark import jobs
+from topicschema.spark.jobs import JobRequest
 from topicschema.spark.outcome import ended
 
 Object = Mapping[str, Any]
@@ -31,18 +32,30 @@ async def ask(around: Surroundings, resource: TopicSchema, seen: Inquiry) -> Non
     names = Names(resource.spec.topic, seen.asked, attempt, seen.revalidate)
     versions = await _payloads(around, seen.subject.history)
     request = validating_spec.request(seen.subject, seen.wanted, versions, owner, names)
-    # Packing takes as long as a verdict: elsewhere than where all others wait.
-    manifest = await asyncio.to_thread(jobs.manifest, request)
-    try:
-        job = await around.client.create(JOB, owner.namespace, manifest)
-    except ConflictError:
-        job = await around.client.get(JOB, owner.namespace, request.name)
-        if job["metadata"]["annotations"].get(jobs.QUESTION_ANNOTATION) != request.question.sha256:
+    # One at a time, for packing takes memory, and not where all others wait.
+    async with around.validation.packing:
+        job = await _made(around, request, await asyncio.to_thread(jobs.manifest, request))
+        if (job["metadata"].get("annotations") or {}).get(jobs.QUESTION_ANNOTATION) != request.question.sha256:
             await stop(around, [job])  # its question was never made, and would be another one now
             return
-    for part in await asyncio.to_thread(jobs.question_parts, request, job["metadata"]["uid"]):
+        parts = await asyncio.to_thread(jobs.question_parts, request, job["metadata"]["uid"])
+    for part in parts:
         with suppress(ConflictError):
             await around.client.create(CONFIG_MAP, owner.namespace, part)
+
+
+async def _made(around: Surroundings, request: JobRequest, manifest: dict[str, Any]) -> Object:
+    """The Job, which may have been there; ConflictError while another one of its name is, or is still going."""
+    namespace = request.owner.namespace
+    try:
+        return await around.client.create(JOB, namespace, manifest)
+    except ConflictError:
+        job = await around.client.get(JOB, namespace, request.name)
+        owners = job["metadata"].get("ownerReferences") or ()
+        is_ours = any(owner["uid"] == request.owner.uid for owner in owners)
+        if job["metadata"].get("deletionTimestamp") or not is_ours:
+            raise
+        return job
 
 
 async def _payloads(around: Surroundings, history: History) -> dict[int, SchemaInfo]:
@@ -68,5 +81,5 @@ async def stop(around: Surroundings, strays: Sequence[Object]) -> None:
 async def stop_all(around: Surroundings, resource: TopicSchema) -> None:
     """End what still asks for a resource that is suspended."""
     before = resource.status.validation
-    if before is not None and not before.is_final:
+    if before is not None and not before.is_final and around.validation.image:
         await stop(around, [job for job in await jobs_of(around, resource.metadata) if ended(job) is None])

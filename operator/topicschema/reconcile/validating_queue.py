@@ -91,10 +91,14 @@ class Turns:
 
 @dataclass(frozen=True, slots=True)
 class Validations:
-    """What an installation says of validation: the image (none: there is no validation), and whose turn it is."""
+    """What an installation says of validation: the image (none: there is no validation), and whose turn it is.
+
+    `packing` is held while a question is made ready, which takes memory.
+    """
 
     image: str = ""
     turns: Turns = field(default_factory=Turns)
+    packing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
 
 
 def owner_key(job: Object) -> Key | None:

@@ -44,13 +44,14 @@ _CA: Final = "ca.crt"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """The settings in force for one topic. `cannot` is why a question cannot even be put together, in words, or ""."""
+    """The settings in force for one topic; `is_installed`: this operator runs validations at all."""
 
     mode: ValidationMode
     spec: ValidationSpec
     policy: NamespaceSchemaPolicySpec
     image: str
     is_locked: bool = True
+    is_installed: bool = True
 
     @property
     def template(self) -> TemplateSpec:
@@ -66,8 +67,8 @@ class Wanted:
 
     @property
     def cannot(self) -> str:
-        """Why there can be no run."""
-        if not self.image:
+        """Why the question cannot even be put together, in words; "" where it can."""
+        if not self.is_installed:
             return "this operator runs no validation: TOPICSCHEMA_VALIDATION_IMAGE names no image"
         if self.spec.executors and not self.template.service_account_name:
             return "executors need validation.template.serviceAccountName in the policy: an account that may make pods"
@@ -117,7 +118,14 @@ def wanted(found: FoundPolicy, resource: TopicSchema, image: str) -> Wanted | No
     if spec.mode is None or spec.mode is ValidationMode.OFF:
         return None
     chosen = None if spec.template is None else spec.template.image
-    return Wanted(mode=spec.mode, spec=spec, policy=policy.spec, image=chosen or image, is_locked=_is_locked(found))
+    return Wanted(
+        mode=spec.mode,
+        spec=spec,
+        policy=policy.spec,
+        image=chosen or image,
+        is_locked=_is_locked(found),
+        is_installed=bool(image),
+    )
 
 
 def merged(policy: ValidationSpec, topic: TopicValidationSpec) -> ValidationSpec:
