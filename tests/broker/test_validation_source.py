@@ -1,0 +1,179 @@
+"""What is read of a real topic: each message once, however it was sent and wherever the reading is cut."""
+
+import base64
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import _pulsar
+import pulsar as python
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from pulsar.schema import Schema
+
+from retained_topic import RetainedTopic, client_of, contents, places, rows
+from testbed.pulsar import Pulsar
+from testbed.pulsar_setup import Setup
+from topicschema.spark.batches import ENCRYPTED, NO_VERSION
+from topicschema.spark.sources import Split
+from topicschema.spark.sources.pulsar.source import PulsarSource
+
+pytestmark = [pytest.mark.timeout(240), pytest.mark.broker]
+
+SMALL = Setup(
+    {
+        "maxMessageSize": "131072",
+        "managedLedgerMaxEntriesPerLedger": "50",
+        "managedLedgerMinLedgerRolloverTimeMinutes": "0",
+    }
+)
+"""A broker whose ledgers are short, and whose clients cut messages in chunks from 128 KiB on."""
+COMPRESSIONS = [getattr(python.CompressionType, name) for name in ("NONE", "LZ4", "ZLib", "ZSTD", "SNAPPY")]
+NUMBER = '{"type": "record", "name": "N", "fields": [{"name": "n", "type": "int"}%s]}'
+
+
+@pytest.fixture(scope="module")
+def broker(start_broker: Callable[[str, Setup], Pulsar]) -> Pulsar:
+    return start_broker("retained", SMALL)
+
+
+@pytest.fixture(scope="module")
+def full(broker: Pulsar) -> RetainedTopic:
+    """A topic with all that Python's client can send, chunks of several producers between other messages."""
+    topic = RetainedTopic.made(broker)
+    with client_of(broker) as client:
+        _send_everything(topic, client)
+        _send_interleaved(topic, client)
+        _send_everything(topic, client)
+    return topic
+
+
+@pytest.fixture
+def encryption(tmp_path: Path) -> python.CryptoKeyReader:
+    """Keys that producers encrypt with, and that the product has not."""
+    key = rsa.generate_private_key(65537, 2048)
+    pem, known = serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    (tmp_path / "public.pem").write_bytes(key.public_key().public_bytes(pem, known))
+    private, plain = serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+    (tmp_path / "private.pem").write_bytes(key.private_bytes(pem, private, plain))
+    return python.CryptoKeyReader(str(tmp_path / "public.pem"), str(tmp_path / "private.pem"))
+
+
+def _send_everything(topic: RetainedTopic, client: python.Client) -> None:
+    for number, compression in enumerate(COMPRESSIONS):
+        texts = [b"%d %d " % (number, each) + b"x" * (each * 7) for each in range(20)]
+        for batched in (False, True):
+            topic.send(client, [*texts, None, b""], batching_enabled=batched, compression_type=compression)
+            topic.send(client, texts[:3], key="é", batching_enabled=batched, compression_type=compression)
+        large = b"large %d" % number + hashlib.shake_128(b"%d" % number).digest(300_000)
+        topic.send(client, [large], chunking_enabled=True, compression_type=compression)
+
+
+def _send_interleaved(topic: RetainedTopic, client: python.Client) -> None:
+    """Chunked messages of three producers and small ones of a fourth, all at once."""
+    large = [client.create_producer(topic.full_name, chunking_enabled=True) for _ in range(3)]
+    small = client.create_producer(topic.full_name)
+    for turn in range(3):
+        for number, producer in enumerate(large):
+            payload = b"%d %d" % (turn, number) + b"c" * 500_000
+            producer.send_async(payload, lambda *_: None)
+            topic.sent[payload, ""] += 1
+            small.send(payload[:3])
+            topic.sent[payload[:3], ""] += 1
+    for producer in (*large, small):
+        producer.flush()
+        producer.close()
+
+
+def test_every_message_is_read_once_however_it_was_sent(full: RetainedTopic) -> None:
+    source = full.source(has_keys=True)
+    found = rows(source)
+    assert contents(found) == full.sent
+    assert len(set(places(found))) == len(found)
+    assert {row["writer"] for row in found} == {NO_VERSION}
+    assert all(row["publish_time"] > 1_700_000_000_000 for row in found)
+    assert {row["partition"] for row in found} == {0}
+
+
+@pytest.mark.parametrize("messages", [1, 7, 40])
+def test_wherever_the_reading_is_cut_the_messages_are_the_same(full: RetainedTopic, messages: int) -> None:
+    whole = rows(full.source())
+    source = full.source(split_messages=messages)
+    plan = source.plan()
+    picked = plan.splits if messages > 1 else plan.splits[::9]
+    found = places([row for split in picked for row in rows(source, replace(plan, splits=(split,)))])
+    assert len(set(found)) == len(found)
+    if messages > 1:
+        assert sorted(found) == sorted(places(whole))
+    else:
+        assert set(found) <= set(places(whole))
+
+
+def test_two_processes_read_a_partitioned_topic_to_the_same_messages(broker: Pulsar) -> None:
+    topic = RetainedTopic.made(broker, partitions=3)
+    with client_of(broker) as client:
+        for batched in (False, True):
+            topic.send(client, [b"%d" % each for each in range(300)], batching_enabled=batched)
+            topic.send(client, [b"k%d" % each for each in range(100)], key="one", batching_enabled=batched)
+    source = topic.source(has_keys=True, split_messages=50)
+    plan = source.plan()
+    assert plan.names == tuple(f"{topic.full_name}-partition-{number}" for number in range(3))
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
+        found = [row for part in processes.map(_read, [source] * len(plan.splits), plan.splits) for row in part]
+    assert contents(found) == topic.sent
+    assert len(set(places(found))) == len(found)
+
+
+def _read(source: PulsarSource, split: Split) -> list[dict[str, Any]]:
+    return [row for batch in source.read(split) for row in batch.to_pylist()]
+
+
+def test_each_message_has_its_own_writer_version(broker: Pulsar) -> None:
+    topic = RetainedTopic.made(broker)
+    texts = [NUMBER % "", NUMBER % ', {"name": "m", "type": "int", "default": 1}']
+    with client_of(broker) as client:
+        for batched in (False, True):
+            for number, text in enumerate(texts):
+                topic.send(client, [b"\x02" + b"\x04" * number] * 5, schema=_Raw(text), batching_enabled=batched)
+            topic.send(client, [b"\x00"] * 3, batching_enabled=batched)
+    found = Counter((row["writer"], row["payload"]) for row in rows(topic.source()))
+    assert found == {(0, b"\x02"): 10, (1, b"\x02\x04"): 10, (NO_VERSION, b"\x00"): 6}
+
+
+class _Raw(Schema):
+    """Bytes that are sent as messages of an Avro schema."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(bytes, _pulsar.SchemaType.AVRO, json.loads(text), "N")
+
+    def encode(self, obj: bytes) -> bytes:
+        return obj
+
+
+def test_keys_come_as_they_were_sent_and_only_where_they_are_asked_for(broker: Pulsar) -> None:
+    topic = RetainedTopic.made(broker)
+    with client_of(broker) as client:
+        topic.send(client, [b"v"], key=base64.b64encode(b"Python's client marks no key as base64").decode())
+        topic.send(client, [b"v"])
+    assert contents(rows(topic.source(has_keys=True))) == topic.sent
+    assert [row["key"] for row in rows(topic.source())] == [None] * 2
+
+
+def test_what_nobody_can_decrypt_is_counted_and_says_so(broker: Pulsar, encryption: python.CryptoKeyReader) -> None:
+    topic = RetainedTopic.made(broker)
+    secret = {"encryption_key": "k", "crypto_key_reader": encryption}
+    with client_of(broker) as client:
+        topic.send(client, [b"open"])
+        topic.send(client, [b"closed"] * 3, **secret)
+        topic.send(client, [b"closed"] * 4, batching_enabled=True, **secret)
+        topic.send(client, [b"open"])
+    found = rows(topic.source())
+    assert Counter((row["writer"], row["payload"]) for row in found) == {(NO_VERSION, b"open"): 2, (ENCRYPTED, b""): 7}
+    assert len(set(places(found))) == len(found)

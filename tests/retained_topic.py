@@ -1,0 +1,130 @@
+"""A topic that real producers filled, and what the product's source reads of it. Nothing is shared between the two."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import _pulsar
+import pulsar as python
+
+from testbed.pulsar import Pulsar
+from topicschema.spark.question import PulsarAsked
+from topicschema.spark.sources import Gone, Plan
+from topicschema.spark.sources.pulsar.source import PulsarSource
+
+Row = Mapping[str, Any]
+
+
+@contextmanager
+def client_of(pulsar: Pulsar) -> Iterator[python.Client]:
+    """A client that says nothing of what it does."""
+    client = python.Client(pulsar.service_url, logger=python.ConsoleLogger(python.LoggerLevel.Error))
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+@dataclass(frozen=True, slots=True)
+class RetainedTopic:
+    """A topic of a fresh namespace that keeps all messages. `sent` counts payloads (None: null) with their keys."""
+
+    pulsar: Pulsar
+    namespace: str
+    name: str
+    partitions: int
+    sent: Counter[tuple[bytes | None, str]] = field(default_factory=Counter)
+
+    @classmethod
+    def made(cls, pulsar: Pulsar, name: str = "orders", partitions: int = 0) -> "RetainedTopic":
+        """A new one, empty."""
+        namespace = pulsar.fresh_namespace()
+        keep = {"retentionTimeInMinutes": -1, "retentionSizeInMB": -1}
+        pulsar.tell("POST", f"/namespaces/{namespace}/retention", keep)
+        topic = cls(pulsar, namespace, name, partitions)
+        if partitions:
+            pulsar.tell("PUT", f"{topic.path}/partitions", partitions)
+        else:
+            pulsar.tell("PUT", topic.path)
+        return topic
+
+    @property
+    def full_name(self) -> str:
+        return f"persistent://{self.namespace}/{self.name}"
+
+    @property
+    def path(self) -> str:
+        return f"/persistent/{self.namespace}/{self.name}"
+
+    @property
+    def asked(self) -> PulsarAsked:
+        return PulsarAsked(self.pulsar.admin_url, self.pulsar.service_url)
+
+    def source(self, **more: Any) -> PulsarSource:
+        """The product's source of it."""
+        return PulsarSource(self.asked, self.full_name, **more)
+
+    def send(self, client: python.Client, payloads: Sequence[bytes | None], key: str = "", **producer: Any) -> None:
+        """Send them with a producer of their own; with batching they are one batch or several."""
+        delay = {"batching_max_publish_delay_ms": 200} if producer.get("batching_enabled") else {}
+        made = client.create_producer(
+            self.full_name, block_if_queue_full=True, **{"schema": _BYTES, **delay, **producer}
+        )
+        for payload in payloads:
+            made._producer.send_async(_message(payload, key), _nothing)
+            self.sent[payload, key] += 1
+        made.flush()
+        made.close()
+
+    def around(self) -> dict[str, Any]:
+        """What there is at the broker of the topic and around it, which reading must not change."""
+        ask = self.pulsar.tell
+        names = sorted(ask("GET", f"/persistent/{self.namespace}"))
+        own = [name.removeprefix("persistent://") for name in names]
+        return {
+            "topics": names,
+            "partitioned": ask("GET", f"/persistent/{self.namespace}/partitioned"),
+            "schemas": {name: ask("GET", f"/schemas/{name}/metadata") for name in own},
+            "cursors": {name: ask("GET", f"/persistent/{name}/internalStats")["cursors"] for name in own},
+            "subscriptions": {name: ask("GET", f"/persistent/{name}/subscriptions") for name in own},
+        }
+
+
+def _nothing(*_: Any) -> None:
+    """What is done with a receipt."""
+
+
+def _message(payload: bytes | None, key: str) -> Any:
+    builder = _pulsar.MessageBuilder()
+    if payload is None:
+        builder.set_null_value()
+    else:
+        builder.content(payload)
+    if key:
+        builder.partition_key(key)
+    return builder.build()
+
+
+_BYTES = python.schema.BytesSchema()
+
+
+def rows(source: PulsarSource, plan: Plan | None = None) -> list[Row]:
+    """All that the source reads, split by split; nothing of it may be gone."""
+    found: list[Row] = []
+    for split in (plan or source.plan()).splits:
+        for batch in source.read(split):
+            assert not isinstance(batch, Gone), batch
+            found.extend(batch.to_pylist())
+    return found
+
+
+def places(found: Sequence[Row]) -> list[tuple[int, ...]]:
+    """Where the messages are, in the order in which they were read."""
+    return [(row["partition"], row["ledger"], row["entry"], row["batch_index"]) for row in found]
+
+
+def contents(found: Sequence[Row]) -> Counter[tuple[bytes | None, str]]:
+    """What the messages hold, and how often."""
+    return Counter((row["payload"], (row["key"] or b"").decode()) for row in found)
