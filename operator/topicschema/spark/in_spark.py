@@ -24,6 +24,9 @@ _DEPTH: Final = 2
 _TICK: Final = 1.0
 _OURS: Final = re.compile(r"topicschema\.spark\.errors\.SourceError: ([^\n]{1,2000})")
 
+_RAISED: Final = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt)\b[^\n]*)", re.MULTILINE)
+"""How Python's traceback ends, and how Java's begins."""
+
 
 def tally(context: Any, work: Work, splits: Sequence[Split], done: Callable[[float], None]) -> Tally:
     """The figures of all splits; `done` is told which share of them is ready, from 0 to 1.
@@ -65,7 +68,10 @@ def _told(text: str) -> Exception:
     found = _OURS.search(text)
     if found is not None:
         return SourceError(found[1])
-    return RunError(f"Spark gave the run up: {text.strip().splitlines()[0][:500]}" if text.strip() else "Spark ended")
+    raised = _RAISED.findall(text)
+    return RunError(
+        f"Spark gave the run up: {(raised or text.strip().splitlines() or ['it does not say why'])[-1][:500]}"
+    )
 
 
 @contextmanager

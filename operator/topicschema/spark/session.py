@@ -42,6 +42,7 @@ def start(executors: int, folder: Path, environ: Mapping[str, str] = os.environ)
 
     told = settings(executors, folder / EXECUTOR_TEMPLATE, environ)
     context = SparkContext(conf=SparkConf().setAll(list(told.items())))
+    context.pythonExec = sys.executable  # what Spark's settings name is for spark-submit alone
     context.setLogLevel("WARN")
     return context
 
@@ -67,8 +68,6 @@ def settings(executors: int, template: Path, environ: Mapping[str, str]) -> Mapp
         "spark.kubernetes.container.image.pullPolicy": "IfNotPresent",
         "spark.kubernetes.executor.podTemplateFile": str(template),
         "spark.kubernetes.executor.podTemplateContainerName": "executor",
-        "spark.pyspark.python": sys.executable,
-        "spark.pyspark.driver.python": sys.executable,
         **_sizes(template),
     }
 

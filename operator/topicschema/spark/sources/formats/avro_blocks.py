@@ -5,7 +5,7 @@ import lzma
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from types import GeneratorType, MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -90,8 +90,12 @@ class Cutter:
                 return reading.at
 
 
-def _deflated(packed: bytes) -> bytes:
-    return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, MAX_BLOCK + 1)
+def _whole(unpacking: Any, packed: bytes) -> bytes:
+    """All that a stream holds; ValueError where it does not end there."""
+    content: bytes = unpacking.decompress(packed, MAX_BLOCK + 1)
+    if not unpacking.eof and len(content) <= MAX_BLOCK:
+        raise ValueError("the stream has no end")
+    return content
 
 
 def _snappy(packed: bytes) -> bytes:
@@ -114,10 +118,10 @@ def _zstandard(packed: bytes) -> bytes:
 _CODECS: Final[Mapping[str, Callable[[bytes], bytes]]] = MappingProxyType(
     {
         "null": lambda packed: packed,
-        "deflate": _deflated,
+        "deflate": lambda packed: _whole(zlib.decompressobj(-zlib.MAX_WBITS), packed),
         "snappy": _snappy,
         "zstandard": _zstandard,
-        "bzip2": lambda packed: bz2.BZ2Decompressor().decompress(packed, MAX_BLOCK + 1),
-        "xz": lambda packed: lzma.LZMADecompressor().decompress(packed, MAX_BLOCK + 1),
+        "bzip2": lambda packed: _whole(bz2.BZ2Decompressor(), packed),
+        "xz": lambda packed: _whole(lzma.LZMADecompressor(), packed),
     }
 )

@@ -1,0 +1,93 @@
+"""Orders as files, for validation runs: three AVRO versions, so many bad ones among them, the same for the same seed.
+
+What is wrong is known beforehand: `Orders.bad` has how many messages have which reason, as the run must find them.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.spark.question import FilesAsked, Question
+
+START: Final = 1_760_000_000_000
+_TEXTS: Final = (
+    b'{"type":"record","name":"Order","fields":[{"name":"id","type":"long"},{"name":"note","type":"string"}]}',
+    b'{"type":"record","name":"Order","fields":[{"name":"id","type":"long"}]}',
+)
+VERSIONS: Final = {number: SchemaInfo(SchemaType.AVRO, text) for number, text in enumerate(_TEXTS)}
+CANDIDATE: Final = SchemaInfo(
+    SchemaType.AVRO, b'{"type":"record","name":"Order","fields":[{"name":"id","type":"double"}]}'
+)
+STRANGER: Final = 7
+"""A version that nobody knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A message, and what is wrong with it: a reason, or nothing."""
+
+    payload: bytes | None
+    version: int
+    publish_time: int
+    reason: str = ""
+
+
+def orders(count: int, seed: int = 1, share: float = 0.01) -> Sequence[Order]:
+    """So many orders, about that share of them bad."""
+    return list(_orders(count, random.Random(seed), share))  # noqa: S311  # the same each time
+
+
+def reasons(given: Sequence[Order]) -> dict[str, int]:
+    """How many have which reason."""
+    return dict(Counter(each.reason for each in given if each.reason))
+
+
+def write(given: Sequence[Order], path: Path, group: int = 1_000) -> Path:
+    """The orders as a Parquet file with row groups of that many."""
+    table = pa.table(
+        {
+            "value": pa.array([each.payload for each in given], pa.binary()),
+            "schema_version": pa.array([each.version for each in given], pa.int64()),
+            "publish_time": pa.array([each.publish_time for each in given], pa.timestamp("ms")),
+        }
+    )
+    parquet.write_table(table, path, row_group_size=group)
+    return path
+
+
+def question(*paths: Path, **more: object) -> Question:
+    """Whether the orders in these files can be read with CANDIDATE."""
+    files = FilesAsked(tuple(map(str, paths)))
+    return Question(CANDIDATE, VERSIONS, "persistent://shop/orders/created", files=files, **more)  # type: ignore[arg-type]
+
+
+def _orders(count: int, chance: random.Random, share: float) -> Iterator[Order]:
+    for number in range(count):
+        version = chance.randrange(2)
+        payload = _varint(number) + (_text(chance.randrange(30)) if version == 0 else b"")
+        when = START + number * 997
+        if chance.random() >= share:
+            yield Order(payload, version, when)
+        elif chance.random() < 0.5:
+            yield Order(payload[:-1] if version else payload[:1], version, when, "TRUNCATED")
+        else:
+            yield Order(payload, STRANGER, when, "UNKNOWN_WRITER_VERSION")
+
+
+def _varint(number: int) -> bytes:
+    bits, found = number << 1, bytearray()
+    while bits > 0x7F:
+        found.append(bits & 0x7F | 0x80)
+        bits >>= 7
+    return bytes([*found, bits])
+
+
+def _text(size: int) -> bytes:
+    return _varint(size) + b"x" * size

@@ -1,0 +1,45 @@
+"""What a driver tells on its standard output is read back from a log that has other lines, too."""
+
+import base64
+import random
+
+import pytest
+
+from topicschema.spark import marks
+from topicschema.spark.errors import InvalidQuestionError
+
+REPORT = random.Random(1).randbytes(50_000)  # noqa: S311  # the same each time
+LINES = list(marks.report_lines(REPORT))
+
+
+def test_a_report_is_read_back_whole_from_between_other_lines() -> None:
+    assert len(LINES) > 5
+    assert all(len(line) < 16_000 for line in LINES)
+    log = [each for line in LINES for each in ("26/11/21 WARN something", line + "\n", "TOPICSCHEMA-REPORT what?")]
+    assert marks.report_in(log) == REPORT
+
+
+def test_a_report_that_is_not_all_there_is_none() -> None:
+    assert marks.report_in(LINES[1:]) is None
+    assert marks.report_in(LINES[:-1]) is None
+    assert marks.report_in([]) is None
+
+
+def test_the_last_report_counts() -> None:
+    assert marks.report_in([*LINES[:3], *marks.report_lines(b"newer")]) == b"newer"
+
+
+def test_a_damaged_report_is_told() -> None:
+    with pytest.raises(InvalidQuestionError, match="damaged"):
+        marks.report_in([f"TOPICSCHEMA-REPORT 1/1 {base64.b64encode(bytes(99)).decode()}"])
+
+
+def test_the_last_progress_counts_and_what_is_none_is_passed_over() -> None:
+    log = [
+        marks.progress_line(10),
+        marks.progress_line(30, messages=3),
+        "TOPICSCHEMA-PROGRESS {",
+        "TOPICSCHEMA-PROGRESS 7",
+    ]
+    assert marks.progress_in(log) == {"percent": 30, "messages": 3}
+    assert marks.progress_in(["nothing"]) is None
