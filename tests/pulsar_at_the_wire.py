@@ -29,16 +29,19 @@ def _nothing(number: int) -> None:
 class PulsarAtTheWire:
     """The broker, and the calls that it got as METHOD and the part of the path after the topic.
 
-    `happens` is told the number of each call of schemas, from 1, before it is carried out: what others do meanwhile.
+    `is_shut` while it lets nobody in. `happens` is told the number of each call of schemas, from 1, before it is carried out: what others do meanwhile.
     """
 
     schemas: PulsarSchemas
     url: str = ""
     calls: list[str] = field(default_factory=list)
     happens: Callable[[int], object] = _nothing
+    is_shut: bool = False
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """What Pulsar answers to this."""
+        if self.is_shut:
+            return web.json_response({"reason": "Don't have permission"}, status=403)
         parts = request.path.strip("/").split("/")
         if parts[2] != "schemas":
             return web.json_response({"schema_validation_enforced": False} if parts[2] == "namespaces" else {})

@@ -39,6 +39,8 @@ class Doorbell:
         key = Key(plural, metadata.get("namespace", ""), metadata["name"])
         if plural == NAMESPACE.plural:
             self._heard_of_namespace(key.name, metadata)
+            if is_deleted:
+                self._annotations.pop(key.name, None)
         elif plural == JOB.plural:
             self._heard_of_job(metadata)
         elif plural == SCHEMA_HISTORY.plural:
@@ -46,6 +48,8 @@ class Doorbell:
         else:
             if plural == NAMESPACE_SCHEMA_POLICY.plural:
                 self._heard_of_policy(key, metadata)
+            if is_deleted:
+                self._generations.pop(key, None)
             self._neighbours.known[plural].add(key)
             if is_deleted or self._echoes.is_news(key, metadata["resourceVersion"]):
                 self._ring(key, 0.0 if is_listed and plural == TOPIC_SCHEMA.plural else AHEAD)
@@ -63,6 +67,7 @@ class Doorbell:
         if known is None:
             return
         for key in known - listed:
+            self._generations.pop(key, None)
             self._ring(key, AHEAD)
         known |= listed
         if plural == TOPIC_SCHEMA.plural and not self._neighbours.are_topics_listed:

@@ -18,6 +18,8 @@ class TopicSight:
     """What the last pass over a TopicSchema saw.
 
     `topic` is tenant/namespace/topic, "" where the spec cannot be read; `history` the name of its record, once known.
+    `is_shut_out` where its broker has no such Pulsar namespace, or lets its policy not in: what it would tell all of
+    that policy.
     """
 
     topic: str = ""
@@ -26,6 +28,7 @@ class TopicSight:
     strategy: Strategy | None = None
     is_ready: bool = False
     is_incompatible: bool = False
+    is_shut_out: bool = False
 
 
 class Neighbours:
@@ -41,6 +44,7 @@ class Neighbours:
         self._topics: dict[Key, TopicSight] = {}
         self._policies: dict[Key, PulsarNamespaceKey] = {}
         self._without_policy: dict[Key, str] = {}
+        self._shut_out: defaultdict[tuple[str, str], set[Key]] = defaultdict(set)
         self._of_topic: defaultdict[tuple[str, str], set[Key]] = defaultdict(set)
 
     def saw_topic(self, key: Key, sight: TopicSight) -> bool:
@@ -51,9 +55,15 @@ class Neighbours:
             return False
         self._drop(key)
         self._topics[key] = sight
+        if sight.is_shut_out:
+            self._shut_out[key.namespace, sight.pulsar_namespace].add(key)
         for shared in _shared(sight):
             self._of_topic[shared].add(key)
         return True
+
+    def let_in(self, namespace: str, pulsar_namespace: str) -> tuple[Key, ...]:
+        """The topics that were shut out together, in order: who finds the door open tells them, once."""
+        return tuple(sorted(self._shut_out.pop((namespace, pulsar_namespace), ())))
 
     def missed_policy(self, key: Key, now: str) -> str:
         """Since when passes over a topic that is being deleted have found no policy."""
@@ -119,11 +129,19 @@ class Neighbours:
 
     def _drop(self, key: Key) -> TopicSight | None:
         sight = self._topics.pop(key, None)
+        if sight is not None and sight.is_shut_out:
+            self._let_out(key, sight)
         for shared in _shared(sight) if sight else ():
             self._of_topic[shared].discard(key)
             if not self._of_topic[shared]:
                 del self._of_topic[shared]
         return sight
+
+    def _let_out(self, key: Key, sight: TopicSight) -> None:
+        waiting = self._shut_out.get((key.namespace, sight.pulsar_namespace), set())
+        waiting.discard(key)
+        if not waiting:
+            self._shut_out.pop((key.namespace, sight.pulsar_namespace), None)
 
 
 def _shared(sight: TopicSight) -> tuple[tuple[str, str], ...]:

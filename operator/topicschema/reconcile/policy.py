@@ -120,6 +120,9 @@ class NamespaceSchemaPolicies:
         if look.observed != resource.status.observed:
             for topic in self._around.neighbours.topics_in(resource.metadata.namespace):
                 self._around.ring(topic, 0.0)
+        was_shut_out = any(condition.reason in telling.SHUT_OUT for condition in resource.status.conditions)
+        if was_shut_out and look.error is None:
+            telling.let_in(self._around, resource.metadata.namespace, resource.spec.pulsar_namespace)
         said = " ".join(condition.message for condition in resource.status.conditions)
         for note in policy_report.notes(look):
             if note.text not in said:

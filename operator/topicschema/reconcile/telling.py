@@ -14,6 +14,16 @@ from topicschema.reconcile.report import CONSUMER_RISK
 from topicschema.reconcile.status_write import write_status
 from topicschema.reconcile.surroundings import Surroundings
 
+SHUT_OUT = frozenset({"BrokerForbidden", "TenantMissing", "NamespaceMissing"})
+"""Reasons that hold for all topics of a policy, which its broker gives as quickly as any answer."""
+_LET_IN_SECONDS = 0.05  # between two who come back: as fast as a broker is asked
+
+
+def let_in(around: Surroundings, namespace: str, pulsar_namespace: str) -> None:
+    """Have all looked at that were shut out of a Pulsar namespace: somebody has found that it lets them in again."""
+    for number, key in enumerate(around.neighbours.let_in(namespace, pulsar_namespace)):
+        around.ring(key, number * _LET_IN_SECONDS)
+
 
 async def report(around: Surroundings, kind: Kind, wire: Mapping[str, Any], status: Any) -> None:
     """Make `status` the status of the resource read as `wire`, and tell of it; ConflictError when it moved."""

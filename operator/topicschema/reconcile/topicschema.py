@@ -147,10 +147,12 @@ class TopicSchemas:
 
     def _saw(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> None:
         neighbours = self._around.neighbours
-        sight = self._sight(key, wire, status)
+        sight, before = self._sight(key, wire, status), neighbours.sight(key)
         if neighbours.saw_topic(key, sight):
             for policy in neighbours.policies_naming(sight.pulsar_namespace, key.namespace):
                 self._around.ring(policy, _COUNT_DELAY)
+        if before is not None and before.is_shut_out and not sight.is_shut_out:
+            telling.let_in(self._around, key.namespace, sight.pulsar_namespace)
 
     def _sight(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> TopicSight:
         try:
@@ -168,6 +170,7 @@ class TopicSchemas:
             strategy=spec.schema_compatibility_strategy,
             is_ready=ready is not None and ready.status is ConditionStatus.TRUE,
             is_incompatible=ready is not None and ready.reason == "Incompatible",
+            is_shut_out=any(condition.reason in telling.SHUT_OUT for condition in status.conditions),
         )
 
     def _lost(self, key: Key) -> None:

@@ -242,3 +242,12 @@ def test_topics_whose_policy_changed_come_after_what_was_edited(ears: Ears) -> N
     ears.rung()
     ears.tell(ORDERS, "2", generation=2)
     assert ears.ahead() == {ORDERS}
+
+
+def test_nothing_is_kept_of_policies_and_namespaces_that_are_gone(ears: Ears) -> None:
+    for key in (ORDERS, Key(NAMESPACES, "", "shop")):
+        ears.tell(key, uid="1", annotations={ANNOTATION: "shop/*"})
+        ears.tell(key, "2", uid="1", is_deleted=True)
+    ears.tell(ORDERS, "3", uid="2")
+    ears.list(POLICIES)
+    assert (ears.bell._generations, ears.bell._annotations) == ({}, {})

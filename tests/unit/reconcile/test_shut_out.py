@@ -1,0 +1,93 @@
+"""Topics whose broker does not let their policy in: the first who is let in again has the others looked at."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from specimens import record
+from topic_world import World, opened
+from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
+from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.broker.errors import BrokerForbiddenError
+from topicschema.core.errors import TopicSchemaError
+from topicschema.reconcile.policy import NamespaceSchemaPolicies
+from topicschema.reconcile.queue import Key, Rest
+from topicschema.reconcile.topicschema import TopicSchemas
+
+NAMES = ("a", "b", "c")
+POLICY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
+
+
+class Shop:
+    """Three topics of one policy, and who was rung."""
+
+    def __init__(self, world: World) -> None:
+        self.rung: list[tuple[str, float]] = []
+        self.broker = world.broker
+        around = replace(world.around, ring=lambda key, after: self.rung.append((key.name, after)))
+        around.neighbours.are_topics_listed = True
+        self.topics, self.policies = TopicSchemas(around), NamespaceSchemaPolicies(around, 0.0)
+        annotations = {PULSAR_NAMESPACES_ANNOTATION: "shop/*"}
+        world.api.put(NAMESPACE, "", "shop", {"metadata": {"annotations": annotations}})
+        schema = record("id").info.schema.decode()
+        for name in NAMES:
+            spec = {"topic": f"persistent://shop/orders/{name}", "type": "AVRO", "schema": schema}
+            world.api.put(TOPIC_SCHEMA, "shop", name, {"spec": spec})
+
+    async def look(self, *names: str) -> list[tuple[str, float]]:
+        """Who is rung by passes over these topics."""
+        self.rung.clear()
+        for name in names:
+            key = Key(TOPIC_SCHEMA.plural, "shop", name)
+            while await self.topics.reconcile(key) is Rest.AGAIN:
+                pass
+        return [told for told in self.rung if told[0] in NAMES]
+
+    async def shut_out(self) -> None:
+        """Each finds the door shut."""
+        self.broker.is_shut = True
+        for name in NAMES:
+            with pytest.raises(BrokerForbiddenError):
+                await self.look(name)
+        with pytest.raises(TopicSchemaError):
+            await self.policies.reconcile(POLICY)
+        self.rung.clear()
+
+
+@pytest.fixture
+async def shop() -> AsyncIterator[Shop]:
+    async with opened() as world:
+        yield Shop(world)
+
+
+@pytest.mark.parametrize("is_registered", [False, True])
+async def test_the_first_topic_that_is_let_in_again_has_the_others_looked_at_once(
+    shop: Shop,
+    is_registered: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    if is_registered:
+        await shop.look(*NAMES)
+    await shop.shut_out()
+    shop.broker.is_shut = False
+    assert await shop.look("b") == [("a", 0.0), ("c", 0.05)]
+    assert await shop.look("a", "c", "b") == []
+
+
+async def test_a_policy_that_is_let_in_again_has_its_topics_looked_at_once(shop: Shop) -> None:
+    await shop.shut_out()
+    shop.broker.is_shut = False
+    assert await shop.policies.reconcile(POLICY) is Rest.SETTLED
+    assert [told for told in shop.rung if told[1] > 0] == [("b", 0.05), ("c", 0.1)]
+    shop.rung.clear()
+    assert await shop.policies.reconcile(POLICY) is Rest.SETTLED
+    assert shop.rung == []
+
+
+async def test_nobody_tells_of_a_topic_that_is_gone(shop: Shop) -> None:
+    await shop.shut_out()
+    neighbours = shop.topics._around.neighbours
+    for name in NAMES:
+        neighbours.lost_topic(Key(TOPIC_SCHEMA.plural, "shop", name))
+    assert neighbours.let_in("shop", "shop/orders") == ()
+    assert neighbours._shut_out == {}
