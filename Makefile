@@ -7,10 +7,10 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-
 PINS := grep -oE '^[A-Za-z0-9._-]+==[^ ;]+'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup fmt lint test test-unit test-cluster test-broker test-differential test-faults histories mutation bench generate lock lock-check verify demo demo-down clean
+.PHONY: help setup fmt lint test test-unit test-cluster test-broker test-differential test-faults e2e images histories mutation bench generate lock lock-check verify demo demo-down clean
 
 help: ## what can be made
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 16
 
 setup: $(VENV)/.ready ## the environment, from the locked dependencies
 
@@ -34,16 +34,22 @@ lint: setup ## style, types and the direction of imports
 	$(BIN)/lint-imports
 
 test: setup ## all tiers that this machine can run: unit, conformance, Avro's own library, a real API server, a real broker, faults
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not e2e"
 
 test-unit: setup ## what needs nothing, in under a minute
-	$(BIN)/python -m pytest -m "not cluster and not broker and not differential"
+	$(BIN)/python -m pytest -m "not cluster and not broker and not differential and not e2e"
 
 test-cluster: setup ## what needs a Kubernetes API server
 	$(BIN)/python -m pytest -m "cluster and not broker and not faults"
 
 test-broker: setup ## what needs a real Pulsar broker
 	$(BIN)/python -m pytest -m broker
+
+e2e: setup ## the operator and its jobs as pods on a real node; root, or Docker with kind
+	$(BIN)/python -m pytest -m e2e tests/e2e
+
+images: setup ## the operator's image and the validation image, into the cache
+	$(BIN)/python -m testbed.images
 
 test-differential: setup ## Avro's own library and the broker's classes beside us, at length; TOPICSCHEMA_SEED repeats a run
 	TOPICSCHEMA_TEST_PAIRS=$${TOPICSCHEMA_TEST_PAIRS:-20000} TOPICSCHEMA_TEST_HISTORIES=all \

@@ -145,7 +145,7 @@ def _place(instance: Instance, room: str) -> Place:
 
     return Place(
         enter=node_room.enter(instance.folder / "node"),
-        hosts=(node_room.ADDRESS,),
+        hosts=(node_room.ADDRESS, "kubernetes.default.svc.cluster.local"),
         flags=(
             "--bind-address=0.0.0.0",
             f"--advertise-address={node_room.ADDRESS}",

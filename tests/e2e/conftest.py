@@ -1,0 +1,107 @@
+"""A node on which pods really run, and the project's images on it; they start when the first test asks for them.
+
+A test that asks for `node` is marked `e2e` by that. Where no node or no image can be had, the tier is skipped and each
+test says why; under CI=true that is a failure. `make e2e` runs it; `make test` does not.
+"""
+
+import os
+import secrets
+from collections.abc import Iterator
+
+import pytest
+
+from pods import Pods
+from testbed import helm, images, node_part
+from testbed.errors import SourceMissingError, TestbedError
+from testbed.instances import Instance
+from testbed.node import Node
+from testbed.node_part import GivenNode, NodePart
+from testbed.progress import Progress
+
+_SYSTEM = "topicschema-system"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a node, before `-m` chooses."""
+    for item in items:
+        if "node" in getattr(item, "fixturenames", ()):
+            item.add_marker("e2e")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Build programs and images before the first test if one will need them: that takes longer than a test may."""
+    chosen = [item for item in session.items if item.get_closest_marker("e2e")]
+    if session.config.option.collectonly or not chosen:
+        return
+    capture = session.config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        try:
+            _prepare({name for item in chosen for name in getattr(item, "fixturenames", ())})
+        except SourceMissingError as error:
+            _no_node(session, str(error))
+        except TestbedError as error:
+            raise pytest.UsageError(f"the e2e tier cannot run: {error}") from error
+
+
+def _prepare(fixtures: set[str]) -> None:
+    NodePart().prepare(Progress())
+    for name in images.NAMES:
+        if f"{name}_image" in fixtures:
+            images.build(name, Progress())
+    if "operator" in fixtures:
+        helm.program(Progress())
+
+
+def _no_node(session: pytest.Session, reason: str) -> None:
+    """Skip every test that needs a node, each with the reason; in CI end the run."""
+    if os.environ.get("CI") == "true":
+        raise pytest.UsageError(f"the e2e tier cannot run: {reason}")
+    for item in session.items:
+        if item.get_closest_marker("e2e"):
+            item.add_marker(pytest.mark.skip(reason=f"no node: {reason}"))
+
+
+@pytest.fixture(scope="session")
+def node() -> Iterator[Node | GivenNode]:
+    """A node that is ready; it and all on it end with the test run, also after kill -9."""
+    owned = Instance.owned()
+    try:
+        yield node_part.start(owned, Progress())
+    finally:
+        owned.end()
+
+
+@pytest.fixture(scope="session")
+def operator_image(node: Node | GivenNode) -> str:
+    """The operator's image, on the node: its name."""
+    image = images.build("operator", Progress())
+    node.load(image.archive)
+    return image.name
+
+
+@pytest.fixture(scope="session")
+def validation_image(node: Node | GivenNode) -> str:
+    """The validation image, on the node: its name."""
+    image = images.build("validation", Progress())
+    node.load(image.archive)
+    return image.name
+
+
+@pytest.fixture(scope="session")
+def operator(node: Node | GivenNode, operator_image: str) -> Pods:
+    """The operator as the chart installs it, all its pods ready: the pods of its namespace."""
+    made = Pods(node.cluster, _SYSTEM)
+    made.create_namespace()
+    helm.install(node.cluster, {}, _SYSTEM)
+    node.cluster.kubectl("-n", _SYSTEM, "rollout", "status", "deployment", "--timeout=240s", seconds=250)
+    return made
+
+
+@pytest.fixture
+def pods(node: Node | GivenNode) -> Iterator[Pods]:
+    """A fresh namespace that takes restricted pods only."""
+    made = Pods(node.cluster, f"t-{secrets.token_hex(4)}")
+    made.create_namespace()
+    yield made
+    node.cluster.kubectl("delete", "namespace", made.namespace, "--wait=false")
