@@ -14,8 +14,10 @@ from testbed.cluster import Cluster
 from testbed.fault_proxy import FaultProxy
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.pulsar import Pulsar
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.cluster.errors import NotFoundError
 from topicschema.storage.record import RecordStorage
-from watched_shop import record_key, until
+from watched_shop import conditions, record_key, until
 
 _QUIET_SECONDS = 0.7
 
@@ -62,25 +64,40 @@ class World:
 
     async def prove(self) -> None:
         """In the end broker and record agree, and say what the flow should come to."""
-        reason, versions = self.flow.end
-        await self.topic.shop.policy_ready("InForce")
-        await (self.topic.ready(reason) if reason else self.topic.shop.watched.gone(self.topic.name))
-        told = await until(self._difference, lambda told: told == "")
-        assert told == ""
-        index = self.topic.rest.index()
+        await until(self._difference, lambda told: told == "")
+        index, versions = self.topic.rest.index(), self.flow.end[1]
         assert index is not None
-        assert index == list(range(len(index))), "a number is there that no flow asks for"
+        assert index == list(range(len(index))), f"a number is there that no flow asks for: {index}"
         assert not versions or len(index) == len(versions)
         await self.quiet()
 
     async def _difference(self) -> str:
+        """What is not yet as it should be, in few words."""
         try:
+            told = await self._said()
+            assert told == f"policy InForce, topic {self.flow.end[0]}", told
             assert await self.topic.agree() == self.flow.end[1]
             await self._contents_agree()
             await self.flow.after(self.topic)
         except AssertionError as error:
-            return f"{error!r:.500}"
+            return f"{error!r:.1000}"
         return ""
+
+    async def _said(self) -> str:
+        """Ready's reasons, and a message with those that are unexpected, of the generations that are there now."""
+        watched, told = self.topic.shop.watched, []
+        for kind, name, label in ((NAMESPACE_SCHEMA_POLICY, "orders", "policy"), (TOPIC_SCHEMA, "created", "topic")):
+            try:
+                wire = await watched.get(name, kind)
+            except NotFoundError:
+                told.append(f"{label} ")
+                continue
+            ready = conditions(wire.get("status", {})).get("Ready", {})
+            is_newest = ready.get("observedGeneration") == wire["metadata"]["generation"]
+            reason = ready["reason"] if is_newest else f"of another generation, {ready}"
+            is_meant = reason in ("InForce", self.flow.end[0])
+            told.append(f"{label} {reason}" if is_meant else f"{label} {reason}: {ready.get('message')}")
+        return ", ".join(told)
 
     async def _contents_agree(self) -> None:
         """Payload by payload; a broker spells pairs anew."""
