@@ -29,7 +29,8 @@ def _nothing(number: int) -> None:
 class PulsarAtTheWire:
     """The broker, and the calls that it got as METHOD and the part of the path after the topic.
 
-    `is_shut` while it lets nobody in. `happens` is told the number of each call of schemas, from 1, before it is carried out: what others do meanwhile.
+    `is_shut` while it lets nobody in; `settings` are those of its Pulsar namespaces. `happens` is told the number of
+    each call of schemas, from 1, before it is carried out: what others do meanwhile.
     """
 
     schemas: PulsarSchemas
@@ -37,6 +38,7 @@ class PulsarAtTheWire:
     calls: list[str] = field(default_factory=list)
     happens: Callable[[int], object] = _nothing
     is_shut: bool = False
+    settings: dict[str, Any] = field(default_factory=lambda: {"schema_validation_enforced": False})
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """What Pulsar answers to this."""
@@ -44,7 +46,7 @@ class PulsarAtTheWire:
             return web.json_response({"reason": "Don't have permission"}, status=403)
         parts = request.path.strip("/").split("/")
         if parts[2] != "schemas":
-            return web.json_response({"schema_validation_enforced": False} if parts[2] == "namespaces" else {})
+            return web.json_response(self.settings if parts[2] == "namespaces" else {})
         topic, what = unquote(parts[5]), "/".join(parts[6:])
         self.calls.append(f"{request.method} {what}")
         self.happens(len(self.calls))

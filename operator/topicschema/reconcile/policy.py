@@ -22,6 +22,7 @@ from topicschema.api.wire import decode, decode_status
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import StalledError, TopicSchemaError
 from topicschema.core.history import History
+from topicschema.core.policy import Policy
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile import policy_report, telling
@@ -41,7 +42,8 @@ _LONGEST_UNTIL = 30.0
 
 _Sights = Mapping[Key, TopicSight]
 _Overrides = Mapping[str, tuple[str, Strategy | None]]
-_NEVER: tuple[int, _Overrides] = (0, {})
+_Grounds = tuple[Policy | None, _Overrides]
+_NEVER: _Grounds = (None, {})
 
 
 class NamespaceSchemaPolicies:
@@ -52,8 +54,9 @@ class NamespaceSchemaPolicies:
         self._looks = NamespaceLooks(around, resync)
         self._uids: dict[Key, str] = {}
         self._unseen: dict[Key, float] = {}
-        # What the conflicts in status were last found with: the generation, and the topics' own strategies by history.
-        self._replayed: dict[Key, tuple[int, _Overrides]] = {}
+        # What the conflicts in status were last found by: the policy as it judges, and the topics' own strategies by
+        # history.
+        self._replayed: dict[Key, _Grounds] = {}
 
     async def reconcile(self, key: Key) -> Rest:
         """Bring what the key names one step nearer to its spec, and report; raises what stands in the way."""
@@ -90,7 +93,10 @@ class NamespaceSchemaPolicies:
         claim = await hold_claim(self._around, resource, claims)
         ours = self._topics(key, claims)
         look = await self._looks.look(resource, claim, None if ours is None else _local_names(ours, claims))
-        counts = await self._counts(key, resource, claims, ours)
+        seen = replace(resource, status=replace(resource.status, observed=look.observed))
+        if policy_of(seen) != policy_of(resource):
+            self._replayed.setdefault(key, _NEVER)
+        counts = await self._counts(key, seen, claims, ours)
         undeclared = look.undeclared or ()
         status = replace(
             counts,
@@ -156,7 +162,7 @@ class NamespaceSchemaPolicies:
     ) -> tuple[int, tuple[HistoryConflict, ...]]:
         """How many versions on record would not pass now, and the first of them; from status where nothing changed."""
         overrides = {s.history: (topic.name, s.strategy) for topic, s in ours.items() if s.history is not None}
-        now = (resource.metadata.generation, overrides)
+        now = (policy_of(resource), overrides)
         if not self._is_replay_due(self._replayed.get(key), now, resource):
             self._replayed[key] = now
             return resource.status.history_conflict_count, resource.status.history_conflicts
@@ -164,9 +170,7 @@ class NamespaceSchemaPolicies:
         self._replayed[key] = now
         return len(found), tuple(found[:_LISTED])
 
-    def _is_replay_due(
-        self, last: tuple[int, _Overrides] | None, now: tuple[int, _Overrides], resource: NamespaceSchemaPolicy
-    ) -> bool:
+    def _is_replay_due(self, last: _Grounds | None, now: _Grounds, resource: NamespaceSchemaPolicy) -> bool:
         if last is None:
             # Status does not tell which checkers its conflicts were found with: those that are plugged in are asked.
             return not says_in_force(resource) or self._around.judge.has_checkers

@@ -17,6 +17,8 @@ from topicschema.api.wire import decode, decode_status
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import StalledError, TopicSchemaError
+from topicschema.core.policy import StrategySource
+from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic
 from topicschema.reconcile import report, telling, validating, validating_acts, validating_report
 from topicschema.reconcile.act import act, remove_finaliser
@@ -167,7 +169,7 @@ class TopicSchemas:
             topic=str(topic),
             pulsar_namespace=topic.pulsar_namespace,
             history=record.history_name if record else known,
-            strategy=spec.schema_compatibility_strategy,
+            strategy=spec.schema_compatibility_strategy or _left_behind(status),
             is_ready=ready is not None and ready.status is ConditionStatus.TRUE,
             is_incompatible=ready is not None and ready.reason == "Incompatible",
             is_shut_out=any(condition.reason in telling.SHUT_OUT for condition in status.conditions),
@@ -184,3 +186,9 @@ class TopicSchemas:
             self._around.ring(rival, 0.0)
         for policy in neighbours.policies_naming(sight.pulsar_namespace, key.namespace):
             self._around.ring(policy, _COUNT_DELAY)
+
+
+def _left_behind(status: TopicSchemaStatus) -> Strategy | None:
+    """The topic's own strategy at the broker, where the resource does not say one."""
+    there = status.effective_strategy
+    return there.value if there is not None and there.source is StrategySource.TOPIC else None

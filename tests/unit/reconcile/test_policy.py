@@ -6,12 +6,20 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from specimens import record
 from topic_world import World, opened
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
-from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY
-from topicschema.core.topics import PulsarNamespaceKey
+from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.api.topicschemas import TopicSchemaStatus
+from topicschema.api.wire import decode
+from topicschema.core.history import Origin
+from topicschema.core.schemas import Schema
+from topicschema.core.strategies import Strategy
+from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
+from topicschema.reconcile.neighbours import TopicSight
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
 from topicschema.reconcile.queue import Key, Rest
+from topicschema.reconcile.topicschema import TopicSchemas
 
 KEY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
 ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
@@ -37,6 +45,15 @@ def written(world: World) -> list[str]:
     return [request for request in world.api.requests if not request.startswith("GET")]
 
 
+async def has_on_record(world: World, *schemas: Schema) -> None:
+    """The topic has these versions on record."""
+    stored = await world.around.storage.get_history(TopicKey("pulsar", Topic("shop", "orders", "created")))
+    history = stored.history
+    for schema in schemas:
+        history = history.with_version(schema, Origin.BROKER, "2026-11-21T00:00:00Z")
+    await world.around.storage.put(stored, history, tuple(schema.info for schema in schemas))
+
+
 async def test_a_second_pass_over_a_settled_policy_writes_nothing(world: World) -> None:
     policies = NamespaceSchemaPolicies(world.around, 600.0)
     assert await policies.reconcile(KEY) is Rest.SETTLED
@@ -44,6 +61,42 @@ async def test_a_second_pass_over_a_settled_policy_writes_nothing(world: World) 
     world.api.requests.clear()
     assert await policies.reconcile(KEY) is Rest.SETTLED
     assert written(world) == []
+
+
+def sees(world: World, strategy: Strategy | None = None) -> None:
+    """A pass has been over the one topic, which has that strategy of its own."""
+    topic = TopicKey("pulsar", Topic("shop", "orders", "created"))
+    sight = TopicSight(str(topic.topic), "shop/orders", topic.history_name, strategy)
+    world.around.neighbours.saw_topic(Key(TOPIC_SCHEMA.plural, "shop", "created"), sight)
+
+
+async def conflicts(world: World, policies: NamespaceSchemaPolicies) -> int:
+    """How many versions on record the policy's status says would not pass now."""
+    assert await policies.reconcile(KEY) is Rest.SETTLED
+    found = await world.around.policies.find("shop", "shop/orders")
+    assert found is not None
+    return found.resource.status.history_conflict_count
+
+
+async def test_what_would_not_pass_is_found_anew_when_the_broker_s_settings_change(world: World) -> None:
+    await has_on_record(world, record("id"), record("other"))
+    sees(world)
+    policies = NamespaceSchemaPolicies(world.around, 0.0)
+    assert await conflicts(world, policies) == 1
+    world.broker.settings["schema_compatibility_strategy"] = "ALWAYS_COMPATIBLE"
+    assert await conflicts(world, policies) == 0
+    world.broker.settings["schema_compatibility_strategy"] = "FULL"
+    assert await conflicts(world, NamespaceSchemaPolicies(world.around, 0.0)) == 1
+    sees(world, Strategy.ALWAYS_COMPATIBLE)
+    assert await conflicts(world, policies) == 0
+
+
+def test_a_strategy_that_a_topic_keeps_at_its_broker_is_seen_though_the_resource_names_none(world: World) -> None:
+    wire = {"spec": {"topic": "persistent://shop/orders/created", "type": "STRING"}}
+    key, topics = Key(TOPIC_SCHEMA.plural, "shop", "created"), TopicSchemas(world.around)
+    for source, seen in (("Topic", Strategy.FORWARD), ("Namespace", None)):
+        status = decode(TopicSchemaStatus, {"effectiveStrategy": {"value": "FORWARD", "source": source}})
+        assert topics._sight(key, wire, status).strategy is seen
 
 
 async def test_nothing_is_kept_of_a_policy_that_was_made_anew_between_two_passes(world: World) -> None:
