@@ -9,7 +9,7 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.formats.key_value import Encoding, KeyValueSchema
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
-from topicschema.payload.judges import avro, plain_json, primitives
+from topicschema.payload.judges import plain_json, primitives
 from topicschema.payload.judges.judging import Present, Refusing, Sifting, anything
 from topicschema.payload.judges.key_value import KeyValueJudge
 from topicschema.payload.judges.verdicts import Judge
@@ -67,11 +67,13 @@ def _joined(key: Judge, value: Judge, encoding: Encoding) -> Judge:
 
 
 def _avro(reader: AvroSchema, writer: AvroSchema | None) -> Judge:
+    from topicschema.payload.judges import avro  # noqa: PLC0415  # numba, which takes its time, for those who need it
+
     return Refusing(UNKNOWN_WRITER_VERSION) if writer is None else avro.judge_of(reader, writer)
 
 
 def _protobuf(reader: Any, writer: Any) -> Judge:
-    from topicschema.payload.judges import protobuf  # noqa: PLC0415  # numba, which takes its time, for these alone
+    from topicschema.payload.judges import protobuf  # noqa: PLC0415  # as above
 
     return protobuf.judge_of(reader, writer)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from topicschema.core.formats.avro.model import Array, Map, Node, Record, Union
+from topicschema.core.formats.avro.model import Array, Map, Node, Primitive, Record, Union
 from topicschema.payload.path import Step
 
 Nodes = frozenset[Node]
@@ -13,8 +13,9 @@ NONE: Final[Nodes] = frozenset()
 
 
 def of(node: Node) -> Nodes:
-    """The types of a node: its branches, where it is a union."""
-    return frozenset(node.branches if isinstance(node, Union) else (node,))
+    """The types of a node: its branches, where it is a union. Null, which has nothing to drop, is none."""
+    branches = node.branches if isinstance(node, Union) else (node,)
+    return frozenset(each for each in branches if not isinstance(each, Primitive) or each.kind != "null")
 
 
 def names(nodes: Nodes) -> frozenset[str]:

@@ -9,14 +9,16 @@ from topicschema.payload.judges.column import Column
 from topicschema.payload.judges.judging import Lists, Reasons, Seen, Slate
 from topicschema.payload.judges.lists import in_schema
 from topicschema.payload.judges.protobuf import layout as to
-from topicschema.payload.judges.protobuf.loop import judged
+from topicschema.payload.judges.protobuf import loop, wire
 from topicschema.payload.judges.protobuf.tables import Drawing
 from topicschema.payload.judges.verdicts import Verdicts
 from topicschema.payload.path import Entry, Path, shown
+from topicschema.payload.programs.keeping import kept, mark
 from topicschema.payload.protobuf_native import FieldPlan, MessagePlan, ProtobufCodec
 
 _TOLERATED: Final = frozenset({"UNKNOWN_FIELD", "WRONG_WIRE_TYPE", "UNKNOWN_SYMBOL"})
 REASONS: Final[Reasons] = {reason: reason in _TOLERATED for reason in to.REASONS if reason}
+_RUN: Final = kept(loop.marked(mark((to, loop, wire))))
 
 
 class ProtobufJudge(Lists):
@@ -37,7 +39,7 @@ class ProtobufJudge(Lists):
         count = len(payloads)
         told = to.told(count)
         machine = to.machine(payloads.values, self._drawing.tables, len(self.losses))
-        judged(machine, payloads.offsets, told)
+        _RUN(machine, payloads.offsets, told)
         slate = Slate(count)
         for row in np.flatnonzero(told.reasons).tolist():
             reason = int(told.reasons[row])
@@ -58,7 +60,7 @@ class ProtobufJudge(Lists):
     def _path(self, payloads: Column, row: int) -> str:
         """Where in a message something is wrong: it is read once more."""
         machine = to.machine(payloads.values, self._drawing.tables, len(self.losses))
-        judged(machine, payloads.offsets[row : row + 2], to.told(1))
+        _RUN(machine, payloads.offsets[row : row + 2], to.told(1))
         depth, field, is_bare = (int(machine.state[each]) for each in (to.DEPTH, to.FIELD, to.IS_BARE))
         path: Path | None = None
         in_entry = False

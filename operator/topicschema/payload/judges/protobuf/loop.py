@@ -4,6 +4,7 @@ Whether a message lacks what it requires is asked here of each piece alone; wher
 messages has to look, as pieces may be merged or replaced (LACKS).
 """
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -270,3 +271,13 @@ def judged(m: Any, offsets: Any, told: Any) -> Any:
             continue
         for each in range(m.state[to.LOST]):
             m.tally[m.tally[each, to.LIST], to.LOSSES_COUNT] += 1
+
+
+def marked(mark: int) -> Callable[[Any, Any, Any], int]:
+    """What is to be compiled and kept: `judged`, and a number that is another one where anything in it is."""
+
+    def run(m: Any, offsets: Any, told: Any) -> int:
+        judged(m, offsets, told)
+        return mark
+
+    return run

@@ -1,0 +1,160 @@
+"""Judges of columns: what they say besides what a single message's reader says. The properties compare the two."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import judged_messages
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
+from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.payload.judges import judge_of
+from topicschema.payload.judges.column import Column
+from topicschema.payload.judges.lists import Numbered, in_schema
+from topicschema.payload.judges.verdicts import ELSEWHERE, Judge, Loss
+
+LINE = PulsarLine.V4_0
+INT = SchemaInfo(SchemaType.INT32)
+TEXT = SchemaInfo(SchemaType.STRING)
+
+
+def record(kind: SchemaType, *fields: dict[str, Any], name: str = "R") -> SchemaInfo:
+    return SchemaInfo(kind, json.dumps({"type": "record", "name": name, "fields": fields}).encode())
+
+
+def reasons(judge: Judge, *payloads: bytes | None, keys: Column | None = None) -> list[str]:
+    verdicts = judge.judge(Column.of(payloads), keys)
+    return [judge.reasons[each] for each in verdicts.reasons.tolist()]
+
+
+def losses(judge: Judge, *payloads: bytes) -> dict[Loss, int]:
+    verdicts = judge.judge(Column.of(payloads))
+    return {loss: each for loss, each in zip(judge.losses, verdicts.losses.tolist(), strict=True) if each}
+
+
+def test_a_column_over_other_buffers_knows_its_bounds() -> None:
+    values = np.frombuffer(b"abcdef", np.uint8)
+    column = Column.from_arrays(values, np.array([1, 3, 3, 6]), np.array([False, True, False]))
+    assert [column[each] for each in range(len(column))] == [b"bc", None, b"def"]
+    assert column.lengths.tolist() == [2, 0, 3]
+    assert Column.of([b"bc", None, b""]).nulls is not None
+
+
+@pytest.mark.parametrize("offsets", [[], [0, 7], [-1, 2], [0, 3, 2]])
+def test_offsets_that_are_not_those_of_the_values_are_refused(offsets: list[int]) -> None:
+    with pytest.raises(ValueError, match="offsets"):
+        Column.from_arrays(np.zeros(6, np.uint8), np.array(offsets, np.int64))
+
+
+def test_pieces_of_a_buffer_are_cut_out_in_order() -> None:
+    values = np.frombuffer(b"0123456789", np.uint8)
+    column = Column.of_pieces(values, np.array([1, 4, 4, 9]), np.array([3, 4, 6, 10]))
+    assert [column[each] for each in range(4)] == [b"12", b"", b"45", b"9"]
+    assert len(Column.of_pieces(values, np.array([], np.int64), np.array([], np.int64))) == 0
+
+
+def test_a_column_of_nothing_has_no_verdicts() -> None:
+    schemas = [INT, TEXT, judged_messages.json_schema(), judged_messages.protobuf_schema()]
+    assert [reasons(judge_of(each, None, LINE)) for each in schemas] == [[], [], [], []]
+
+
+def test_what_is_null_fits_whatever_the_schema_as_every_consumer_gets_null() -> None:
+    pair = encode(KeyValue(Part(INT), Part(TEXT), Encoding.INLINE))
+    for schema in (INT, TEXT, judged_messages.json_schema(), judged_messages.protobuf_schema(), pair):
+        assert reasons(judge_of(schema, schema, LINE), None) == [""]
+
+
+def test_opaque_bytes_always_fit() -> None:
+    for kind in (SchemaType.BYTES, SchemaType.NONE):
+        assert reasons(judge_of(SchemaInfo(kind), None, LINE), b"", b"\xff", None) == ["", "", ""]
+
+
+def test_a_writer_of_another_type_is_a_reason() -> None:
+    assert reasons(judge_of(INT, TEXT, LINE), b"\0\0\0\1") == ["TYPE_CHANGED"]
+
+
+def test_an_avro_message_of_a_version_that_nobody_knows_is_not_read() -> None:
+    schema = record(SchemaType.AVRO, {"name": "a", "type": "int"})
+    assert reasons(judge_of(schema, None, LINE), b"\2", None) == ["UNKNOWN_WRITER_VERSION", ""]
+    assert reasons(judge_of(schema, schema, LINE), b"\2", b"", b"\2\2") == ["", "TRUNCATED", "TRAILING_BYTES"]
+
+
+def test_a_writer_whose_schema_cannot_be_used_is_a_reason_and_such_a_reader_an_error() -> None:
+    schema = record(SchemaType.AVRO, {"name": "a", "type": "int"})
+    broken = SchemaInfo(SchemaType.AVRO, b"{")
+    assert reasons(judge_of(schema, broken, LINE), b"\2") == ["INVALID_WRITER_SCHEMA"]
+    with pytest.raises(InvalidSchemaError):
+        judge_of(broken, schema, LINE)
+
+
+def test_pairs_of_another_encoding_and_with_a_part_of_another_type_are_told() -> None:
+    inline, separated = (encode(KeyValue(Part(INT), Part(TEXT), each)) for each in Encoding)
+    assert reasons(judge_of(inline, separated, LINE), b"") == ["ENCODING_CHANGED"]
+    texts = encode(KeyValue(Part(INT), Part(INT), Encoding.INLINE))
+    judge = judge_of(inline, texts, LINE)
+    payload = b"\0\0\0\4\0\0\0\1\0\0\0\4\0\0\0\1"
+    verdicts = judge.judge(Column.of([payload]))
+    assert (judge.reasons[verdicts.reasons[0]], judge.paths[verdicts.paths[0]]) == ("TYPE_CHANGED", "$.value")
+    assert verdicts.offsets.tolist() == [12]
+
+
+def test_a_reason_of_both_parts_is_tolerated_if_it_is_in_both() -> None:
+    of_json = record(SchemaType.JSON, {"name": "a", "type": "int"})
+    pair = encode(KeyValue(Part(of_json), Part(INT), Encoding.INLINE))
+    assert judge_of(pair, pair, LINE).tolerated == {"MISSING_FIELD", "UNEXPECTED_NULL", "UNKNOWN_FIELD"}
+
+
+def test_a_json_field_that_the_reader_drops_is_a_loss_where_its_writer_had_it_else_a_finding() -> None:
+    writer, reader = judged_messages.json_schema(), judged_messages.json_schema(drops=True)
+    payloads = judged_messages.json_payloads(20, bad=0)
+    assert losses(judge_of(reader, writer, LINE), *payloads) == {Loss("FIELD_DROPPED", "$.address.remark"): 20}
+    assert set(reasons(judge_of(reader, None, LINE), *payloads)) == {"UNKNOWN_FIELD"}
+
+
+def test_json_numbers_that_a_reader_rounds_are_a_loss() -> None:
+    doubles, floats = (record(SchemaType.JSON, {"name": "a", "type": kind}) for kind in ("double", "float"))
+    payloads = [b'{"a": %s}' % each for each in (b"9007199254740993", b"0.1", b"16777217", b"1", b'"NaN"')]
+    assert losses(judge_of(doubles, doubles, LINE), *payloads) == {Loss("PRECISION_LOST", "$.a"): 1}
+    assert losses(judge_of(floats, floats, LINE), *payloads) == {Loss("PRECISION_LOST", "$.a"): 2}
+    assert losses(judge_of(floats, doubles, LINE), *payloads) == {Loss("PRECISION_LOST", "$.a"): 3}
+
+
+def test_losses_of_json_in_recursive_and_very_deep_messages_are_counted_once_a_message() -> None:
+    child = {"name": "child", "type": ["null", "R"]}
+    writer = record(SchemaType.JSON, child, {"name": "old", "type": "int"})
+    reader = record(SchemaType.JSON, child)
+    deep = b'{"child":' * 200 + b'{"old": 1}' + b"}" * 200
+    judge = judge_of(reader, writer, LINE)
+    assert losses(judge, b'{"old": 1, "child": {"old": 1, "child": null}}') == {Loss("FIELD_DROPPED", "$.old"): 1}
+    assert list(losses(judge, deep).values()) == [1]
+    assert reasons(judge, b'{"child":' * 1_200) == ["TOO_DEEP"]
+
+
+def test_a_protobuf_field_that_the_reader_drops_is_a_loss_where_its_writer_had_it_else_a_finding() -> None:
+    writer, reader = judged_messages.protobuf_schema(), judged_messages.protobuf_schema(drops=True)
+    payloads = judged_messages.protobuf_payloads(20, bad=0)
+    assert losses(judge_of(reader, writer, LINE), *payloads) == {Loss("FIELD_DROPPED", "$.address.remark"): 20}
+    judge = judge_of(reader, None, LINE)
+    verdicts = judge.judge(Column.of(payloads))
+    assert {judge.paths[each] for each in verdicts.paths} == {"$.address"}
+
+
+def test_a_message_that_does_not_fit_loses_nothing() -> None:
+    for writer, reader, payload in (
+        (judged_messages.protobuf_schema(), judged_messages.protobuf_schema(drops=True), b"\x52\x02\x22\x00\xff"),
+        (judged_messages.json_schema(), judged_messages.json_schema(drops=True), b'{"address": {"remark": ""}}'),
+    ):
+        assert losses(judge_of(reader, writer, LINE), payload) == {}
+        assert reasons(judge_of(reader, writer, LINE), payload) != [""]
+
+
+def test_lists_are_bounded() -> None:
+    numbered = Numbered(["$"], ELSEWHERE, most=3)
+    assert [numbered.number(each) for each in ("$.a", "$.b", "$.c", "$.d", "$.a")] == [1, 2, 3, 3, 1]
+    assert numbered.listed == ["$", "$.a", "$.b", ELSEWHERE]
+
+
+def test_paths_go_without_the_numbers_of_items_and_entries() -> None:
+    assert in_schema("$.lines[12].prices{3}.net") == "$.lines[].prices{}.net"
