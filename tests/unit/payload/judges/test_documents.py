@@ -1,0 +1,30 @@
+"""docs/validation-reasons.md names every reason and loss that a judge can give, and none that none can."""
+
+import re
+from pathlib import Path
+
+from topicschema.payload.judges import choosing, key_value, primitives
+from topicschema.payload.judges.judging import Reasons
+from topicschema.payload.judges.plain_json import checking, judge, leaves
+from topicschema.payload.judges.protobuf import judge as protobuf
+from topicschema.payload.programs import reasons
+from topicschema.payload.programs.routes import LOST
+
+PAGE = (Path(__file__).parents[4] / "docs" / "validation-reasons.md").read_text()
+RULE = re.compile(r"\| ([A-Z0-9_]+) \|")
+TABLES: list[Reasons] = [judge.REASONS, key_value.REASONS, protobuf.REASONS, *primitives.REASONS.values()]
+
+
+def on_the_page(title: str) -> list[str]:
+    [chapter] = re.findall(rf"## {title}\n(.*?)(?:\n## |\Z)", PAGE, re.DOTALL)
+    return [name for line in chapter.splitlines() for name in RULE.findall(line[: line.find(" |", 2) + 2])]
+
+
+def test_every_reason_is_explained_and_no_other() -> None:
+    told = {reason for table in TABLES for reason in table} | choosing.REASONS | set(reasons.REASONS[1:])
+    assert sorted(on_the_page("Reasons")) == sorted(told)
+
+
+def test_every_loss_is_explained_and_no_other() -> None:
+    assert {leaves.PRECISION_LOST, checking.FIELD_DROPPED} <= set(LOST)
+    assert sorted(on_the_page("Losses")) == sorted(LOST)
