@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import zip_longest
 from typing import Any, Final
 
-from topicschema.spark.batches import ENCRYPTED, NO_TIME, NO_VERSION
+from topicschema.spark.batches import ENCRYPTED, NO_VERSION
 from topicschema.spark.rollup import ANY, DAY, MONTH
 from topicschema.spark.sources import OWN_WRITERS, Plan
 from topicschema.spark.tally import EXAMPLES, UNKNOWN_WRITER, Example, Tally
@@ -132,7 +132,7 @@ def writer_name(writer: int) -> str:
 
 def moment(milliseconds: int) -> str | None:
     """The time in UTC; None where there is none, or none that a calendar has."""
-    if milliseconds == NO_TIME or milliseconds // 3_600_000 >= _LAST_HOUR:
+    if milliseconds < 0 or milliseconds // 3_600_000 >= _LAST_HOUR:
         return None
     return (_FIRST + timedelta(milliseconds=milliseconds)).isoformat(timespec="seconds").replace("+00:00", "Z")
 

@@ -1,0 +1,38 @@
+"""A Spark of two threads on this machine, for the whole tier; each task may be tried four times, as on a cluster."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tier, and skip it where there is no JVM."""
+    reason = None if shutil.which("java") else "no Spark: there is no java on the PATH"
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("spark")
+            if reason:
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The SparkContext."""
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415  # a JVM, where it is asked for
+
+    told = {
+        "spark.master": "local[2,4]",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "512m",
+        "spark.ui.enabled": "false",
+        "spark.local.dir": str(tmp_path_factory.mktemp("spark")),
+    }
+    context = SparkContext(conf=SparkConf().setAll(list(told.items())))
+    context.pythonExec = sys.executable
+    context.setLogLevel("OFF")
+    yield context
+    context.stop()

@@ -1,0 +1,55 @@
+"""Runs whose splits Spark's workers judge: the same figures as here, also where a worker is killed."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stored_orders
+from dying_files import DyingFiles
+from topicschema.spark import in_spark, running
+from topicschema.spark.errors import SourceError
+from topicschema.spark.report import Report
+from topicschema.spark.sampling import Sampling
+from topicschema.spark.sources.files import Files
+from topicschema.spark.work import Work
+
+ORDERS = stored_orders.orders(6_000)
+
+
+def figures(report: Report) -> Mapping[str, Any]:
+    return {name: value for name, value in report.document.items() if name not in {"startedAt", "seconds"}}
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    return stored_orders.write(ORDERS, tmp_path / "orders.parquet")
+
+
+def test_a_worker_that_is_killed_in_the_middle_of_a_split_changes_no_figure(
+    spark: Any, stored: Path, tmp_path: Path
+) -> None:
+    asked = stored_orders.question(stored)
+    assert asked.files is not None
+    files = Files(asked.files, split_bytes=1)
+    here = running.run(asked, files, processes=1)
+    told: list[tuple[int, int]] = []
+    trace = tmp_path / "died"
+    there = running.run(asked, DyingFiles(files, trace), spark=spark, progress=lambda *each: told.append(each))
+    assert trace.exists()
+    assert figures(there) == figures(here)
+    assert {each["reason"]: each["messages"] for each in there.document["byReason"]} == stored_orders.reasons(ORDERS)
+    assert (told[0], told[-1]) == ((0, 6_000), (6_000, 6_000))
+    assert told == sorted(told)
+
+
+def test_a_file_that_cannot_be_read_is_told_with_its_name_and_is_no_verdict(spark: Any, stored: Path) -> None:
+    asked = stored_orders.question(stored)
+    assert asked.files is not None
+    files = Files(asked.files)
+    splits = files.plan().splits
+    stored.write_bytes(stored.read_bytes() + b"x")
+    work = Work("a run", asked.packed, files, Sampling(0))
+    with pytest.raises(SourceError, match=r"orders\.parquet: the file has changed since the run began"):
+        in_spark.tally(spark, work, splits, lambda _share: None)

@@ -1,0 +1,91 @@
+"""The contract of `topicschema validate-messages`: exit codes, words, files that it writes."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import stored_orders
+
+ORDERS = stored_orders.orders(600, share=0.05)
+BAD = stored_orders.reasons(ORDERS)
+MANIFEST = """apiVersion: topicschema.io/v1alpha1
+kind: TopicSchema
+metadata: {name: orders}
+spec:
+  topic: persistent://shop/orders/created
+  type: AVRO
+  schema: |
+"""
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("messages")
+    stored_orders.write(ORDERS, folder / "orders.parquet")
+    stored_orders.write([each for each in ORDERS if not each.reason], folder / "good.parquet")
+    for number, info in stored_orders.VERSIONS.items():
+        (folder / f"v{number}.avsc").write_bytes(info.schema)
+    (folder / "v2.avsc").write_bytes(stored_orders.CANDIDATE.schema)
+    (folder / "v2.yaml").write_text(
+        MANIFEST + "    " + stored_orders.CANDIDATE.schema.decode() + "\n---\nkind: Other\n"
+    )
+    (folder / "two.yaml").write_text("kind: TopicSchema\n---\nkind: TopicSchema\n")
+    (folder / "broken.parquet").write_bytes(b"PAR1")
+    return folder
+
+
+def run(here: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "topicschema", "validate-messages", *arguments]
+    return subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
+
+
+ALL = ("--history", "v0.avsc", "--history", "v1.avsc")
+
+
+def test_messages_that_do_not_pass_are_told_with_their_reasons_and_a_report_and_a_page(here: Path) -> None:
+    done = run(
+        here, "--schema", "v2.avsc", *ALL, "--writers", "--report", "r.json", "--page", "p.html", "orders.parquet"
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith(f"600 messages judged, {sum(BAD.values())} invalid: they do not pass\n")
+    assert all(f"{count:>12}  {reason} at $" in done.stdout for reason, count in BAD.items() if reason != "TRUNCATED")
+    assert "unknown versions" in done.stdout
+    report = json.loads((here / "r.json").read_text())
+    assert report["invalid"] == sum(BAD.values())
+    assert (here / "p.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_messages_that_pass_by_a_manifest_as_json(here: Path) -> None:
+    done = run(here, "--schema", "v2.yaml", *ALL, "--report", "-", "--seed", "4", "good.parquet")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["verdict"] == "Pass"
+
+
+WRONG = {
+    "--schema v2.avsc --column payload orders.parquet": "write WHAT=NAME",
+    "--schema two.yaml orders.parquet": "two.yaml has 2 TopicSchemas",
+    "--schema v2.yaml --type AVRO orders.parquet": "leave out --type",
+    "orders.parquet": "name the proposed schema",
+    "--schema v2.avsc --written-with 3 orders.parquet": "no --history has that number",
+    "--schema v2.avsc --percent 101 orders.parquet": "percent must be from 1 to 100",
+    "--schema v2.avsc --since soon orders.parquet": "write 90m, 168h or 7d",
+    "--schema orders.parquet orders.parquet": "orders.parquet: ",
+    "--schema v2.avsc --pulsar http://a pulsar://b one two": "name one topic",
+}
+
+
+@pytest.mark.parametrize("arguments", WRONG)
+def test_wrong_input_is_told_and_ends_with_2(here: Path, arguments: str) -> None:
+    done = run(here, *arguments.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert WRONG[arguments] in done.stderr
+
+
+@pytest.mark.parametrize("file", ["broken.parquet", "nowhere.parquet"])
+def test_a_run_that_failed_says_nothing_of_the_messages_and_ends_with_3(here: Path, file: str) -> None:
+    done = run(here, "--schema", "v2.avsc", file)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith(f"topicschema validate-messages: the run failed: {file}: ")

@@ -1,0 +1,56 @@
+"""What Spark is told by a driver that is a pod."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from topicschema.spark import session
+from topicschema.spark.errors import RunError
+
+POD = {
+    "KUBERNETES_SERVICE_HOST": "fd00::1",
+    "KUBERNETES_SERVICE_PORT": "443",
+    "POD_IP": "10.0.0.7",
+    "POD_NAME": "orders-check-1234.abc",
+    "POD_NAMESPACE": "shop",
+    "TOPICSCHEMA_EXECUTOR_IMAGE": "registry/validation:1",
+}
+
+
+def template(folder: Path, resources: object) -> Path:
+    path = folder / "executor.json"
+    path.write_text(json.dumps({"spec": {"containers": [{"name": "executor", "resources": resources}]}}))
+    return path
+
+
+def test_executors_are_owned_by_the_drivers_pod_and_call_it_at_fixed_ports(tmp_path: Path) -> None:
+    told = session.settings(3, template(tmp_path, {}), POD)
+    assert told["spark.master"] == "k8s://https://[fd00::1]:443"
+    assert told["spark.kubernetes.driver.pod.name"] == POD["POD_NAME"]
+    assert told["spark.kubernetes.executor.podNamePrefix"] == "orders-check-1234-abc"
+    assert (told["spark.driver.host"], told["spark.driver.port"], told["spark.blockManager.port"]) == (
+        "10.0.0.7",
+        "7078",
+        "7079",
+    )
+    assert "spark.driver.bindAddress" not in told  # executors would be told to call 0.0.0.0
+    assert told["spark.executor.instances"] == "3"
+
+
+def test_executors_are_as_large_as_the_template_says(tmp_path: Path) -> None:
+    resources = {"requests": {"cpu": "1500m", "memory": "1Gi"}, "limits": {"memory": "3Gi", "cpu": "2"}}
+    told = session.settings(1, template(tmp_path, resources), POD)
+    assert (told["spark.executor.memory"], told["spark.executor.memoryOverhead"]) == ("512m", "2560m")
+    assert told["spark.executor.cores"] == "2"
+    assert told["spark.kubernetes.executor.request.cores"] == "1.5"
+    assert told["spark.kubernetes.executor.limit.cores"] == "2"
+
+
+def test_a_template_that_is_none_and_a_driver_that_is_no_pod_are_run_failures(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="template cannot be read"):
+        session.settings(1, tmp_path / "nowhere.json", POD)
+    with pytest.raises(RunError, match="'much' is no quantity"):
+        session.settings(1, template(tmp_path, {"limits": {"memory": "much"}}), POD)
+    with pytest.raises(RunError, match="POD_IP not set"):
+        session.start(1, tmp_path, {**POD, "POD_IP": ""})
