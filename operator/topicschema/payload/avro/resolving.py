@@ -13,7 +13,9 @@ from typing import Any, ClassVar, Final
 from topicschema.core.formats.avro import resolution
 from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import Array, Enum, Field, Fixed, Map, Named, Node, Primitive, Record, Union
+from topicschema.core.formats.avro.resolution import Resolution
 from topicschema.core.formats.avro.stackless import Step
+from topicschema.core.formats.avro.survey import lore_of
 from topicschema.core.formats.avro.unions import Equivalence
 from topicschema.payload import numbers, text
 from topicschema.payload.avro import renaming
@@ -45,13 +47,14 @@ class Resolver:
     def __init__(self, writer: Node, reader: Node, library: Library) -> None:
         self.writer = renaming.renamed(writer, reader, library)
         self.reader = reader
-        self._library = library
         self._unions = Equivalence()
         self._chosen: dict[tuple[Node, Union], Node | None] = {}
         self._same: dict[tuple[Union, Union], bool] = {}
         self._plans: dict[tuple[Record, Record], _Plan] = {}
         self._readable: dict[tuple[Node, Node], bool] = {}
         renaming.demand_no_break(resolution.unreadable(reader, writer, library))
+        self._resolution = Resolution(reader, library, lore_of(reader))
+        self._is_compared = False
 
     def read(self, payload: bytes, found: list[Finding]) -> Any:
         """The value by the reader's version; what Java tolerates is added to `found`, Unreadable for the rest."""
@@ -95,17 +98,19 @@ class Resolver:
         if isinstance(writer, Named):
             named = [each for each in alike if isinstance(each, Named)]
             exact = next((each for each in named if each.full_name == writer.full_name), None)
-            return exact or (self._structure(writer, named) if isinstance(writer, Record) else None)
+            return exact or (self._structure(writer, reader) if isinstance(writer, Record) and named else None)
         if not isinstance(writer, Primitive):
             return alike[0] if alike else None
         kinds = [branch for branch in alike if isinstance(branch, Primitive)]
         found = next((each for each in kinds if each.kind == writer.kind), None)
         return found or next((each for each in kinds if each.kind in _PROMOTED.get(writer.kind, ())), None)
 
-    def _structure(self, writer: Record, named: list[Named]) -> Named | None:
-        fitting = [each for each in named if not resolution.unreadable(each, writer, self._library)]
-        same_name = [each for each in fitting if each.simple_name == writer.simple_name]
-        return same_name[-1] if same_name else fitting[0] if fitting else None
+    def _structure(self, writer: Record, reader: Union) -> Record | None:
+        """A record, for its fields: as far as Avro looks when it comes by, and that is not into arrays and maps."""
+        if not self._is_compared:
+            self._is_compared = True
+            self._resolution.resolve(self.writer, self.reader)
+        return self._resolution.branch(writer, reader)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ Faults are collected here; which of them count, and in which words, is `findings
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from types import GeneratorType
 from typing import Any, ClassVar, cast
 
@@ -94,6 +95,17 @@ class Resolution:
         except _TooManyTriesError:
             self.is_cut_short = True
             return Fault(Rule.TOO_MANY_TRIES, reader, writer, str(_MOST_TRIES))
+
+    def branch(self, writer: Record, reader: Union) -> Record | None:
+        """The branch that takes the writer's record where none has its name; None where none does.
+
+        That which was chosen when the two schemas were compared, if that came by: later it may be known to read little.
+        """
+        key = writer, reader
+        if key not in self.decided.branches:
+            with suppress(_TooManyTriesError):
+                run(self._choose(writer, reader))
+        return self.decided.branches.get(key)
 
     def _step(self, writer: Node, reader: Node) -> Step[Outcome | None]:
         answer = self._BY_WRITER[writer.__class__](self, writer, reader)  # not before the step is taken
