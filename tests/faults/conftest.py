@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from faults import kubelet
 from faults.proxy import Proxy
 from testbed.controlplane import ControlPlane, owned
 from testbed.product import SHORT_LEASE, Product
@@ -25,7 +26,7 @@ class Rig:
 def rig(cluster: object) -> Iterator[Rig]:
     """An own control plane, for what is done to it must not disturb other tests; `cluster` says if one can be had."""
     with owned() as plane:
-        product = Product.install(plane.instance, plane.cluster, SHORT_LEASE)
+        product = Product.install(plane.instance, plane.cluster, {**SHORT_LEASE, **kubelet.IMAGE})
         folder = plane.instance.folder / "proxy"
         folder.mkdir()
         pki = Path(plane.cluster.kubeconfig).parent / "pki"

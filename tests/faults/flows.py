@@ -7,6 +7,7 @@ come true when the controller, killed once on the way, has run again.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from faults import kubelet
 from faults.world import World, avro, until
 from topicschema.core.formats import key_value
 from topicschema.core.history import source_mark
@@ -125,6 +126,21 @@ def _gone(world: World) -> None:
     assert world.recorded_texts() == []
 
 
+def _apply_behind_gate(world: World) -> None:
+    world.apply(SECOND, validation={"mode": "Gate", "source": {"files": {"uri": "s3://archive/orders"}}})
+    kubelet.begin(world)
+
+
+def _let_through(world: World) -> None:
+    """The version is there, its messages were asked by one Job, and that Job's question is with it."""
+    _ready(world, "Registered", 1, [FIRST, SECOND])
+    until(lambda: world.condition("Validated") == ("True", "Passed"), "the verdict to be told")
+    jobs = world.cluster.get("jobs", "-n", world.name)["items"]
+    assert len(jobs) == 1, f"{len(jobs)} Jobs"
+    maps = [one["metadata"]["name"] for one in world.cluster.get("configmaps", "-n", world.name)["items"]]
+    assert f"{jobs[0]['metadata']['name']}-0" in maps
+
+
 def _recreate(world: World) -> None:
     world.delete_topic_schema()
     until(lambda: world.read() is None, "the resource to go")
@@ -178,5 +194,6 @@ FLOWS = (
         lambda w: w.apply(FIRST, deletionPolicy="Delete"),
         _finaliser_and_version,
     ),
+    Flow("a version behind a gate", _one_version, _apply_behind_gate, _let_through),
     Flow("a deletion that takes the record along", _deletable, lambda w: w.delete_topic_schema(), _gone),
 )

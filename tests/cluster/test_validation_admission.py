@@ -1,0 +1,63 @@
+"""Who sets what a validation's pods are made of must be allowed to make pods there: asked of a real authorizer."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from reviewed_shop import Shop, Told, opened
+from testbed.cluster import Cluster
+from testbed.product import Product
+
+pytestmark = pytest.mark.timeout(180)
+
+TEMPLATE = {"mode": "Gate", "template": {"serviceAccountName": "reader"}}
+TOKEN = {"mode": "Gate", "authentication": {"token": {"secretKeyRef": {"name": "s", "key": "t"}}}}
+PULSAR = {"adminURL": "https://pulsar:8443", "serviceURL": "pulsar+ssl://pulsar:6651"}
+MOVED = {**PULSAR, "serviceURL": "pulsar+ssl://elsewhere:6651"}
+
+
+@pytest.fixture
+async def shop(product: Product, cluster: Cluster, namespace: str) -> AsyncIterator[Shop]:
+    async with opened(cluster, namespace) as shop:
+        shop.allow_claims()
+        grant(shop, "alice", "policies", "get,list,create,update,patch", "namespaceschemapolicies.topicschema.io")
+        yield shop
+
+
+def grant(shop: Shop, user: str, role: str, verbs: str, resource: str) -> None:
+    shop.run("create", "role", role, f"--verb={verbs}", f"--resource={resource}")
+    told = shop.run("create", "rolebinding", role, f"--role={role}", f"--user={user}")
+    assert told.returncode == 0, told.stderr
+
+
+def sets(shop: Shop, validation: dict[str, Any], **spec: Any) -> Told:
+    """What alice is told who sets this."""
+    wanted = shop.policy(**{"pulsar": PULSAR, "validation": validation, **spec})
+    return shop.run("apply", "--server-side", "--as=alice", objects=(wanted,))
+
+
+@pytest.mark.parametrize("validation", [TEMPLATE, TOKEN], ids=["template", "authentication"])
+def test_only_who_may_create_pods_decides_what_they_are_made_of(shop: Shop, validation: dict[str, Any]) -> None:
+    told = sets(shop, validation)
+    assert told.returncode != 0
+    assert "set by someone who may create pods there" in told.stderr
+    assert sets(shop, {"mode": "Gate", "sample": {"percent": 5}}).returncode == 0
+    assert sets(shop, validation).returncode != 0
+    grant(shop, "alice", "pods", "create", "pods")
+    assert sets(shop, validation).returncode == 0
+
+
+def test_what_others_set_may_be_kept_but_credentials_are_not_shown_elsewhere(shop: Shop) -> None:
+    wanted = shop.policy(pulsar=PULSAR, validation=TOKEN)
+    assert shop.run("apply", "--server-side", "--force-conflicts", objects=(wanted,)).returncode == 0
+    kept = {**TOKEN, "sample": {"percent": 5}}
+    for said, address, is_taken in ((kept, PULSAR, True), (kept, MOVED, False), ({"mode": "Gate"}, MOVED, True)):
+        told = shop.run(
+            "apply",
+            "--server-side",
+            "--force-conflicts",
+            "--as=alice",
+            objects=(shop.policy(pulsar=address, validation=said),),
+        )
+        assert (told.returncode == 0) == is_taken, told.stderr
