@@ -153,9 +153,9 @@ def wanted_topic(spec: Any, name: str = "created") -> Object:
 
 
 @asynccontextmanager
-async def running() -> AsyncIterator[World]:
+async def running(**environment: str) -> AsyncIterator[World]:
     """The webhook's application on a socket, over an empty fake API server."""
-    settings = WebhookSettings.load({"TOPICSCHEMA_NAMESPACE": SYSTEM})
+    settings = WebhookSettings.load({"TOPICSCHEMA_NAMESPACE": SYSTEM, **environment})
     async with FakeApiServer().running() as api, ApiClient(api.connection) as client:
         storage = RecordStorage(client, SYSTEM)
         judge = Judge(storage)

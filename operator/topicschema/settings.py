@@ -98,7 +98,10 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class WebhookSettings:
-    """The webhook's settings; `certificate` and `key` are PEM files that may change while it runs."""
+    """The webhook's settings; `certificate` and `key` are PEM files that may change while it runs.
+
+    `broker_hosts` is the controller's list, None where the webhook is not told: then it warns of no host.
+    """
 
     certificate: Path
     key: Path
@@ -108,6 +111,7 @@ class WebhookSettings:
     port: int = 8443
     probe_port: int = 8080
     log_level: str = "INFO"
+    broker_hosts: str | None = None
     checkers: Checkers = field(default_factory=lambda: BUILT_IN, hash=False)
 
     @classmethod
@@ -122,6 +126,7 @@ class WebhookSettings:
             port=_port(environment, "WEBHOOK_PORT", 8443),
             probe_port=_port(environment, "PROBE_PORT", 8080),
             log_level=_level(environment),
+            broker_hosts=_hosts(environment) if "TOPICSCHEMA_BROKER_HOSTS" in environment else None,
         )
 
 

@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
+from weakref import WeakSet
 
 from aiohttp import web
 from typing_extensions import override
@@ -113,6 +114,33 @@ class Gauge(Counter):
     def set(self, value: float, *values: str) -> None:
         """Say that it is `value` now."""
         self._values[values] = value
+
+
+class Census(Metric):
+    """How many things are in a state now; what is gone is in none."""
+
+    kind = "gauge"
+
+    def __init__(self, name: str, text: str, labels: Sequence[str] = ()) -> None:
+        super().__init__(name, text, labels)
+        self._there: dict[tuple[str, ...], WeakSet[object]] = {}
+
+    def enter(self, thing: object, *values: str) -> None:
+        """It is in that state from now on."""
+        self._there.setdefault(values, WeakSet()).add(thing)
+
+    def leave(self, thing: object, *values: str) -> None:
+        """It is not any more."""
+        self._there.setdefault(values, WeakSet()).discard(thing)
+
+    def value(self, *values: str) -> int:
+        """How many are in that state."""
+        return len(self._there.get(values, ()))
+
+    @override
+    def samples(self) -> Iterator[tuple[str, str, float]]:
+        for values, there in sorted(self._there.items()):
+            yield "", self._labelled(values), len(there)
 
 
 class Histogram(Metric):
@@ -216,6 +244,11 @@ BROKER_REQUESTS = Counter(
     "topicschema_broker_requests_total", "What brokers were asked, and the outcome.", ("call", "outcome")
 )
 BROKER_SECONDS = Histogram("topicschema_broker_seconds", "How long a broker took, tries and waits included.", ("call",))
+OPEN_CIRCUITS = Census(
+    "topicschema_broker_circuits_open",
+    "Circuits that are open: brokers that nobody reaches, and policies that their broker does not let in.",
+    ("of",),
+)
 EVENTS_LOST = Counter("topicschema_events_lost_total", "Kubernetes Events that could not be written.")
 """The list of metrics that more than one room adds to; docs/operations.md explains them."""
 

@@ -23,6 +23,7 @@ from topicschema import checkers, telemetry
 from topicschema.admission import policies, review, topicschemas
 from topicschema.admission.review import Answer, MalformedReviewError, Review
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.broker.allowed import AllowedHosts
 from topicschema.checkers import UnusableCheckerError
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.connection import Connection
@@ -187,7 +188,8 @@ def reviewers(
 ) -> dict[str, Reviewer]:
     """Who reviews which kind."""
     claims = Claims(client, settings.namespace)
-    places, found = policies.Places(client, storage, claims), Policies(client, claims, believes_status=True)
+    hosts = None if settings.broker_hosts is None else AllowedHosts.parse(settings.broker_hosts)
+    places, found = policies.Places(client, storage, claims, hosts), Policies(client, claims, believes_status=True)
     is_open = settings.claims is ClaimMode.OPEN
     return {
         TOPIC_SCHEMA.name: topicschemas.TopicSchemas(client, storage, found, judge).review,

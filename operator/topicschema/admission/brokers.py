@@ -8,9 +8,13 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 
+from yarl import URL
+
 from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy, ObservedBroker
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchema, TopicSchemaSpec
+from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.errors import BrokerNotAllowedError
 from topicschema.core.history import History, Setting
 from topicschema.core.policy import StrategySource, effective_strategy
 from topicschema.core.schemas import SchemaInfo, SchemaType, fingerprint_of_bytes
@@ -133,6 +137,23 @@ def warnings_of_policy(resource: NamespaceSchemaPolicy, old: NamespaceSchemaPoli
         yield f"spec.{Setting.ENFORCEMENT}: false has no effect: the broker itself demands schemas of all producers"
     yield from _of_transport(spec, before)
     yield from _no_longer_managed(spec, before)
+
+
+def warnings_of_hosts(resource: NamespaceSchemaPolicy, allowed: AllowedHosts) -> Iterator[str]:
+    """What is to be told of the hosts that a policy names, by the list alone: nobody asks for their addresses here."""
+    pulsar = resource.spec.pulsar
+    if pulsar is None:
+        return
+    oauth2 = None if pulsar.authentication is None else pulsar.authentication.oauth2
+    issuer = {} if oauth2 is None else {"authentication.oauth2.issuerURL": oauth2.issuer_url}
+    for field, url in {"adminURL": pulsar.admin_url, **issuer}.items():
+        try:
+            allowed.check(URL(url))
+        except (BrokerNotAllowedError, ValueError):
+            yield (
+                f"spec.pulsar.{field} is not on a host that the operator may call (TOPICSCHEMA_BROKER_HOSTS): the "
+                "policy stops with BrokerNotAllowed"
+            )
 
 
 def _of_policy_for_brokers_alone(spec: NamespaceSchemaPolicySpec) -> Iterator[str]:

@@ -16,6 +16,7 @@ from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, TOPIC_SCHE
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
+from topicschema.broker.allowed import AllowedHosts
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
@@ -43,11 +44,12 @@ class Asked(Reader, validation.Authorizer, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the review reads."""
+    """Where the review reads, and which hosts brokers may be on, where that is known."""
 
     client: Asked
     storage: SchemaStorage
     claims: ClaimReader
+    broker_hosts: AllowedHosts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ class Policies:
         self._client = places.client
         self._storage = places.storage
         self._claims = places.claims
+        self._broker_hosts = places.broker_hosts
         self._judge = judge
         self._anyone_may_claim = anyone_may_claim
 
@@ -86,6 +89,8 @@ class Policies:
             return deny(refusals[0].message.partition(":")[0], refusals)
         warnings = [cause.message for cause in refusals]
         warnings += brokers.warnings_of_policy(resource, old)
+        if self._broker_hosts is not None:
+            warnings += brokers.warnings_of_hosts(resource, self._broker_hosts)
         warnings += validation.warnings(resource, old)
         if old is None or policy_of(old) != policy_of(resource):
             warnings += await self._consequences(resource, key)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from topicschema import telemetry
 from topicschema.broker.clock import Clock
 from topicschema.broker.errors import BrokerUnavailableError
 from topicschema.core.errors import WaitingError
@@ -19,11 +20,13 @@ class Circuit:
     """Closed while there are answers. It opens after three failures in a row, or one that waiting alone will not mend.
 
     While it is open, calls get the error that opened it. When the time comes, one call goes out; if it fails, too, the
-    next goes out after twice the time, up to a minute (each time a quarter longer or shorter).
+    next goes out after twice the time, up to a minute (each time a quarter longer or shorter). `of` is what the metrics
+    count it as: a broker, or one policy.
     """
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, of: str) -> None:
         self._clock = clock
+        self._of = of
         self._failures = 0
         self._openings = 0
         self._probe_at: float | None = None
@@ -56,6 +59,7 @@ class Circuit:
         """There was an answer: the circuit is closed."""
         self._failures = self._openings = 0
         self._probe_at = None
+        telemetry.OPEN_CIRCUITS.leave(self, self._of)
 
     def fail(self, error: WaitingError, after: float | None = None) -> None:
         """Nobody was there; `after` is how long the broker wants to be left alone, in seconds."""
@@ -69,6 +73,7 @@ class Circuit:
         pause *= self._clock.spread(1 - _SPREAD, 1 + _SPREAD)
         self._openings = min(self._openings + 1, 10)
         self._probe_at = self._clock.now() + max(pause, after or 0.0)
+        telemetry.OPEN_CIRCUITS.enter(self, self._of)
         self._error = error
 
 

@@ -10,4 +10,4 @@ class Gate:
 
     def __init__(self, clock: Clock) -> None:
         self.pace = Pace(clock)
-        self.circuit = Circuit(clock)
+        self.circuit = Circuit(clock, "broker")

@@ -108,7 +108,7 @@ class Transport:
         self._fence = access.fence
         self._gate = access.gate or Gate(clock)
         self._pace = Pace(clock)
-        self._circuit = Circuit(clock)
+        self._circuit = Circuit(clock, "policy")
         self._places = asyncio.Semaphore(_AT_ONCE)
         self._connections = Connections(access.allowed, access.credential, access.ca)
         self._identity = Identity(access.credential, access.reread, self._fetch, clock)
@@ -120,6 +120,7 @@ class Transport:
 
     async def close(self) -> None:
         """End all connections; what is under way fails."""
+        telemetry.OPEN_CIRCUITS.leave(self._circuit, "policy")
         await self._connections.close()
 
     async def identity(self) -> Mapping[str, str]:

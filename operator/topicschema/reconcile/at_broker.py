@@ -3,12 +3,14 @@
 How the broker is looked at is `looking`'s matter, what is written there `registering`'s.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.broker.broker import Broker
-from topicschema.broker.errors import TopicMissingError
+from topicschema.broker.errors import BrokerUnauthorizedError, TopicMissingError
 from topicschema.core import plan
 from topicschema.core.alignment import Ahead, Behind, Lost
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
@@ -21,6 +23,7 @@ from topicschema.reconcile.looking import Look, Sought, look
 from topicschema.reconcile.policies import FoundPolicy
 from topicschema.reconcile.surroundings import Surroundings
 
+T = TypeVar("T")
 REFUSED = "RefusedByBroker"
 _TOPIC_SECONDS = 10.0
 
@@ -68,6 +71,20 @@ class View:
             "operator creates no topics: the first producer or consumer does"
         )
         return WaitingError("TopicMissing", message, _TOPIC_SECONDS) if self.may_write else None
+
+
+async def as_known(
+    around: Surroundings, found: FoundPolicy, broker: Broker, ask: Callable[[Broker], Awaitable[T]]
+) -> T:
+    """What `ask` comes to at the broker, or, where that does not know us, at the one that the Secret now gives."""
+    try:
+        return await ask(broker)
+    except BrokerUnauthorizedError:
+        # Somebody may have put a fresh token or certificate into the Secret.
+        fresh = await around.brokers.of(found.resource, anew=True)
+        if fresh is None or fresh is broker:
+            raise
+        return await ask(fresh)
 
 
 async def view(around: Surroundings, broker: Broker, found: FoundPolicy, resource: TopicSchema, sought: Sought) -> View:

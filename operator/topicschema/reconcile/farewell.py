@@ -21,7 +21,7 @@ from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import Counter, History
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.reconcile import telling
-from topicschema.reconcile.at_broker import View, may_write
+from topicschema.reconcile.at_broker import View, as_known, may_write
 from topicschema.reconcile.looking import Look, Sought, look
 from topicschema.reconcile.observe import Observation, owner_of
 from topicschema.reconcile.policies import FoundPolicy
@@ -89,7 +89,9 @@ async def _at_broker(around: Surroundings, seen: Observation) -> Observation:
     if not may_write(found, seen.resource):
         return Observation(seen.resource, seen.stored, found, released="the broker is only observed")
     broker = await around.brokers.of(found.resource)
-    return seen if broker is None else await _serving(around, broker, found, seen)
+    if broker is None:
+        return seen
+    return await as_known(around, found, broker, lambda known: _serving(around, known, found, seen))
 
 
 async def _serving(around: Surroundings, broker: Broker, found: FoundPolicy, seen: Observation) -> Observation:

@@ -10,7 +10,6 @@ from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchema
 from topicschema.api.wire import decode
-from topicschema.broker.errors import BrokerUnauthorizedError
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core import plan
 from topicschema.core.alignment import Ahead, Aligned
@@ -21,7 +20,7 @@ from topicschema.core.schemas import PulsarLine, Schema
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.reconcile import validating, validating_report
-from topicschema.reconcile.at_broker import View, view
+from topicschema.reconcile.at_broker import View, as_known, view
 from topicschema.reconcile.candidates import sources_of
 from topicschema.reconcile.doorbell import history_key
 from topicschema.reconcile.looking import Sought
@@ -155,14 +154,9 @@ async def observe(around: Surroundings, resource: TopicSchema) -> Observation:
     seen = await parsed(around, Observation(resource, stored, found))
     if broker is None:
         return await judged(around, seen)
-    try:
-        seen = replace(seen, view=await view(around, broker, found, resource, seen.sought))
-    except BrokerUnauthorizedError:
-        # Somebody may have put a fresh token into the Secret.
-        fresh = await around.brokers.of(found.resource, anew=True)
-        if fresh is None or fresh is broker:
-            raise
-        seen = replace(seen, view=await view(around, fresh, found, resource, seen.sought))
+    sought = seen.sought
+    there = await as_known(around, found, broker, lambda known: view(around, known, found, resource, sought))
+    seen = replace(seen, view=there)
     return await judged(around, seen)
 
 

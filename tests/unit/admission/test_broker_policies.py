@@ -1,12 +1,14 @@
 """Reviews of policies that name a broker: they are told what their edit means for it."""
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from admission_world import ID, NOTE, V0, World, record_schema
+from admission_world import ID, NOTE, V0, World, record_schema, running
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.core.history import Owner
+from topicschema.core.topics import PulsarNamespaceKey
 
 PULSAR = {"adminURL": "https://pulsar:8443"}
 TOKEN = {"token": {"secretKeyRef": {"name": "pulsar", "key": "token"}}}
@@ -151,3 +153,66 @@ async def _policy_review(
         for spec in (before or {}, after)
     )
     return await world.ask(new, None if before is None else old)
+
+
+@pytest.fixture
+async def told_world() -> AsyncIterator[World]:
+    """The webhook knows which hosts the controller may call."""
+    async with running(TOPICSCHEMA_BROKER_HOSTS="pulsar:8443") as world:
+        world.namespace("shop", "shop/*")
+        yield world
+
+
+@pytest.mark.parametrize(
+    ("pulsar", "fields"),
+    [
+        (PULSAR, []),
+        ({"adminURL": "https://pulsar:9443"}, ["adminURL"]),
+        ({"adminURL": "https://" + "x" * 250 + ":8443"}, ["adminURL"]),
+        (
+            {
+                **PULSAR,
+                "authentication": {
+                    "oauth2": {
+                        "issuerURL": "https://issuer",
+                        "clientId": "a",
+                        "secretKeyRef": {"name": "pulsar", "key": "secret"},
+                    }
+                },
+            },
+            ["authentication.oauth2.issuerURL"],
+        ),
+    ],
+)
+async def test_a_host_that_the_operator_may_not_call_is_warned_of_where_the_webhook_is_told(
+    told_world: World, pulsar: dict[str, Any], fields: list[str]
+) -> None:
+    spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": pulsar}
+    metadata = {"name": "orders", "namespace": "shop", "uid": "1", "generation": 1}
+    reply = await told_world.ask({"kind": "NamespaceSchemaPolicy", "metadata": metadata, "spec": spec})
+    assert reply.is_allowed
+    assert reply.warnings == [
+        f"spec.pulsar.{field} is not on a host that the operator may call (TOPICSCHEMA_BROKER_HOSTS): the policy stops "
+        "with BrokerNotAllowed"
+        for field in fields
+    ]
+
+
+@pytest.mark.parametrize(("url", "is_allowed"), [("https://PULSAR:8443/", False), ("https://other:8443", True)])
+async def test_a_second_policy_for_a_broker_under_another_name_of_its_cluster_is_refused(
+    told_world: World,
+    url: str,
+    is_allowed: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    there = await told_world.policy("theirs", "store", pulsar=PULSAR)
+    key = PulsarNamespaceKey("pulsar", "shop", "orders")
+    owner = Owner("store", "theirs", there["metadata"]["uid"])
+    await told_world.claims.put_claim(await told_world.claims.get_claim(key), owner, "pulsar:8443")
+    spec = {"pulsarCluster": "main", "pulsarNamespace": "shop/orders", "pulsar": {"adminURL": url}}
+    metadata = {"name": "orders", "namespace": "shop", "uid": "1", "generation": 1}
+    reply = await told_world.ask({"kind": "NamespaceSchemaPolicy", "metadata": metadata, "spec": spec})
+    assert reply.is_allowed is is_allowed
+    if not is_allowed:
+        (cause,) = reply.causes
+        assert cause["message"].startswith("TopicClaimed: a policy of another team already governs shop/orders")
+        assert "theirs" not in cause["message"]

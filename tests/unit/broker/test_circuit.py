@@ -1,12 +1,14 @@
 """How often a broker is asked while it is away or ill: counted at the wire, by a clock that is turned."""
 
 import asyncio
+import gc
 from collections.abc import Callable
 
 import pytest
 from aiohttp import web
 
 from played_broker import PlayedBroker, TurnedClock, reset
+from topicschema import telemetry
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker
 from topicschema.broker.circuit import Circuit
@@ -166,7 +168,7 @@ async def test_a_little_patience_is_had_in_the_call(wire: PlayedBroker, broker: 
 
 def test_the_error_of_an_open_circuit_is_a_fresh_one_that_says_when() -> None:
     clock = TurnedClock()
-    circuit = Circuit(clock.as_clock())
+    circuit = Circuit(clock.as_clock(), "broker")
     for _ in range(3):
         circuit.fail(BrokerUnavailableError("http://b: no answer in time"))
     raised = []
@@ -242,3 +244,30 @@ async def test_policies_of_one_broker_learn_together_that_it_is_away_and_alone_t
     assert len(wire.requests) == 3
     await one.close()
     await other.close()
+
+
+async def test_open_circuits_are_counted_while_those_who_ask_are_there(wire: PlayedBroker, turned: TurnedClock) -> None:
+    def count() -> tuple[int, int]:
+        return telemetry.OPEN_CIRCUITS.value("broker"), telemetry.OPEN_CIRCUITS.value("policy")
+
+    before, gate = count(), Gate(turned.as_clock())
+    brokers = [
+        Broker(Access(wire.url, AllowedHosts.parse("127.0.0.1"), gate=gate), turned.as_clock()) for _ in range(2)
+    ]
+    wire.says(401, {"message": "Authentication required"})
+    for broker in brokers:
+        with pytest.raises(BrokerUnauthorizedError):
+            await broker.latest(Topic("shop", "orders", "a"))
+    assert count() == (before[0], before[1] + 2)
+    await brokers[0].close()
+    assert count() == (before[0], before[1] + 1)
+    wire.forgets()
+    wire.says(502, "<html>")
+    turned.time += 100
+    with pytest.raises(BrokerUnavailableError):
+        await brokers[1].latest(Topic("shop", "orders", "a"))
+    assert count() == (before[0] + 1, before[1] + 1)
+    await brokers[1].close()
+    del broker, brokers, gate
+    gc.collect()
+    assert count() == before

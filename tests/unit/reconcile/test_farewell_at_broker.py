@@ -12,15 +12,19 @@ from topicschema.api import FINALIZER
 from topicschema.api.kinds import (
     NAMESPACE,
     NAMESPACE_SCHEMA_POLICY,
+    SECRET,
     TOPIC_SCHEMA,
 )
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
+from topicschema.broker.broker import Broker
+from topicschema.broker.errors import BrokerUnauthorizedError
 from topicschema.core import plan
 from topicschema.core.errors import WaitingError
 from topicschema.core.history import Counter, History, Origin, Owner
 from topicschema.core.schemas import Schema
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
+from topicschema.reconcile.at_broker import as_known
 from topicschema.reconcile.farewell import observe_farewell
 from topicschema.reconcile.farewell import tell_released as tell
 from topicschema.reconcile.observe import observe
@@ -139,3 +143,23 @@ async def test_who_is_let_go_because_a_claim_cannot_be_read_is_told_so(world: Wo
     seen = await observe_farewell(world.around, going(kept))
     assert seen is not None
     assert not seen.released  # there was nothing to delete
+
+
+async def test_who_is_not_known_any_more_asks_again_as_the_secret_has_it_now(world: World) -> None:
+    there = {"authentication": {"token": {"secretKeyRef": {"name": "admin", "key": "token"}}}}
+    world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire["spec"]["pulsar"].update(there))
+    world.api.put(SECRET, "shop", "admin", {"data": {"token": "b25l"}})
+    found = await world.around.policies.find("shop", "shop/orders")
+    assert found is not None
+    broker = await world.around.brokers.of(found.resource)
+    assert broker is not None
+
+    async def ask(known: Broker) -> Broker:
+        if known is broker:
+            raise BrokerUnauthorizedError("who is this?")
+        return known
+
+    with pytest.raises(BrokerUnauthorizedError):
+        await as_known(world.around, found, broker, ask)
+    world.api.put(SECRET, "shop", "admin", {"data": {"token": "dHdv"}})
+    assert await as_known(world.around, found, broker, ask) is await world.around.brokers.of(found.resource)
