@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from topicschema.spark.errors import SourceError
 from topicschema.spark.sources.pulsar import protocol
-from topicschema.spark.sources.pulsar.errors import SourceDeletedError, SourceRefusedError, SourceSilentError
+from topicschema.spark.sources.pulsar.errors import SourceDeletedError, SourceRefusedError
 from topicschema.spark.sources.pulsar.protocol import Kind, Members
 from topicschema.spark.sources.pulsar.ranges import Position
 
@@ -56,7 +56,7 @@ class Entrance:
 
 
 class Connection:
-    """One connection. SourceRefusedError, SourceSilentError, LostError; SourceError where none answers."""
+    """One connection. SourceRefusedError, LostError; SourceError where none answers."""
 
     def __init__(self, entrance: Entrance, address: tuple[str, int], proxied: str = "") -> None:
         self._entrance = entrance
@@ -162,7 +162,7 @@ class Connection:
         while True:
             content = self.receive(ANSWER_SECONDS)
             if not content:
-                raise SourceSilentError(f"the broker does not answer within {ANSWER_SECONDS:.0f} s", place)
+                raise LostError(f"{place}: the broker does not answer within {ANSWER_SECONDS:.0f} s")
             held += content
             while len(held) >= 8 and len(held) >= 4 + int.from_bytes(held[:4], "big"):  # noqa: PLR2004 - two sizes
                 size = 4 + int.from_bytes(held[:4], "big")
@@ -215,7 +215,7 @@ def _any(entrance: Entrance, url: str, proxied: str) -> Connection:
     for number, address in enumerate(addresses, 1):
         try:
             return Connection(entrance, address, proxied)
-        except (LostError, SourceSilentError):
+        except LostError:
             if number == len(addresses):
                 raise
     raise SourceError("the address names no host", entrance.service_url)

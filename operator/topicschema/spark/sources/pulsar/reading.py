@@ -29,8 +29,6 @@ from topicschema.spark.sources.pulsar.parcels import Chunks, Parcels
 from topicschema.spark.sources.pulsar.protocol import Kind
 from topicschema.spark.sources.pulsar.ranges import Position, Span, before, since, until
 
-SILENCE_SECONDS: Final = 90.0
-"""How long a broker may say nothing, restarts included, though messages are left."""
 _QUIET_SECONDS: Final = 1.0
 _MOMENT_SECONDS: Final = 0.02
 _PAUSE_SECONDS: Final = 0.5
@@ -42,17 +40,18 @@ _LOOK_BACK: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How spans are read: from which broker, and with keys or without."""
+    """How spans are read: of which broker, with keys or without, and how many seconds it may say nothing."""
 
     asked: PulsarAsked
-    has_keys: bool = False
+    has_keys: bool
+    patience: float
 
 
 def read(terms: Terms, span: Span, partition: Topic) -> Iterator[pa.RecordBatch | Gone]:
     """The span's messages, then what of them was removed since the plan; SourceError where it cannot be read."""
     with Admin(terms.asked) as admin:
         parcels = Parcels(span.partition, Chunks(span.first), terms.has_keys)
-        passage = Passage(admin, span, partition)
+        passage = Passage(admin, span, partition, terms.patience)
         yield from passage.batches(parcels)
         if parcels.chunks.has_strays:
             yield from _begun_before(terms, span, admin, partition)
@@ -79,10 +78,11 @@ def batch_size(admin: Admin, topic: str, position: Position) -> int:
 class Passage:
     """One way through a span, over one connection or, where that breaks, several."""
 
-    def __init__(self, admin: Admin, span: Span, partition: Topic) -> None:
+    def __init__(self, admin: Admin, span: Span, partition: Topic, patience: float) -> None:
         self._admin = admin
         self._span = span
         self._partition = partition
+        self._patience = patience
         self._name = _name()
         self._connection: Connection | None = None
         self._at = Position(span.first.ledger, span.first.entry - 1)
@@ -109,6 +109,7 @@ class Passage:
                 del held[:end]
                 if len(table):
                     yield from parcels.batches(content, table)
+                    self._heard = time.monotonic()  # as long as batches are judged, nobody listens
                 elif is_quiet:
                     self._is_done = self._is_over()
         finally:
@@ -171,7 +172,6 @@ class Passage:
             kind, found = protocol.command(content)
         except ValueError:
             raise SourceError("the broker's command is broken", str(self._span)) from None
-        self._heard = max(self._heard, time.monotonic() - SILENCE_SECONDS / 2)
         if kind == Kind.GET_LAST_MESSAGE_ID_RESPONSE:
             told = protocol.members(bytes(found.get(1, b"")))
             self._last = Position(protocol.number(told, 1), protocol.number(told, 2))
@@ -227,9 +227,9 @@ class Passage:
         return standing
 
     def _raise_if_silent(self, why: str) -> None:
-        if time.monotonic() - self._heard > SILENCE_SECONDS:
+        if time.monotonic() - self._heard > self._patience:
             where = f"{self._span.topic}, after {self._at}"
-            raise SourceSilentError(f"nothing came for {SILENCE_SECONDS:.0f} s: {why}", where)
+            raise SourceSilentError(f"nothing came for {self._patience:.0f} s: {why}", where)
 
 
 def _begun_before(terms: Terms, span: Span, admin: Admin, partition: Topic) -> Iterator[pa.RecordBatch]:
@@ -243,7 +243,7 @@ def _begun_before(terms: Terms, span: Span, admin: Admin, partition: Topic) -> I
     while first := before(known, span.first, back):
         wider = replace(span, stretches=(*since(until(known, span.first), first), *span.stretches))
         parcels = Parcels(span.partition, Chunks(span.first), terms.has_keys, straddled=span.first)
-        batches = list(Passage(admin, wider, partition).batches(parcels))
+        batches = list(Passage(admin, wider, partition, terms.patience).batches(parcels))
         if not parcels.chunks.has_strays or first == Position(known[0].ledger, known[0].first):
             yield from batches
             return

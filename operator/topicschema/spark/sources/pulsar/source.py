@@ -27,7 +27,8 @@ _SPLIT_BYTES: Final = 256 << 20
 class PulsarSource:
     """A topic's retained messages; `topic` is its full name. `since` leaves out what is older (ms since 1970), roughly.
 
-    `split_messages` is about how many messages are read at once; without it that is as the topic is.
+    `split_messages` is about how many messages are read at once; without it that is as the topic is. `patience` is how
+    many seconds a broker may say nothing, restarts included, though there is something left to read.
     """
 
     asked: PulsarAsked
@@ -35,6 +36,7 @@ class PulsarSource:
     has_keys: bool = False
     since: int | None = None
     split_messages: int | None = None
+    patience: float = 90.0
 
     def plan(self) -> Plan:
         """As Source says. A topic that does not exist, or has no messages, is a plan without splits."""
@@ -49,7 +51,7 @@ class PulsarSource:
     def read(self, split: Split) -> Iterator[pa.RecordBatch | Gone]:
         """As Source says; a split of `plan`."""
         span: Span = split.what
-        return reading.read(Terms(self.asked, self.has_keys), span, _partition(self._parsed(), span))
+        return reading.read(Terms(self.asked, self.has_keys, self.patience), span, _partition(self._parsed(), span))
 
     def _parsed(self) -> Topic:
         try:
