@@ -67,7 +67,7 @@ def build(name: str, progress: Progress) -> Image:
     folder = paths.cache() / "images"
     folder.mkdir(parents=True, exist_ok=True)
     archive = folder / f"{name}-{_key(name)}.tar"
-    with alone(folder / "lock", progress):
+    with alone(folder / f".{name}.lock", progress):
         if not archive.exists():
             started = time.monotonic()
             progress.say(f"building the image {reference(name)}")
@@ -115,7 +115,8 @@ class _Buildah:
 
     def build(self, name: str, archive: Path, progress: Progress) -> tuple[int, int]:
         """Write the archive; the image's size and its base's."""
-        base = self._base(progress)
+        with alone(self._folder / ".base.lock", progress):
+            base = self._base(progress)
         tag = f"docker.io/library/{reference(name)}"
         arguments = ["--isolation", "chroot", "--pull-never", "--layers", "--build-arg", f"BASE={base}"]
         _run(*self._command, "bud", *arguments, *_secrets(self._folder), *_where(name, tag))

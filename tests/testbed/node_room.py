@@ -26,7 +26,7 @@ FIRST = "room"
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG = 1
 _NEW_NAMESPACES = 0x00020000 | 0x20000000 | 0x40000000  # mounts, processes, network
-_TUNABLES = {
+TUNABLES = {
     "vm/overcommit_memory": 1,
     "vm/panic_on_oom": 0,
     "kernel/panic": 10,
@@ -104,7 +104,7 @@ def _mounts(folder: Path) -> list[list[str]]:
         ["mount", "--bind", str(folder / "log"), "/var/log"],
         ["mount", "-t", "tmpfs", "-o", "mode=755", "run", "/run"],
     ]
-    for tunable, value in _TUNABLES.items():
+    for tunable, value in TUNABLES.items():
         file = folder / "tunables" / tunable.replace("/", "-")
         file.write_text(f"{value}\n", encoding="ascii")
         commands.append(["mount", "--bind", str(file), f"/proc/sys/{tunable}"])
