@@ -142,7 +142,7 @@ _TABLE: Final = (
     _Row(_one(403), _ANY, _plain(BrokerForbiddenError), effect=Effect.SLOWER),
     _Row(_one(404), _ANY, _plain(TenantMissingError), r"Tenant (does not exist|not found)", effect=Effect.SLOWER),
     _Row(_one(404), _ANY, _plain(NamespaceMissingError), r"Namespace (does not exist|not found)", effect=Effect.SLOWER),
-    _Row(_one(404), _ANY, _plain(TopicMissingError), r"[Tt]opic .*(not found|not exist|not yet created)", has_reason=True),
+    _Row(_one(404), _ANY, _plain(TopicMissingError), r"[Tt]opic .*(not found|not exist|not yet)", has_reason=True),
     _Row(_one(404), _ANY, _plain(SchemaMissingError), r"^Schema (not found|is deleted)", has_reason=True),
     _Row(_one(404), _ANY, _stranger, effect=Effect.SLOWER),
     _Row(_one(409), _ANY, _soon, r"[Cc]oncurrent modification", is_repeated=True, effect=Effect.SLOWER),
