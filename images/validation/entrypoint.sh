@@ -5,6 +5,10 @@ set -euo pipefail
 
 spark_home() { python -c 'import os, pyspark; print(os.path.dirname(pyspark.__file__))'; }
 
+# numba takes what is compiled from a folder that it could write to, so it gets a copy.
+export NUMBA_CACHE_DIR="${TMPDIR:-/tmp}/numba"
+mkdir -p "$NUMBA_CACHE_DIR" && cp -r /opt/topicschema/numba/. "$NUMBA_CACHE_DIR" || unset NUMBA_CACHE_DIR
+
 case "${1:-}" in
 driver)
   shift

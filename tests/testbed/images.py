@@ -1,6 +1,6 @@
 """The project's images, built here: by Docker where it answers, else by buildah on a base made of Debian's packages.
 
-`python -m testbed.images [NAME...]` builds them (no name: all) and tells their sizes. An image is an OCI archive in the
+`python -m testbed.images [NAME...]` builds them (no name: all) and tells their sizes. An image is an archive in the
 cache, for as long as nothing changes that goes into it; layers are kept between builds. What this machine needs to
 reach its registries comes in as secrets of the build and is in no image: pip's own settings, the bundle of CAs, and
 with TOPICSCHEMA_DEBIAN_MIRROR another mirror than deb.debian.org. Docker is untested: written on a machine without one.
@@ -66,7 +66,7 @@ def build(name: str, progress: Progress) -> Image:
         raise SourceMissingError(reason)
     folder = paths.cache() / "images"
     folder.mkdir(parents=True, exist_ok=True)
-    archive = folder / f"{name}-{_key(name)}.tar"
+    archive = folder / f"{name}-{image_key(name)}.tar"
     with alone(folder / f".{name}.lock", progress):
         if not archive.exists():
             started = time.monotonic()
@@ -86,7 +86,7 @@ def _forget_others(archive: Path, name: str) -> None:
             file.unlink(missing_ok=True)
 
 
-def _key(name: str) -> str:
+def image_key(name: str) -> str:
     """16 hex digits that change when anything does that goes into the image."""
     digest = hashlib.sha256()
     for top in (f"images/{name}", *_SHARED):
@@ -122,7 +122,7 @@ class _Buildah:
         _run(*self._command, "bud", *arguments, *_secrets(self._folder), *_where(name, tag))
         fresh = archive.with_suffix(".fresh")
         fresh.unlink(missing_ok=True)
-        _run(*self._command, "push", "--quiet", "--disable-compression", tag, f"oci-archive:{fresh}:{tag}")
+        _run(*self._command, "push", "--quiet", tag, f"docker-archive:{fresh}:{tag}")
         fresh.replace(archive)
         return self._size(tag), self._size(base)
 

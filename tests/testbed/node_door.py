@@ -21,11 +21,7 @@ _CHUNK = 256 * 1024
 
 def listening(address: str, port: int) -> socket.socket:
     """A socket that listens in the network that this process is in."""
-    listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((address, port))
-    listener.listen(128)
-    return listener
+    return socket.create_server((address, port), backlog=128)
 
 
 def move_to(namespace: Path) -> None:

@@ -1,0 +1,79 @@
+"""What can be known of the node and the images without running either."""
+
+import io
+import json
+import re
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from testbed import images, node_door, node_images, node_part, node_room, sources
+
+
+def test_the_image_that_holds_pods_is_one_that_its_own_digests_agree_with(tmp_path: Path) -> None:
+    program = tmp_path / "pause"
+    program.write_bytes(b"a program")
+
+    with tarfile.open(node_images.pause(program, tmp_path)) as archive:
+        files = {each.name: archive.extractfile(each) for each in archive.getmembers()}
+        read = {name: b"" if file is None else file.read() for name, file in files.items()}
+
+    (named,) = json.loads(read["index.json"])["manifests"]
+    assert named["annotations"]["io.containerd.image.name"] == node_images.PAUSE
+    manifest = json.loads(read[_path(named["digest"])])
+    with tarfile.open(fileobj=io.BytesIO(read[_path(manifest["layers"][0]["digest"])])) as layer:
+        content = layer.extractfile("pause")
+        assert content is not None
+        assert content.read() == b"a program"
+    assert json.loads(read[_path(manifest["config"]["digest"])])["config"]["Entrypoint"] == ["/pause"]
+
+
+def _path(digest: str) -> str:
+    return f"blobs/{digest.replace(':', '/')}"
+
+
+def test_a_node_names_what_the_machine_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TOPICSCHEMA_TEST_KUBECONFIG", raising=False)
+    monkeypatch.setenv("PATH", "/nowhere")
+    reason = node_part.why_absent()
+    assert reason is not None
+    assert "takes" in reason
+    assert images.why_absent() is not None
+
+
+def test_another_file_of_an_image_makes_another_image(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(images, "REPOSITORY", tmp_path)
+    for name in ("images/operator/Dockerfile", "operator/topicschema/a.py", "requirements/runtime.txt", "LICENSE"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name, encoding="ascii")
+    first = images.image_key("operator")
+
+    (tmp_path / "README.md").write_text("no part of it", encoding="ascii")
+    assert images.image_key("operator") == first
+
+    (tmp_path / "operator/topicschema/a.py").write_text("another", encoding="ascii")
+    assert images.image_key("operator") != first
+
+
+def test_the_version_of_the_images_is_the_projects() -> None:
+    text = (images.REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
+    assert re.search(r'^version = "(.*)"$', text, re.MULTILINE)[1] == images.VERSION  # type: ignore[index]
+
+
+def test_what_a_node_is_made_of_is_pinned_with_the_control_plane() -> None:
+    kubernetes, _ = sources.node_recipes()
+    assert kubernetes.module == sources.recipe().module
+    assert kubernetes.linker_flags == sources.recipe().linker_flags
+
+
+def test_a_port_that_another_has_opens_no_door() -> None:
+    with node_door.listening("127.0.0.1", 0) as taken, pytest.raises(OSError, match="in use"):
+        node_door.listening("127.0.0.1", taken.getsockname()[1])
+
+
+def test_nothing_but_a_room_that_is_there_is_entered(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        node_room.enter(tmp_path)
+    (tmp_path / node_room.FIRST).write_text("17", encoding="ascii")
+    assert node_room.enter(tmp_path)[:3] == ("nsenter", "--target", "17")
