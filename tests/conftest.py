@@ -89,4 +89,4 @@ def namespace(cluster: Cluster) -> Iterator[str]:
     name = f"t-{secrets.token_hex(4)}"
     cluster.kubectl("create", "namespace", name)
     yield name
-    cluster.kubectl("delete", "namespace", name, "--wait=false")
+    cluster.kubectl("delete", "namespace", name, "--wait=false", "--ignore-not-found")
