@@ -12,6 +12,7 @@ from kubernetes import client, config
 
 from cluster.broker_objects import RIGHT_BROKER_EDITS, RIGHT_BROKERS, WRONG_BROKERS
 from cluster.right_objects import RIGHT, RIGHT_EDITS
+from cluster.validation_objects import RIGHT_VALIDATIONS, WRONG_VALIDATIONS
 from cluster.wrong_edits import RIGHT_STATUS, WRONG_EDITS, WRONG_STATUS
 from cluster.wrong_objects import ABSENT, CLAIM, HISTORY, POLICY, TOPIC, VERSION, WRONG, Json, Row, changed
 from testbed import install
@@ -86,14 +87,14 @@ def test_every_crd_is_established(installed: Cluster) -> None:
         assert held == {"Established", "NamesAccepted"}
 
 
-@sentences(WRONG + WRONG_BROKERS)
+@sentences(WRONG + WRONG_BROKERS + WRONG_VALIDATIONS)
 def test_a_wrong_object_is_refused_with_its_field(api: client.CustomObjectsApi, row: Row) -> None:
     with pytest.raises(client.ApiException) as caught:
         create(api, changed(row.base, row.path, row.value), "default", dry_run="All")
     assert_refused(caught.value, row)
 
 
-@sentences(RIGHT + RIGHT_BROKERS)
+@sentences(RIGHT + RIGHT_BROKERS + RIGHT_VALIDATIONS)
 def test_a_right_object_is_taken_and_read(api: client.CustomObjectsApi, namespace: str, row: Row) -> None:
     stored = create(api, changed(row.base, row.path, row.value), namespace)
     if row.base["kind"] == "TopicSchema":

@@ -1,0 +1,95 @@
+"""What resources say of validation: objects that the API server must refuse or take, as in wrong_objects."""
+
+from typing import Any
+
+from cluster.wrong_objects import POLICY, TOPIC, Row, changed
+
+_SAID: dict[str, Any] = {
+    "mode": "Gate",
+    "source": {"pulsar": {}},
+    "authentication": {"token": {"secretKeyRef": {"name": "reader", "key": "token"}}},
+    "sample": {"maxMessages": 1000, "percent": 50, "since": "168h", "seed": 7},
+    "tolerance": {"maxInvalidPerMillion": 10},
+    "executors": 2,
+    "includeValues": True,
+    "activeDeadlineSeconds": 60,
+    "ttlSecondsAfterFinished": 0,
+    "page": True,
+    "template": {
+        "image": "registry.test:5000/validation:1@sha256:ab",
+        "serviceAccountName": "reader",
+        "resources": {"requests": {"cpu": "500m"}, "limits": {"memory": "1.5Gi"}},
+        "nodeSelector": {"disk": "ssd"},
+        "tolerations": [{"key": "batch", "operator": "Exists", "effect": "NoSchedule"}],
+    },
+}
+_AT = "spec.validation"
+_PULSAR = {"adminURL": "https://pulsar:8443", "serviceURL": "pulsar+ssl://a:6651,b:6651"}
+SAYING = changed(changed(POLICY, _AT, _SAID), "spec.pulsar", _PULSAR)
+OWN = changed(TOPIC, _AT, {"mode": "Report", "sample": {"percent": 1}})
+_FILES = {"files": {"uri": "s3://archive/orders", "format": "Parquet"}}
+
+RIGHT_VALIDATIONS = [
+    Row("every field of a validation", SAYING, "metadata.labels", {}),
+    Row("a topic that says little", OWN, "metadata.labels", {}),
+    Row("a topic that says nothing", OWN, _AT, {}),
+    Row("messages in files", OWN, f"{_AT}.source", _FILES),
+    Row("files without a format", OWN, f"{_AT}.source", {"files": {"uri": "gs://archive"}}),
+    Row("all of the messages", SAYING, f"{_AT}.sample", {}),
+    Row("a certificate", SAYING, f"{_AT}.authentication", {"tls": {"secretRef": {"name": "reader"}}}),
+    Row("one host", SAYING, "spec.pulsar.serviceURL", "pulsar://127.0.0.1:6650/"),
+]
+WRONG_VALIDATIONS = [
+    Row("a mode that is none", OWN, f"{_AT}.mode", "Perhaps", f"{_AT}.mode", "Gate"),
+    Row("two sources", OWN, f"{_AT}.source", {"pulsar": {}, **_FILES}, f"{_AT}.source", "one of pulsar and files"),
+    Row("no source in source", OWN, f"{_AT}.source", {}, f"{_AT}.source", "one of pulsar and files"),
+    Row(
+        "files of the host",
+        OWN,
+        f"{_AT}.source",
+        {"files": {"uri": "file:///etc"}},
+        f"{_AT}.source.files.uri",
+        "s3://",
+    ),
+    Row("no per cent", OWN, f"{_AT}.sample.percent", 0, f"{_AT}.sample.percent", "greater than or equal to 1"),
+    Row("more than all", OWN, f"{_AT}.sample.percent", 101, f"{_AT}.sample.percent", "100 at most"),
+    Row("a time without a unit", OWN, f"{_AT}.sample.since", "168", f"{_AT}.sample.since", "should match"),
+    Row(
+        "more than all invalid",
+        SAYING,
+        f"{_AT}.tolerance.maxInvalidPerMillion",
+        1_000_001,
+        f"{_AT}.tolerance.maxInvalidPerMillion",
+        "1000000 at most",
+    ),
+    Row("too many executors", OWN, f"{_AT}.executors", 65, f"{_AT}.executors", "64 at most"),
+    Row("no time at all", OWN, f"{_AT}.activeDeadlineSeconds", 0, f"{_AT}.activeDeadlineSeconds", "equal to 1"),
+    Row("nobody to be", SAYING, f"{_AT}.authentication", {}, f"{_AT}.authentication", "one of token, oauth2 and tls"),
+    Row(
+        "a resource of the host",
+        SAYING,
+        f"{_AT}.template.resources.limits",
+        {"nvidia.com/gpu": "1"},
+        f"{_AT}.template.resources.limits",
+        "cpu, memory and ephemeral-storage",
+    ),
+    Row(
+        "an amount that is none",
+        SAYING,
+        f"{_AT}.template.resources.limits.memory",
+        "much",
+        f"{_AT}.template.resources.limits.memory",
+        "should match",
+    ),
+    Row("an image with a space", SAYING, f"{_AT}.template.image", "a b", f"{_AT}.template.image", "should match"),
+    Row(
+        "an effect that is none",
+        SAYING,
+        f"{_AT}.template.tolerations",
+        [{"effect": "No"}],
+        f"{_AT}.template.tolerations[0].effect",
+        "NoSchedule",
+    ),
+    Row("a broker by http", SAYING, "spec.pulsar.serviceURL", "http://a:80", "spec.pulsar.serviceURL", "pulsar://"),
+    Row("a broker with a user", SAYING, "spec.pulsar.serviceURL", "pulsar://u@a:80", "spec.pulsar.serviceURL", "HOST"),
+]

@@ -1,0 +1,141 @@
+"""What is told of a validation, situation by situation: status, condition, and what a gate says."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from job_samples import QUESTION, job
+from specimens import history, record
+from topicschema.api.metadata import ConditionStatus
+from topicschema.api.policies import NamespaceSchemaPolicySpec
+from topicschema.api.validation import (
+    FilesSourceSpec,
+    ReasonStatus,
+    SourceSpec,
+    ValidationMode,
+    ValidationPhase,
+    ValidationSpec,
+    ValidationStatus,
+)
+from topicschema.api.wire import encode
+from topicschema.core.errors import StalledError, WaitingError
+from topicschema.core.policy import EffectiveStrategy, StrategySource
+from topicschema.core.schemas import PulsarLine
+from topicschema.core.strategies import Strategy
+from topicschema.core.verdict import Outcome, Verdict
+from topicschema.reconcile.validating import Inquiry
+from topicschema.reconcile.validating_report import said, status, stopped
+from topicschema.reconcile.validating_spec import Subject, Wanted
+from topicschema.spark.outcome import CouldNotRun, Failed, Passed, Running, Waiting
+from topicschema.spark.verdict import Answer, VerdictDocument
+
+FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
+SUBJECT = Subject(record("id").info, history(), Verdict(Outcome.NEXT_VERSION, FULL, 0), PulsarLine.V4_0)
+WANTED = Wanted(
+    mode=ValidationMode.GATE,
+    spec=ValidationSpec(mode=ValidationMode.GATE),
+    policy=NamespaceSchemaPolicySpec(pulsar_cluster="p", pulsar_namespace="shop/orders"),
+    image="i",
+)
+ASKED = "sha256:" + "a" * 64
+GATE = Inquiry(subject=SUBJECT, wanted=WANTED, asked=ASKED, is_asked_now=True, job=job())
+REPORT = replace(GATE, wanted=replace(WANTED, mode=ValidationMode.REPORT))
+REASONS = tuple(ReasonStatus(reason="TRUNCATED", path=f"$.f{n}", messages=n + 1) for n in range(30))
+GOOD = VerdictDocument(question=QUESTION.sha256, verdict=Answer.PASS, messages=10, invalid=0)
+BAD = replace(GOOD, verdict=Answer.FAIL, invalid=3, by_reason=REASONS)
+
+
+def conditions(seen: Inquiry) -> tuple[ConditionStatus, str]:
+    found = said(seen, status(seen))
+    assert found is not None
+    return found.status, found.reason
+
+
+@pytest.mark.parametrize(
+    ("outcome", "phase", "truth", "reason", "kind"),
+    [
+        (None, "Waiting", ConditionStatus.UNKNOWN, "Validating", WaitingError),
+        (Waiting(), "Waiting", ConditionStatus.UNKNOWN, "Validating", WaitingError),
+        (Running("p"), "Running", ConditionStatus.UNKNOWN, "Validating", WaitingError),
+        (Passed(GOOD, "p"), "Passed", ConditionStatus.TRUE, "Passed", None),
+        (Failed(BAD, "p"), "Failed", ConditionStatus.FALSE, "ValidationFailed", StalledError),
+        (CouldNotRun("w"), "Error", ConditionStatus.UNKNOWN, "ValidationError", WaitingError),
+        (CouldNotRun("w", is_over=False), "Error", ConditionStatus.UNKNOWN, "ValidationError", WaitingError),
+    ],
+)
+def test_each_outcome_has_its_phase_its_condition_and_its_reason(
+    outcome: Any, phase: str, truth: ConditionStatus, reason: str, kind: type[Exception] | None
+) -> None:
+    for each, stops in ((GATE, kind), (REPORT, None), (replace(GATE, is_only_seen=True), None)):
+        seen = replace(each, outcome=outcome, wanted=replace(each.wanted, spec=_files()) if each.wanted else None)
+        told = status(seen)
+        assert told is not None
+        assert (told.phase, told.question) == (phase, ASKED)
+        assert conditions(seen) == (truth, reason)
+        found = stopped(seen)
+        assert (type(found) if found else None) is stops
+        assert found is None or found.reason == reason
+
+
+def _files() -> ValidationSpec:
+    return ValidationSpec(mode=ValidationMode.GATE, source=SourceSpec(files=FilesSourceSpec(uri="s3://a/b")))
+
+
+def test_what_is_in_status_stays_small_whatever_was_found() -> None:
+    long = tuple(replace(each, path="$." + "<" * 3000) for each in REASONS)
+    told = status(replace(GATE, outcome=Failed(replace(BAD, by_reason=long), "p")))
+    assert told is not None
+    assert (len(told.by_reason), told.invalid) == (20, 3)
+    assert len(str(encode(told))) < 20_000
+
+
+def test_the_message_says_how_many_and_why() -> None:
+    found = said(GATE, status(replace(GATE, outcome=Failed(BAD, "p"))))
+    assert found is not None
+    assert found.message.startswith("3 of 10 messages cannot be read with this schema: TRUNCATED at $.f0 (1), ")
+    assert found.message.endswith("TRUNCATED at $.f2 (3), and more (status.validation)")
+
+
+def test_no_messages_and_a_tolerance_are_told_as_what_they_are() -> None:
+    none = replace(GATE, outcome=Passed(replace(GOOD, messages=0), "p"))
+    some = replace(GATE, outcome=Passed(replace(GOOD, invalid=1, by_reason=REASONS[:1]), "p"))
+    messages = [found.message for seen in (none, some) if (found := said(seen, status(seen)))]
+    assert messages[0] == "there are no messages to be read with this schema"
+    assert "1 of 10" in messages[1]
+    assert "within the tolerance" in messages[1]
+
+
+def test_a_gate_that_others_walk_around_says_so_and_a_report_does_not() -> None:
+    for each, reason in ((GATE, "NotLocked"), (REPORT, "Passed")):
+        assert each.wanted is not None
+        seen = replace(each, outcome=Passed(GOOD, "p"), wanted=replace(each.wanted, is_locked=False))
+        assert conditions(seen) == (ConditionStatus.TRUE, reason)
+
+
+def test_progress_goes_in_tens_and_never_back() -> None:
+    told = status(replace(GATE, outcome=Running("p"), percent=47))
+    assert told is not None
+    assert told.percent_in_tens == 40
+    again = status(replace(GATE, outcome=Running("p"), percent=0, recorded=told))
+    assert again == told
+
+
+def test_a_verdict_that_is_told_already_stays_whatever_became_of_its_job() -> None:
+    recorded = ValidationStatus(phase=ValidationPhase.PASSED, question=ASKED, messages=5, invalid=0, report="r")
+    assert status(replace(GATE, recorded=recorded, job=None)) == recorded
+    assert stopped(replace(GATE, recorded=recorded, job=None)) is None
+
+
+def test_what_cannot_be_asked_is_told_as_an_error_with_what_to_do() -> None:
+    seen = replace(GATE, job=None)
+    found = stopped(seen)
+    assert isinstance(found, WaitingError)
+    assert "spec.pulsar.serviceURL" in found.message
+    assert seen.planned.holds_back
+    assert not seen.planned.is_due
+
+
+def test_where_nothing_is_asked_nothing_is_told() -> None:
+    assert status(Inquiry(subject=SUBJECT)) is None
+    assert said(Inquiry(subject=SUBJECT), None) is None
