@@ -4,6 +4,7 @@ A test that asks for `node` is marked `e2e` by that. Where no node or no image c
 test says why; under CI=true that is a failure. `make e2e` runs it; `make test` does not.
 """
 
+import functools
 import os
 import secrets
 from collections.abc import Iterator
@@ -48,9 +49,15 @@ def _prepare(fixtures: set[str]) -> None:
     NodePart().prepare(Progress())
     for name in images.NAMES:
         if f"{name}_image" in fixtures:
-            images.build(name, Progress())
+            _image(name)
     if "operator" in fixtures:
         helm.program(Progress())
+
+
+@functools.cache
+def _image(name: str) -> images.Image:
+    """The image as it was when the run began, whatever is edited since."""
+    return images.build(name, Progress())
 
 
 def _no_node(session: pytest.Session, reason: str) -> None:
@@ -75,7 +82,7 @@ def node() -> Iterator[Node | GivenNode]:
 @pytest.fixture(scope="session")
 def operator_image(node: Node | GivenNode) -> str:
     """The operator's image, on the node: its name."""
-    image = images.build("operator", Progress())
+    image = _image("operator")
     node.load(image.archive)
     return image.name
 
@@ -83,7 +90,7 @@ def operator_image(node: Node | GivenNode) -> str:
 @pytest.fixture(scope="session")
 def validation_image(node: Node | GivenNode) -> str:
     """The validation image, on the node: its name."""
-    image = images.build("validation", Progress())
+    image = _image("validation")
     node.load(image.archive)
     return image.name
 

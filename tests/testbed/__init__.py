@@ -1,4 +1,4 @@
-"""The testbed: real surroundings (a Kubernetes control plane, a Pulsar broker; later a node) without containers.
+"""The testbed: real surroundings (a Kubernetes control plane, a Pulsar broker, a node) without a container engine.
 
 For people:   `python -m testbed up|down|env|status [--name NAME]`, see `testbed.__main__`.
 For programs (tests, the demo, benchmarks):
@@ -22,6 +22,10 @@ For programs (tests, the demo, benchmarks):
     broker.program.kill(); broker.start()                   # the same ports, the same schemas
     with FaultProxy.before(broker) as proxy:                # testbed.fault_proxy, testbed.broker_faults
         proxy.fault = broker_faults.status(503)
+
+    from testbed import node_part, images
+    node = node_part.start(instance, Progress())            # a cluster whose pods really run, in a room of its own
+    node.load(images.build("operator", Progress()).archive) # Node.inside(command), Node.let_in(port): testbed.node
 
     from testbed.certificates import Authority              # Authority.at(folder).issue("webhook", ["127.0.0.1"])
     from testbed.install import install_crds, install_manifests

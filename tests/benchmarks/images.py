@@ -1,0 +1,19 @@
+"""How large the images are: the validation image, and the operator's beyond its base."""
+
+from collections.abc import Iterator
+
+from benchmarks.rows import Row, bounded
+from testbed import images
+from testbed.progress import Progress
+
+_MEGABYTE = 1e6
+_OPERATOR, _VALIDATION = 150, 1300
+
+
+def measure() -> Iterator[Row]:
+    """Sizes of what is in the images, unpacked; they are built unless they are in the cache."""
+    operator, validation = (images.build(name, Progress()) for name in images.NAMES)
+    if operator.base_size:
+        beyond = (operator.size - operator.base_size) / _MEGABYTE
+        yield bounded("operator image beyond its base", beyond, "MB", _OPERATOR)
+    yield bounded("validation image", validation.size / _MEGABYTE, "MB", _VALIDATION)
