@@ -57,3 +57,10 @@ def test_the_webhook_has_its_own_settings() -> None:
     assert (settings.certificate, settings.key, settings.port) == (Path("/c"), Path("/k"), 8443)
     with pytest.raises(InvalidSettingError, match="TOPICSCHEMA_WEBHOOK_PORT"):
         WebhookSettings.load({"TOPICSCHEMA_WEBHOOK_PORT": "https"})
+
+
+def test_the_webhook_knows_which_hosts_brokers_may_be_on_only_where_it_is_told() -> None:
+    assert WebhookSettings.load({}).broker_hosts is None
+    assert WebhookSettings.load({"TOPICSCHEMA_BROKER_HOSTS": ""}).broker_hosts == ""
+    with pytest.raises(InvalidSettingError, match="TOPICSCHEMA_BROKER_HOSTS"):
+        WebhookSettings.load({"TOPICSCHEMA_BROKER_HOSTS": "http://x"})

@@ -1,3 +1,4 @@
+import gc
 import json
 import logging
 import sys
@@ -5,7 +6,7 @@ import sys
 import pytest
 
 from topicschema import telemetry
-from topicschema.telemetry import Counter, Gauge, Health, Histogram, JsonLines
+from topicschema.telemetry import Census, Counter, Gauge, Health, Histogram, JsonLines
 
 
 def line(message: str, **more: object) -> dict[str, object]:
@@ -95,3 +96,22 @@ def test_who_leads_is_ready_when_all_kinds_were_heard_of_and_dead_after_a_long_s
     assert patient.is_ready
     assert patient.is_alive
     assert not impatient.is_alive
+
+
+def test_a_census_counts_what_is_there_and_nothing_that_is_gone() -> None:
+    class Thing:
+        pass
+
+    census, here, gone = Census("census", "Things.", ("of",)), Thing(), Thing()
+    try:
+        for thing in (here, gone, here):
+            census.enter(thing, "a")
+        assert census.value("a") == 2
+        del thing, gone
+        gc.collect()
+        assert list(census.samples()) == [("", '{of="a"}', 1)]
+        census.leave(here, "a")
+        census.leave(here, "b")
+        assert (census.value("a"), census.value("b"), census.value("c")) == (0, 0, 0)
+    finally:
+        telemetry.METRICS.remove(census)
