@@ -1,0 +1,162 @@
+"""What goes wrong while retained messages are read: said with its place, in bounded time, and never a message twice."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pulsar as python
+import pytest
+
+from retained_topic import RetainedTopic, client_of, contents, places, rows
+from testbed import ports
+from testbed.pulsar import Pulsar
+from testbed.pulsar_setup import Setup
+from topicschema.spark.errors import SourceError
+from topicschema.spark.question import OAuth2Asked, PulsarAsked
+from topicschema.spark.sources import Gone
+from topicschema.spark.sources.pulsar.errors import SourceRefusedError, SourceSilentError
+from topicschema.spark.sources.pulsar.source import PulsarSource
+
+StartBroker = Callable[[str, Setup], Pulsar]
+pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
+
+
+def _token(secured: Pulsar, folder: Path, token: str) -> PulsarAsked:
+    assert secured.credentials is not None
+    (folder / "token").write_text(f"{token}\n")
+    ca = str(secured.credentials.ca)
+    return PulsarAsked(secured.admin_url, secured.service_url, token_file=str(folder / "token"), ca_file=ca)
+
+
+def _filled(secured: Pulsar, namespace: str) -> str:
+    """A topic with three messages, sent by who may."""
+    assert secured.credentials is not None
+    client = python.Client(
+        secured.service_url,
+        authentication=python.AuthenticationToken(secured.credentials.tokens.superuser),
+        tls_trust_certs_file_path=str(secured.credentials.ca),
+        logger=python.ConsoleLogger(python.LoggerLevel.Error),
+    )
+    topic = f"persistent://{namespace}/orders"
+    producer = client.create_producer(topic)
+    for text in (b"1", b"2", b"3"):
+        producer.send(text)
+    client.close()
+    return topic
+
+
+def test_the_right_to_consume_is_enough_and_needed(
+    secured_pulsar: Pulsar, secured_namespace: str, tmp_path: Path
+) -> None:
+    assert secured_pulsar.credentials is not None
+    topic = _filled(secured_pulsar, secured_namespace)
+    source = PulsarSource(_token(secured_pulsar, tmp_path, secured_pulsar.credentials.tokens.ordinary), topic)
+    with pytest.raises(SourceRefusedError, match="permission to consume"):
+        source.plan()
+    secured_pulsar.tell("POST", f"{topic.replace('persistent://', '/persistent/')}/permissions/app", ["consume"])
+    plan = source.plan()
+    assert [row["payload"] for row in rows(source, plan)] == [b"1", b"2", b"3"]
+    secured_pulsar.tell("DELETE", f"{topic.replace('persistent://', '/persistent/')}/permissions/app")
+    with pytest.raises(SourceRefusedError, match="permission to consume") as refused:
+        rows(source, plan)
+    assert secured_pulsar.credentials.tokens.ordinary not in str(refused.value)
+
+
+def test_a_token_that_has_expired_or_is_none_is_refused(
+    secured_pulsar: Pulsar, secured_namespace: str, tmp_path: Path
+) -> None:
+    assert secured_pulsar.credentials is not None
+    topic = _filled(secured_pulsar, secured_namespace)
+    expired = secured_pulsar.credentials.tokens.expired
+    with pytest.raises(SourceRefusedError) as refused:
+        PulsarSource(_token(secured_pulsar, tmp_path, expired), topic).plan()
+    assert expired not in str(refused.value)
+    with pytest.raises(SourceError, match="token"):
+        PulsarSource(_token(secured_pulsar, tmp_path, ""), topic).plan()
+
+
+def test_a_broker_whose_certificate_nobody_vouches_for_is_not_asked(secured_pulsar: Pulsar, tmp_path: Path) -> None:
+    assert secured_pulsar.credentials is not None
+    asked = _token(secured_pulsar, tmp_path, secured_pulsar.credentials.tokens.superuser)
+    with pytest.raises(SourceError, match="certificate"):
+        PulsarSource(PulsarAsked(asked.admin_url, asked.service_url, asked.token_file), "persistent://t/n/x").plan()
+
+
+def test_a_client_certificate_opens_both_doors(certificate_pulsar: Pulsar) -> None:
+    assert certificate_pulsar.credentials is not None
+    who, ca = certificate_pulsar.credentials.superuser, str(certificate_pulsar.credentials.ca)
+    files = {"certificate_file": str(who.certificate), "key_file": str(who.key), "ca_file": ca}
+    asked = PulsarAsked(certificate_pulsar.admin_url, certificate_pulsar.service_url, **files)
+    namespace = certificate_pulsar.fresh_namespace()
+    certificate_pulsar.tell("PUT", f"/persistent/{namespace}/x")
+    assert PulsarSource(asked, f"persistent://{namespace}/x").plan().splits == ()
+
+
+def test_a_broker_that_nobody_can_reach_is_given_up(pulsar: Pulsar) -> None:
+    nowhere = ports.free()
+    with pytest.raises(SourceError, match=str(nowhere)):
+        PulsarSource(PulsarAsked(f"http://127.0.0.1:{nowhere}", pulsar.service_url), "persistent://t/n/x").plan()
+    topic = RetainedTopic.made(pulsar)
+    with client_of(pulsar) as client:
+        topic.send(client, [b"1"])
+    plan = topic.source().plan()
+    astray = PulsarAsked(pulsar.admin_url, f"pulsar://127.0.0.1:{nowhere}")
+    with pytest.raises(SourceSilentError, match="refused"):
+        rows(PulsarSource(astray, topic.full_name, patience=2), plan)
+
+
+def test_a_broker_that_starts_again_midway_costs_no_message_and_repeats_none(start_broker: StartBroker) -> None:
+    broker = start_broker("restarted", Setup())
+    topic = RetainedTopic.made(broker)
+    payloads = [b"%d " % each + b"x" * 20_000 for each in range(1_500)]
+    with client_of(broker) as client:
+        topic.send(client, payloads, batching_enabled=True)
+    source = topic.source(split_messages=10_000)
+    (split,) = source.plan().splits
+    reading = source.read(split)
+    found = next(reading).to_pylist()
+    assert broker.program is not None
+    broker.program.kill()
+    broker.start()
+    for batch in reading:
+        assert not isinstance(batch, Gone)
+        found.extend(batch.to_pylist())
+    assert contents(found) == topic.sent
+    assert len(set(places(found))) == len(found)
+
+
+def test_what_was_removed_between_plan_and_reading_is_counted_as_gone(start_broker: StartBroker) -> None:
+    broker = start_broker("retained", _SMALL)
+    topic = RetainedTopic.made(broker)
+    with client_of(broker) as client:
+        topic.send(client, [b"%d" % each for each in range(120)])
+    plan = topic.source(split_messages=1_000).plan()
+    nothing = {"retentionTimeInMinutes": 0, "retentionSizeInMB": 0}
+    broker.tell("POST", f"/namespaces/{topic.namespace}/retention", nothing)
+    with client_of(broker) as client:
+        topic.send(client, [b"later"])
+    broker.tell("DELETE", f"{topic.path}/truncate")
+    found = [each for split in plan.splits for each in topic.source().read(split)]
+    kept = sum(len(each) for each in found if not isinstance(each, Gone))
+    assert sum(each.messages for each in found if isinstance(each, Gone)) + kept == plan.messages == 120
+
+
+_SMALL = Setup(
+    {
+        "maxMessageSize": "131072",
+        "managedLedgerMaxEntriesPerLedger": "50",
+        "managedLedgerMinLedgerRolloverTimeMinutes": "0",
+    }
+)
+
+
+def test_oauth2_needs_a_file_with_the_client_and_its_secret(tmp_path: Path) -> None:
+    key = tmp_path / "key.json"
+    asked = OAuth2Asked("https://issuer.example", "pulsar", str(key))
+    for content in (None, "no", json.dumps({"client_id": "x"})):
+        if content is not None:
+            key.write_text(content)
+        broker = PulsarAsked("http://127.0.0.1:1", "pulsar://127.0.0.1:1", oauth2=asked)
+        source = PulsarSource(broker, "persistent://t/n/x")
+        with pytest.raises(SourceError, match=r"key\.json"):
+            source.plan()

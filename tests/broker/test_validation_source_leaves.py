@@ -1,0 +1,109 @@
+"""Reading leaves a broker as it was, to the last cursor, also where idle topics are collected."""
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rest_topic import RestTopic, optional, record
+from retained_topic import RetainedTopic, client_of, contents, rows
+from testbed.pulsar import Pulsar
+from topicschema.spark.question import PulsarAsked
+from topicschema.spark.sources.pulsar.errors import SourceDeletedError
+from topicschema.spark.sources.pulsar.source import PulsarSource
+
+pytestmark = [pytest.mark.timeout(400), pytest.mark.broker]
+
+LATER = float(os.environ.get("TOPICSCHEMA_TEST_LATER_SECONDS", "4"))
+"""After how long a test looks again: the broker collects what was idle for two seconds, and looks every second."""
+ONE = record(optional("a"))
+
+
+def _collects_idle_topics(pulsar: Pulsar, namespace: str) -> None:
+    idle = {"inactiveTopicDeleteMode": "delete_when_no_subscriptions", "maxInactiveDurationSeconds": 2}
+    pulsar.tell("POST", f"/namespaces/{namespace}/inactiveTopicPolicies", {**idle, "deleteWhileInactive": True})
+
+
+def test_a_topic_that_does_not_exist_has_no_messages_and_keeps_its_schema(topic: RestTopic) -> None:
+    pulsar = topic.pulsar
+    _collects_idle_topics(pulsar, topic.namespace)
+    topic.uploaded(ONE)
+    asked = PulsarAsked(pulsar.admin_url, pulsar.service_url)
+    plan = PulsarSource(asked, f"persistent://{topic.namespace}/{topic.name}").plan()
+    assert (plan.splits, len(plan.notes)) == ((), 1)
+    assert PulsarSource(asked, "persistent://nobody/nowhere/x").plan().splits == ()
+    time.sleep(LATER)
+    assert (topic.index(), topic.versions()) == ([0], [0])
+    assert pulsar.tell("GET", f"/persistent/{topic.namespace}") == []
+
+
+@pytest.mark.parametrize(("partitions", "is_unloaded"), [(0, False), (2, True)])
+def test_a_topic_that_was_read_is_as_it_was(pulsar: Pulsar, partitions: int, *, is_unloaded: bool) -> None:
+    topic = RetainedTopic.made(pulsar, partitions=partitions)
+    _collects_idle_topics(pulsar, topic.namespace)
+    RestTopic(pulsar, topic.namespace, topic.name).uploaded(ONE)
+    with client_of(pulsar) as client:
+        topic.send(client, [b"%d" % each for each in range(50)])
+        client.subscribe(topic.full_name, "theirs").close()
+    before = topic.around()
+    if is_unloaded:
+        pulsar.tell("PUT", f"{topic.path}/unload")
+    assert contents(rows(topic.source())) == topic.sent
+    time.sleep(LATER)
+    after = topic.around()
+    for part in ("topics", "partitioned", "schemas", "subscriptions"):
+        assert after[part] == before[part], part
+    assert all(list(each) == ["theirs"] for each in after["cursors"].values())
+    positions = [_marked(each) for each in (before, after)]
+    assert positions[0] == positions[1]
+
+
+def _marked(around: dict[str, Any]) -> list[str]:
+    return [cursor["markDeletePosition"] for each in around["cursors"].values() for cursor in each.values()]
+
+
+def test_a_topic_without_any_subscription_is_kept_by_its_retention(pulsar: Pulsar) -> None:
+    topic = RetainedTopic.made(pulsar)
+    _collects_idle_topics(pulsar, topic.namespace)
+    RestTopic(pulsar, topic.namespace, topic.name).uploaded(ONE)
+    with client_of(pulsar) as client:
+        topic.send(client, [b"1", b"2"])
+    before = topic.around()
+    assert contents(rows(topic.source())) == topic.sent
+    time.sleep(LATER)
+    assert topic.around() == before
+
+
+def test_a_partition_that_was_never_used_has_no_messages(pulsar: Pulsar) -> None:
+    topic = RetainedTopic.made(pulsar, partitions=2)
+    pulsar.tell("DELETE", f"{topic.path}-partition-1?force=true")
+    plan = topic.source().plan()
+    assert (plan.splits, len(plan.names)) == ((), 2)
+    assert pulsar.tell("GET", f"/persistent/{topic.namespace}") == [f"{topic.full_name}-partition-0"]
+
+
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_a_topic_that_is_deleted_meanwhile_is_not_made_anew(pulsar: Pulsar, *, is_begun: bool) -> None:
+    topic = RetainedTopic.made(pulsar)
+    with client_of(pulsar) as client:
+        topic.send(client, [b"x" * 50_000] * 1_000)
+    source = topic.source(split_messages=10_000)
+    split = source.plan().splits[0]
+    reading = source.read(split)
+    if is_begun:
+        next(reading)
+    pulsar.tell("DELETE", f"{topic.path}?force=true")
+    with pytest.raises(SourceDeletedError, match="deleted"):
+        _drain(lambda: next(reading))
+    time.sleep(2)
+    assert pulsar.tell("GET", f"/persistent/{topic.namespace}") == []
+
+
+def _drain(step: Callable[[], object]) -> None:
+    try:
+        while True:
+            step()
+    except StopIteration:
+        return
