@@ -6,6 +6,7 @@ from random import Random
 from typing import Any, Final
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+from google.protobuf.descriptor_pool import DescriptorPool
 
 import protobuf_schemas
 from topicschema import payload
@@ -83,6 +84,15 @@ def protobuf_schema(*, drops: bool = False) -> SchemaInfo:
     files = FileDescriptorSet(file=[file])
     envelope = protobuf_schemas.envelope(files, "shop.Order", "order.proto")
     return SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope).encode())
+
+
+def descriptor_of(schema: SchemaInfo) -> Any:
+    """The root message's descriptor, as google.protobuf has it."""
+    envelope = json.loads(schema.schema)
+    pool = DescriptorPool()
+    for file in FileDescriptorSet.FromString(base64.b64decode(envelope["fileDescriptorSet"])).file:
+        pool.Add(file)  # type: ignore[no-untyped-call]  # the stubs say nothing of it
+    return pool.FindMessageTypeByName(envelope["rootMessageTypeName"])
 
 
 def _fields(message: Any, fields: list[tuple[str, int, int, str]]) -> None:

@@ -5,13 +5,15 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from benchmarks import brokers, core, edits, reviews, settling
+from benchmarks import brokers, core, edits, judges, programs, reviews, settling
 from benchmarks.rows import Row, table, write
 
 MEASURES: Mapping[str, Callable[[], Iterator[Row]]] = {
     "brokers": brokers.measure,
     "core": core.measure,
     "edits": edits.measure,
+    "judges": judges.measure,
+    "programs": programs.measure,
     "reviews": reviews.measure,
     "settling": settling.measure,
 }
