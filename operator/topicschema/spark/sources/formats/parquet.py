@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import compute, parquet
 
@@ -73,7 +74,7 @@ def _messages(batch: pa.RecordBatch, columns: Columns, file: File, row: int) -> 
         "writer": _writers(told(columns.schema_version), rows),
         "partition": _numbers(told(columns.partition), file.number, rows, pa.int32()),
         "ledger": _numbers(None, file.number, rows),
-        "entry": pa.array(range(row, row + rows), pa.int64()),
+        "entry": pa.array(np.arange(row, row + rows, dtype=np.int64)),
         "batch_index": _numbers(None, -1, rows, pa.int32()),
         "publish_time": _times(told(columns.publish_time), rows),
     }
