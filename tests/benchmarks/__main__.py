@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from benchmarks import brokers, core, edits, judges, programs, reviews, settling
+from benchmarks import brokers, core, edits, judges, pipeline, programs, retained, reviews, settling
 from benchmarks.rows import Row, table, write
 
 MEASURES: Mapping[str, Callable[[], Iterator[Row]]] = {
@@ -13,7 +13,9 @@ MEASURES: Mapping[str, Callable[[], Iterator[Row]]] = {
     "core": core.measure,
     "edits": edits.measure,
     "judges": judges.measure,
+    "pipeline": pipeline.measure,
     "programs": programs.measure,
+    "retained": retained.measure,
     "reviews": reviews.measure,
     "settling": settling.measure,
 }

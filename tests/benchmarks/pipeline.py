@@ -1,0 +1,171 @@
+"""How fast a whole run is, beside spark-avro's from_avro over the same Parquet file: two threads of Spark for each.
+
+Both sessions are warm, and take turns; the row is that of the round with the median ratio. from_avro only counts what
+it can read: it tells neither reasons nor paths.
+"""
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from benchmarks import orders
+from benchmarks.rows import Goal, Row, beside, row
+from testbed import maven, paths
+from topicschema import payload
+from topicschema.core import formats
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.spark import running
+from topicschema.spark.question import FilesAsked, Question
+from topicschema.spark.sources.files import Files
+
+COUNT, BAD = 2_000_000, 12_994
+_POOL = 40_000
+_GROUP = 50_000
+_WARM_UP, _ROUNDS = 2, 7
+_PYSPARK = "4.1.1"
+_START = 1_760_000_000_000
+_HERE = Path(__file__).parent
+Told = tuple[float, int]
+
+
+def measure() -> Iterator[Row]:
+    """The rows."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = orders.made(_POOL)
+        stored = _stored(made, Path(folder) / "orders.parquet")
+        asked = _question(made, stored)
+        yield _alone(asked)
+        yield _beside_spark_avro(made, asked, Path(folder))
+
+
+def _alone(asked: Question) -> Row:
+    """Without Spark: as a pod without executors runs."""
+    assert asked.files is not None  # it was made with them
+    found = [running.run(asked, Files(asked.files), processes=2).document for _ in range(3)]
+    if [each["invalid"] for each in found] != [BAD] * 3:
+        raise RuntimeError("the bad messages are not the ones that were found")
+    return row(
+        "validation of 2,000,000 messages, two processes, no JVM",
+        COUNT / sorted(each["seconds"] for each in found)[1],
+        "messages/s",
+    )
+
+
+def _beside_spark_avro(made: orders.Orders, asked: Question, folder: Path) -> Row:
+    packed, texts = folder / "question.xz", folder / "texts.json"
+    packed.write_bytes(asked.packed)
+    texts.write_text(json.dumps([json.dumps(each) for each in (made.reader, *made.writers)]), encoding="utf-8")
+    jars = maven.jars(_HERE / "spark_avro" / "pom.xml")
+    theirs = [
+        str(_anchors_python()),
+        str(_HERE / "from_avro.py"),
+        str(jars),
+        str(folder / "orders.parquet"),
+        str(texts),
+    ]
+    with _serving([sys.executable, "-m", "benchmarks.run_pipeline", str(packed)]) as ours, _serving(theirs) as anchor:
+        rounds = [(_round(ours), _round(anchor)) for _ in range(_WARM_UP + _ROUNDS)][_WARM_UP:]
+    if {found for (_, found), _ in rounds} != {BAD}:
+        raise RuntimeError("the bad messages are not the ones that were found")
+    (seconds, _), (theirs_seconds, _) = sorted(rounds, key=lambda both: both[0][0] / both[1][0])[_ROUNDS // 2]
+    name = "whole validation run in Spark, local[2]: Parquet in, report out"
+    anchor_told = ("spark-avro's from_avro with count", COUNT / theirs_seconds)
+    return beside(name, COUNT / seconds, "messages/s", anchor_told, Goal(1, at_most=False))
+
+
+def _stored(made: orders.Orders, path: Path) -> Path:
+    """The messages: a pool of them over and over, with exactly so many bad ones at places that the seed chose."""
+    good, bad = _pools(made)
+    chance = random.Random(1)  # noqa: S311  # a seed, not a secret
+    places = set(chance.sample(range(COUNT), BAD))
+    pool = pa.table(
+        {
+            "value": pa.array([each for _, each in good + bad], pa.binary()),
+            "schema_version": [each for each, _ in good + bad],
+        }
+    )
+    writer = parquet.ParquetWriter(path, pool.schema.append(pa.field("publish_time", pa.int64())), compression="snappy")
+    with writer:
+        for start in range(0, COUNT, _GROUP):
+            rows = range(start, min(COUNT, start + _GROUP))
+            taken = [
+                len(good) + chance.randrange(len(bad)) if at in places else chance.randrange(len(good)) for at in rows
+            ]
+            times = pa.array([_START + 300 * at for at in rows], pa.int64())
+            writer.write_table(pool.take(pa.array(taken)).append_column("publish_time", times), row_group_size=_GROUP)
+    return path
+
+
+def _pools(made: orders.Orders) -> tuple[list[tuple[int, bytes]], list[tuple[int, bytes]]]:
+    """The messages that can be read, and those that cannot."""
+    writers = [formats.parse(_info(each)) for each in made.writers]
+    reader = formats.parse(_info(made.reader))
+    readers = [payload.reader(reader, each) for each in writers]
+    pools: tuple[list[tuple[int, bytes]], list[tuple[int, bytes]]] = ([], [])
+    for number, value in made.messages:
+        content = payload.encode(writers[number], value).payload or b""
+        pools[bool(readers[number].read(content)[1])].append((number, content))
+    return pools
+
+
+def _question(made: orders.Orders, path: Path) -> Question:
+    versions = {number: _info(each) for number, each in enumerate(made.writers)}
+    return Question(_info(made.reader), versions, "persistent://shop/orders/created", files=FilesAsked((str(path),)))
+
+
+def _info(text: dict[str, Any]) -> SchemaInfo:
+    return SchemaInfo(SchemaType.AVRO, json.dumps(text).encode())
+
+
+def _anchors_python() -> Path:
+    """A Python with the PySpark that spark-avro is for, installed once, outside the checkout."""
+    folder = paths.cache() / f"pyspark-{_PYSPARK}"
+    python = folder / "bin" / "python"
+    if not python.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with maven.alone(folder.with_suffix(".lock")):
+            if not python.exists():
+                _install(folder)
+    return python
+
+
+def _install(folder: Path) -> None:
+    try:
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        command = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", f"pyspark=={_PYSPARK}"]
+        subprocess.run(command, check=True)
+    except subprocess.CalledProcessError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def _serving(command: Sequence[str]) -> Iterator["subprocess.Popen[str]"]:
+    """A program that answers a line with a line; `PYSPARK_PYTHON` is nobody's but its own."""
+    environ = {name: text for name, text in os.environ.items() if not name.startswith(("PYSPARK", "SPARK"))}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environ
+    ) as process:
+        yield process
+        if process.stdin is not None:
+            process.stdin.close()
+
+
+def _round(process: "subprocess.Popen[str]") -> Told:
+    if process.stdin is None or process.stdout is None:
+        raise RuntimeError("the program has no pipes")
+    process.stdin.write("go\n")
+    process.stdin.flush()
+    seconds, found = json.loads(process.stdout.readline())
+    return seconds, found

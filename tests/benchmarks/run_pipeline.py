@@ -1,0 +1,39 @@
+"""Ours in the pipeline benchmark, in a process of its own: a run in Spark, Parquet in, report out.
+
+Argument: the packed question. A line on standard input is a round: its seconds and the invalid messages are printed.
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from pyspark import SparkConf, SparkContext
+
+from topicschema.spark import question, running
+from topicschema.spark.sources.opening import source_of
+
+TOLD = {
+    "spark.master": "local[2]",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.driver.memory": "1g",
+}
+
+
+def main() -> None:
+    """Serve rounds until standard input ends."""
+    asked = question.read(Path(sys.argv[1]).read_bytes())
+    context = SparkContext(conf=SparkConf().setAll(list(TOLD.items())))
+    context.pythonExec = sys.executable
+    context.setLogLevel("OFF")
+    for _ in sys.stdin:
+        start = time.perf_counter()
+        report = running.run(asked, source_of(asked, 0), spark=context)
+        len(report.text)
+        print(json.dumps([time.perf_counter() - start, report.document["invalid"]]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
