@@ -1,0 +1,119 @@
+"""How fast a topic's retained messages are read and judged by two processes, beside readers that look at no payload.
+
+Two anchors, in the same rounds and of the same topic: our own readers, whose batches are dropped unjudged, and Pulsar's
+Python client, whose messages are dropped as they come. Each process has one partition; its start and what it compiles
+at first are not measured. Wall time, for a broker takes part of the machine.
+"""
+
+import json
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+
+import pulsar as python
+
+from benchmarks import orders
+from benchmarks.rows import Goal, Row, beside
+from retained_filling import Message, fill
+from retained_topic import RetainedTopic
+from testbed import pulsar as brokers
+from testbed import pulsar_part
+from testbed.instances import Instance
+from testbed.progress import Progress
+from topicschema import payload
+from topicschema.core import formats
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.spark.question import PulsarAsked, Question
+from topicschema.spark.sampling import Sampling
+from topicschema.spark.sources import Gone, Split
+from topicschema.spark.sources.pulsar.source import PulsarSource
+from topicschema.spark.work import Work
+
+_MESSAGES, _MADE, _READERS, _ROUNDS = 1_000_000, 2_000, 2, 5
+_GOAL = Goal(0.9, at_most=False)
+
+Reading = Callable[[Work, Split], int]
+"""Reads a split, and tells how many messages it had."""
+
+
+def measure() -> Iterator[Row]:
+    """The rows."""
+    pulsar_part.prepare(Progress())
+    instance = Instance.owned()
+    try:
+        yield from _measured(brokers.start(instance, "plain"))
+    finally:
+        instance.end()
+
+
+def _measured(broker: brokers.Pulsar) -> Iterator[Row]:
+    topic = RetainedTopic.made(broker, partitions=_READERS)
+    asked, messages = _made(topic)
+    for number in range(_READERS):
+        fill(broker.service_url, f"{topic.full_name}-partition-{number}", messages, _MESSAGES // _READERS)
+    source = PulsarSource(topic.asked, topic.full_name, split_messages=2 * _MESSAGES)
+    splits = source.plan().splits
+    work = Work("benchmark", asked.packed, source, Sampling(0))
+    with ProcessPoolExecutor(_READERS, get_context("spawn")) as pool:
+        rounds = [_Round.of(pool, work, splits) for _ in range(_ROUNDS + 1)][1:]
+    judged = statistics.median(each.judged for each in rounds)
+    for anchor, value, goal in (
+        ("the same readers, nothing judged", statistics.median(each.dropped for each in rounds), _GOAL),
+        ("pulsar-client readers, nothing looked at", statistics.median(each.clients for each in rounds), None),
+    ):
+        yield beside("retained messages read and judged, two readers", judged, "messages/s", (anchor, value), goal)
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """Messages a second of one round."""
+
+    judged: float
+    dropped: float
+    clients: float
+
+    @classmethod
+    def of(cls, pool: ProcessPoolExecutor, work: Work, splits: tuple[Split, ...]) -> "_Round":
+        """What each way came to, one after the other."""
+        return cls(*(_speed(pool, reading, work, splits) for reading in (_judge, _drop, _drop_client_s)))
+
+
+def _speed(pool: ProcessPoolExecutor, reading: Reading, work: Work, splits: tuple[Split, ...]) -> float:
+    started = time.monotonic()
+    found = sum(pool.map(reading, [work] * len(splits), splits))
+    if found != _MESSAGES:
+        raise RuntimeError(f"{found} messages were read of {_MESSAGES}")
+    return _MESSAGES / (time.monotonic() - started)
+
+
+def _judge(work: Work, split: Split) -> int:
+    return work.tally(split).messages
+
+
+def _drop(work: Work, split: Split) -> int:
+    return sum(len(each) for each in work.source.read(split) if not isinstance(each, Gone))
+
+
+def _drop_client_s(work: Work, split: Split) -> int:
+    assert isinstance(work.source, PulsarSource)
+    quiet = python.ConsoleLogger(python.LoggerLevel.Error)
+    client = python.Client(work.source.asked.service_url, logger=quiet, stats_interval_in_seconds=0)
+    reader = client.create_reader(split.what.topic, python.MessageId.earliest, receiver_queue_size=5_000)._reader
+    for _ in range(_MESSAGES // _READERS):
+        reader.read_next(10_000)
+    client.close()
+    return _MESSAGES // _READERS
+
+
+def _made(topic: RetainedTopic) -> tuple[Question, list[Message]]:
+    """What is asked of the orders, and some of them as they are sent."""
+    made = orders.made(_MADE)
+    infos = [SchemaInfo(SchemaType.AVRO, json.dumps(each).encode()) for each in made.writers]
+    writers = [formats.parse(each) for each in infos]
+    messages = [(number, payload.encode(writers[number], value).payload or b"") for number, value in made.messages]
+    asked = PulsarAsked(topic.pulsar.admin_url, topic.pulsar.service_url)
+    reader = SchemaInfo(SchemaType.AVRO, json.dumps(made.reader).encode())
+    return Question(reader, dict(enumerate(infos)), topic.full_name, pulsar=asked), messages
