@@ -1,10 +1,12 @@
 """The judges of columns beside the readers of single messages: the same reason, place and byte of every message."""
 
+import base64
 import json
 import random
 from contextlib import suppress
 
 import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -111,3 +113,53 @@ def protobuf_payload(rng: random.Random, schema: ProtobufNativeSchema) -> bytes:
     other = protobuf_values.schema(rng) if roll < 0.3 else schema
     content = protobuf_values.several(rng, other, of(other).root)
     return content if roll > 0.6 else protobuf_values.broken(rng, content)
+
+
+def without_fields(rng: random.Random, schema: ProtobufNativeSchema) -> SchemaInfo:
+    """The schema with some fields less, or more of its messages'."""
+    envelope = json.loads(schema.info.schema)
+    files = FileDescriptorSet.FromString(base64.b64decode(envelope["fileDescriptorSet"]))
+    for message in files.file[0].message_type:
+        for field in list(message.field):
+            if rng.random() < 0.3 and not field.HasField("oneof_index"):
+                message.field.remove(field)
+    envelope["fileDescriptorSet"] = base64.b64encode(files.SerializeToString()).decode()
+    return SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope).encode())
+
+
+@settings(deadline=None, max_examples=80)
+@given(SEEDS)
+def test_what_only_the_protobuf_writer_knows_is_lost_and_nothing_else_of_its_messages(seed: int) -> None:
+    rng = seeded(seed)
+    writer = protobuf_values.schema(rng)
+    reader = formats.parse(without_fields(rng, writer))
+    contents = [protobuf_values.several(rng, writer, of(writer).root) for _ in range(10)]
+    lost_and_fit(judge_of(reader.info, writer.info, LINE), reader, contents)
+
+
+@settings(deadline=None, max_examples=80)
+@given(SEEDS)
+def test_what_only_the_json_writer_knows_is_lost_and_nothing_else_of_its_messages(seed: int) -> None:
+    rng = seeded(seed)
+    writer = json_schema(rng)
+    text = json.loads(writer.info.schema)
+    if isinstance(text, dict) and "fields" in text:
+        text["fields"] = [each for each in text["fields"] if rng.random() < 0.6]
+    try:
+        reader = formats.parse(SchemaInfo(SchemaType.JSON, json.dumps(text).encode()), validate_defaults=False)
+    except InvalidSchemaError:  # a name was defined in a field that is gone
+        return
+    contents = [json.dumps(json_payloads.value(rng, writer.root, wrong=0)).encode() for _ in range(10)]
+    lost_and_fit(judge_of(reader.info, writer.info, LINE), reader, contents)
+
+
+def lost_and_fit(judge: Judge, reader: Schema, contents: list[bytes]) -> None:
+    """Fields that are unknown to the reader alone, and known to the writer, are losses."""
+    for content in contents:
+        verdicts = judge.judge(Column.of([content]))
+        rules = {each.rule for each in payload.validate(reader, content)}
+        assert judge.reasons[verdicts.reasons[0]] != "UNKNOWN_FIELD"
+        assert (verdicts.reasons[0] == 0) == (rules <= {"UNKNOWN_FIELD"})
+        dropped = [loss for loss, each in zip(judge.losses, verdicts.losses.tolist(), strict=True) if each]
+        if verdicts.reasons[0] == 0:
+            assert any(loss.kind == "FIELD_DROPPED" for loss in dropped) == bool(rules)
