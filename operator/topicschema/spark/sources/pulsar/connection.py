@@ -56,7 +56,7 @@ class Entrance:
 
 
 class Connection:
-    """One connection. SourceRefusedError, LostError; SourceError where none answers."""
+    """One connection; SourceRefusedError or LostError where there is none, SourceError where no broker answers."""
 
     def __init__(self, entrance: Entrance, address: tuple[str, int], proxied: str = "") -> None:
         self._entrance = entrance

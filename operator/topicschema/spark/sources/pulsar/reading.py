@@ -110,6 +110,8 @@ class Passage:
                 if len(table):
                     yield from parcels.batches(content, table)
                     self._heard = time.monotonic()  # as long as batches are judged, nobody listens
+                elif is_quiet and held:
+                    self._raise_if_silent("a message came in part")
                 elif is_quiet:
                     self._is_done = self._is_over()
         finally:
