@@ -30,7 +30,7 @@ class Flow:
 
     name: str
     before: Callable[[BrokeredTopic], Awaitable[None]]
-    act: Callable[[BrokeredTopic], None]
+    act: Callable[[BrokeredTopic], Awaitable[None]]
     versions: list[int]
 
 
@@ -40,13 +40,13 @@ async def nothing(topic: BrokeredTopic) -> None:
 
 
 async def one(topic: BrokeredTopic) -> None:
-    topic.put(ONE, deletionPolicy="Delete")
+    await topic.edit(ONE, deletionPolicy="Delete")
     await settled(topic)
 
 
 async def two(topic: BrokeredTopic) -> None:
     await one(topic)
-    topic.put(TWO, deletionPolicy="Delete")
+    await topic.edit(TWO, deletionPolicy="Delete")
     await settled(topic)
 
 
@@ -68,29 +68,24 @@ async def local(topic: BrokeredTopic) -> None:
     async with process(topic.shop.watched) as running:
         await running.govern()
         for schema in (ONE, TWO, THREE):
-            topic.put(schema)
+            await topic.edit(schema)
             assert await running.settle(topic.name) is Rest.SETTLED
     assert topic.rest.versions() == []
     topic.shop.apply(schemaCompatibilityStrategy="FULL")
 
 
-def overridden(topic: BrokeredTopic) -> None:
-    topic.put(CLASHING, schemaCompatibilityStrategy="ALWAYS_COMPATIBLE", schemaValidationEnforced=True)
+async def overridden(topic: BrokeredTopic) -> None:
+    await topic.edit(CLASHING, schemaCompatibilityStrategy="ALWAYS_COMPATIBLE", schemaValidationEnforced=True)
 
 
 FLOWS = (
-    Flow("first version", nothing, lambda topic: topic.put(ONE), [0]),
-    Flow("edit", two, lambda topic: topic.put(THREE), [0, 1, 2]),
-    Flow("rollback", two, lambda topic: topic.put(ONE), [0, 1]),
-    Flow("adoption and edit", of_others, lambda topic: topic.put(THREE), [0, 1, 2]),
+    Flow("first version", nothing, lambda topic: topic.edit(ONE), [0]),
+    Flow("edit", two, lambda topic: topic.edit(THREE), [0, 1, 2]),
+    Flow("rollback", two, lambda topic: topic.edit(ONE), [0, 1]),
+    Flow("adoption and edit", of_others, lambda topic: topic.edit(THREE), [0, 1, 2]),
     Flow("override and schema", existing, overridden, [0, 1]),
-    Flow("local history", local, lambda topic: topic.put(THREE), [0, 1, 2]),
-    Flow(
-        "deletion",
-        two,
-        lambda topic: topic.shop.watched.delete(f"tsc/{topic.name}", "--wait=false", "--ignore-not-found"),
-        [],
-    ),
+    Flow("local history", local, lambda topic: topic.edit(THREE), [0, 1, 2]),
+    Flow("deletion", two, BrokeredTopic.delete, []),
 )
 
 
@@ -146,7 +141,7 @@ async def test_a_flow_that_is_killed_anywhere_comes_to_the_same_end(first: Broke
         nonlocal topic
         topic = BrokeredTopic(shop, name)
         await flow.before(topic)
-        flow.act(topic)
+        await flow.act(topic)
 
         async def work(running: Process) -> None:
             await running.settle(name)

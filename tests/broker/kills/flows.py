@@ -40,7 +40,7 @@ class Flow:
 
     name: str
     before: Callable[[BrokeredTopic], Awaitable[None]]
-    act: Callable[[BrokeredTopic], None]
+    act: Callable[[BrokeredTopic], Awaitable[None]]
     end: tuple[str, list[int]]
     after: Callable[[BrokeredTopic], Awaitable[None]] = nothing_more
     fault: Fault = broker_faults.untouched
@@ -52,7 +52,7 @@ async def governed(topic: BrokeredTopic) -> None:
 
 
 async def registered(topic: BrokeredTopic, schema: str, **spec: Any) -> None:
-    await to_thread(topic.put, schema, **spec)
+    await topic.edit(schema, **spec)
     await topic.ready()
 
 
@@ -131,21 +131,17 @@ async def is_hidden(topic: BrokeredTopic) -> None:
     assert topic.rest.index() == [0, 1, 2]  # two versions and one tombstone
 
 
-def put(schema: str, **spec: Any) -> Callable[[BrokeredTopic], None]:
-    return lambda topic: topic.put(schema, **spec)
+def put(schema: str, **spec: Any) -> Callable[[BrokeredTopic], Awaitable[None]]:
+    return lambda topic: topic.edit(schema, **spec)
 
 
-def _delete(topic: BrokeredTopic) -> None:
-    topic.shop.watched.delete(f"tsc/{topic.name}", "--wait=false", "--ignore-not-found")
+async def _set(topic: BrokeredTopic) -> None:
+    await to_thread(topic.shop.apply, lockUndeclared=True, **SET)
 
 
-def _set(topic: BrokeredTopic) -> None:
-    topic.shop.apply(lockUndeclared=True, **SET)
-
-
-def _named(topic: BrokeredTopic) -> None:
+async def _named(topic: BrokeredTopic) -> None:
     """The policy names a broker, in which there is nothing."""
-    topic.shop.apply(schemaCompatibilityStrategy="FULL")
+    await to_thread(topic.shop.apply, schemaCompatibilityStrategy="FULL")
 
 
 OVERRIDDEN = {"schemaCompatibilityStrategy": "ALWAYS_COMPATIBLE", "schemaValidationEnforced": True}
@@ -156,7 +152,7 @@ FLOWS = (
     Flow("override and schema", existing, put(CLASHING, **OVERRIDDEN), ("Registered", [0, 1]), is_overridden),
     Flow("override refused", existing, put(CLASHING, **OVERRIDDEN), ("RefusedByBroker", [0]), is_put_back, refused),
     Flow("rollback", two, put(ONE), ("RolledBack", [0, 1])),
-    Flow("deletion", two, _delete, ("", []), is_hidden),
+    Flow("deletion", two, BrokeredTopic.delete, ("", []), is_hidden),
     Flow("settings and lock", unset, _set, ("Registered", [0]), is_set),
     Flow("local history", local, _named, ("Registered", [0, 1, 2])),
     Flow("first pair", governed, put("", **PAIR), ("Registered", [0])),
