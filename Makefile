@@ -55,7 +55,7 @@ test-differential: setup ## Avro's own library and the broker's classes beside u
 	TOPICSCHEMA_TEST_PAIRS=$${TOPICSCHEMA_TEST_PAIRS:-20000} TOPICSCHEMA_TEST_HISTORIES=all \
 	  $(BIN)/python -m pytest -m differential
 
-test-faults: setup ## the controller killed at every API write of every flow
+test-faults: setup ## the controller killed at every API write and every broker call of every flow
 	TOPICSCHEMA_TEST_FAULTS=all $(BIN)/python -m pytest -m faults
 
 histories: setup ## random histories beside a real broker, by hand: make histories [COUNT=2000] [SEED=ab12 FIRST=500 to go on]
