@@ -48,6 +48,7 @@ from topicschema.telemetry import Health
 
 _LOG = logging.getLogger(__name__)
 _LEASE = "topicschema-controller"
+_IDENTITY: Any = _LEASE  # told by kopf to its like, which we have none of; its own asks for the name of a pod's user
 _SWEEP_SECONDS = 3600.0
 _FIRST_SWEEP_SECONDS = 60.0  # soon, or a process that is often replaced would never sweep
 _TRIES = 10
@@ -163,6 +164,7 @@ class Term:
                 settings=_kopf_settings(self._settings.silence_limit),
                 standalone=True,
                 clusterwide=True,
+                identity=_IDENTITY,
             )
         )
         try:
