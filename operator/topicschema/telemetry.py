@@ -234,6 +234,7 @@ def _escaped(value: str) -> str:
 RECONCILES = Counter("topicschema_reconciles_total", "Passes over an object, by how they ended.", ("kind", "reason"))
 RECONCILE_SECONDS = Histogram("topicschema_reconcile_seconds", "How long one pass took.", ("kind",))
 REGISTERED = Counter("topicschema_versions_registered_total", "Schema versions put on record.")
+VALIDATIONS = Counter("topicschema_validations_total", "Verdicts on retained messages.", ("phase",))
 BUGS = Counter("topicschema_bugs_total", "Unexpected errors; each has a traceback in the log.", ("place",))
 WAITING_KEYS = Gauge("topicschema_queue_depth", "Objects that are due for a pass now.")
 LEADING = Gauge("topicschema_leader", "1 while this process leads.")

@@ -82,6 +82,8 @@ async def test_a_report_holds_nothing_back_and_tells_what_fails(shop: ValidatedS
     await shop.fails(job)
     status = await shop.validation("Failed")
     assert (says(status)["Ready"], says(status)["Validated"]) == ("True", "False")
+    told = shop.watched.shop.run("get", "events.events.k8s.io", "-o", "jsonpath={.items[*].reason}")
+    assert "ValidationFailed" in told.stdout.split()
     assert await shop.watched.looked_again() == []
 
 
@@ -142,6 +144,20 @@ async def test_a_run_that_fails_is_no_verdict(shop: ValidatedShop) -> None:
 
     await until(told, lambda message: "do not agree" in message)
     assert (await shop.watched.get())["status"]["versionCount"] == 0
+
+
+async def test_executors_whose_account_is_missing_are_told_of_in_the_clusters_words(shop: ValidatedShop) -> None:
+    template = {"serviceAccountName": "reader"}
+    shop.watched.govern(validation={**GATE, "executors": 2, "template": template})
+    shop.watched.put(ONE)
+    (job,) = await shop.running()
+    status = await shop.watched.ready("ValidationError")
+    assert 'serviceaccount "reader" not found' in conditions(status)["Ready"]["message"]
+    shop.watched.apply(shop.watched.shop.policy(validation=GATE))
+    first = job["metadata"]["uid"]
+    (job,) = await until(shop.jobs, lambda jobs: first not in [each["metadata"]["uid"] for each in jobs] and bool(jobs))
+    await shop.passes(job)
+    await shop.watched.ready("Registered")
 
 
 async def test_suspending_ends_the_run_and_going_on_begins_it_anew(shop: ValidatedShop) -> None:

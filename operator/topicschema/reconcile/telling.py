@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from topicschema.api.kinds import Kind
-from topicschema.api.metadata import Condition, ConditionType
+from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
 from topicschema.reconcile.queue import Key
 from topicschema.reconcile.report import CONSUMER_RISK
 from topicschema.reconcile.status_write import write_status
@@ -44,11 +44,20 @@ def regarding(kind: Kind, wire: Mapping[str, Any]) -> dict[str, str]:
 
 
 async def _tell(around: Surroundings, kind: Kind, wire: Mapping[str, Any], conditions: Iterable[Condition]) -> None:
-    for condition in conditions:
-        is_risk = condition.reason == CONSUMER_RISK and not _is_told(wire, condition)
-        if condition.type is ConditionType.STALLED or is_risk:
+    said = tuple(conditions)
+    is_stalled = any(condition.type is ConditionType.STALLED for condition in said)
+    for condition in said:
+        is_told = condition.type is ConditionType.STALLED
+        if condition.reason == CONSUMER_RISK or (_is_found(condition) and not is_stalled):
+            is_told = not _is_told(wire, condition)
+        if is_told:
             about = regarding(kind, wire)
             await around.events.record(about, "Warning", condition.reason, condition.message, "Reconcile")
+
+
+def _is_found(condition: Condition) -> bool:
+    """Whether messages cannot be read."""
+    return condition.type is ConditionType.VALIDATED and condition.status is ConditionStatus.FALSE
 
 
 def _is_told(wire: Mapping[str, Any], condition: Condition) -> bool:

@@ -9,6 +9,7 @@ import lzma
 from dataclasses import replace
 from typing import Any, Final
 
+from topicschema import telemetry
 from topicschema.api.kinds import CONFIG_MAP, TOPIC_SCHEMA
 from topicschema.api.metadata import Metadata
 from topicschema.api.validation import ValidationStatus
@@ -35,6 +36,7 @@ async def with_report(
     found = validating_report.document(seen)
     if found is None or told is None or told == seen.recorded or seen.job is None:
         return told
+    telemetry.VALIDATIONS.add(told.phase.value)
     report = await _read(around, metadata.namespace, found[1])
     if report is None:
         return told
@@ -50,7 +52,7 @@ async def _read(around: Surroundings, namespace: str, pod: str) -> bytes | None:
     """The report; None where the log is gone, cannot be read, or has none: its node may never come back."""
     try:
         log = await around.client.log(namespace, pod, jobs.CONTAINER, lines=_LINES, limit=_LOG_BYTES)
-        return marks.report_in(log.splitlines())
+        return await asyncio.to_thread(lambda: marks.report_in(log.splitlines()))
     except TopicSchemaError as error:
         _LOG.warning("no report", extra={"fields": {"namespace": namespace, "pod": pod, "reason": error.reason}})
         return None

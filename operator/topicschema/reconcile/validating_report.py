@@ -83,7 +83,7 @@ def _tens(seen: Inquiry) -> int:
 
 def _reason(found: ReasonStatus) -> ReasonStatus:
     path = capped(found.path, FINDING_BYTES)
-    return ReasonStatus(reason=capped(found.reason, 64), path=path, messages=found.messages)
+    return ReasonStatus(reason=capped(found.reason, 64), path=path, messages=max(found.messages, 0))
 
 
 def _example(found: ExampleStatus) -> ExampleStatus:
@@ -91,12 +91,17 @@ def _example(found: ExampleStatus) -> ExampleStatus:
         message=capped(found.message, 256),
         partition=None if found.partition is None else capped(found.partition, FINDING_BYTES),
         published_at=None if found.published_at is None else capped(found.published_at, 32),
-        schema_version=found.schema_version,
+        schema_version=_counted(found.schema_version),
         reason=capped(found.reason, 64),
         path=capped(found.path, FINDING_BYTES),
-        offset=found.offset,
+        offset=_counted(found.offset),
         value=None if found.value is None else capped(found.value, FINDING_BYTES),
     )
+
+
+def _counted(number: int | None) -> int | None:
+    """No CRD of ours has a number below 0, and a pod may say anything."""
+    return None if number is None or number < 0 else number
 
 
 def said(seen: Inquiry, told: ValidationStatus | None) -> Said | None:

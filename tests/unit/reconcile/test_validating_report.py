@@ -10,6 +10,7 @@ from specimens import history, record
 from topicschema.api.metadata import ConditionStatus
 from topicschema.api.policies import NamespaceSchemaPolicySpec
 from topicschema.api.validation import (
+    ExampleStatus,
     FilesSourceSpec,
     ReasonStatus,
     SourceSpec,
@@ -83,11 +84,15 @@ def _files() -> ValidationSpec:
 
 
 def test_what_is_in_status_stays_small_whatever_was_found() -> None:
-    long = tuple(replace(each, path="$." + "<" * 3000) for each in REASONS)
-    told = status(replace(GATE, outcome=Failed(replace(BAD, by_reason=long), "p")))
+    long = tuple(replace(each, path="$." + "<" * 3000, messages=-1) for each in REASONS)
+    odd = ExampleStatus(message="x" * 900, reason="R" * 99, offset=-1, schema_version=-2, value="<" * 900)
+    document = replace(BAD, by_reason=long, examples=(odd,) * 30)
+    told = status(replace(GATE, outcome=Failed(document, "p")))
     assert told is not None
-    assert (len(told.by_reason), told.invalid) == (20, 3)
-    assert len(str(encode(told))) < 20_000
+    assert (len(told.by_reason), len(told.examples), told.invalid) == (20, 10, 3)
+    assert {each.messages for each in told.by_reason} == {0}
+    assert {(each.offset, each.schema_version) for each in told.examples} == {(None, None)}
+    assert len(str(encode(told))) < 40_000
 
 
 def test_the_message_says_how_many_and_why() -> None:
