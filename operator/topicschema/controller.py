@@ -44,7 +44,6 @@ from topicschema.spark.jobs import TOPIC_LABEL
 from topicschema.storage.claims import Claims
 from topicschema.storage.record import RecordStorage
 from topicschema.storage.sweep import sweep
-from topicschema.telemetry import Health
 
 _LOG = logging.getLogger(__name__)
 _LEASE = "topicschema-controller"
@@ -52,8 +51,7 @@ _IDENTITY: Any = _LEASE  # told by kopf to its like, which we have none of; its 
 _SWEEP_SECONDS = 3600.0
 _FIRST_SWEEP_SECONDS = 60.0  # soon, or a process that is often replaced would never sweep
 _TRIES = 10
-_CANCELLATIONS = 3
-_CANCELLATION_SECONDS = 3.0
+_CANCELLATIONS, _CANCELLATION_SECONDS = 3, 3.0
 
 
 def _watched(settings: Settings) -> dict[Kind, Scope]:
@@ -79,7 +77,7 @@ class Term:
     """One term of leadership: everything it remembers begins anew with it, and ends with it."""
 
     def __init__(
-        self, settings: Settings, connection: Connection, client: ApiClient, health: Health, stop: Stop
+        self, settings: Settings, connection: Connection, client: ApiClient, health: telemetry.Health, stop: Stop
     ) -> None:
         self._settings = settings
         self._stop = stop
@@ -249,7 +247,7 @@ async def run(settings: Settings, stop: Stop) -> None:
     times = LeaseTimes(settings.lease.duration, settings.lease.renew_deadline, settings.lease.retry_period)
     async with ApiClient(connection) as client:
         elector = Elector(client, settings.namespace, _LEASE, settings.identity, times)
-        health = Health(settings.silence_limit, lambda: elector.is_leading, len(_watched(settings)))
+        health = telemetry.Health(settings.silence_limit, lambda: elector.is_leading, len(_watched(settings)))
 
         async def work() -> None:
             term = Term(settings, connection, client.fenced(elector.assert_leading), health, stop)
