@@ -1,6 +1,7 @@
 """Pods and Jobs on a real node, as the strictest namespace takes them: no root, no privilege, nothing written."""
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -94,11 +95,22 @@ class Pods:
         self.apply({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": wanted})
 
     def wait_for_job(self, name: str, condition: str, seconds: int = 180) -> dict[str, Any]:
-        """The Job once it has that condition: `Complete` or `Failed`."""
-        waiting = (f"--for=condition={condition}", f"--timeout={seconds}s")
-        self.cluster.kubectl("-n", self.namespace, "wait", f"job/{name}", *waiting, seconds=seconds + 9)
+        """The Job once it has ended, with that condition: `Complete` or `Failed`; AssertionError with its pods' words."""
+        deadline = time.monotonic() + seconds
+        while not (found := self._ended_as(name)):
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.5)
         job: dict[str, Any] = self.cluster.get("-n", self.namespace, "job", name)
+        said = (
+            "" if condition in found else self.cluster.try_kubectl("-n", self.namespace, "logs", f"job/{name}").stdout
+        )
+        assert condition in found, f"{json.dumps(job['status'])}\n{said[-4000:]}"
         return job
+
+    def _ended_as(self, name: str) -> set[str]:
+        conditions = self.cluster.get("-n", self.namespace, "job", name)["status"].get("conditions", [])
+        return {each["type"] for each in conditions if each["status"] == "True"} & {"Complete", "Failed"}
 
     def of_job(self, name: str) -> list[dict[str, Any]]:
         """The Job's pods."""

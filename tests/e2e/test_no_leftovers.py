@@ -19,6 +19,7 @@ from testbed.progress import Progress
 
 _OWNER = """
 import time
+from testbed.instances import Instance
 from testbed.node import Node
 from testbed.progress import Progress
 instance = Instance.owned()

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from pods import Pods, spec, with_files, with_scratch
 
 _ROWS = 200_000
@@ -61,6 +63,7 @@ _BINDING = {
 }
 
 
+@pytest.mark.timeout(600)  # of which most is for loading the image
 def test_a_driver_and_two_executors_count_rows(pods: Pods, validation_image: str) -> None:
     pods.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "driver"}}, _ROLE, _BINDING)
     pods.files("program", {"count.py": _PROGRAM, "executor.json": _executor(validation_image)})
