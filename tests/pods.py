@@ -95,7 +95,7 @@ class Pods:
         self.apply({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": wanted})
 
     def wait_for_job(self, name: str, condition: str, seconds: int = 180) -> dict[str, Any]:
-        """The Job once it has ended, with that condition: `Complete` or `Failed`; AssertionError with its pods' words."""
+        """The Job once it has ended, as `Complete` or `Failed`; AssertionError with its pods' words if otherwise."""
         deadline = time.monotonic() + seconds
         while not (found := self._ended_as(name)):
             if time.monotonic() > deadline:
