@@ -169,11 +169,14 @@ class PulsarSpec:
 
     @property
     def address(self) -> str:
-        """HOST:PORT of the admin API, spelled in one way."""
-        url = URL(self.admin_url)
-        host = (url.host or "").rstrip(".")
+        """HOST:PORT of the admin API, spelled in one way; the text itself where it is no URL."""
+        try:
+            url = URL(self.admin_url)
+            host, port = (url.host or "").rstrip("."), url.port
+        except ValueError:
+            return self.admin_url
         # A Service's name in full and in short; where the cluster's domain is another one, there is no such name.
-        return f"{host.removesuffix('.cluster.local') if host.endswith(_SERVICE) else host}:{url.port}"
+        return f"{host.removesuffix('.cluster.local') if host.endswith(_SERVICE) else host}:{port}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

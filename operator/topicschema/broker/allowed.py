@@ -78,6 +78,15 @@ class AllowedHosts:
         elif _NUMERIC.fullmatch(host):
             raise _forbidden(host, port)  # an address in another spelling, which would be called without being resolved
 
+    def check_text(self, text: str) -> None:
+        """The same for an address as people write it; BrokerNotAllowedError also for what is none."""
+        try:
+            url = URL(text)
+            url.origin()  # some of it is parsed only when it is asked for
+        except ValueError:
+            raise BrokerNotAllowedError(f"{text[:200]!r} is not a URL") from None
+        self.check(url)
+
     def check_address(self, host: str, address: str, port: int) -> None:
         """BrokerNotAllowedError for an address that no host may have, whatever the list says of its name."""
         found = _innermost(ip_address(address.partition("%")[0]))

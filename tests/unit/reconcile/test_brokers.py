@@ -117,11 +117,12 @@ async def test_two_policies_with_one_address_share_no_broker(api: FakeApiServer,
     assert await brokers.of(policy()) is not await brokers.of(policy(uid="2"))
 
 
+@pytest.mark.parametrize("url", ["http://elsewhere:8080", "https://pulsar:99999", "https://[::1"])
 async def test_a_host_that_is_not_allowed_is_refused_before_any_secret_is_read(
-    api: FakeApiServer, brokers: Brokers
+    api: FakeApiServer, brokers: Brokers, url: str
 ) -> None:
     with pytest.raises(StalledError) as raised:
-        await brokers.of(policy(url="http://elsewhere:8080"))
+        await brokers.of(policy(url=url))
     assert raised.value.reason == "BrokerNotAllowed"
     assert api.requests == []
 

@@ -121,6 +121,7 @@ async def test_without_a_broker_two_names_of_a_cluster_are_two_clusters(world: W
         ("http://pulsar.example", "pulsar.example:80"),
         ("http://admin.pulsar.svc.cluster.local:8080", "admin.pulsar.svc:8080"),
         ("http://[::1]:8080", "::1:8080"),
+        ("https://pulsar:99999", "https://pulsar:99999"),
     ],
 )
 def test_an_address_is_spelled_in_one_way(url: str, address: str) -> None:
