@@ -1,0 +1,52 @@
+"""A gate in front of a broker: nothing is uploaded and no setting written before messages have passed."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from specimens import record
+from topic_world import TOPIC, World, opened
+from topicschema.api.validation import TopicValidationSpec, ValidationMode
+from topicschema.core.strategies import Strategy
+
+ONE, TWO = record("id"), record("id", "a?")
+GATE = TopicValidationSpec(mode=ValidationMode.GATE)
+REPORT = TopicValidationSpec(mode=ValidationMode.REPORT)
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with opened() as world:
+        yield world
+
+
+async def test_a_gate_that_cannot_ask_lets_nothing_through(world: World) -> None:
+    world.wants(ONE)
+    assert await world.settle() == ""
+    world.broker.calls.clear()
+    world.wants(TWO, validation=GATE, schema_compatibility_strategy=Strategy.BACKWARD)
+    for _ in range(2):
+        assert await world.settle() == "ValidationError"
+    assert [call for call in world.broker.calls if not call.startswith("GET")] == []
+    world.wants(TWO)
+    assert await world.settle() == ""
+    assert len((await world.history()).entries) == 2
+
+
+async def test_a_gate_does_not_stand_before_what_is_there_already(world: World) -> None:
+    world.there(ONE, TWO)
+    world.wants(ONE, validation=GATE)
+    assert await world.settle() == ""
+    assert await world.agrees()
+    world.broker.schemas.upload(TOPIC, record("id", "b?").info)
+    world.wants(record("id", "b?"), validation=GATE)
+    assert await world.settle() == ""
+
+
+async def test_a_report_that_cannot_ask_holds_nothing_back(world: World) -> None:
+    world.wants(ONE, validation=REPORT)
+    assert await world.settle() == ""
+    assert await world.agrees()
+    world.broker.calls.clear()
+    assert await world.settle() == ""
+    assert world.broker.calls == ["GET schema"]
