@@ -41,7 +41,7 @@ class Verdicts:
 
 
 class Judge(Protocol):
-    """Judges the payloads of one writer by one reader; for many columns.
+    """Judges the payloads of one writer by one reader; for many columns, and one thread at a time.
 
     `reasons[0]` is "" and `paths[0]` is `$`. A path leads through the schema's fields, `$.lines[].price`: of an array's
     item or a map's entry (`{}`) its number is not told, as figures are counted by path. The three lists may grow while
