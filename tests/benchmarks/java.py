@@ -32,13 +32,20 @@ class Java:
 @contextmanager
 def avro(pairs: Sequence[tuple[str, str]], history: Sequence[str]) -> Iterator[Java]:
     """The program, told what to work on."""
-    reason = maven.why_absent()
-    if reason is not None:
-        raise RuntimeError(f"the judging benchmark needs Java: {reason}")
-    jars = maven.jars(oracle.AVRO.parent / "pom.xml")
     with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as work:
         json.dump({"pairs": pairs, "history": history}, work)
         work.flush()
-        command = ["java", *_ONE_CORE, "-cp", f"{jars}/*", str(_PROGRAM), work.name]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-            yield Java(process)
+        with running(_PROGRAM, work.name) as program:
+            yield program
+
+
+@contextmanager
+def running(source: Path, argument: str) -> Iterator[Java]:
+    """A program of one file with Avro's library, told where its work is."""
+    reason = maven.why_absent()
+    if reason is not None:
+        raise RuntimeError(f"the benchmark needs Java: {reason}")
+    jars = maven.jars(oracle.AVRO.parent / "pom.xml")
+    command = ["java", *_ONE_CORE, "-cp", f"{jars}/*", str(source), argument]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield Java(process)

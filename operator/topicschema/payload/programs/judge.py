@@ -27,6 +27,8 @@ class ProgramJudge:
 
     program: Program
     _known: NDArray[np.int64] = field(init=False, repr=False)
+    _paths: list[str] = field(default_factory=list, init=False, repr=False)
+    _losses: list[Loss] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_known", m.nothing_known(self.program))
@@ -45,38 +47,47 @@ class ProgramJudge:
     def paths(self) -> Sequence[str]:
         """The program's own, `ELSEWHERE`, and those that were found."""
         routes = self.program.routes
-        own = [written(routes.steps_to(path)) for path in range(len(routes.steps))]
-        return [*own, ELSEWHERE, *(self._written(*place) for place in self._places(m.PATHS))]
+        if not self._paths:
+            self._paths.extend([written(routes.steps_to(path)) for path in range(len(routes.steps))])
+            self._paths.append(ELSEWHERE)
+        missing = self._places(m.PATHS)[len(self._paths) - len(routes.steps) - 1 :]
+        contexts = self._contexts() if missing else []
+        self._paths.extend([written(contexts[context] + routes.steps_to(path)) for context, path in missing])
+        return self._paths
 
     @property
     def losses(self) -> Sequence[Loss]:
         """The program's own, one of each kind `ELSEWHERE`, and those that were found."""
-        routes = self.program.routes
-        own = [self._loss(0, number) for number in range(routes.own)]
-        found = [self._loss(*place) for place in self._places(m.LOSSES)]
-        return [*own, *(Loss(kind, ELSEWHERE) for kind in LOST), *found]
+        if not self._losses:
+            self._losses.extend([self._loss([], number) for number in range(self.program.routes.own)])
+            self._losses.extend([Loss(kind, ELSEWHERE) for kind in LOST])
+        missing = self._places(m.LOSSES)[len(self._losses) - self.program.routes.own - len(LOST) :]
+        contexts = self._contexts() if missing else []
+        self._losses.extend([self._loss(contexts[context], number) for context, number in missing])
+        return self._losses
 
     def judge(self, payloads: Column, keys: Column | None = None) -> Verdicts:
         """The verdicts; ValueError where the offsets are not those of the values."""
         del keys
         return run(self.program, payloads, self._known)
 
-    def _loss(self, context: int, number: int) -> Loss:
+    def _loss(self, before: list[str], number: int) -> Loss:
         kind, path = (int(each) for each in self.program.routes.losses[number])
-        return Loss(LOST[kind], self._written(context, path))
+        return Loss(LOST[kind], written(before + self.program.routes.steps_to(path)))
 
     def _places(self, kind: int) -> list[tuple[int, int]]:
         """Context and item of each, by their numbers."""
-        found = [(int(key), int(number)) for key, number in self._known[:-3] if key >= 0 and key >> 60 == kind]
-        return [(key >> 32 & 0xFFFFFFF, key & 0xFFFFFFFF) for key, _ in sorted(found, key=lambda each: each[1])]
+        keys, numbers = self._known[:-3].T
+        mine = (keys >= 0) & (keys >> 60 == kind)
+        ordered = keys[mine][np.argsort(numbers[mine])]
+        return [(key >> 32 & 0xFFFFFFF, key & 0xFFFFFFFF) for key in ordered.tolist()]
 
-    def _written(self, context: int, path: int) -> str:
-        contexts = self._places(m.CONTEXTS) if context else []
-        steps = self.program.routes.steps_to(path)
-        while context:
-            context, site = contexts[context - 1]
-            steps = self.program.routes.steps_to(site) + steps
-        return written(steps)
+    def _contexts(self) -> list[list[str]]:
+        """The steps to each; the first is that of no call."""
+        found: list[list[str]] = [[]]
+        for context, site in self._places(m.CONTEXTS):
+            found.append(found[context] + self.program.routes.steps_to(site))
+        return found
 
 
 def run(program: Program, column: Column, known: NDArray[np.int64] | None = None) -> Verdicts:

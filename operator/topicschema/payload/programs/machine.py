@@ -52,7 +52,7 @@ class Machine(NamedTuple):
 
 
 class Given(NamedTuple):
-    """A column; `nulls` is one False where no message is null."""
+    """A column; `nulls` is one False where no message is null. What is null fits, whatever the program."""
 
     values: NDArray[np.uint8]
     offsets: NDArray[np.int64]

@@ -1,0 +1,58 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.BufferedReader;
+import java.io.BufferedWriter;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStreamWriter;
+import java.nio.charset.StandardCharsets;
+import org.apache.avro.Schema;
+import org.apache.avro.generic.GenericDatumReader;
+import org.apache.avro.io.DecoderFactory;
+
+/**
+ * Reads many messages of one writer with one reader, as a consumer with a class does: one JSON request per line in, one
+ * answer out.
+ *
+ * <p>A request is {"reader": text, "writer": text, "payloads": [base64]}; the answer {"verdict": true, "read": R}, where R
+ * has a character for each payload: y where GenericDatumReader read it, n where it threw. A length beyond 16 MB is
+ * refused (no payload here has as many bytes), so that no broken one fills the memory.
+ */
+public final class ReadingOracle {
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    private ReadingOracle() {}
+
+    public static void main(String[] arguments) throws IOException {
+        for (String limited : new String[] {"bytes", "string", "collectionItems"}) {
+            System.setProperty("org.apache.avro.limits." + limited + ".maxLength", "16000000");
+        }
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        BufferedWriter out = new BufferedWriter(new OutputStreamWriter(System.out, StandardCharsets.UTF_8));
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            out.write(JSON.writeValueAsString(answer(JSON.readTree(line))));
+            out.newLine();
+        }
+        out.flush();
+    }
+
+    private static ObjectNode answer(JsonNode request) throws IOException {
+        Schema reader = new Schema.Parser().parse(request.get("reader").textValue());
+        Schema writer = new Schema.Parser().parse(request.get("writer").textValue());
+        StringBuilder read = new StringBuilder();
+        for (JsonNode payload : request.get("payloads")) {
+            read.append(isRead(writer, reader, payload.binaryValue()) ? 'y' : 'n');
+        }
+        return JSON.createObjectNode().put("verdict", true).put("read", read.toString());
+    }
+
+    private static boolean isRead(Schema writer, Schema reader, byte[] payload) {
+        try {
+            new GenericDatumReader<>(writer, reader).read(null, DecoderFactory.get().binaryDecoder(payload, null));
+            return true;
+        } catch (Exception | OutOfMemoryError | StackOverflowError e) {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,106 @@
+"""Verdict programs beside Java's GenericDatumReader: what fits is read, what does not fit is not.
+
+TOPICSCHEMA_TEST_PROGRAMS says how many pairs of schemas there are, and how many messages of each: `10000x100`.
+"""
+
+import base64
+import os
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+import avro_messages
+from differential import oracle, seeds
+from topicschema.core.formats.avro import AvroSchema
+from topicschema.payload.judges.column import Column
+from topicschema.payload.programs import ProgramJudge, compile_program
+
+pytestmark = pytest.mark.differential
+
+PAIRS, MESSAGES = (int(each) for each in (os.environ.get("TOPICSCHEMA_TEST_PROGRAMS") or "250x50").split("x"))
+ORACLE = oracle.AVRO.with_name("ReadingOracle.java")
+BATCH = 500
+STRICTER = {"OUT_OF_RANGE", "TOO_MANY_VALUES", "TOO_DEEP", "SKIPPED_CORRUPT"}
+"""Java cuts numbers, has no such limits, and does not look or goes astray: what it makes of these is its own affair."""
+READ_OVER = {"INVALID_UTF8", "BLOCK_SIZE", "SKIPPED_SYMBOL"}
+"""Java reads on over these, and may fail later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Two schemas, messages, and what a program says of each."""
+
+    reader: AvroSchema
+    writer: AvroSchema
+    messages: list[bytes]
+    reasons: list[str]
+
+
+def cases(seed: str) -> Iterator[Case]:
+    number = 0
+    found = 0
+    while found < PAIRS:
+        rng = random.Random(f"{seed} {number}")  # noqa: S311  # seeds, not secrets
+        number += 1
+        pair = avro_messages.pair(rng)
+        messages = avro_messages.messages(rng, pair[1].root, MESSAGES) if pair else []
+        if pair and messages:
+            found += 1
+            yield judged(*pair, messages)
+
+
+def judged(reader: AvroSchema, writer: AvroSchema, messages: list[bytes]) -> Case:
+    judge = ProgramJudge(compile_program(reader, writer))
+    reasons = [judge.reasons[reason] for reason in judge.judge(Column.of(messages)).reasons]
+    kept = [index for index, reason in enumerate(reasons) if reason not in STRICTER | READ_OVER]
+    return Case(reader, writer, [messages[index] for index in kept], [reasons[index] for index in kept])
+
+
+def asked(case: Case) -> dict[str, object]:
+    return {
+        "reader": case.reader.info.schema.decode(),
+        "writer": case.writer.info.schema.decode(),
+        "payloads": [base64.b64encode(each).decode() for each in case.messages],
+    }
+
+
+@pytest.mark.timeout(0 if "TOPICSCHEMA_TEST_PROGRAMS" in os.environ else 300)
+@pytest.mark.parametrize("seed", [seeds.FIXED, seeds.FRESH])
+def test_java_reads_what_fits_and_fails_on_the_rest(seed: str) -> None:
+    met: Counter[str] = Counter()
+    wrong: list[object] = []
+    waiting: list[Case] = []
+    for number, case in enumerate(cases(seed), 1):
+        waiting.append(case)
+        if len(waiting) == BATCH or number == PAIRS:
+            wrong += disagreements(waiting, met)
+            waiting = []
+    assert wrong == []
+    print(f"seed {seed}: {met.total():,} messages of {PAIRS:,} pairs: {dict(met)}")  # noqa: T201  # told with -s
+    assert met.keys() >= {"", "CANNOT_READ", "NULL_NOT_ALLOWED", "MISSING_DEFAULT", "TRUNCATED", "TRAILING_BYTES"}
+    assert met.keys() >= {"UNION_INDEX", "ENUM_INDEX", "NEGATIVE_LENGTH"}
+
+
+def disagreements(batch: list[Case], met: Counter[str]) -> list[object]:
+    answers = oracle.ask(map(asked, batch), ORACLE, oracle.AVRO.parent / "pom.xml")
+    wrong: list[object] = []
+    for case, answer in zip(batch, answers, strict=True):
+        met.update(case.reasons)
+        for content, reason, read in zip(case.messages, case.reasons, answer["read"], strict=True):
+            is_new = reason == "ENUM_INDEX" and has_more_symbols(case)
+            if (reason in {"", "TRAILING_BYTES"}) != (read == "y") and not is_new:
+                wrong.append((case.reader.info.schema, case.writer.info.schema, content, reason))
+    return wrong
+
+
+def has_more_symbols(case: Case) -> bool:
+    """Whether an enum of the reader may have more symbols: Java takes an index that only the reader has."""
+    reader, writer = (
+        [symbols.count(b",") for symbols in re.findall(rb'"symbols": \[([^]]*)\]', schema.info.schema)]
+        for schema in (case.reader, case.writer)
+    )
+    return bool(reader and writer) and max(reader) > min(writer)
