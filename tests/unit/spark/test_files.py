@@ -19,6 +19,7 @@ from topicschema.spark.batches import BATCH
 from topicschema.spark.errors import SourceError
 from topicschema.spark.question import Columns, FileFormat, FilesAsked
 from topicschema.spark.sources.files import Files
+from topicschema.spark.sources.formats import avro_blocks
 
 ORDERS = stored_orders.orders(2_500)
 SIZES = (1, 700, 5_003, 1 << 30)
@@ -221,12 +222,15 @@ def test_a_file_that_is_not_there_a_column_that_is_missing_and_a_file_that_chang
         list(source.read(splits[0]))
 
 
-def test_a_block_that_unpacks_to_more_than_memory_should_hold_is_told(tmp_path: Path) -> None:
+def test_a_block_that_unpacks_to_more_than_memory_should_hold_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(avro_blocks, "MAX_BLOCK", 1024 * 1024)
     path = container(tmp_path / "nodes.avro", "bzip2")
     content = path.read_bytes()
     sync = content[-16:]
     head = content[: content.index(sync) + 16]
-    bomb = bz2.compress(bytes(300 * 1024 * 1024), 9)
+    bomb = bz2.compress(bytes(2 * 1024 * 1024), 9)
     path.write_bytes(head + encoded_long(1) + encoded_long(len(bomb)) + bomb + sync)
     with pytest.raises(SourceError, match="unpacks to more than 256 MiB"):
         rows_of(FilesAsked((str(path),)), 1 << 30)
