@@ -141,7 +141,12 @@ class TopicValidationSpec:
         int | None, Field("How long a run may take; an hour when absent.", minimum=1, rules=_most(604_800))
     ] = None
     ttl_seconds_after_finished: Annotated[
-        int | None, Field("How long a Job stays after its end; a day when absent.", rules=_most(2_592_000))
+        int | None,
+        Field(
+            "How long a Job stays after its end, a minute at least, so that its verdict is read; a day when absent.",
+            minimum=60,
+            rules=_most(2_592_000),
+        ),
     ] = None
     page: Annotated[
         bool | None, Field("Whether the report is kept as a page (HTML), too, for people; false when absent.")
