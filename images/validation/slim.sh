@@ -1,6 +1,6 @@
 #!/bin/sh
 # Takes out of the environment $1 what a validation run never loads: Spark's machine learning, Hive, examples and scripts,
-# the native code of other systems, the Kubernetes client's asynchronous twin, and the libraries' tests and headers.
+# the native code of other systems, the Kubernetes client (the operator's), and the libraries' tests and headers.
 set -eu
 cd "$1"/lib/python3*/site-packages
 packages=$PWD
@@ -13,5 +13,5 @@ for jar in 'spark-mllib*' 'spark-graphx*' 'spark-hive*' 'spark-repl*' 'spark-yar
   rm -f $jar
 done
 cd "$packages"
-rm -rf kubernetes/aio pyarrow/include pyarrow/includes pyarrow/src pyarrow/*.pxd pyarrow/*flight* pyarrow/*substrait*
+rm -rf kubernetes pyarrow/include pyarrow/includes pyarrow/src pyarrow/*.pxd pyarrow/*flight*
 find . -type d \( -name tests -o -name test \) -prune -exec rm -rf {} +
