@@ -2,7 +2,14 @@ from pathlib import Path
 
 import pytest
 
-from topicschema.settings import Claims, InvalidSettingError, LeaseSettings, Settings, WebhookSettings
+from topicschema.settings import (
+    Claims,
+    InvalidSettingError,
+    LeaseSettings,
+    Settings,
+    ValidationSettings,
+    WebhookSettings,
+)
 
 
 def test_an_empty_environment_gives_the_documented_defaults() -> None:
@@ -45,6 +52,8 @@ def test_what_the_environment_names_is_taken() -> None:
         ("TOPICSCHEMA_PROBE_PORT", "65536"),
         ("TOPICSCHEMA_PROBE_PORT", "-1"),
         ("TOPICSCHEMA_LOG_LEVEL", "LOUD"),
+        ("TOPICSCHEMA_VALIDATION_JOBS", "0"),
+        ("TOPICSCHEMA_VALIDATION_JOBS_PER_NAMESPACE", "two"),
     ],
 )
 def test_a_value_that_means_nothing_is_refused_by_its_name(name: str, value: str) -> None:
@@ -64,3 +73,10 @@ def test_the_webhook_knows_which_hosts_brokers_may_be_on_only_where_it_is_told()
     assert WebhookSettings.load({"TOPICSCHEMA_BROKER_HOSTS": ""}).broker_hosts == ""
     with pytest.raises(InvalidSettingError, match="TOPICSCHEMA_BROKER_HOSTS"):
         WebhookSettings.load({"TOPICSCHEMA_BROKER_HOSTS": "http://x"})
+
+
+def test_without_an_image_there_is_no_validation_and_caps_are_as_told() -> None:
+    assert Settings.load({}).validation == ValidationSettings("", 10, 2)
+    told = {"IMAGE": "v:1", "JOBS": "3", "JOBS_PER_NAMESPACE": "1"}
+    environment = {f"TOPICSCHEMA_VALIDATION_{name}": value for name, value in told.items()}
+    assert Settings.load(environment).validation == ValidationSettings("v:1", 3, 1)
