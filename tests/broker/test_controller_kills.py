@@ -41,7 +41,7 @@ _LEASE = {
 }
 """It runs out soon after its holder was killed, and is not lost while a busy machine runs two dozen flows."""
 
-pytestmark = [pytest.mark.broker, pytest.mark.faults, pytest.mark.timeout(7200 if ALL else 600)]
+pytestmark = [pytest.mark.broker, pytest.mark.faults, pytest.mark.timeout(7200 if ALL else 1200)]
 
 
 @pytest.fixture(scope="module")
