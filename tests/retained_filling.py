@@ -36,11 +36,12 @@ def fill(service_url: str, topic: str, messages: Sequence[Message], total: int) 
 def _introduce(line: socket.socket, topic: str) -> None:
     for kind, members in (
         (int(Kind.CONNECT), {1: b"filling", 4: 19}),
+        (int(Kind.LOOKUP), {1: topic.encode(), 2: 1, 3: 0}),  # the broker takes the topic up, and is the only one
         (_PRODUCER, {1: topic.encode(), 2: 1, 3: 1}),
     ):
         content = written({1: kind, kind: written(members)})
         line.sendall(struct.pack(">II", len(content) + 4, len(content)) + content)
-        assert _answer(line)[0] in {int(Kind.CONNECTED), _PRODUCER_SUCCESS}
+        assert _answer(line)[0] in {int(Kind.CONNECTED), int(Kind.LOOKUP_RESPONSE), _PRODUCER_SUCCESS}
 
 
 def _frame(told: Members, sent: bytes) -> bytes:
