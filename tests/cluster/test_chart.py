@@ -15,7 +15,12 @@ from testbed.errors import TestbedError
 
 NAMESPACE = "schemas"
 RESTRICTED = "pod-security.kubernetes.io/enforce=restricted"
-DEFAULTS_THAT_THE_CHART_NAMES = {"TOPICSCHEMA_CLAIMS", "TOPICSCHEMA_LOG_LEVEL"}
+DEFAULTS_THAT_THE_CHART_NAMES = {
+    "TOPICSCHEMA_CLAIMS",
+    "TOPICSCHEMA_LOG_LEVEL",
+    "TOPICSCHEMA_VALIDATION_JOBS",
+    "TOPICSCHEMA_VALIDATION_JOBS_PER_NAMESPACE",
+}
 REFUSED = {
     "a value that is none": {"webhoook": {"replicas": 1}},
     "one of a process that is none": {"webhook": {"replics": 1}},
@@ -54,11 +59,18 @@ def test_values_that_mean_nothing_are_refused(values: dict[str, Any]) -> None:
         helm.render(values, NAMESPACE)
 
 
-def test_secrets_are_read_in_every_namespace_only_where_that_is_wanted() -> None:
-    for is_wide in (True, False):
-        made = helm.render({"brokers": {"clusterWideSecrets": is_wide}}, NAMESPACE)
-        bound = {each["metadata"]["name"] for each in made if each["kind"] == "ClusterRoleBinding"}
-        assert ("topicschema-broker-secrets" in bound) is is_wide
+@pytest.mark.parametrize("is_wanted", [True, False])
+def test_secrets_are_read_and_jobs_are_made_only_where_that_is_wanted(*, is_wanted: bool) -> None:
+    made = helm.render({"brokers": {"clusterWideSecrets": is_wanted}, "validation": {"enabled": is_wanted}}, NAMESPACE)
+    bound = {each["metadata"]["name"] for each in made if each["kind"] == "ClusterRoleBinding"}
+    assert bound >= {"topicschema-controller", "topicschema-webhook"}
+    for role in ("topicschema-broker-secrets", "topicschema-controller-validation"):
+        assert (role in bound) is is_wanted
+    controller = next(
+        each for each in made if each["kind"] == "Deployment" and "controller" in each["metadata"]["name"]
+    )
+    named = {each["name"] for each in controller["spec"]["template"]["spec"]["containers"][0]["env"]}
+    assert ("TOPICSCHEMA_VALIDATION_IMAGE" in named) is is_wanted
 
 
 def test_cert_manager_is_asked_for_the_certificate_that_the_webhook_mounts() -> None:
