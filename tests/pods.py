@@ -10,6 +10,7 @@ from testbed.cluster import Cluster
 
 ENFORCED = "pod-security.kubernetes.io/enforce=restricted"
 _FILES = "/given"
+_SCRATCH = "spark-local-dir-1"
 
 
 def spec(image: str, arguments: Sequence[str], **container: Any) -> dict[str, Any]:
@@ -39,9 +40,12 @@ def with_files(made: dict[str, Any], config_map: str) -> dict[str, Any]:
 
 
 def with_scratch(made: dict[str, Any]) -> dict[str, Any]:
-    """The spec with a `/tmp` of its own, the one place that can be written to."""
-    made["containers"][0].setdefault("volumeMounts", []).append({"name": "tmp", "mountPath": "/tmp"})  # noqa: S108
-    made.setdefault("volumes", []).append({"name": "tmp", "emptyDir": {}})
+    """The spec with a `/tmp` of its own, the one place that can be written to.
+
+    By the volume's name Spark knows it as the place of its files; of another name it mounts a second one there.
+    """
+    made["containers"][0].setdefault("volumeMounts", []).append({"name": _SCRATCH, "mountPath": "/tmp"})  # noqa: S108
+    made.setdefault("volumes", []).append({"name": _SCRATCH, "emptyDir": {}})
     return made
 
 
