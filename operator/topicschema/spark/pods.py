@@ -18,6 +18,7 @@ CREDENTIALS_FOLDER: Final = "/credentials"
 TRUST_FOLDER: Final = "/trust"
 _USER: Final = 65_532
 _WRITABLE: Final = "/tmp"  # noqa: S108 - a volume of the pod's own
+_SCRATCH: Final = "spark-local-dir-1"  # by such a name Spark knows it; else it mounts a second one over it
 _READABLE: Final = 0o440
 _RESOURCES: Final[Mapping[str, Any]] = MappingProxyType(
     {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"memory": "2Gi"}}
@@ -59,7 +60,7 @@ def pod(container: str, image: str, template: TemplateSpec, mounts: tuple[Secret
             "seccompProfile": {"type": "RuntimeDefault"},
         },
         "containers": [_container(container, image, template, mounts)],
-        "volumes": [{"name": "tmp", "emptyDir": {"sizeLimit": "4Gi"}}, *(each.volume for each in mounts)],
+        "volumes": [{"name": _SCRATCH, "emptyDir": {"sizeLimit": "4Gi"}}, *(each.volume for each in mounts)],
     }
 
 
@@ -75,5 +76,5 @@ def _container(name: str, image: str, template: TemplateSpec, mounts: tuple[Secr
             "capabilities": {"drop": ["ALL"]},
             "readOnlyRootFilesystem": True,
         },
-        "volumeMounts": [{"name": "tmp", "mountPath": _WRITABLE}, *secrets],
+        "volumeMounts": [{"name": _SCRATCH, "mountPath": _WRITABLE}, *secrets],
     }
