@@ -10,12 +10,7 @@ from pods import Pods, spec, with_files, with_scratch
 _ROWS = 200_000
 _PROGRAM = """
 import os
-import pyarrow as pa
 from pyspark.sql import SparkSession
-
-def counted(batches):
-    for batch in batches:
-        yield pa.RecordBatch.from_pydict({"rows": [batch.num_rows]})
 
 server = "k8s://https://%s:%s" % (os.environ["KUBERNETES_SERVICE_HOST"], os.environ["KUBERNETES_SERVICE_PORT"])
 settings = {
@@ -41,7 +36,7 @@ building = SparkSession.builder
 for key, value in settings.items():
     building = building.config(key, value)
 session = building.getOrCreate()
-rows = session.range(0, ROWS, 1, 8).mapInArrow(counted, "rows long").groupBy().sum("rows").collect()[0][0]
+rows = session.sparkContext.parallelize(range(ROWS), 8).mapPartitions(lambda part: [sum(1 for _ in part)]).sum()
 hosts = session.sparkContext._jsc.sc().getExecutorMemoryStatus().size()
 print("ROWS", rows, "EXECUTORS", hosts - 1)
 session.stop()
