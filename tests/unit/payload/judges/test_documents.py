@@ -1,4 +1,4 @@
-"""docs/validation-reasons.md names every reason and loss that a judge can give, and none that none can."""
+"""docs/validation-reasons.md names every reason and loss that a judge or a run can give, and none that none can."""
 
 import re
 from pathlib import Path
@@ -9,6 +9,7 @@ from topicschema.payload.judges.plain_json import checking, judge, leaves
 from topicschema.payload.judges.protobuf import judge as protobuf
 from topicschema.payload.programs import reasons
 from topicschema.payload.programs.routes import LOST
+from topicschema.spark import judging
 
 PAGE = (Path(__file__).parents[4] / "docs" / "validation-reasons.md").read_text()
 RULE = re.compile(r"\| ([A-Z0-9_]+) \|")
@@ -22,7 +23,8 @@ def on_the_page(title: str) -> list[str]:
 
 def test_every_reason_is_explained_and_no_other() -> None:
     told = {reason for table in TABLES for reason in table} | choosing.REASONS | set(reasons.REASONS[1:])
-    assert sorted(on_the_page("Reasons")) == sorted(told)
+    of_runs = {judging.UNKNOWN_VERSION, judging.UNJUDGED}
+    assert sorted(on_the_page("Reasons")) == sorted(told | of_runs)
 
 
 def test_every_loss_is_explained_and_no_other() -> None:
