@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from benchmarks import brokers, core, edits, judges, pipeline, programs, retained, reviews, settling
+from benchmarks import brokers, core, edits, images, judges, pipeline, programs, retained, reviews, settling
 from benchmarks.rows import Row, table, write
 
 MEASURES: Mapping[str, Callable[[], Iterator[Row]]] = {
     "brokers": brokers.measure,
     "core": core.measure,
     "edits": edits.measure,
+    "images": images.measure,
     "judges": judges.measure,
     "pipeline": pipeline.measure,
     "programs": programs.measure,
