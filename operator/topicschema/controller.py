@@ -50,7 +50,7 @@ _LEASE = "topicschema-controller"
 _IDENTITY: Any = _LEASE  # told by kopf to its like, which we have none of; its own asks for the name of a pod's user
 _SWEEP_SECONDS = 3600.0
 _FIRST_SWEEP_SECONDS = 60.0  # soon, or a process that is often replaced would never sweep
-_TRIES = 10
+_ANEW_SECONDS, _TRIES = 1.0, 10
 _CANCELLATIONS, _CANCELLATION_SECONDS = 3, 3.0
 
 
@@ -138,7 +138,7 @@ class Term:
     async def _listen(self, doorbell: Doorbell) -> None:
         while True:
             await self._listen_once(doorbell)
-            # An API server that starts may say for a moment that it does not know our kinds.
+            await asyncio.sleep(_ANEW_SECONDS)  # an API server that starts may not know our kinds for a moment
             for tries_left in reversed(range(_TRIES)):
                 try:
                     await expect(self._client, _watched(self._settings))
