@@ -1,7 +1,7 @@
-"""Arrays and maps: what they hold, and which of a reader reads them."""
+"""Arrays, maps and fixed: what they hold, and which of a reader reads them."""
 
 from topicschema.core.formats.avro.findings import Fault, Rule
-from topicschema.core.formats.avro.model import Array, Map, Node, Union
+from topicschema.core.formats.avro.model import Array, Fixed, Map, Node, Union
 
 
 def element(node: Array | Map) -> Node:
@@ -19,3 +19,10 @@ def first_alike(writer: Node, reader: Node) -> Node | Fault:
         if branch.__class__ is writer.__class__:
             return branch
     return Fault(Rule.NO_UNION_BRANCH, reader, writer)
+
+
+def other_size(writer: Node, reader: Node) -> Fault | None:
+    """The fault of two fixed types of one name that have not the same size."""
+    if isinstance(writer, Fixed) and isinstance(reader, Fixed) and writer.size != reader.size:
+        return Fault(Rule.FIXED_SIZE, reader, writer)
+    return None

@@ -3,9 +3,8 @@
 The broker asks Avro's SchemaValidator, which builds the resolving grammar (Resolver.resolve, ResolvingGrammarGenerator)
 and looks for an error in it; that is not what Avro's SchemaCompatibility says, nor quite the specification. The same
 steps are taken here, in the same order, because a union's branch is chosen by what is known at that moment of records
-still being compared. Where Avro would throw, that is a fault like others.
-
-Faults are collected here; which of them count, and in which words, is `findings`' matter.
+still being compared. Where Avro would throw, that is a fault like others. Faults are collected here; which of them
+count, and in which words, is `findings`' matter.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +32,7 @@ from topicschema.core.formats.avro.model import (
 )
 from topicschema.core.formats.avro.names import shown
 from topicschema.core.formats.avro.promotions import READ_BY
-from topicschema.core.formats.avro.repeated import element, first_alike
+from topicschema.core.formats.avro.repeated import element, first_alike, other_size
 from topicschema.core.formats.avro.shortcuts import TOLD, Shortcuts
 from topicschema.core.formats.avro.stackless import Step, run, settled
 from topicschema.core.formats.avro.survey import Survey, lore_of
@@ -97,15 +96,11 @@ class Resolution:
             return Fault(Rule.TOO_MANY_TRIES, reader, writer, str(_MOST_TRIES))
 
     def branch(self, writer: Record, reader: Union) -> Record | None:
-        """The branch that takes the writer's record where none has its name; None where none does.
-
-        That which was chosen when the two schemas were compared, if that came by: later it may be known to read little.
-        """
-        key = writer, reader
-        if key not in self.decided.branches:
+        """The branch that takes a record whose name none has, as it was chosen while the two schemas were compared."""
+        if (writer, reader) not in self.decided.branches:
             with suppress(_TooManyTriesError):
                 run(self._choose(writer, reader))
-        return self.decided.branches.get(key)
+        return self.decided.branches.get((writer, reader))
 
     def _step(self, writer: Node, reader: Node) -> Step[Outcome | None]:
         answer = self._BY_WRITER[writer.__class__](self, writer, reader)  # not before the step is taken
@@ -126,19 +121,13 @@ class Resolution:
         if reader.__class__ is writer.__class__:
             if writer.simple_name != reader.simple_name:
                 return Fault(Rule.NAME_MISMATCH, reader, writer)
-            return self._size(writer, reader)
+            return other_size(writer, reader)
         if reader.__class__ is not Union:
             return Fault(Rule.TYPE_MISMATCH, reader, writer)
         for branch in reader.branches:
             if branch.__class__ is writer.__class__ and branch.full_name == writer.full_name:
-                wrong = self._size(writer, branch)
-                return None if wrong is None else Inner((wrong,))
+                return inner(other_size(writer, branch))
         return Fault(Rule.NO_UNION_BRANCH, reader, writer)
-
-    def _size(self, writer: Node, reader: Node) -> Fault | None:
-        if isinstance(writer, Fixed) and isinstance(reader, Fixed) and writer.size != reader.size:
-            return Fault(Rule.FIXED_SIZE, reader, writer)
-        return None
 
     def _repeated(self, writer: Array | Map, reader: Node) -> _Answer:
         found = first_alike(writer, reader)
@@ -293,9 +282,7 @@ class Resolution:
 
     def _skip(self, pair: Pair, written: Field) -> None:
         """A field that only the writer has is skipped, whatever it is; its grammar is built all the same."""
-        if written.type.__class__ is Primitive:
-            return
-        endless = self._survey.endless(written.type)
+        endless = None if written.type.__class__ is Primitive else self._survey.endless(written.type)
         if endless is not None:
             pair.parts.append((None, Fault(Rule.ENDLESS_RECORD, pair.reader, endless, shown(endless.full_name))))
 
