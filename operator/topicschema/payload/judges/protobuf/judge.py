@@ -13,12 +13,13 @@ from topicschema.payload.judges.protobuf import loop, wire
 from topicschema.payload.judges.protobuf.tables import Drawing
 from topicschema.payload.judges.verdicts import Verdicts
 from topicschema.payload.path import Entry, Path, shown
+from topicschema.payload.programs import values
 from topicschema.payload.programs.keeping import kept, mark
 from topicschema.payload.protobuf_native import FieldPlan, MessagePlan, ProtobufCodec
 
 _TOLERATED: Final = frozenset({"UNKNOWN_FIELD", "WRONG_WIRE_TYPE", "UNKNOWN_SYMBOL"})
 REASONS: Final[Reasons] = {reason: reason in _TOLERATED for reason in to.REASONS if reason}
-_RUN: Final = kept(loop.marked(mark((to, loop, wire))))
+_RUN: Final = kept(loop.marked(mark((to, loop, wire, values))))
 
 
 class ProtobufJudge(Lists):

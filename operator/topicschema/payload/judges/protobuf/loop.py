@@ -10,7 +10,8 @@ from typing import Any, Final
 import numpy as np
 
 from topicschema.payload.judges.protobuf import layout as to
-from topicschema.payload.judges.protobuf.wire import count, fast, length, malformed, skip, stop, tag, take, varint
+from topicschema.payload.judges.protobuf.wire import count, fast, length, skip, stop, tag, take, varint
+from topicschema.payload.programs.values import malformed
 from topicschema.payload.protobuf_native import kinds
 from topicschema.payload.protobuf_native.reading import MALFORMED, MAX_VALUES, MESSAGE
 from topicschema.payload.protobuf_native.wire import MAX_DEPTH

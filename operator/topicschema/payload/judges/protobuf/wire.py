@@ -149,35 +149,3 @@ def skip(m: Any, number: Any, wire: Any, start: Any) -> Any:
         number, wire = tag(m)
         if number == 0:
             return False
-
-
-@fast
-def _character(values: Any, at: Any, end: Any) -> Any:
-    """How many bytes the character takes that begins here, 0 if it is none (Unicode's table 3-7)."""
-    first = np.int64(values[at])
-    size = 2 if first < 0xE0 else 3 if first < 0xF0 else 4  # noqa: PLR2004  # the first byte of three, of four
-    if first < 0xC2 or first > 0xF4 or size > end - at:  # noqa: PLR2004  # the smallest and the largest
-        return 0
-    low = 0xA0 if first == 0xE0 else 0x90 if first == 0xF0 else 0x80  # noqa: PLR2004  # not in fewer bytes
-    high = 0x9F if first == 0xED else 0x8F if first == 0xF4 else 0xBF  # noqa: PLR2004  # no surrogates, nothing beyond
-    second = np.int64(values[at + 1])
-    if second < low or second > high:
-        return 0
-    for later in range(at + 2, at + size):
-        if values[later] & 0xC0 != 0x80:  # noqa: PLR2004  # a byte that goes on
-            return 0
-    return size
-
-
-@fast
-def malformed(values: Any, at: Any, end: Any) -> Any:
-    """Where the first character begins that is not UTF-8; negative where all are."""
-    while at < end:
-        if values[at] < _MORE:
-            at += 1
-            continue
-        size = _character(values, at, end)
-        if size == 0:
-            return at
-        at += size
-    return np.int64(_NO)
