@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 Bytes = NDArray[np.uint8]
 Offsets = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+_Number = TypeVar("_Number", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,3 +77,10 @@ class Column:
         if self.nulls is not None and self.nulls[index]:
             return None
         return self.values[self.offsets[index] : self.offsets[index + 1]].tobytes()
+
+
+def unwritable(array: NDArray[_Number]) -> NDArray[_Number]:
+    """The same, not to be written: Arrow's buffers are so, and a loop over a column is compiled for one sort."""
+    seen = np.ascontiguousarray(array).view()
+    seen.flags.writeable = False
+    return seen

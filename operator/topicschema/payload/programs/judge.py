@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from topicschema.payload.judges.column import Column
+from topicschema.payload.judges.column import Column, unwritable
 from topicschema.payload.judges.verdicts import ELSEWHERE, Loss, Verdicts
 from topicschema.payload.programs import loop, loops, operations, places, reasons, troubles, values
 from topicschema.payload.programs import machine as m
@@ -107,11 +107,4 @@ def run(program: Program, column: Column, known: NDArray[np.int64] | None = None
 def _given(column: Column) -> m.Given:
     checked = Column.from_arrays(column.values, column.offsets, column.nulls)
     nulls = np.zeros(1, np.bool_) if checked.nulls is None else checked.nulls
-    return m.Given(_unwritable(checked.values), checked.offsets, np.ascontiguousarray(nulls, np.bool_))
-
-
-def _unwritable(values: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The same, not to be written: Arrow's buffers are so, and the loop is compiled for one sort."""
-    seen = values.view()
-    seen.flags.writeable = False
-    return seen
+    return m.Given(unwritable(checked.values), checked.offsets, np.ascontiguousarray(nulls, np.bool_))

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from topicschema.payload import Reader
-from topicschema.payload.judges.column import Column
+from topicschema.payload.judges.column import Column, unwritable
 from topicschema.payload.judges.judging import Lists, Reasons, Seen, Slate
 from topicschema.payload.judges.lists import in_schema
 from topicschema.payload.judges.protobuf import layout as to
@@ -36,7 +36,7 @@ class ProtobufJudge(Lists):
         """The verdicts; ValueError where the offsets are not those of the values."""
         del keys
         checked = Column.from_arrays(payloads.values, payloads.offsets)
-        payloads = Column(to.unwritable(checked.values), to.unwritable(checked.offsets))
+        payloads = Column(unwritable(checked.values), unwritable(checked.offsets))
         count = len(payloads)
         told = to.told(count)
         machine = to.machine(payloads.values, self._drawing.tables, len(self.losses))

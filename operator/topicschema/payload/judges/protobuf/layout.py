@@ -1,6 +1,6 @@
 """Where what stands in the numbers that the loop works on: columns of tables, and the state of the reading."""
 
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,9 +68,6 @@ REASONS: Final = (
 ) = range(len(REASONS))
 
 
-_Number = TypeVar("_Number", bound=np.generic)
-
-
 class Tables(NamedTuple):
     """What does not change: messages, their fields by their numbers, the numbers of enums, fields found at once."""
 
@@ -100,13 +97,6 @@ class Told(NamedTuple):
     reasons: NDArray[np.int16]
     offsets: NDArray[np.int64]
     places: NDArray[np.int64]
-
-
-def unwritable(array: NDArray[_Number]) -> NDArray[_Number]:
-    """The same, not to be written: Arrow's buffers are so, and the loop is compiled for one sort."""
-    seen = np.ascontiguousarray(array).view()
-    seen.flags.writeable = False
-    return seen
 
 
 def told(messages: int) -> Told:
