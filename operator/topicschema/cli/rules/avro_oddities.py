@@ -10,7 +10,8 @@ ODDITIES = (
     Rule(
         "ENDLESS_DEFAULT",
         "The default of a field that only the reader has is a record whose own fields, put in by default, lead back "
-        "to it. Only the check alone (`/compatibility`) comes so far: to an upload such a default is INVALID_DEFAULT.",
+        "to it (only the check alone, `/compatibility`, comes so far: to an upload such a default is INVALID_DEFAULT); "
+        "or its type leads to a record that directly contains itself, and Avro reads the default back by that type.",
         "start the union with null.",
         Example(
             """

@@ -89,6 +89,18 @@ def test_a_default_that_comes_back_to_its_record_is_endless() -> None:
     )
 
 
+def test_a_default_of_a_type_that_leads_to_an_endless_record_is_endless_before_any_that_follows() -> None:
+    endless = record("T", field("t", "T"))
+    reader = record(
+        "R", field("a", ["bytes", "R"], default=""), field("b", "int", default="x"), field("c", array(endless))
+    )
+    writer = record("R", field("c", array(endless)))
+    assert [(each.rule, each.reader_path) for each in unreadable(reader, writer)][:2] == [
+        ("ENDLESS_DEFAULT", "$.fields[0]"),
+        ("INVALID_DEFAULT", "$.fields[1]"),
+    ]
+
+
 def nested(kind: str, depth: int) -> Node:
     """Records in unions in arrays in records, deeper than any text: texts are limited to 1,000 levels."""
     node: Node = Primitive(path="$", kind=kind)

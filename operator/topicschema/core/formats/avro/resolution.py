@@ -265,20 +265,25 @@ class Resolution:
             trouble: Any = self._defaults.of(read)
             if trouble.__class__ is GeneratorType:
                 trouble = yield trouble
+            if trouble is None and self._tangled and not is_plain_null(read):
+                trouble = self._read_back(read)
             if trouble is not None:
                 fault = Fault(Rule(trouble[0]), read, pair.writer, trouble[1])
                 pair.parts.append((read, Inner((fault,))))
                 if not lacking:
                     self.fatal.append(fault)
-            elif self._tangled and not lacking and not is_plain_null(read):
-                self._read_back(pair, read)
         pair.lacks_field = lacking
 
-    def _read_back(self, pair: Pair, read: Field) -> None:
+    def _read_back(self, read: Field) -> tuple[str, str] | None:
         """Avro reads the default back with a grammar of its type, which must not be endless."""
         endless = self._survey.endless(read.type)
-        if endless is not None:
-            self.fatal.append(Fault(Rule.ENDLESS_RECORD, endless, pair.writer, shown(endless.full_name)))
+        if endless is None:
+            return None
+        name = shown(endless.full_name)
+        return (
+            Rule.ENDLESS_DEFAULT,
+            f"is read back by its type, where record {name} contains itself directly, without end",
+        )
 
     def _skip(self, pair: Pair, written: Field) -> None:
         """A field that only the writer has is skipped, whatever it is; its grammar is built all the same."""
