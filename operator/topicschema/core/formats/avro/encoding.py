@@ -120,6 +120,12 @@ class Defaults:
         return trouble
 
 
+def never_read_back(endless: Record) -> Trouble:
+    """What is wrong with a default whose type leads to a record that directly contains itself."""
+    name = shown(endless.full_name)
+    return ENDLESS, f"is read back by its type, where record {name} contains itself directly, without end"
+
+
 def is_plain_null(field: Field) -> bool:
     """Whether Avro takes the default for null at sight, without encoding it and reading it back."""
     kind = field.type

@@ -13,7 +13,7 @@ from types import GeneratorType
 from typing import Any, ClassVar, cast
 
 from topicschema.core.formats.avro import aliases, grammar, identity
-from topicschema.core.formats.avro.encoding import Defaults, is_plain_null
+from topicschema.core.formats.avro.encoding import Defaults, Trouble, is_plain_null, never_read_back
 from topicschema.core.formats.avro.findings import Fault, Inner, Outcome, Pair, Rule, inner, inner_later, mismatches
 from topicschema.core.formats.avro.grammar import Decisions
 from topicschema.core.formats.avro.library import Library
@@ -274,16 +274,10 @@ class Resolution:
                     self.fatal.append(fault)
         pair.lacks_field = lacking
 
-    def _read_back(self, read: Field) -> tuple[str, str] | None:
+    def _read_back(self, read: Field) -> Trouble | None:
         """Avro reads the default back with a grammar of its type, which must not be endless."""
         endless = self._survey.endless(read.type)
-        if endless is None:
-            return None
-        name = shown(endless.full_name)
-        return (
-            Rule.ENDLESS_DEFAULT,
-            f"is read back by its type, where record {name} contains itself directly, without end",
-        )
+        return None if endless is None else never_read_back(endless)
 
     def _skip(self, pair: Pair, written: Field) -> None:
         """A field that only the writer has is skipped, whatever it is; its grammar is built all the same."""
