@@ -10,6 +10,8 @@ STRANGE_VERSION: Final = -2
 """The writer of a message whose schema version is no number that a broker gives."""
 ENCRYPTED: Final = -4
 """The writer of a message that cannot be read without a key, which a run has not."""
+DAMAGED: Final = -5
+"""The writer of a message whose bytes are not those that its producer sent, by their checksum."""
 NO_TIME: Final = -1
 """The publish time of a message that has none."""
 MAX_MESSAGES: Final = 10_000

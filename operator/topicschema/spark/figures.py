@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import zip_longest
 from typing import Any, Final
 
-from topicschema.spark.batches import ENCRYPTED, NO_VERSION
+from topicschema.spark.batches import DAMAGED, ENCRYPTED, NO_VERSION
 from topicschema.spark.rollup import ANY, DAY, MONTH
 from topicschema.spark.sources import OWN_WRITERS, Plan
 from topicschema.spark.tally import EXAMPLES, UNKNOWN_WRITER, Example, Tally
@@ -24,6 +24,7 @@ _SPECIAL: Final = {
     NO_VERSION: "no version",
     UNKNOWN_WRITER: "unknown versions",
     ENCRYPTED: "encrypted",
+    DAMAGED: "damaged",
     ANY: "any version",
 }
 

@@ -12,7 +12,7 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.payload.judges.column import Column
 from topicschema.payload.judges.verdicts import Judge, Loss
-from topicschema.spark.batches import ENCRYPTED, NO_VERSION
+from topicschema.spark.batches import DAMAGED, ENCRYPTED, NO_VERSION
 from topicschema.spark.errors import InvalidQuestionError
 from topicschema.spark.tally import UNKNOWN_WRITER
 
@@ -21,8 +21,8 @@ Losses = Sequence[tuple[Loss, int]]
 JudgeOf = Callable[[SchemaInfo, SchemaInfo | None, PulsarLine], Judge]
 UNKNOWN_VERSION: Final = "UNKNOWN_WRITER_VERSION"
 """The reason for messages whose schema version the question does not have: nobody can say what wrote them."""
-UNJUDGED: Final = "ENCRYPTED"
-"""The reason for messages that only who has the key can read: they were not judged, so they do not pass."""
+UNJUDGED: Final[Mapping[int, str]] = {ENCRYPTED: "ENCRYPTED", DAMAGED: "CHECKSUM_MISMATCH"}
+"""The reasons for messages that nobody, or nobody without a key, can read: they were not judged, and do not pass."""
 _FITS: Final = 0
 _ROOT: Final = 1
 
@@ -69,9 +69,9 @@ class Judging:
         for version, rows in _by_version(versions):
             judge = self._judge(version)
             if judge is None:
-                word = UNJUDGED if version == ENCRYPTED else UNKNOWN_VERSION
+                word = UNJUDGED.get(version, UNKNOWN_VERSION)
                 judged.reason[rows], judged.path[rows] = self._code(word), _ROOT
-                judged.writer[rows] = ENCRYPTED if version == ENCRYPTED else UNKNOWN_WRITER
+                judged.writer[rows] = version if version in UNJUDGED else UNKNOWN_WRITER
                 continue
             part = batch if isinstance(rows, slice) else batch.take(pa.array(rows))
             judged.reason[rows], judged.path[rows], judged.offset[rows], lost = judge(part)

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topicschema.spark.batches import ENCRYPTED, NO_VERSION, STRANGE_VERSION
+from topicschema.spark.batches import DAMAGED, ENCRYPTED, NO_TIME, NO_VERSION, STRANGE_VERSION
 from topicschema.spark.sources.pulsar import frames, protocol
+from topicschema.spark.sources.pulsar.checksums import checksum
 from topicschema.spark.sources.pulsar.frames import Of
 from topicschema.spark.sources.pulsar.parcels import Chunks, Parcels
 from topicschema.spark.sources.pulsar.protocol import Kind, written
@@ -26,14 +27,19 @@ def message(entry: int, body: bytes, metadata: dict[int, int | bytes] | None = N
     place = written({1: 3, 2: entry})
     command = written({1: int(Kind.MESSAGE), int(Kind.MESSAGE): written({1: 1, 2: place})})
     told = written({1: b"p", 2: 1, 3: 1_700_000_000_000, **(metadata or {})})
-    rest = (
-        struct.pack(">HI", 0x0E02, 2)
-        + b"\x08\x01"
-        + struct.pack(">HI", 0x0E01, 0)
-        + struct.pack(">I", len(told))
-        + told
-    )
-    return struct.pack(">II", 4 + len(command) + len(rest) + len(body), len(command)) + command + rest + body
+    sent = struct.pack(">I", len(told)) + told + body
+    rest = struct.pack(">HI", 0x0E02, 2) + b"\x08\x01" + struct.pack(">HI", 0x0E01, crc32c(sent)) + sent
+    return struct.pack(">II", 4 + len(command) + len(rest), len(command)) + command + rest
+
+
+def crc32c(content: bytes) -> int:
+    """The checksum, bit by bit as its definition has it."""
+    left = 0xFFFFFFFF
+    for byte in content:
+        left ^= byte
+        for _ in range(8):
+            left = left >> 1 ^ (0x82F63B78 if left & 1 else 0)
+    return left ^ 0xFFFFFFFF
 
 
 def single(payload: bytes, more: dict[int, int | bytes] | None = None) -> bytes:
@@ -110,6 +116,27 @@ def test_encrypted_messages_are_counted_as_such() -> None:
 
 def test_marks_of_the_broker_are_no_messages() -> None:
     assert rows(message(0, b"mark", {20: 22})) == []
+
+
+@pytest.mark.parametrize(("text", "known"), [(b"123456789", 0xE3069283), (b"\0" * 32, 0x8A9136AA), (b"", 0)])
+def test_checksums_are_those_of_crc_32c(text: bytes, known: int) -> None:
+    assert checksum(np.frombuffer(text, np.uint8), 0, len(text)) == crc32c(text) == known
+
+
+@given(st.binary(max_size=70), st.integers(0, 9))
+def test_checksums_of_any_bytes_are_those_of_the_definition(text: bytes, at: int) -> None:
+    begin = min(at, len(text))
+    assert checksum(np.frombuffer(text, np.uint8), begin, len(text)) == crc32c(text[begin:])
+
+
+@pytest.mark.parametrize("more", [{}, {11: 2}, {20: 22}, {13: b"", 8: 1}, {26: b"a-1", 27: 2, 29: 0}, {6: b"key"}])
+def test_of_what_is_damaged_nothing_is_believed_but_where_it_is(more: dict[int, int | bytes]) -> None:
+    whole = message(1, single(b"one") * 2, more)
+    sent = message(0, b"before") + whole[:-1] + bytes([whole[-1] ^ 1]) + message(2, b"behind")
+    before, damaged, behind = rows(sent, has_keys=True)
+    assert (before["payload"], behind["payload"]) == (b"before", b"behind")
+    assert (damaged["writer"], damaged["ledger"], damaged["entry"], damaged["batch_index"]) == (DAMAGED, 3, 1, -1)
+    assert (damaged["payload"], damaged["key"], damaged["publish_time"]) == (b"", None, NO_TIME)
 
 
 def _chunk(entry: int, number: int, count: int, body: bytes, uuid: bytes = b"a-1") -> bytes:

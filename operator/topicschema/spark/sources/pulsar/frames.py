@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from topicschema.spark.sources.pulsar.checksums import checksum
 from topicschema.spark.sources.pulsar.compiled import Content, Table, fast, four, member
 
 MAX_FRAME: Final = 128 << 20
@@ -23,7 +24,10 @@ _CHECKSUM_MAGIC: Final = 0x0E01
 
 
 class Of(IntEnum):
-    """The columns of a frame's row; what a message has not is 0, or -1 for places, versions and numbers of chunks."""
+    """The columns of a frame's row; what a message has not is 0, or -1 for places, versions and numbers of chunks.
+
+    A message is broken where it is not what the protocol says, and damaged where it is not what its producer sent.
+    """
 
     KIND = 0
     AT = 1
@@ -48,6 +52,7 @@ class Of(IntEnum):
     BODY_AT = 20
     BODY_SIZE = 21
     IS_BROKEN = 22
+    IS_DAMAGED = 23
 
 
 _WIDTH: Final = len(Of)
@@ -56,6 +61,7 @@ STRANGE_VERSION: Final = -2
 _KIND, _AT, _SIZE, _LEDGER, _ENTRY, _TIME, _VERSION, _CODEC = 0, 1, 2, 3, 4, 5, 6, 7
 _RAW_SIZE, _COUNT, _NULL, _KEY_AT, _KEY_SIZE, _KEY_64, _SEALED = 8, 9, 10, 11, 12, 13, 14
 _CHUNK, _CHUNKS, _UUID_AT, _UUID_SIZE, _MARK, _BODY_AT, _BODY_SIZE, _BROKEN = 15, 16, 17, 18, 19, 20, 21, 22
+_DAMAGED: Final = 23
 
 
 @fast
@@ -139,6 +145,7 @@ def _content(content: Any, at: Any, end: Any, row: Any) -> Any:
     if end - at >= 6 and (np.int64(content[at]) << 8 | np.int64(content[at + 1])) == _ENTRY_MAGIC:
         at += 6 + four(content, at + 2)
     if end - at >= 6 and (np.int64(content[at]) << 8 | np.int64(content[at + 1])) == _CHECKSUM_MAGIC:
+        row[_DAMAGED] = checksum(content, at + 6, end) != four(content, at + 2)
         at += 6
     if end - at < 4 or four(content, at) > end - at - 4:
         row[_BROKEN] = 1

@@ -11,7 +11,15 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from topicschema.spark.batches import BATCH, ENCRYPTED, MAX_BYTES, MAX_MESSAGES, STRANGE_VERSION
+from topicschema.spark.batches import (
+    BATCH,
+    DAMAGED,
+    ENCRYPTED,
+    MAX_BYTES,
+    MAX_MESSAGES,
+    NO_TIME,
+    STRANGE_VERSION,
+)
 from topicschema.spark.sources.pulsar import singles
 from topicschema.spark.sources.pulsar.compiled import Content, Table
 from topicschema.spark.sources.pulsar.frames import Of
@@ -111,7 +119,7 @@ class Parcels:
 
     def _unpacked(self, content: Content, table: Table) -> tuple[Content, Table]:
         """The frames that hold messages, with bodies that are as they were before they were packed."""
-        table = table[table[:, Of.IS_MARK] == 0]
+        table = _undamaged(table)
         is_plain = (table[:, Of.CODEC] == 0) & (table[:, Of.IS_SEALED] == 0)
         table[:, Of.COUNT] = np.where(is_plain, _counts(table[:, Of.COUNT], table[:, Of.BODY_SIZE]), table[:, Of.COUNT])
         special = ~is_plain | (table[:, Of.CHUNKS] > 1)
@@ -158,7 +166,8 @@ class Parcels:
         of = table[rows[:, In.ROW]]
         writer = np.where(rows[:, In.AT] < 0, STRANGE_VERSION, of[:, Of.VERSION])
         writer = np.where(of[:, Of.IS_BROKEN] != 0, STRANGE_VERSION, writer)
-        sizes = np.where((rows[:, In.AT] < 0) | (of[:, Of.IS_BROKEN] != 0) | (writer == ENCRYPTED), 0, rows[:, In.SIZE])
+        has_none = (rows[:, In.AT] < 0) | (of[:, Of.IS_BROKEN] != 0) | (writer == ENCRYPTED)
+        sizes = np.where(has_none, 0, rows[:, In.SIZE])
         columns = [
             _column(content, rows[:, In.AT], sizes, rows[:, In.IS_NULL] != 0),
             self._keys(content, rows, writer),
@@ -182,6 +191,17 @@ class Parcels:
         flags = rows[:, In.KEY_IS_BASE64] != 0
         told = [_decoded(key) if flag else key for key, flag in zip(keys.to_pylist(), flags, strict=True)]
         return pa.array(told, pa.large_binary())
+
+
+def _undamaged(table: Table) -> Table:
+    """The frames that hold messages; of what is damaged, be it a mark, nothing is believed but where it is."""
+    is_damaged = table[:, Of.IS_DAMAGED] != 0
+    table = table[is_damaged | (table[:, Of.IS_MARK] == 0)]
+    damaged = np.flatnonzero(table[:, Of.IS_DAMAGED])
+    if len(damaged):
+        table[damaged, Of.TIME :] = 0
+        table[damaged, Of.VERSION], table[damaged, Of.TIME], table[damaged, Of.KEY_AT] = DAMAGED, NO_TIME, -1
+    return table
 
 
 def _counts(claimed: Any, sizes: Any) -> Any:

@@ -86,6 +86,7 @@ class Passage:
         self._name = _name()
         self._connection: Connection | None = None
         self._at = Position(span.first.ledger, span.first.entry - 1)
+        self._doubted = self._at
         self._seen: dict[int, int] = {}
         self._heard = time.monotonic()
         self._taken = 0
@@ -154,8 +155,17 @@ class Passage:
         if len(table):
             self._heard = time.monotonic()
             self._permit(int(np.maximum(1, table[:, Of.COUNT]).sum()))
+            self._raise_if_doubtful(table)
             table = self._next(table)
         return table, end
+
+    def _raise_if_doubtful(self, table: Table) -> None:
+        """LostError for entries that are found damaged for the first time: what happened on the way is mended so."""
+        damaged = table[table[:, Of.IS_DAMAGED] != 0]
+        last = self._doubted if not len(damaged) else _place(damaged[-1])
+        if last > self._doubted:
+            self._doubted = last
+            raise LostError("a checksum does not match")
 
     def _next(self, table: Table) -> Table:
         ledger, entry, last = table[:, Of.LEDGER], table[:, Of.ENTRY], self._span.last
@@ -164,7 +174,7 @@ class Passage:
         self._is_done = bool((is_behind | ((ledger == last.ledger) & (entry == last.entry))).any())
         table = table[is_next & ~is_behind]
         if len(table):
-            self._at = Position(int(table[-1, Of.LEDGER]), int(table[-1, Of.ENTRY]))
+            self._at = _place(table[-1])
             for number, count in zip(*np.unique(table[:, Of.LEDGER], return_counts=True), strict=True):
                 self._seen[int(number)] = self._seen.get(int(number), 0) + int(count)
         return table
@@ -250,6 +260,10 @@ def _begun_before(terms: Terms, span: Span, admin: Admin, partition: Topic) -> I
             yield from batches
             return
         back *= _LOOK_BACK
+
+
+def _place(row: Table) -> Position:
+    return Position(int(row[Of.LEDGER]), int(row[Of.ENTRY]))
 
 
 def _name() -> str:
