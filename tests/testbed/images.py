@@ -29,6 +29,7 @@ _SHARED = ("requirements", "operator/topicschema", "LICENSE", ".dockerignore")
 _SUITE = "bookworm"
 _DEBIAN = "http://deb.debian.org/debian"
 _PACKAGES = ("ca-certificates", "python3", "python3-venv")
+_COPIED = "product"  # a stage of each Dockerfile
 _LEFT_OUT = ("doc", "man", "locale", "info")
 _BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 _PIP_SETTINGS = ("index-url", "extra-index-url", "proxy", "timeout", "trusted-host")
@@ -67,7 +68,7 @@ def build(name: str, progress: Progress) -> Image:
     folder = paths.cache() / "images"
     folder.mkdir(parents=True, exist_ok=True)
     archive = folder / f"{name}-{image_key(name)}.tar"
-    with alone(folder / f".{name}.lock", progress):
+    with alone(folder / ".lock", progress):
         if not archive.exists():
             started = time.monotonic()
             progress.say(f"building the image {reference(name)}")
@@ -81,8 +82,10 @@ def build(name: str, progress: Progress) -> Image:
 
 
 def _forget_others(archive: Path, name: str) -> None:
-    for file in archive.parent.glob(f"{name}-*"):
-        if file.stem != archive.stem:
+    """Remove the archives before the last one, which may be about to be loaded by somebody."""
+    there = sorted(archive.parent.glob(f"{name}-*.tar"), key=lambda file: file.stat().st_mtime)
+    for old in there[:-2]:
+        for file in archive.parent.glob(f"{old.stem}.*"):
             file.unlink(missing_ok=True)
 
 
@@ -106,7 +109,10 @@ def _files(top: Path) -> Iterator[Path]:
 
 
 class _Buildah:
-    """Without a daemon and without a registry of images: the base is made of packages."""
+    """Without a daemon and without a registry of images: the base is made of packages.
+
+    Its storage keeps the layers of the newest builds, and no others; who builds is alone with it.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -115,21 +121,33 @@ class _Buildah:
 
     def build(self, name: str, archive: Path, progress: Progress) -> tuple[int, int]:
         """Write the archive; the image's size and its base's."""
-        with alone(self._folder / ".base.lock", progress):
-            base = self._base(progress)
-        tag = f"docker.io/library/{reference(name)}"
+        _run(*self._command, "rm", "--all")  # of a build that was killed
+        base, tag = self._base(progress), _tag(name)
         arguments = ["--isolation", "chroot", "--pull-never", "--layers", "--build-arg", f"BASE={base}"]
-        _run(*self._command, "bud", *arguments, *_secrets(self._folder), *_where(name, tag))
+        arguments += _secrets(self._folder)
+        _run(*self._command, "bud", *arguments, "--target", _COPIED, *_where(name, _tag_of_copied(name)))
+        _run(*self._command, "bud", *arguments, *_where(name, tag))
         fresh = archive.with_suffix(".fresh")
         fresh.unlink(missing_ok=True)
         _run(*self._command, "push", "--quiet", tag, f"docker-archive:{fresh}:{tag}")
         fresh.replace(archive)
+        self._forget_all_but({base, *(of(each) for each in NAMES for of in (_tag, _tag_of_copied))})
         return self._size(tag), self._size(base)
+
+    def _forget_all_but(self, kept: set[str]) -> None:
+        named = self._names()
+        if named - kept:
+            _run(*self._command, "rmi", *sorted(named - kept))
+        _run(*self._command, "rmi", "--prune")
+
+    def _names(self) -> set[str]:
+        told = _run(*self._command, "images", "--format", "{{.Name}}:{{.Tag}}").split()
+        return {name for name in told if "<none>" not in name}
 
     def _base(self, progress: Progress) -> str:
         recipe = repr((_SUITE, _PACKAGES, _LEFT_OUT))
         tag = f"localhost/topicschema-base:{hashlib.sha256(recipe.encode()).hexdigest()[:12]}"
-        if tag in _run(*self._command, "images", "--format", "{{.Name}}:{{.Tag}}").split():
+        if tag in self._names():
             return tag
         progress.say("making the base of the images from Debian's packages")
         files = self._folder / "base.tar"
@@ -162,6 +180,15 @@ class _Docker:
         _run("docker", "build", *_secrets(archive.parent), *_where(name, reference(name)))
         _run("docker", "save", "--output", str(archive), reference(name))
         return int(_run("docker", "image", "inspect", "--format", "{{.Size}}", reference(name))), 0
+
+
+def _tag(name: str) -> str:
+    return f"docker.io/library/{reference(name)}"
+
+
+def _tag_of_copied(name: str) -> str:
+    """What keeps the layers of the stage that the image is copied from, whose first take longest."""
+    return f"localhost/topicschema-{name}-{_COPIED}:newest"
 
 
 def _where(name: str, tag: str) -> tuple[str, ...]:
