@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from pulsar.schema import Schema
 
 from retained_topic import RetainedTopic, client_of, contents, places, rows
+from testbed.fault_proxy import FaultProxy
 from testbed.pulsar import Pulsar
 from testbed.pulsar_setup import Setup
 from topicschema.spark.batches import ENCRYPTED, NO_VERSION
@@ -129,6 +130,24 @@ def test_two_processes_read_a_partitioned_topic_to_the_same_messages(broker: Pul
         found = [row for part in processes.map(_read, [source] * len(plan.splits), plan.splits) for row in part]
     assert contents(found) == topic.sent
     assert len(set(places(found))) == len(found)
+
+
+@pytest.mark.parametrize("is_one_missing", [False, True])
+def test_many_partitions_are_planned_in_few_requests_and_none_is_passed_over(
+    broker: Pulsar, *, is_one_missing: bool
+) -> None:
+    topic = RetainedTopic.made(broker, partitions=20)
+    with client_of(broker) as client:
+        topic.send(client, [b"%d" % each for each in range(200)])
+    if is_one_missing:
+        broker.tell("DELETE", f"{topic.path}-partition-7?force=true")
+    with FaultProxy.before(broker) as proxy:
+        asked = replace(topic.asked, admin_url=proxy.url)
+        plan = PulsarSource(asked, topic.full_name).plan()
+        counted = len(proxy.calls)
+    assert counted == (22 if is_one_missing else 3)
+    assert len({split.what.topic for split in plan.splits}) == 20 - is_one_missing
+    assert plan.messages == 200 - 10 * is_one_missing
 
 
 def _read(source: PulsarSource, split: Split) -> list[dict[str, Any]]:

@@ -123,10 +123,28 @@ class Admin:
         found = told.get("creationDate") if isinstance(told, dict) else None
         return found if isinstance(found, str) else ""
 
+    def standings(self, topic: Topic) -> Mapping[str, Standing]:
+        """What those partitions hold that the broker tells of at once, by name.
+
+        It leaves out those that are not there, and those that did not answer: only a question for one tells which.
+        """
+        told = self._partitions_of(topic, "partitioned-internalStats", {"metadata": "false"})
+        return {name: _standing(each, topic) for name, each in told.items()}
+
+    def creations(self, topic: Topic) -> Mapping[str, str]:
+        """When the partitions were made, by name; SourceError where one of them does not exist."""
+        told = self._partitions_of(topic, "internal-info", {}).items()
+        return {name: each["creationDate"] for name, each in told if isinstance(each, dict) and "creationDate" in each}
+
     def at(self, partition: Topic, milliseconds: int) -> Position | None:
         """Where messages of that publish time begin, as Pulsar itself looks for it; None where there are none."""
         told = self._read(partition, f"messageid/{milliseconds}", {})
         return None if not isinstance(told, dict) else Position(_number(told, "ledgerId"), _number(told, "entryId"))
+
+    def _partitions_of(self, topic: Topic, call: str, query: Mapping[str, str]) -> Mapping[str, Any]:
+        told = self._read(topic, call, query)
+        found = told.get("partitions") if isinstance(told, dict) else None
+        return found if isinstance(found, dict) else {}
 
     def _read(self, topic: Topic, call: str, query: Mapping[str, str]) -> Any:
         path = wire.topic_path(topic, "persistent", call) + (f"?{urlencode(query)}" if query else "")

@@ -1,7 +1,8 @@
 """The source: which spans a topic is read in, each of them by a reader of its own, in any process."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Final
 
 import pyarrow as pa
@@ -45,7 +46,8 @@ class PulsarSource:
             count = admin.partitions(topic)
             if count is None:
                 return Plan(notes=(f"{self.topic} does not exist: it has no messages",))
-            parts = [self._part(admin, topic, number, count) for number in range(max(1, count))]
+            told = _Told.of(admin, topic, count)
+            parts = [self._part(admin, topic, number, told) for number in range(max(1, count))]
             return self._planned(admin, parts)
 
     def read(self, split: Split) -> Iterator[pa.RecordBatch | Gone]:
@@ -59,12 +61,12 @@ class PulsarSource:
         except StalledError as error:
             raise SourceError(error.message) from None
 
-    def _part(self, admin: Admin, topic: Topic, number: int, count: int) -> "_Part":
+    def _part(self, admin: Admin, topic: Topic, number: int, told: "_Told") -> "_Part":
         """The partition as it stands now: its last entry is the end."""
-        suffix = f"-partition-{number}" if count else ""
+        suffix = f"-partition-{number}" if told.count else ""
         partition = Topic(topic.tenant, topic.namespace, topic.local_name + suffix)
         name = f"{self.topic}{suffix}"
-        standing = admin.standing(partition)
+        standing = told.standings.get(name) or admin.standing(partition)
         if standing is None or not standing.known:
             return _Part(name)
         known, span = standing.known, None
@@ -72,7 +74,8 @@ class PulsarSource:
             begins = admin.at(partition, self.since)
             known = known if begins is None else since(known, begins)
         if known:
-            span = Span(name, number, known, created=admin.created(partition))
+            created = told.creations.get(name) or admin.created(partition)
+            span = Span(name, number, known, created=created)
         return _Part(name, span, standing)
 
     def _planned(self, admin: Admin, parts: "Sequence[_Part]") -> Plan:
@@ -96,6 +99,26 @@ class PulsarSource:
         messages = entries * per_entry
         wanted = self.split_messages or min(max(messages / _SPLITS, _FEWEST), _MOST)
         return max(1, round(min(wanted / per_entry, max(1.0, _SPLIT_BYTES / max(1.0, bytes_per_entry)))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the broker tells of all partitions at once; of one that is not among them it is asked by itself."""
+
+    count: int
+    standings: Mapping[str, Standing] = field(default_factory=dict)
+    creations: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, admin: Admin, topic: Topic, count: int) -> "_Told":
+        """Two answers instead of two for each partition. Where they cannot be had, nothing is lost but time."""
+        standings: Mapping[str, Standing] = {}
+        creations: Mapping[str, str] = {}
+        if count > 1:
+            with suppress(SourceError):
+                standings = admin.standings(topic)
+                creations = admin.creations(topic) if len(standings) == count else {}
+        return cls(count, standings, creations)
 
 
 @dataclass(frozen=True, slots=True)
