@@ -86,12 +86,12 @@ class Term:
         self._health = health
         self._neighbours = Neighbours()
         self._echoes = Echoes()
-        self._brokers = Brokers(client, AllowedHosts.parse(settings.broker_hosts, (connection.server,)), client.fence)
+        wanted, hosts = settings.validation, AllowedHosts.parse(settings.broker_hosts, (connection.server,))
+        self._brokers = Brokers(client, hosts, client.fence)
         lanes = Lanes(self._neighbours.companions, self._brokers.is_away)
         self.bell = Bell(self._look_at, settings.resync_period, lanes=lanes)
         storage, claims = RecordStorage(client, settings.namespace), Claims(client, settings.namespace)
         self._judge = Judge(storage, checkers=settings.checkers)
-        wanted = settings.validation
         around = Surroundings(
             client=client,
             storage=storage,
@@ -105,7 +105,7 @@ class Term:
             ring=self.bell.ring,
             namespace=settings.namespace,
             claims_are_open=settings.claims is ClaimsSetting.OPEN,
-            validation=Validations(wanted.image, Turns(Caps(wanted.jobs, wanted.jobs_per_namespace))),
+            validation=Validations(wanted.image, Turns(Caps(wanted.jobs, wanted.jobs_per_namespace)), hosts),
         )
         self._topics = TopicSchemas(around)
         self._policies = NamespaceSchemaPolicies(around, settings.resync_period)

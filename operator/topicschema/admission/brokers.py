@@ -5,7 +5,7 @@ the controller tells.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy, ObservedBroker
@@ -21,6 +21,7 @@ from topicschema.reconcile.policies import FoundPolicy
 
 _NO_BROKER = "names no broker (spec.pulsar)"
 _PLAIN = "http:"
+_ASTRAY = "is not on a host that the operator may call (TOPICSCHEMA_BROKER_HOSTS)"
 _ENVELOPE = ("fileDescriptorSet", "rootMessageTypeName", "rootFileDescriptorName")
 """The members of a PROTOBUF_NATIVE schema, in the order in which clients write them."""
 
@@ -145,13 +146,18 @@ def warnings_of_hosts(resource: NamespaceSchemaPolicy, allowed: AllowedHosts) ->
     oauth2 = None if pulsar.authentication is None else pulsar.authentication.oauth2
     issuer = {} if oauth2 is None else {"authentication.oauth2.issuerURL": oauth2.issuer_url}
     for field, url in {"adminURL": pulsar.admin_url, **issuer}.items():
-        try:
-            allowed.check_text(url)
-        except BrokerNotAllowedError:
-            yield (
-                f"spec.pulsar.{field} is not on a host that the operator may call (TOPICSCHEMA_BROKER_HOSTS): the "
-                "policy stops with BrokerNotAllowed"
-            )
+        if not _is_taken(allowed.check_text, url):
+            yield f"spec.pulsar.{field} {_ASTRAY}: the policy stops with BrokerNotAllowed"
+    if pulsar.service_url is not None and not _is_taken(allowed.check_service, pulsar.service_url):
+        yield f"spec.pulsar.serviceURL {_ASTRAY}: validation stops with ValidationError"
+
+
+def _is_taken(check: Callable[[str], None], url: str) -> bool:
+    try:
+        check(url)
+    except BrokerNotAllowedError:
+        return False
+    return True
 
 
 def _of_policy_for_brokers_alone(spec: NamespaceSchemaPolicySpec) -> Iterator[str]:

@@ -152,7 +152,7 @@ class PulsarSpec:
         str | None,
         Field(
             "Where clients reach the brokers, for instance pulsar+ssl://pulsar:6651: what validation reads the topics' "
-            "messages from. The operator itself never calls it.",
+            "messages from. The operator never calls it, but sends pods there: its hosts must be in the allow list.",
             max_length=2048,
             rules=(
                 Rule(

@@ -19,6 +19,7 @@ from yarl import URL
 from topicschema.broker.errors import BrokerNotAllowedError
 
 _PORTS: Final = {"http": 80, "https": 443}
+_SERVICE_PORTS: Final = {"pulsar": 6650, "pulsar+ssl": 6651}
 _NAT64: Final = IPv6Network("64:ff9b::/96")
 # What clouds answer to whoever asks from inside a machine; those of link-local addresses need not be named.
 _METADATA: Final = frozenset(
@@ -64,7 +65,9 @@ class AllowedHosts:
         """BrokerNotAllowedError unless it is an HTTP address on an allowed host."""
         if url.scheme not in _PORTS or not url.host or url.user is not None or url.password is not None:
             raise BrokerNotAllowedError("a broker's address must read http://HOST:PORT or https://HOST:PORT")
-        host, port = _host(url), url.port or _PORTS[url.scheme]
+        self._check_host(_host(url), url.port or _PORTS[url.scheme])
+
+    def _check_host(self, host: str, port: int) -> None:
         if not any(each.names(host, port) for each in self.patterns):
             raise BrokerNotAllowedError(
                 f"the operator may not call {host[:200]}:{port}; "
@@ -80,12 +83,16 @@ class AllowedHosts:
 
     def check_text(self, text: str) -> None:
         """The same for an address as people write it; BrokerNotAllowedError also for what is none."""
-        try:
-            url = URL(text)
-            url.origin()  # some of it is parsed only when it is asked for
-        except ValueError:
-            raise BrokerNotAllowedError(f"{text[:200]!r} is not a URL") from None
-        self.check(url)
+        self.check(_parsed(text))
+
+    def check_service(self, text: str) -> None:
+        """BrokerNotAllowedError unless all hosts that a service URL names are allowed, each with its port."""
+        scheme, _, hosts = text.rstrip("/").partition("://")
+        for each in hosts.split(","):
+            url = _parsed(f"{scheme}://{each}")
+            if scheme not in _SERVICE_PORTS or not url.host or url.user is not None:
+                raise BrokerNotAllowedError("a broker's address must read pulsar://HOST:PORT or pulsar+ssl://HOST:PORT")
+            self._check_host(_host(url), url.port or _SERVICE_PORTS[scheme])
 
     def check_address(self, host: str, address: str, port: int) -> None:
         """BrokerNotAllowedError for an address that no host may have, whatever the list says of its name."""
@@ -143,6 +150,15 @@ def _pattern(entry: str) -> _Pattern:
     if match is None:
         raise ValueError(f"{entry[:80]!r} is not HOST or HOST:PORT")
     return _Pattern(match["host"].strip("[]").lower(), int(match["port"]) if match["port"] else None)
+
+
+def _parsed(text: str) -> URL:
+    try:
+        url = URL(text)
+        url.origin()  # some of it is parsed only when it is asked for
+    except ValueError:
+        raise BrokerNotAllowedError(f"{text[:200]!r} is not a URL") from None
+    return url
 
 
 def _host(url: URL) -> str:

@@ -99,7 +99,7 @@ class Inquiry:
 async def look(around: Surroundings, resource: TopicSchema, found: FoundPolicy, subject: Subject) -> Inquiry | None:
     """What is to be seen of the question; None where nothing is asked and nothing was."""
     before = resource.status.validation
-    wanted = validating_spec.wanted(found, resource, around.validation.image)
+    wanted = validating_spec.wanted(found, resource, around.validation.image, around.validation.hosts)
     if wanted is None and (before is None or before.is_final):
         return None
     seen = Inquiry(subject=subject)

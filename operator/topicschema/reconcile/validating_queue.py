@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from topicschema.api.kinds import JOB, TOPIC_SCHEMA
+from topicschema.broker.allowed import AllowedHosts
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import ConflictError, NotFoundError
 from topicschema.reconcile.queue import Key
@@ -93,11 +94,13 @@ class Turns:
 class Validations:
     """What an installation says of validation: the image (none: there is no validation), and whose turn it is.
 
-    `packing` is held while a question is made ready, which takes memory.
+    `hosts` are those of brokers that the pods may be sent to. `packing` is held while a question is made ready, which
+    takes memory.
     """
 
     image: str = ""
     turns: Turns = field(default_factory=Turns)
+    hosts: AllowedHosts = field(default_factory=AllowedHosts)
     packing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
 
 

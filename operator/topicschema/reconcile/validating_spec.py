@@ -20,6 +20,8 @@ from topicschema.api.validation import (
 )
 from topicschema.api.validation_pods import ReaderAuthenticationSpec, TemplateSpec
 from topicschema.api.wire import encode
+from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.errors import BrokerNotAllowedError
 from topicschema.core.history import History, Owner
 from topicschema.core.schemas import PulsarLine, SchemaInfo, digest
 from topicschema.core.verdict import Outcome, Verdict
@@ -44,12 +46,16 @@ _CA: Final = "ca.crt"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """The settings in force for one topic; `is_installed`: this operator runs validations at all."""
+    """The settings in force for one topic; `is_installed`: this operator runs validations at all.
+
+    `hosts` are those that its pods may be sent to.
+    """
 
     mode: ValidationMode
     spec: ValidationSpec
     policy: NamespaceSchemaPolicySpec
     image: str
+    hosts: AllowedHosts
     is_locked: bool = True
     is_installed: bool = True
 
@@ -61,8 +67,10 @@ class Wanted:
     @property
     def means(self) -> str:
         """A hash of how it is asked: where it changes, a run that failed is worth another try."""
-        spec = self.spec
-        said = (spec.executors, spec.active_deadline_seconds, self.image, encode(self.template), self.mounts())
+        spec, pulsar = self.spec, self.policy.pulsar
+        run = (spec.executors, spec.active_deadline_seconds, self.image, encode(self.template))
+        reached = "" if pulsar is None else pulsar.admin_url
+        said = (*run, self.mounts(), reached, encode(spec.authentication) if spec.authentication else None)
         return digest(repr(said).encode(errors="surrogatepass"))
 
     @property
@@ -74,6 +82,18 @@ class Wanted:
             return "executors need validation.template.serviceAccountName in the policy: an account that may make pods"
         if self._files is None and (self.policy.pulsar is None or self.policy.pulsar.service_url is None):
             return "the topic's messages are read from spec.pulsar.serviceURL, which the policy does not name"
+        return self._astray
+
+    @property
+    def _astray(self) -> str:
+        """Why the pods are not sent to the brokers that the policy names; "" where they are."""
+        pulsar = self.policy.pulsar
+        if self._files is not None or pulsar is None or pulsar.service_url is None:
+            return ""
+        try:
+            self.hosts.check_service(pulsar.service_url)
+        except BrokerNotAllowedError as error:
+            return f"spec.pulsar.serviceURL: {error.message}"
         return ""
 
     @property
@@ -111,7 +131,7 @@ class Wanted:
         return tuple(found)
 
 
-def wanted(found: FoundPolicy, resource: TopicSchema, image: str) -> Wanted | None:
+def wanted(found: FoundPolicy, resource: TopicSchema, image: str, hosts: AllowedHosts) -> Wanted | None:
     """What is in force, the topic's own fields first; None where nothing is to be validated."""
     policy = found.resource
     spec = merged(policy.spec.validation or ValidationSpec(), resource.spec.validation or TopicValidationSpec())
@@ -123,6 +143,7 @@ def wanted(found: FoundPolicy, resource: TopicSchema, image: str) -> Wanted | No
         spec=spec,
         policy=policy.spec,
         image=chosen or image,
+        hosts=hosts,
         is_locked=_is_locked(found),
         is_installed=bool(image),
     )

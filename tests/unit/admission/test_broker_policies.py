@@ -182,6 +182,8 @@ async def told_world() -> AsyncIterator[World]:
             },
             ["authentication.oauth2.issuerURL"],
         ),
+        ({**PULSAR, "serviceURL": "pulsar+ssl://pulsar:8443"}, []),
+        ({**PULSAR, "serviceURL": "pulsar+ssl://pulsar:6651"}, ["serviceURL"]),
     ],
 )
 async def test_a_host_that_the_operator_may_not_call_is_warned_of_where_the_webhook_is_told(
@@ -191,9 +193,10 @@ async def test_a_host_that_the_operator_may_not_call_is_warned_of_where_the_webh
     metadata = {"name": "orders", "namespace": "shop", "uid": "1", "generation": 1}
     reply = await told_world.ask({"kind": "NamespaceSchemaPolicy", "metadata": metadata, "spec": spec})
     assert reply.is_allowed
+    stops = {"serviceURL": "validation stops with ValidationError"}
     assert reply.warnings == [
-        f"spec.pulsar.{field} is not on a host that the operator may call (TOPICSCHEMA_BROKER_HOSTS): the policy stops "
-        "with BrokerNotAllowed"
+        f"spec.pulsar.{field} is not on a host that the operator may call (TOPICSCHEMA_BROKER_HOSTS): "
+        f"{stops.get(field, 'the policy stops with BrokerNotAllowed')}"
         for field in fields
     ]
 

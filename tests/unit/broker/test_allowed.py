@@ -15,6 +15,33 @@ from topicschema.core.topics import Topic
 
 
 @pytest.mark.parametrize(
+    ("url", "is_allowed"),
+    [
+        ("pulsar://pulsar", True),
+        ("pulsar+ssl://pulsar:6651/", True),
+        ("pulsar://a:1,a:1", True),
+        ("pulsar://a", False),
+        ("pulsar://pulsar,b", False),
+        ("pulsar://user@pulsar", False),
+        ("pulsar://user:word@pulsar", False),
+        ("http://pulsar", False),
+        ("pulsar://", False),
+        ("pulsar", False),
+        ("pulsar://pulsar:99999", False),
+        ("pulsar://169.254.169.254", False),
+        ("pulsar://10.96.0.1:443", False),
+    ],
+)
+def test_all_hosts_of_a_service_url_must_be_allowed(url: str, *, is_allowed: bool) -> None:
+    allowed = AllowedHosts.parse("pulsar, a:1, 169.254.169.254, 10.96.0.1", ["https://10.96.0.1"])
+    if is_allowed:
+        allowed.check_service(url)
+    else:
+        with pytest.raises(BrokerNotAllowedError):
+            allowed.check_service(url)
+
+
+@pytest.mark.parametrize(
     ("text", "url", "is_allowed"),
     [
         ("", "http://pulsar:8080", False),

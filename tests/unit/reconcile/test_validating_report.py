@@ -20,6 +20,7 @@ from topicschema.api.validation import (
     ValidationStatus,
 )
 from topicschema.api.wire import encode
+from topicschema.broker.allowed import AllowedHosts
 from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.schemas import PulsarLine
@@ -38,6 +39,7 @@ WANTED = Wanted(
     spec=ValidationSpec(mode=ValidationMode.GATE),
     policy=NamespaceSchemaPolicySpec(pulsar_cluster="p", pulsar_namespace="shop/orders"),
     image="i",
+    hosts=AllowedHosts(),
 )
 ASKED = "sha256:" + "a" * 64
 GATE = Inquiry(subject=SUBJECT, wanted=WANTED, asked=ASKED, is_asked_now=True, job=job())

@@ -10,6 +10,7 @@ from specimens import ME, history, record
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
+from topicschema.broker.allowed import AllowedHosts
 from topicschema.core.history import Origin
 from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.schemas import PulsarLine
@@ -23,6 +24,7 @@ FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
 PULSAR = {"adminURL": "https://pulsar:8443", "serviceURL": "pulsar+ssl://pulsar:6651"}
 NEXT = Subject(TWO.info, history(ONE), Verdict(Outcome.NEXT_VERSION, FULL, 1), PulsarLine.V4_0)
 IMAGE = "validation:1"
+HOSTS = AllowedHosts.parse("pulsar, away:6651")
 
 
 def policy(validation: Mapping[str, Any] | None, status: Mapping[str, Any] | None = None, **spec: Any) -> FoundPolicy:
@@ -43,7 +45,7 @@ def topic(validation: Mapping[str, Any] | None = None) -> TopicSchema:
 
 
 def in_force(found: FoundPolicy, resource: TopicSchema | None = None) -> Wanted:
-    made = wanted(found, resource or topic(), IMAGE)
+    made = wanted(found, resource or topic(), IMAGE, HOSTS)
     assert made is not None
     return made
 
@@ -62,7 +64,7 @@ def in_force(found: FoundPolicy, resource: TopicSchema | None = None) -> Wanted:
     ],
 )
 def test_the_topics_fields_win_one_by_one(of_policy: Any, of_topic: Any, mode: str | None) -> None:
-    found = wanted(policy(of_policy), topic(of_topic), IMAGE)
+    found = wanted(policy(of_policy), topic(of_topic), IMAGE, HOSTS)
     assert (None if found is None else found.mode) == mode
 
 
@@ -99,9 +101,29 @@ def test_what_cannot_be_asked_says_what_is_missing() -> None:
     assert "serviceAccountName" in in_force(policy({"mode": "Gate", "executors": 1})).cannot
     files = {"mode": "Gate", "source": {"files": {"uri": "s3://a/b"}}}
     assert in_force(policy(files, pulsar=None)).cannot == ""
-    uninstalled = wanted(policy({"mode": "Gate"}), topic(), "")
+    uninstalled = wanted(policy({"mode": "Gate"}), topic(), "", HOSTS)
     assert uninstalled is not None
     assert "TOPICSCHEMA_VALIDATION_IMAGE" in uninstalled.cannot
+
+
+@pytest.mark.parametrize(
+    ("url", "is_taken"),
+    [
+        ("pulsar://pulsar", True),
+        ("pulsar+ssl://away", True),
+        ("pulsar+ssl://pulsar:1,away:6651/", True),
+        ("pulsar://away", False),
+        ("pulsar+ssl://pulsar,elsewhere:6651", False),
+        ("pulsar://127.0.0.1", False),
+    ],
+)
+def test_pods_are_sent_to_brokers_on_allowed_hosts_alone(url: str, *, is_taken: bool) -> None:
+    reached = {**PULSAR, "serviceURL": url}
+    why = in_force(policy({"mode": "Gate"}, pulsar=reached)).cannot
+    assert (why == "") == is_taken
+    assert is_taken or ("serviceURL" in why and "TOPICSCHEMA_BROKER_HOSTS" in why)
+    files = {"mode": "Gate", "source": {"files": {"uri": "s3://a/b"}}}
+    assert in_force(policy(files, pulsar=reached)).cannot == ""
 
 
 def test_a_version_asks_the_same_before_and_after_it_is_registered() -> None:
@@ -128,6 +150,12 @@ def test_the_means_change_with_what_a_failed_run_is_mended_by() -> None:
     plain = in_force(policy({"mode": "Gate"})).means
     for mended in ({"template": {"resources": {"limits": {"memory": "4Gi"}}}}, {"activeDeadlineSeconds": 7200}):
         assert in_force(policy({"mode": "Gate", **mended})).means != plain
+    assert in_force(policy({"mode": "Gate"}, pulsar={**PULSAR, "adminURL": "https://pulsar:443"})).means != plain
+    found = []
+    for issuer in ("https://a", "https://b"):
+        oauth2 = {"issuerURL": issuer, "secretKeyRef": {"name": "reader", "key": "key.json"}}
+        found.append(in_force(policy({"mode": "Gate", "authentication": {"oauth2": oauth2}})).means)
+    assert found[0] != found[1]
 
 
 def test_the_question_has_every_version_and_the_candidate_under_its_number() -> None:
