@@ -11,15 +11,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from operator_pods import installed
 from pods import Pods
-from testbed import helm, images, node_part
+from retained_shop import RetainedShop
+from retained_topic import RetainedTopic
+from testbed import helm, images, node_part, pulsar_part
 from testbed.errors import SourceMissingError, TestbedError
 from testbed.instances import Instance
 from testbed.node import Node
+from testbed.node_broker import NodeBroker
 from testbed.node_part import GivenNode, NodePart
 from testbed.progress import Progress
-
-_SYSTEM = "topicschema-system"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -52,6 +54,8 @@ def _prepare(fixtures: set[str]) -> None:
             _image(name)
     if "operator" in fixtures:
         helm.program(Progress())
+    if "broker" in fixtures:
+        pulsar_part.prepare(Progress())
 
 
 @functools.cache
@@ -96,13 +100,18 @@ def validation_image(node: Node | GivenNode) -> str:
 
 
 @pytest.fixture(scope="session")
+def broker(node: Node | GivenNode) -> NodeBroker:
+    """A broker that pods reach."""
+    try:
+        return NodeBroker.start(node)
+    except SourceMissingError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
 def operator(node: Node | GivenNode, operator_image: str) -> Pods:
     """The operator as the chart installs it, all its pods ready: the pods of its namespace."""
-    made = Pods(node.cluster, _SYSTEM)
-    made.create_namespace()
-    helm.install(node.cluster, {}, _SYSTEM)
-    node.cluster.kubectl("-n", _SYSTEM, "rollout", "status", "deployment", "--timeout=240s", seconds=250)
-    return made
+    return installed(node.cluster)
 
 
 @pytest.fixture
@@ -112,3 +121,16 @@ def pods(node: Node | GivenNode) -> Iterator[Pods]:
     made.create_namespace()
     yield made
     node.cluster.kubectl("delete", "namespace", made.namespace, "--wait=false")
+
+
+@pytest.fixture
+def missing(operator: Pods, validation_image: str, broker: NodeBroker, pods: Pods) -> RetainedShop:
+    """A namespace whose topic does not exist at the broker."""
+    namespace = broker.pulsar.fresh_namespace()
+    return RetainedShop(pods, broker, RetainedTopic(broker.pulsar, namespace, "created", 0))
+
+
+@pytest.fixture
+def shop(operator: Pods, validation_image: str, broker: NodeBroker, pods: Pods) -> RetainedShop:
+    """A namespace whose topic has two partitions at the broker, and no messages yet."""
+    return RetainedShop(pods, broker, RetainedTopic.made(broker.pulsar, "created", 2))

@@ -61,11 +61,15 @@ class Access(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """How a broker is started: how it asks who calls, lines of broker.conf and options of Java, which win over ours."""
+    """How a broker is started: how it asks who calls, lines of broker.conf and options of Java, which win over ours.
+
+    `door` is a host and a port: clients that come to that port of loopback, which is one port more, are sent there.
+    """
 
     settings: Mapping[str, str] = field(default_factory=dict)
     access: Access = Access.OPEN
     java: tuple[str, ...] = ()
+    door: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,8 @@ def write(setup: Setup, folder: Path, chosen: Ports) -> Credentials | None:
     if setup.access is not Access.OPEN:
         credentials = Credentials.at(folder, setup.access)
         settings |= _secured(credentials, folder, chosen)
+    if setup.door is not None:
+        settings |= _behind(*setup.door, chosen)
     lines = "".join(f"{key}={value}\n" for key, value in {**settings, **setup.settings}.items())
     write_atomically(folder / "standalone.conf", lines)
     return credentials
@@ -120,6 +126,15 @@ def command(jars: Path, folder: Path, options: Sequence[str]) -> list[str]:
     stored = ["--metadata-dir", str(folder / "metadata"), "--bookkeeper-dir", str(folder / "bookkeeper")]
     main = ["org.apache.pulsar.PulsarStandaloneStarter", "--config", str(folder / "standalone.conf")]
     return ["java", *_MEMORY, *_QUICK, *options, *opens, "-cp", f"{jars}/*", *main, *stored, "-nfw", "-nss"]
+
+
+def _behind(host: str, port: int, chosen: Ports) -> dict[str, str]:
+    """Whoever comes by the door is told of it again; all others, and the broker itself, of loopback."""
+    return {
+        "advertisedListeners": f"here:pulsar://{ports.LOOPBACK}:{chosen.service},door:pulsar://{host}:{port}",
+        "internalListenerName": "here",
+        "bindAddresses": f"door:pulsar://{ports.LOOPBACK}:{port}",
+    }
 
 
 def _secured(credentials: Credentials, folder: Path, chosen: Ports) -> dict[str, str]:

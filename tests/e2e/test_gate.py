@@ -1,0 +1,113 @@
+"""Whether a version counts is asked of the messages that are there: real Jobs, a real broker, the operator in pods."""
+
+import json
+import os
+import time
+
+import pytest
+
+from retained_orders import NARROWER, NARROWER_STILL, WIDER, WRITTEN, Share, whole
+from retained_shop import RetainedShop, conditions
+
+pytestmark = pytest.mark.timeout(420)
+
+_COUNT = int(os.environ.get("TOPICSCHEMA_TEST_MESSAGES") or 20_000)
+_LATER = float(os.environ.get("TOPICSCHEMA_TEST_LATER") or 5)
+_AT_ONCE = {"resources": {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "2Gi"}}}
+
+
+def test_a_gate_registers_what_all_messages_can_be_read_with(shop: RetainedShop) -> None:
+    shop.rest.uploaded(json.dumps(WRITTEN))
+    shop.fill(whole(1_000))
+    shop.govern("Gate")
+    shop.propose(WRITTEN)
+    assert shop.ready("Registered")["schemaVersion"] == 0
+    assert shop.jobs == []
+
+    started = time.monotonic()
+    shop.propose(WIDER)
+    status = shop.ready("Registered")
+    print(f"from apply to verdict on 1,000 messages: {time.monotonic() - started:.1f} s")  # noqa: T201
+
+    assert status["schemaVersion"] == 1
+    assert shop.rest.versions() == [0, 1]
+    told = status["validation"]
+    assert (told["phase"], told["messages"], told["invalid"]) == ("Passed", 1_000, 0)
+    assert conditions(status)["Validated"]["reason"] == "Passed"
+    (pod,) = shop.pods.of_job(told["job"])
+    assert pod["spec"]["automountServiceAccountToken"] is False
+    assert json.loads(shop.report["report.json"])["messages"] == 1_000
+
+
+def test_a_gate_ends_the_run_for_a_newer_edit_and_refuses_what_messages_cannot_be_read_with(shop: RetainedShop) -> None:
+    expected = Share(_COUNT)
+    shop.rest.uploaded(json.dumps(WRITTEN))
+    shop.fill(*expected.parts)
+    shop.govern("Gate", page=True)
+    shop.propose(NARROWER_STILL)
+    first = shop.running()
+    assert conditions(shop.status)["Ready"]["reason"] == "Validating"
+
+    shop.propose(NARROWER)
+    shop.gone(first)
+    started = time.monotonic()
+    status = shop.ready("ValidationFailed", 400)
+    print(f"from the end of an older run to the verdict on {_COUNT:,} messages: {time.monotonic() - started:.1f} s")  # noqa: T201
+
+    told, said = status["validation"], conditions(status)
+    assert (told["phase"], told["messages"], told["invalid"]) == ("Failed", _COUNT, expected.bad)
+    assert told["byReason"] == expected.by_reason
+    assert 0 < len(told["examples"]) <= 10
+    assert all("value" not in each and each["publishedAt"] and each["offset"] >= 0 for each in told["examples"])
+    assert f"{expected.bad} of {_COUNT} messages" in said["Validated"]["message"]
+    assert said["Stalled"]["status"] == "True"
+    assert shop.rest.versions() == [0]
+    found = json.loads(shop.report["report.json"])
+    assert (found["messages"], found["invalid"], found["verdict"]) == (_COUNT, expected.bad, "Fail")
+    assert sum(each["messages"] for each in found["byPartition"]) == _COUNT
+    assert "<svg" in shop.report["report.html"]
+
+
+def test_a_report_holds_nothing_back_and_tells_what_cannot_be_read(shop: RetainedShop) -> None:
+    expected = Share(2_000)
+    shop.rest.uploaded(json.dumps(WRITTEN))
+    shop.fill(*expected.parts)
+    shop.govern("Report")
+    shop.propose(NARROWER)
+    assert shop.ready("Registered")["schemaVersion"] == 1
+
+    status = shop.validated("Failed")
+
+    assert (status["validation"]["invalid"], status["validation"]["byReason"]) == (expected.bad, expected.by_reason)
+    said = conditions(status)
+    assert (said["Ready"]["status"], said["Validated"]["status"]) == ("True", "False")
+
+
+def test_a_topic_that_does_not_exist_has_no_messages_and_is_not_made(missing: RetainedShop) -> None:
+    soon = {"inactiveTopicDeleteMode": "delete_when_no_subscriptions", "maxInactiveDurationSeconds": 1}
+    policies = {**soon, "deleteWhileInactive": True}
+    missing.broker.pulsar.tell("POST", f"/namespaces/{missing.topic.namespace}/inactiveTopicPolicies", policies)
+    missing.govern("Gate")
+    missing.propose(WRITTEN)
+
+    status = missing.ready("Registered")
+
+    assert (status["validation"]["phase"], status["validation"]["messages"]) == ("Passed", 0)
+    assert conditions(status)["Validated"]["message"] == "there are no messages to be read with this schema"
+    assert missing.names_at_the_broker == []
+    time.sleep(_LATER)  # a topic that was made by then would be collected, and its schemas with it
+    assert missing.names_at_the_broker == []
+    assert missing.rest.versions() == [0]
+
+
+def test_a_broker_that_cannot_be_reached_is_no_verdict(shop: RetainedShop) -> None:
+    shop.rest.uploaded(json.dumps(WRITTEN))
+    shop.fill(whole(1_000))
+    shop.govern("Gate", {"serviceURL": f"pulsar://{shop.broker.host}:1"}, template=_AT_ONCE)
+    shop.propose(WIDER)
+
+    status = shop.ready("ValidationError", 300)
+
+    assert "cannot be reached" in conditions(status)["Ready"]["message"]
+    assert conditions(status)["Validated"]["status"] == "Unknown"
+    assert shop.rest.versions() == [0]
