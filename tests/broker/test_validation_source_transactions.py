@@ -1,0 +1,51 @@
+"""What a transaction sent counts once it is committed: to a consumer, and so to a run."""
+
+from collections.abc import Callable
+
+import pulsar as python
+import pytest
+
+from retained_topic import RetainedTopic, client_of, rows
+from testbed.pulsar import Pulsar
+from testbed.pulsar_setup import Setup
+from transactions_at_the_wire import Transactions
+
+pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
+
+
+@pytest.fixture(scope="module")
+def topic(start_broker: Callable[[str, Setup], Pulsar]) -> RetainedTopic:
+    return RetainedTopic.made(start_broker("transactions", Setup({"transactionCoordinatorEnabled": "true"})))
+
+
+def _consumed(topic: RetainedTopic) -> list[bytes]:
+    """What Pulsar's own client reads, as far as there is more."""
+    found: list[bytes] = []
+    with client_of(topic.pulsar) as client:
+        reader = client.create_reader(topic.full_name, python.MessageId.earliest)
+        while reader.has_message_available():
+            found.append(reader.read_next(5_000).data())
+    return found
+
+
+def test_a_run_reads_of_transactions_what_a_consumer_reads(topic: RetainedTopic) -> None:
+    with Transactions.on(topic.pulsar.service_url, topic.full_name) as client:
+        client.send([b"before"])
+        committed, aborted = client.begin(), client.begin()
+        client.send([b"committed 1"], committed)
+        client.send([b"aborted 1", b"aborted 2"], aborted)
+        client.send([b"between"])
+        client.send([b"committed 2"], committed)
+        client.end(aborted, is_aborted=True)
+        client.end(committed, is_aborted=False)
+        client.send([b"behind"])
+        found = [row["payload"] for row in rows(topic.source())]
+        assert found == [b"before", b"committed 1", b"between", b"committed 2", b"behind"] == _consumed(topic)
+        for messages in (1, 2, 4):
+            assert [row["payload"] for row in rows(topic.source(split_messages=messages))] == found
+        held = client.begin()
+        client.send([b"held"], held)
+        client.send([b"behind what is held"])
+        assert [row["payload"] for row in rows(topic.source())] == found
+        client.end(held, is_aborted=False)
+    assert [row["payload"] for row in rows(topic.source())] == [*found, b"held", b"behind what is held"]
