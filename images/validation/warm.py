@@ -1,22 +1,51 @@
-"""Compiles the loop that runs verdict programs, while the image is built: a run then loads it instead.
+"""Compiles the loops of a run while the image is built: a run then loads them instead.
 
-What a run imports is imported, too: an image that lacks a part of it is none.
+What a run imports is imported, too, and each loop that is kept must have been compiled: an image that lacks a part is
+none.
 """
 
+import base64
+import gc
+import json
+
+import numpy as np
 import pulsar
 import pyarrow.dataset
 import pyarrow.fs
 import pyarrow.parquet
 import pyspark.sql
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+from numba.core.caching import NullCache
+from numba.core.dispatcher import Dispatcher
 
 import topicschema.spark.driver
 import topicschema.spark.in_spark
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.payload.judges import judge_of
 from topicschema.payload.judges.column import Column
+from topicschema.spark.sources.pulsar import frames, protocol, singles
 
 NEEDED = (pulsar, pyarrow.dataset, pyarrow.fs, pyarrow.parquet, pyspark.sql, topicschema.spark)
-SCHEMA = SchemaInfo(SchemaType.AVRO, b'{"type":"record","name":"Order","fields":[{"name":"id","type":"long"}]}')
-verdicts = judge_of(SCHEMA, SCHEMA, next(iter(PulsarLine))).judge(Column.of([b"\x02", b""]))
-if [bool(each) for each in verdicts.reasons] != [False, True]:
-    raise SystemExit("the compiled loop judges wrongly")
+AVRO = b'{"type":"record","name":"Order","fields":[{"name":"id","type":"long"}]}'
+
+
+def protobuf() -> bytes:
+    file = FileDescriptorProto(name="order.proto", syntax="proto3")
+    file.message_type.add(name="Order").field.add(name="id", number=1, type=3, label=1)
+    told = {"rootMessageTypeName": "Order", "rootFileDescriptorName": "order.proto"}
+    files = base64.b64encode(FileDescriptorSet(file=[file]).SerializeToString()).decode()
+    return json.dumps({"fileDescriptorSet": files, **told}).encode()
+
+
+for kind, schema, payload in ((SchemaType.AVRO, AVRO, b"\x02"), (SchemaType.PROTOBUF_NATIVE, protobuf(), b"\x08\x02")):
+    info = SchemaInfo(kind, schema)
+    verdicts = judge_of(info, info, next(iter(PulsarLine))).judge(Column.of([payload, payload[:-1] + b"\xff"]))
+    if [bool(each) for each in verdicts.reasons] != [False, True]:
+        raise SystemExit(f"the compiled loop judges {kind.value} wrongly")
+came = np.frombuffer(protocol.frame(protocol.Kind.PONG, {}), np.uint8)
+singles.split(came, frames.scan(came)[0])
+kept = [each for each in gc.get_objects() if isinstance(each, Dispatcher) and not isinstance(each._cache, NullCache)]
+for each in kept:
+    if not each.signatures:
+        raise SystemExit(f"{each.py_func.__module__} has a loop that a run would have to compile")
+print(len(kept), "loops compiled")

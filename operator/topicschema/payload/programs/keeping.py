@@ -1,4 +1,4 @@
-"""Where the compiled loop comes from: numba compiles it in a process's first run, and keeps it on disk where it may.
+"""Where a compiled loop comes from: numba compiles it in a process's first run, and keeps it on disk where it may.
 
 That is NUMBA_CACHE_DIR, else `__pycache__` beside the source, else the user's cache folder. What is kept is used by the
 same source on the same sort of processor. numba looks for changes in the function's own file only, so what else it is
@@ -8,20 +8,19 @@ made of is part of its key. Where nothing can be written, each process compiles 
 import zlib
 from collections.abc import Callable, Iterable
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from numba import njit
 
-Run = Callable[[Any, Any, Any], int]
+Run = TypeVar("Run", bound=Callable[..., Any])
 
 
 def kept(run: Run) -> Run:
     """The loop, compiled when it is first run."""
     try:
-        compiled: Run = njit(nogil=True, cache=True)(run)
+        return cast("Run", njit(nogil=True, cache=True)(run))
     except RuntimeError:  # nowhere to keep it
-        compiled = njit(nogil=True)(run)
-    return compiled
+        return cast("Run", njit(nogil=True)(run))
 
 
 def mark(modules: Iterable[ModuleType]) -> int:

@@ -7,11 +7,16 @@ what was received. Source: as `protocol`, with MessageMetadata and SingleMessage
 
 # ruff: noqa: PLR2004  # the numbers are those of the protocol's definition
 
+import sys
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Any, Final
 
 import numpy as np
 
+from topicschema.payload.judges.column import unwritable
+from topicschema.payload.programs.keeping import kept, mark
+from topicschema.spark.sources.pulsar import checksums, compiled
 from topicschema.spark.sources.pulsar.checksums import checksum
 from topicschema.spark.sources.pulsar.compiled import Content, Table, fast, four, member
 
@@ -178,10 +183,23 @@ def _scan(content: Any, table: Any) -> Any:
     return rows, at
 
 
+def _marked(mark: int) -> Callable[[Any, Any], tuple[int, int, int]]:
+    """What is to be compiled and kept: `_scan`, and a number that is another one where anything in it is."""
+
+    def run(content: Any, table: Any) -> tuple[int, int, int]:
+        rows, end = _scan(content, table)
+        return rows, end, mark
+
+    return run
+
+
+_RUN: Final = kept(_marked(mark((compiled, checksums, sys.modules[__name__]))))
+
+
 def scan(content: Content) -> tuple[Table, int]:
     """A row of Of's columns for each of the first whole frames, and where they end. ValueError where these are none."""
     table = np.zeros((min(len(content) // _SMALLEST + 1, _MOST_ROWS), _WIDTH), np.int64)
-    rows, end = _scan(content, table)
+    rows, end, _ = _RUN(unwritable(content), table)
     if rows < 0:
         raise ValueError("what came is no frame of Pulsar's protocol")
     return table[:rows], int(end)

@@ -2,11 +2,16 @@
 
 # ruff: noqa: PLR2004  # the numbers are those of SingleMessageMetadata in PulsarApi.proto
 
+import sys
+from collections.abc import Callable
 from enum import IntEnum
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
+from topicschema.payload.judges.column import unwritable
+from topicschema.payload.programs.keeping import kept, mark
+from topicschema.spark.sources.pulsar import compiled
 from topicschema.spark.sources.pulsar.compiled import Content, Table, fast, four, member
 from topicschema.spark.sources.pulsar.frames import Of
 
@@ -79,6 +84,19 @@ def _split(content: Any, table: Any, found: Any) -> Any:
                 _alone(entry, one)
 
 
+def _marked(mark: int) -> Callable[[Any, Any, Any], int]:
+    """What is to be compiled and kept: `_split`, and a number that is another one where anything in it is."""
+
+    def run(content: Any, table: Any, found: Any) -> int:
+        _split(content, table, found)
+        return mark
+
+    return run
+
+
+_RUN: Final = kept(_marked(mark((compiled, sys.modules[__name__]))))
+
+
 def split(content: Content, table: Table) -> Table:
     """A row of In's columns for each message of the table's entries, which lie in the content unpacked.
 
@@ -86,7 +104,7 @@ def split(content: Content, table: Table) -> Table:
     """
     total = int(np.maximum(1, table[:, Of.COUNT]).sum())
     found = np.zeros((total, len(In)), np.int64)
-    _split(content, table, found)
+    _RUN(unwritable(content), unwritable(table), found)
     return found
 
 
