@@ -4,6 +4,7 @@ What users do is done by kubectl, and waiting, too: it watches.
 """
 
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -77,6 +78,14 @@ class RetainedShop:
         """The status once its validation is in that phase."""
         self._wait(self._itself, "{.status.validation.phase}", phase, seconds)
         return self.status
+
+    def says(self, condition: str, words: str, seconds: int) -> Object:
+        """The condition once its message has these words."""
+        deadline = time.monotonic() + seconds
+        while words not in (found := conditions(self.status).get(condition, {})).get("message", ""):
+            assert time.monotonic() < deadline, found
+            time.sleep(1)
+        return found
 
     @property
     def status(self) -> Object:

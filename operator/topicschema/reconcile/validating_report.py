@@ -118,7 +118,7 @@ def said(seen: Inquiry, told: ValidationStatus | None) -> Said | None:
         case ValidationPhase.ERROR:
             return _said(ConditionStatus.UNKNOWN, VALIDATION_ERROR, _why(seen))
         case _:
-            return _said(ConditionStatus.UNKNOWN, VALIDATING, _progress(told))
+            return _said(ConditionStatus.UNKNOWN, VALIDATING, _progress(seen, told))
 
 
 _OPEN: Final = (
@@ -141,7 +141,7 @@ def stopped(seen: Inquiry) -> TopicSchemaError | None:
         case ValidationPhase.ERROR:
             return WaitingError(VALIDATION_ERROR, _why(seen), _LATER if _cannot(seen) else _SOON)
         case _:
-            return WaitingError(VALIDATING, _progress(told), _SOON)
+            return WaitingError(VALIDATING, _progress(seen, told), _SOON)
 
 
 def _cannot(seen: Inquiry) -> str:
@@ -156,11 +156,13 @@ def _why(seen: Inquiry) -> str:
     return f"its messages could not be validated: {seen.outcome.why}; {end}{name}"
 
 
-def _progress(told: ValidationStatus) -> str:
+def _progress(seen: Inquiry, told: ValidationStatus) -> str:
     name = "" if told.job is None else f" (Job {told.job})"
     if told.phase is ValidationPhase.WAITING:
         return f"its messages are validated when it is their turn{name}"
-    return f"its messages are being validated: {told.percent_in_tens} %{name}"
+    before = seen.outcome.before if isinstance(seen.outcome, Running) else ""
+    tried = f"; it is tried again, for {before}" if before else ""
+    return f"its messages are being validated: {told.percent_in_tens} %{name}{tried}"
 
 
 def _sentence(told: ValidationStatus) -> str:

@@ -34,9 +34,10 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """It runs in that pod; "" while there is none."""
+    """It runs in that pod; "" while there is none. `before` is why the pod before it failed; "" where none has."""
 
     pod: str = ""
+    before: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,9 @@ def outcome(job: Object, pods: Sequence[Object], events: Sequence[Object] = ()) 
     if not ours:
         return _without_pod(events)
     stuck = _stuck(ours[-1]) or _unmounted(events)
-    return Running(ours[-1]["metadata"]["name"]) if stuck is None else CouldNotRun(stuck, is_over=False)
+    if stuck is not None:
+        return CouldNotRun(stuck, is_over=False)
+    return Running(ours[-1]["metadata"]["name"], _before(ours))
 
 
 def ended(job: Object) -> Object | None:
@@ -145,6 +148,13 @@ def _failure(pods: Sequence[Object]) -> CouldNotRun:
     if end.get("exitCode") == _KILLED:
         return CouldNotRun("its pod was killed")
     return CouldNotRun(_after(f"it ended with status {end.get('exitCode')}", end.get("message")))
+
+
+def _before(pods: Sequence[Object]) -> str:
+    """Why the newest of the pods that failed did: while another one is tried, somebody may mend it."""
+    failed = [pod for pod in pods if (pod.get("status") or {}).get("phase") == "Failed"]
+    is_failure = bool(failed) and not _statuses(failed[-1:], (PASSED_STATUS, FAILED_STATUS))
+    return _failure(failed).why if is_failure else ""
 
 
 def _without_pod(events: Sequence[Object]) -> Outcome:

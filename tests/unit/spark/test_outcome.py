@@ -51,6 +51,16 @@ def test_while_it_has_not_ended_it_waits_or_runs() -> None:
     assert outcome(job(), [running]) == Running(running["metadata"]["name"])
 
 
+def test_while_it_is_tried_again_the_pod_that_failed_says_why() -> None:
+    failed, refused = ended(3, "SourceSilent: nothing came"), ended(42, FAIL)
+    for each in (failed, refused):
+        each["status"]["phase"] = "Failed"
+    name, why = failed["metadata"]["name"], "it ended with status 3: SourceSilent: nothing came"
+    assert outcome(job(), [failed]) == Running(name, why)
+    assert outcome(job(), [failed, pod({"running": {}}, phase="Running")]) == Running(name, why)
+    assert outcome(job(), [refused]) == Running(name)
+
+
 @pytest.mark.parametrize(
     ("state", "words"),
     [
