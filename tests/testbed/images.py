@@ -68,17 +68,23 @@ def build(name: str, progress: Progress) -> Image:
     folder = paths.cache() / "images"
     folder.mkdir(parents=True, exist_ok=True)
     archive = folder / f"{name}-{image_key(name)}.tar"
-    with alone(folder / ".lock", progress):
-        if not archive.exists():
-            started = time.monotonic()
-            progress.say(f"building the image {reference(name)}")
-            builder = _Docker() if sources.docker_answers() else _Buildah(folder)
-            sizes = builder.build(name, archive, progress)
-            archive.with_suffix(".sizes").write_text(f"{sizes[0]} {sizes[1]}", encoding="ascii")
-            _forget_others(archive, name)
-            progress.say(f"  built in {time.monotonic() - started:.0f} s")
-        size, base_size = map(int, archive.with_suffix(".sizes").read_text(encoding="ascii").split())
+    recorded = archive.with_suffix(".sizes")
+    if not recorded.exists():
+        with alone(folder / ".lock", progress):
+            if not recorded.exists():
+                _build(name, archive, progress)
+    size, base_size = map(int, recorded.read_text(encoding="ascii").split())
     return Image(reference(name), archive, size, base_size)
+
+
+def _build(name: str, archive: Path, progress: Progress) -> None:
+    started = time.monotonic()
+    progress.say(f"building the image {reference(name)}")
+    builder = _Docker() if sources.docker_answers() else _Buildah(archive.parent)
+    sizes = builder.build(name, archive, progress)
+    paths.write_atomically(archive.with_suffix(".sizes"), f"{sizes[0]} {sizes[1]}")
+    _forget_others(archive, name)
+    progress.say(f"  built in {time.monotonic() - started:.0f} s")
 
 
 def _forget_others(archive: Path, name: str) -> None:
