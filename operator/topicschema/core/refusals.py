@@ -34,7 +34,7 @@ _NEVER_ANSWERED: Final = frozenset({"KEY_VALUE_PAYLOAD", "UNKNOWN_PART_TYPE", "P
 """Pairs that the broker cannot take apart: the exception ends its work on the client's request."""
 _UNFORESEEN: Final = frozenset({"DUPLICATE_BRANCH", "DUPLICATE_FIELD", "INVALID_DEFAULT", "NESTED_UNION"})
 """What Avro's parser refuses with another exception than the one for texts that it does not parse."""
-_UNDEFINED: Final = frozenset({"UNKNOWN_TYPE", "UNDEFINED_NAME"})
+_UNDEFINED: Final = frozenset({"UNKNOWN_TYPE", "UNDEFINED_NAME", "LEGACY_JSON_SCHEMA"})
 _OVERFLOWS: Final = frozenset({"ENDLESS_RECORD", "ENDLESS_DEFAULT"})
 _FORESEEN_IN_RENAMING: Final = "DOLLAR_IN_NAME"
 _RENAMING: Final = frozenset({"INVALID_WRITER_DEFAULT", "ALIAS_CONFLICT", _FORESEEN_IN_RENAMING})

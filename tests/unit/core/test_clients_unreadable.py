@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from connections import CHOKES, ID, INCOMPATIBLE, NEEDS, UNKNOWN, avro, consumer, field, producer, refused, rules, topic
+from topicschema.core.formats.key_value import KeyValue, Part, Side, encode
 from topicschema.core.refusals import BrokerError
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
@@ -17,6 +18,7 @@ WITHOUT_ID = SchemaInfo(SchemaType.JSON, b'{"type": "object"}')
 BROKEN_RECORD = SchemaInfo(SchemaType.JSON, b'{"type": "record", "name": "R"}')
 BROKEN_TEXT = SchemaInfo(SchemaType.JSON, b'{"name": "R", "type": "enum", symbols}')
 NUMBERED = SchemaInfo(SchemaType.JSON, b'{"type": 1}')
+IN_ARRAY = SchemaInfo(SchemaType.JSON, b"[1]")
 TWICE_IN_UNION = replace(avro(field("a", ["int", "int"])), type=SchemaType.JSON)
 BROKEN_BEFORE = SchemaInfo(SchemaType.JSON, b'{"a": NaN, "type": "enum"}')
 NO_JSON = SchemaInfo(SchemaType.JSON, b"{")
@@ -52,10 +54,32 @@ def test_json_schemas_of_old_clients_pass_a_look_at_the_latest_and_fail_where_al
 
 
 def test_the_broker_never_answers_a_producer_whose_json_is_a_broken_avro_record() -> None:
-    for broken in (BROKEN_RECORD, BROKEN_TEXT, NUMBERED):  # Jackson looks for the type before it reads the rest
+    for broken in (
+        BROKEN_RECORD,
+        BROKEN_TEXT,
+        NUMBERED,
+        IN_ARRAY,
+    ):  # Jackson looks for the type before it reads the rest
         assert refused(producer(broken, topic()), BrokerError.NO_ANSWER)
     for broken in (NO_JSON, BROKEN_BEFORE, TWICE_IN_UNION, *ENDED_OTHERWISE):
         assert refused(producer(broken, topic()), INCOMPATIBLE, "Invalid schema definition data for JSON schema")
+
+
+@pytest.mark.parametrize("side", Side)
+def test_the_parts_of_a_pair_are_asked_as_they_would_be_alone(side: Side) -> None:
+    def pair(part: SchemaInfo) -> SchemaInfo:
+        other = Part(SchemaInfo(SchemaType.BYTES))
+        return encode(KeyValue(Part(part), other) if side is Side.KEY else KeyValue(other, Part(part)))
+
+    taken = producer(pair(LEGACY), topic())
+    assert (taken.may_connect, [(each.rule, each.path) for each in taken.warnings]) == (
+        True,
+        [("LEGACY_JSON_SCHEMA", f"$.{side}")],
+    )
+    assert refused(producer(pair(BROKEN_RECORD), topic()), BrokerError.NO_ANSWER)
+    found = producer(pair(NO_JSON), topic())
+    assert refused(found, INCOMPATIBLE)
+    assert found.incompatibilities[0].path.startswith(f"$.{side}")
 
 
 def test_what_ends_avros_parser_otherwise_is_an_unknown_error_in_a_look_at_the_latest_alone() -> None:
@@ -103,7 +127,7 @@ def test_what_jackson_takes_is_stored_as_json_with_a_warning_and_under_no_other_
     assert refused(producer(SchemaInfo(SchemaType.AVRO, text), topic()), INCOMPATIBLE, "Invalid schema definition data")
 
 
-@pytest.mark.parametrize("text", [b"[1]", b"1", b'""', b"{}", b'{"type": ["object"]}', b"[" * 100_000, b"\xff"])
+@pytest.mark.parametrize("text", [b"1", b'""', b"{}", b'{"type": ["object"]}', b"[" * 100_000, b"\xff"])
 def test_what_neither_avro_nor_jackson_takes_is_refused(text: bytes) -> None:
     assert refused(producer(SchemaInfo(SchemaType.JSON, text), topic()), INCOMPATIBLE, "Invalid schema definition data")
 

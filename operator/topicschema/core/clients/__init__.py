@@ -12,12 +12,12 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
-from topicschema.core import formats, jackson, refusals
+from topicschema.core import refusals
 from topicschema.core.clients import comparing, warning
 from topicschema.core.clients.comparing import finding, read
 from topicschema.core.clients.model import Client, Connection, Outcome, RefusedError, TopicState, Unread
+from topicschema.core.clients.validating import validate
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.jackson import Reading
 from topicschema.core.refusals import BrokerError
 from topicschema.core.schemas import AVRO_TEXTS, PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
@@ -52,7 +52,7 @@ def _producer(sent: SchemaInfo | None, topic: TopicState) -> Connection:
         sent = None if latest is None or latest.type is SchemaType.NONE else latest
     if sent is not None:
         if topic.allows_auto_update:
-            _validate(sent, topic.line)
+            validate(sent, topic.line)
         return _added(sent, topic)
     if topic.versions and topic.enforces_validation:
         raise RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, refusals.WITHOUT_SCHEMA)
@@ -82,7 +82,7 @@ def _first(sent: SchemaInfo, topic: TopicState) -> Connection:
     """
     try:
         if topic.allows_auto_update:
-            _validate(sent, topic.line)
+            validate(sent, topic.line)
     except RefusedError as refused:
         found = refused.refusal.incompatibilities
         if sent.type is SchemaType.AUTO_PUBLISH:  # no client sends it
@@ -109,22 +109,6 @@ def _added(sent: SchemaInfo, topic: TopicState) -> Connection:
     comparing.compare(sent, topic, considered, topic.strategy)
     told = (*warning.of_stored(sent, topic.line), *warning.of_compared(sent, topic, considered, topic.strategy))
     return Connection(Outcome.REGISTERS_VERSION, schema_version=len(topic.history), warnings=told)
-
-
-def _validate(sent: SchemaInfo, line: PulsarLine) -> None:
-    """The validation at upload: it leaves defaults unread, and before 4.2 takes a legacy JSON Schema for JSON."""
-    if sent.type is SchemaType.NONE:
-        return
-    try:
-        formats.parse(sent, line, validate_defaults=False)
-    except InvalidSchemaError as invalid:
-        error, message = refusals.of_invalid(sent.type, invalid.rule)
-        if sent.type is SchemaType.JSON and refusals.asks_jackson(sent, line):
-            reading = jackson.reading(sent.schema)
-            if reading is Reading.JSON_SCHEMA:
-                return
-            error = BrokerError.NO_ANSWER if reading is Reading.FAILURE else error
-        raise RefusedError(error, "" if error is BrokerError.NO_ANSWER else message, finding(invalid)) from None
 
 
 def _equal_version(sent: SchemaInfo, topic: TopicState) -> tuple[int, SchemaInfo] | None:

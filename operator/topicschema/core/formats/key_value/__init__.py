@@ -28,6 +28,7 @@ __all__ = [
     "payload_of",
     "text_of",
     "traps",
+    "within",
 ]
 
 
@@ -97,7 +98,7 @@ class KeyValueFormat:
         try:
             return known.parse(info, line, validate_defaults=False)
         except InvalidSchemaError as error:
-            raise _within(side, error) from None
+            raise within(side, error) from None
 
     def _between(self, side: Side, reader: Schema, writer: Schema) -> Iterator[Mismatch]:
         if reader.info.type is not writer.info.type:
@@ -161,7 +162,7 @@ def _path(side: Side, path: str) -> str:
     return f"$.{side}{path[1:]}"
 
 
-def _within(side: Side, error: InvalidSchemaError) -> InvalidSchemaError:
+def within(side: Side, error: InvalidSchemaError) -> InvalidSchemaError:
     """The refusal of a part as one of the pair; line and column, which are the part's own, move into the message."""
     place = error.place
     where = "" if place.line is None else f" (line {place.line}, column {place.column} of the {side}'s schema)"

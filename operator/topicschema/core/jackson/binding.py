@@ -1,0 +1,208 @@
+"""Whether a JSON value is a JSON Schema to Jackson: every member that its classes know must hold what they take there.
+
+Members that they do not know are passed over, and so is null wherever it stands. Source: jackson-module-jsonSchema
+2.17, with the coercions of Jackson's own reading of strings, numbers and booleans. There is no recursion: what is left
+to look at stands in a list.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum, auto
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from topicschema.core.jackson.json_values import Members, Number, Value, is_scalar
+
+
+class Kind(Enum):
+    """What a member may hold."""
+
+    TEXT = auto()
+    TEXTS = auto()
+    BOOLEAN = auto()
+    INTEGER = auto()
+    DOUBLE = auto()
+    FORMAT = auto()
+    """A value's format: any string, or a place in the list of those known, however large."""
+    ANYTHINGS = auto()
+    MEMBERS = auto()
+    SCHEMA = auto()
+    SCHEMAS = auto()
+    SCHEMAS_BY_NAME = auto()
+    ITEMS = auto()
+    """A schema, or an array of them."""
+    ADDITIONAL = auto()
+    """Whether there may be more, or what."""
+    LINK = auto()
+    LINKS = auto()
+
+
+_Parts: TypeAlias = Sequence[tuple[Kind, Value]]
+"""What must be bound besides."""
+
+_OF_ALL: Final[Mapping[str, Kind]] = {
+    **dict.fromkeys(("id", "$ref", "$schema", "description", "default", "title", "pathStart"), Kind.TEXT),
+    **dict.fromkeys(("required", "readonly"), Kind.BOOLEAN),
+    **dict.fromkeys(("disallow", "extends"), Kind.SCHEMAS),
+    "links": Kind.LINKS,
+}
+_OF_VALUES: Final = {**_OF_ALL, "enum": Kind.TEXTS, "format": Kind.FORMAT}
+_OF_CONTAINERS: Final = {**_OF_ALL, "enum": Kind.TEXTS, "oneOf": Kind.ANYTHINGS}
+_OF_NUMBERS: Final = {
+    **_OF_VALUES,
+    **dict.fromkeys(("exclusiveMaximum", "exclusiveMinimum"), Kind.BOOLEAN),
+    **dict.fromkeys(("maximum", "minimum", "multipleOf"), Kind.DOUBLE),
+}
+_MEMBERS: Final[Mapping[str, Mapping[str, Kind]]] = MappingProxyType(
+    {
+        "any": _OF_ALL,
+        "array": {
+            **_OF_CONTAINERS,
+            **dict.fromkeys(("maxItems", "minItems"), Kind.INTEGER),
+            "uniqueItems": Kind.BOOLEAN,
+            "additionalItems": Kind.ADDITIONAL,
+            "items": Kind.ITEMS,
+            "itemsSchema": Kind.SCHEMA,
+        },
+        "boolean": _OF_VALUES,
+        "integer": {**_OF_NUMBERS, "divisibleBy": Kind.INTEGER},
+        "null": _OF_ALL,
+        "number": _OF_NUMBERS,
+        "object": {
+            **_OF_CONTAINERS,
+            **dict.fromkeys(("properties", "patternProperties"), Kind.SCHEMAS_BY_NAME),
+            "additionalProperties": Kind.ADDITIONAL,
+            "dependencies": Kind.MEMBERS,
+        },
+        "string": {**_OF_VALUES, **dict.fromkeys(("maxLength", "minLength"), Kind.INTEGER), "pattern": Kind.TEXT},
+    }
+)
+_OF_LINKS: Final[Mapping[str, Kind]] = MappingProxyType(
+    {
+        **dict.fromkeys(("href", "rel", "method", "enctype", "title", "mediaType"), Kind.TEXT),
+        **dict.fromkeys(("schema", "targetSchema"), Kind.SCHEMA),
+    }
+)
+TYPES: Final = frozenset(_MEMBERS)
+"""The types of JSON Schemas."""
+
+_BLANKS: Final = "".join(map(chr, range(33)))
+_NOTHING: Final = frozenset({"", "null"})
+"""Strings that are null where no string belongs."""
+_BOOLEANS: Final = frozenset({"true", "True", "TRUE", "false", "False", "FALSE"})
+_WHOLE: Final = re.compile(r"[+-]?\d+")
+_DECIMAL: Final = re.compile(r"[+-]?(\d+\.?|\d*\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NO_NUMBERS: Final = frozenset({"NaN", "INF", "Infinity", "-INF", "-Infinity"})
+_SMALLEST, _LARGEST = -(2**31), 2**31 - 1
+
+
+def binds(value: Value) -> bool:
+    """Whether a whole value is a JSON Schema."""
+    left = [(Kind.SCHEMA, value)]
+    while left:
+        kind, part = left.pop()
+        parts = () if part is None else _PARTS[kind](part)
+        if parts is None:
+            return False
+        left.extend(parts)
+    return True
+
+
+def _if(holds: bool) -> _Parts | None:  # noqa: FBT001 - it is the subject
+    return () if holds else None
+
+
+def _schema(value: Value) -> _Parts | None:
+    """An object that names its type, or an array of the type and an object, which may be left out."""
+    if isinstance(value, Members):
+        kind = next((each for name, each in value.pairs if name == "type" and is_scalar(each)), None)
+        return _members(value, _MEMBERS.get(kind)) if isinstance(kind, str) else None
+    if not isinstance(value, list) or not 0 < len(value) <= 2:  # noqa: PLR2004 - type and object
+        return None
+    kind = "null" if value[0] is None else value[0]
+    known = _MEMBERS.get(kind) if isinstance(kind, str) else None
+    return _if(known is not None) if len(value) == 1 else _members(value[1], known)
+
+
+def _members(value: Value, known: Mapping[str, Kind] | None) -> _Parts | None:
+    if known is None or not isinstance(value, Members):
+        return None
+    return [(known[name], each) for name, each in value.pairs if name in known]
+
+
+def _each(kind: Kind) -> Callable[[Value], _Parts | None]:
+    def parts(value: Value) -> _Parts | None:
+        return [(kind, each) for each in value] if isinstance(value, list) else None
+
+    return parts
+
+
+def _schemas_by_name(value: Value) -> _Parts | None:
+    return [(Kind.SCHEMA, each) for _, each in value.pairs] if isinstance(value, Members) else None
+
+
+def _items(value: Value) -> _Parts | None:
+    return [(Kind.SCHEMAS if isinstance(value, list) else Kind.SCHEMA, value)]
+
+
+def _additional(value: Value) -> _Parts | None:
+    if isinstance(value, Members):
+        return _schema(value)
+    return _if(isinstance(value, bool))
+
+
+def _text(value: Value) -> _Parts | None:
+    return _if(is_scalar(value))
+
+
+def _format(value: Value) -> _Parts | None:
+    if isinstance(value, Number):
+        return _if(value.is_whole and _is_integer(value.text))
+    return _if(isinstance(value, str))
+
+
+def _boolean(value: Value) -> _Parts | None:
+    if isinstance(value, str):
+        return _if(value.strip(_BLANKS) in _NOTHING | _BOOLEANS)
+    return _if(isinstance(value, bool) or (isinstance(value, Number) and value.is_whole))
+
+
+def _integer(value: Value) -> _Parts | None:
+    if isinstance(value, Number):
+        return _if(_is_integer(value.text) if value.is_whole else _SMALLEST <= float(value.text) <= _LARGEST)
+    if not isinstance(value, str):
+        return None
+    written = value.strip(_BLANKS)
+    return _if(written in _NOTHING or (_WHOLE.fullmatch(written) is not None and _is_integer(written)))
+
+
+def _is_integer(written: str) -> bool:
+    return _SMALLEST <= int(written) <= _LARGEST
+
+
+def _double(value: Value) -> _Parts | None:
+    if not isinstance(value, str):
+        return _if(isinstance(value, Number))
+    written = value.strip(_BLANKS)
+    return _if(written in _NOTHING | _NO_NUMBERS or _DECIMAL.fullmatch(written) is not None)
+
+
+_PARTS: Final[Mapping[Kind, Callable[[Value], _Parts | None]]] = MappingProxyType(
+    {
+        Kind.TEXT: _text,
+        Kind.TEXTS: _each(Kind.TEXT),
+        Kind.BOOLEAN: _boolean,
+        Kind.INTEGER: _integer,
+        Kind.DOUBLE: _double,
+        Kind.FORMAT: _format,
+        Kind.ANYTHINGS: lambda value: _if(isinstance(value, list)),
+        Kind.MEMBERS: lambda value: _if(isinstance(value, Members)),
+        Kind.SCHEMA: _schema,
+        Kind.SCHEMAS: _each(Kind.SCHEMA),
+        Kind.SCHEMAS_BY_NAME: _schemas_by_name,
+        Kind.ITEMS: _items,
+        Kind.ADDITIONAL: _additional,
+        Kind.LINK: lambda value: _members(value, _OF_LINKS),
+        Kind.LINKS: _each(Kind.LINK),
+    }
+)
