@@ -23,7 +23,7 @@ def on_the_page(title: str) -> list[str]:
 
 def test_every_reason_is_explained_and_no_other() -> None:
     told = {reason for table in TABLES for reason in table} | choosing.REASONS | set(reasons.REASONS[1:])
-    of_runs = {judging.UNKNOWN_VERSION, judging.UNJUDGED}
+    of_runs = {judging.UNKNOWN_VERSION, *judging.UNJUDGED.values()}
     assert sorted(on_the_page("Reasons")) == sorted(told | of_runs)
 
 
