@@ -119,7 +119,7 @@ def _bad(columns: Sequence[tuple[ProgramJudge, Column]]) -> int:
 def _column(payloads: Sequence[bytes]) -> Column:
     array = pa.array(payloads, pa.large_binary())
     _, offsets, values = array.buffers()
-    return Column(np.frombuffer(values, np.uint8), np.frombuffer(offsets, np.int64)[: len(payloads) + 1])
+    return Column.between(np.frombuffer(values, np.uint8), np.frombuffer(offsets, np.int64)[: len(payloads) + 1])
 
 
 def _sized(content: bytes) -> bytes:

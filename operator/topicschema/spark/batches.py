@@ -14,7 +14,7 @@ DAMAGED: Final = -5
 """The writer of a message whose bytes are not those that its producer sent, by their checksum."""
 NO_TIME: Final = -1
 """The publish time of a message that has none."""
-MAX_MESSAGES: Final = 10_000
+MAX_MESSAGES: Final = 25_000
 MAX_BYTES: Final = 8 * 1024 * 1024
 """How large a batch should be at most; a larger message is a batch of its own."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -66,6 +66,8 @@ class Judging:
         losses: list[tuple[int, Losses]] = []
         blank = np.zeros(len(versions), np.int64)
         judged = Judged(versions.copy(), blank, blank.copy(), blank - 1, losses)
+        payloads = column_of(batch.column("payload"))
+        keys = column_of(batch.column("key")) if self._has_keys else None
         for version, rows in _by_version(versions):
             judge = self._judge(version)
             if judge is None:
@@ -73,9 +75,8 @@ class Judging:
                 judged.reason[rows], judged.path[rows] = self._code(word), _ROOT
                 judged.writer[rows] = version if version in UNJUDGED else UNKNOWN_WRITER
                 continue
-            part = batch if isinstance(rows, slice) else batch.take(pa.array(rows))
-            judged.reason[rows], judged.path[rows], judged.offset[rows], lost = judge(part)
-            losses.append((version, lost))
+            own_keys = None if keys is None else keys.only(rows)
+            losses.append((version, judge(payloads.only(rows), own_keys, rows, judged)))
         return judged
 
     def _judge(self, version: int) -> "_Coded | None":
@@ -96,7 +97,7 @@ class Judging:
             judge = self._judge_of(self._candidate, writer, self._line)
         except InvalidSchemaError as error:
             raise InvalidQuestionError(f"the proposed schema cannot be judged with: {error.sentence}") from None
-        return _Coded(judge, self._code, self.tolerated, has_keys=self._has_keys)
+        return _Coded(judge, self._code, self.tolerated)
 
     def _code(self, word: str) -> int:
         code = self._codes.get(word)
@@ -109,23 +110,24 @@ class Judging:
 class _Coded:
     """A judge whose words are the run's codes."""
 
-    def __init__(self, judge: Judge, code: Callable[[str], int], tolerated: set[str], *, has_keys: bool) -> None:
+    def __init__(self, judge: Judge, code: Callable[[str], int], tolerated: set[str]) -> None:
         self._judge = judge
         self._code = code
         self._tolerated = tolerated
-        self._has_keys = has_keys
         self._reasons = np.zeros(0, np.int64)
         self._paths = np.zeros(0, np.int64)
 
-    def __call__(self, batch: pa.RecordBatch) -> tuple[Numbers, Numbers, Numbers, Losses]:
-        keys = column_of(batch.column("key")) if self._has_keys else None
-        found = self._judge.judge(column_of(batch.column("payload")), keys)
+    def __call__(self, payloads: Column, keys: Column | None, rows: Numbers, judged: "Judged") -> Losses:
+        """Writes the verdicts on a batch's payloads, which are those in `rows`; what is lost of them."""
+        found = self._judge.judge(payloads, keys)
         self._reasons = self._grown(self._reasons, self._judge.reasons)
         self._paths = self._grown(self._paths, self._judge.paths)
         self._tolerated |= self._judge.tolerated
-        lost = [(loss, int(count)) for loss, count in zip(self._judge.losses, found.losses, strict=False) if count]
-        reason, path = self._reasons[found.reasons], self._paths[found.paths]
-        return reason, np.where(reason == _FITS, 0, path), found.offsets, lost
+        bad = np.flatnonzero(found.reasons)
+        at = rows[bad]
+        judged.reason[at], judged.path[at] = self._reasons[found.reasons[bad]], self._paths[found.paths[bad]]
+        judged.offset[at] = found.offsets[bad]
+        return [(loss, int(count)) for loss, count in zip(self._judge.losses, found.losses, strict=False) if count]
 
     def _grown(self, codes: Numbers, words: Sequence[str]) -> Numbers:
         if len(words) == len(codes):
@@ -142,15 +144,10 @@ def column_of(array: pa.Array) -> Column:
         offsets = np.frombuffer(bounds, np.int64)[array.offset : array.offset + len(array) + 1]
     content = np.zeros(0, np.uint8) if values is None else np.frombuffer(values, np.uint8)
     nulls = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
-    return Column(content, offsets, nulls)
+    return Column.between(content, offsets, nulls)
 
 
-def _by_version(versions: Numbers) -> Iterator[tuple[int, Any]]:
-    """Each version and its rows; all rows are a slice, so that nobody copies them."""
-    if not len(versions):
-        return
-    if (versions == versions[0]).all():
-        yield int(versions[0]), slice(None)
-        return
+def _by_version(versions: Numbers) -> Iterator[tuple[int, Numbers]]:
+    """Each version and its rows."""
     for version in np.unique(versions).tolist():
         yield version, np.flatnonzero(versions == version)

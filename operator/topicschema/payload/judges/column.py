@@ -10,19 +10,21 @@ from numpy.typing import NDArray
 Bytes = NDArray[np.uint8]
 Offsets = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+Rows = Offsets | Flags | slice
 _Number = TypeVar("_Number", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
-    """Payloads, one after the other; payload i is `values[offsets[i]:offsets[i + 1]]`.
+    """Payloads that lie in one piece of memory; payload i is `values[starts[i]:ends[i]]`.
 
-    `values` may be an Arrow buffer itself, and longer than what the offsets speak of. `nulls` has True where a message
-    has no payload at all (a tombstone); None where all have one.
+    `values` may be an Arrow buffer itself, and hold more than the payloads. `nulls` has True where a message has no
+    payload at all (a tombstone); None where all have one.
     """
 
     values: Bytes
-    offsets: Offsets
+    starts: Offsets
+    ends: Offsets
     nulls: Flags | None = None
 
     @classmethod
@@ -33,50 +35,43 @@ class Column:
         np.cumsum(lengths, out=offsets[1:])
         values = np.frombuffer(b"".join(each for each in payloads if each), np.uint8)
         nulls = np.fromiter((each is None for each in payloads), np.bool_, len(payloads))
-        return cls(values, offsets, nulls if nulls.any() else None)
+        return cls.between(values, offsets, nulls if nulls.any() else None)
 
     @classmethod
-    def from_arrays(cls, values: Bytes, offsets: Offsets, nulls: Flags | None = None) -> "Column":
-        """The column over buffers of others; ValueError where the offsets go back, or beyond the values."""
-        bounds = np.ascontiguousarray(offsets, np.int64)
-        if bounds.ndim != 1 or not bounds.size or bounds[0] < 0 or bounds[-1] > len(values):
+    def between(cls, values: Bytes, offsets: Offsets, nulls: Flags | None = None) -> "Column":
+        """The column of payloads one after the other: payload i ends at `offsets[i + 1]`, where the next begins."""
+        return cls(values, offsets[:-1], offsets[1:], nulls)
+
+    @property
+    def checked(self) -> "Column":
+        """The same, as compiled loops take it; ValueError where payloads do not lie in the values."""
+        starts, ends = (np.ascontiguousarray(each, np.int64) for each in (self.starts, self.ends))
+        nulls = starts if self.nulls is None else self.nulls
+        if starts.ndim != 1 or not starts.shape == ends.shape == nulls.shape:
+            raise ValueError("there are not as many offsets of one kind as of the other, or nulls")
+        if len(starts) and (starts.min() < 0 or ends.max() > len(self.values) or (starts > ends).any()):
             raise ValueError("the offsets are not those of the values")
-        if (bounds[1:] < bounds[:-1]).any() or (nulls is not None and len(nulls) != len(bounds) - 1):
-            raise ValueError("the offsets go back, or there are not as many nulls as payloads")
-        return cls(np.ascontiguousarray(values, np.uint8), bounds, nulls)
-
-    @classmethod
-    def of_pieces(cls, values: Bytes, starts: Offsets, ends: Offsets, nulls: Flags | None = None) -> "Column":
-        """The column of pieces of a buffer, in its order, none over another."""
-        offsets = np.zeros(len(starts) + 1, np.int64)
-        np.cumsum(ends - starts, out=offsets[1:])
-        if not len(starts) or (starts[1:] == ends[:-1]).all():
-            first = int(starts[0]) if len(starts) else 0
-            return cls(values[first:], offsets, nulls)
-        edges = np.zeros(int(ends[-1]) + 1, np.int8)
-        np.add.at(edges, starts, 1)
-        np.subtract.at(edges, ends, 1)
-        inside = np.cumsum(edges[:-1], dtype=np.int8).view(np.bool_)
-        return cls(values[: len(inside)][inside], offsets, nulls)
+        values = np.ascontiguousarray(self.values, np.uint8)
+        return Column(unwritable(values), unwritable(starts), unwritable(ends), self.nulls)
 
     @property
     def lengths(self) -> Offsets:
         """How many bytes each payload has."""
-        return self.offsets[1:] - self.offsets[:-1]
+        return self.ends - self.starts
 
-    def only(self, rows: Offsets) -> "Column":
-        """The payloads at these indexes, which go up; none of them is null."""
-        return Column.of_pieces(self.values, self.offsets[:-1][rows], self.offsets[1:][rows])
+    def only(self, rows: Rows) -> "Column":
+        """Some of the payloads, by indexes, flags or a slice; nothing of them is copied."""
+        return Column(self.values, self.starts[rows], self.ends[rows], None if self.nulls is None else self.nulls[rows])
 
     def __len__(self) -> int:
         """How many payloads."""
-        return len(self.offsets) - 1
+        return len(self.starts)
 
     def __getitem__(self, index: int) -> bytes | None:
         """A payload's bytes, None for null."""
         if self.nulls is not None and self.nulls[index]:
             return None
-        return self.values[self.offsets[index] : self.offsets[index + 1]].tobytes()
+        return self.values[self.starts[index] : self.ends[index]].tobytes()
 
 
 def unwritable(array: NDArray[_Number]) -> NDArray[_Number]:

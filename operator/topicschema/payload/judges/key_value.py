@@ -41,23 +41,23 @@ class KeyValueJudge(Lists):
         return slate.verdicts(counted)
 
     def _judge_inline(self, payloads: Column, slate: Slate, lost: dict[int, int]) -> None:
-        begins = payloads.offsets[:-1]
+        begins = payloads.starts
         keys = self._cut(Side.KEY, payloads, _Pieces(np.arange(len(payloads)), begins, begins, begins < 0), slate)
         values = self._cut(Side.VALUE, payloads, keys, slate)
         keys = keys.only(slate.fits(keys.rows))
         for side, pieces in ((Side.KEY, keys), (Side.VALUE, values)):
-            column = Column.of_pieces(payloads.values, pieces.starts, pieces.ends, pieces.nulls)
+            column = Column(payloads.values, pieces.starts, pieces.ends, pieces.nulls)
             self._judge_part(side, column, pieces.rows, pieces.starts - begins[pieces.rows], (slate, lost))
-        over = values.only(slate.fits(values.rows) & (values.ends < payloads.offsets[1:][values.rows]))
+        over = values.only(slate.fits(values.rows) & (values.ends < payloads.ends[values.rows]))
         slate.put(over.rows, self._reasons.number("TRAILING_BYTES"), 0, over.ends - begins[over.rows])
 
     def _cut(self, side: Side, payloads: Column, before: "_Pieces", slate: Slate) -> "_Pieces":
         """The parts that come after those before; what cannot be cut is put on the slate."""
         path = self._paths.number(f"$.{side}")
         truncated, negative = self._reasons.number("TRUNCATED"), self._reasons.number("NEGATIVE_LENGTH")
-        begins = payloads.offsets[:-1]
+        begins = payloads.starts
 
-        short = payloads.offsets[1:][before.rows] - before.ends < _LENGTH
+        short = payloads.ends[before.rows] - before.ends < _LENGTH
         slate.put(before.rows[short], truncated, path, before.ends[short] - begins[before.rows[short]])
         before = before.only(~short)
 
@@ -65,7 +65,7 @@ class KeyValueJudge(Lists):
         lengths = integers(payloads, before.ends, _LENGTH)
         below = lengths < _NULL
         slate.put(rows[below], negative, path, before.ends[below] - begins[rows[below]])
-        beyond = payloads.offsets[1:][rows] - starts < lengths
+        beyond = payloads.ends[rows] - starts < lengths
         slate.put(rows[beyond], truncated, path, starts[beyond] - begins[rows[beyond]])
         return _Pieces(rows, starts, starts + np.maximum(lengths, 0), lengths == _NULL).only(~below & ~beyond)
 

@@ -44,14 +44,14 @@ def _sized(size: int, payloads: Column) -> Flags:
 
 def _boolean(payloads: Column) -> Flags:
     fits = _sized(1, payloads)
-    fits[fits] = payloads.values[payloads.offsets[:-1][fits]] <= 1
+    fits[fits] = payloads.values[payloads.starts[fits]] <= 1
     return fits
 
 
 def _within(size: int, limits: tuple[range, ...], payloads: Column) -> Flags:
     """Whether a payload of `size` bytes has longs within their limits, one after the other."""
     fits = _sized(size, payloads)
-    starts = payloads.offsets[:-1][fits]
+    starts = payloads.starts[fits]
     kept = np.ones(len(starts), np.bool_)
     for index, limit in enumerate(limits):
         numbers = integers(payloads, starts + index * _LONG, _LONG)
@@ -62,7 +62,7 @@ def _within(size: int, limits: tuple[range, ...], payloads: Column) -> Flags:
 
 def _instant(payloads: Column) -> Flags:
     fits = _sized(12, payloads)
-    starts = payloads.offsets[:-1][fits]
+    starts = payloads.starts[fits]
     seconds, nanos = integers(payloads, starts, _LONG), integers(payloads, starts + _LONG, 4)
     limits = primitives.SECONDS
     fits[fits] = (seconds >= limits.start) & (seconds < limits.stop) & (nanos >= 0) & (nanos < primitives.NANOS)
@@ -92,10 +92,9 @@ def _odd(charset: str, payloads: Column) -> Flags:
     """Which payloads have a byte that is not ASCII, so that they may be wrong."""
     if charset not in ("utf-8", "ascii"):
         return payloads.lengths > 0
-    first = int(payloads.offsets[0])
-    high = np.flatnonzero(payloads.values[first : int(payloads.offsets[-1])] >= _ASCII_END)
-    before = np.searchsorted(high, payloads.offsets - first)
-    odd: Flags = before[1:] > before[:-1]
+    first, last = payloads.starts.min(initial=len(payloads.values)), payloads.ends.max(initial=0)
+    high = np.flatnonzero(payloads.values[first:last] >= _ASCII_END) + first
+    odd: Flags = np.searchsorted(high, payloads.ends) > np.searchsorted(high, payloads.starts)
     return odd
 
 

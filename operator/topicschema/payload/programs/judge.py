@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from topicschema.payload.judges.column import Column, unwritable
+from topicschema.payload.judges.column import Column
 from topicschema.payload.judges.verdicts import ELSEWHERE, Loss, Verdicts
 from topicschema.payload.programs import loop, loops, operations, places, reasons, troubles, values
 from topicschema.payload.programs import machine as m
@@ -105,6 +105,6 @@ def run(program: Program, column: Column, known: NDArray[np.int64] | None = None
 
 
 def _given(column: Column) -> m.Given:
-    checked = Column.from_arrays(column.values, column.offsets, column.nulls)
+    checked = column.checked
     nulls = np.zeros(1, np.bool_) if checked.nulls is None else checked.nulls
-    return m.Given(unwritable(checked.values), checked.offsets, np.ascontiguousarray(nulls, np.bool_))
+    return m.Given(checked.values, checked.starts, checked.ends, np.ascontiguousarray(nulls, np.bool_))

@@ -159,9 +159,10 @@ def _message(k: Any, values: Any, at: Any, end: Any) -> Any:
     """The instruction that found something, NO if none did, and the byte."""
     pc = np.int64(0)
     while True:
-        op = k.code[pc, to.OP]
+        row = np.uint64(pc)  # as in `byte`
+        op = k.code[row, to.OP]
         if op < to.UNION:
-            after = value(op, k.code[pc, to.FIRST], values, at, end)
+            after = value(op, k.code[row, to.FIRST], values, at, end)
             if after < 0:
                 return pc, at
             pc, at = pc + 1, after
@@ -189,20 +190,20 @@ def _tell(k: Any, given: Any, told: Any, number: Any, found: Any) -> Any:
     pc, at = found
     reason = k.state[m.REASON]
     if reason == why.FITS:
-        reason, at = looked_again(k, given.values, pc, at, given.offsets[number + 1])
+        reason, at = looked_again(k, given.values, pc, at, given.ends[number])
     told.reasons[number] = in_dropped(k, reason) if k.code[pc, to.PATH] < 0 else reason
     path = _path(k, pc)
     if k.state[m.CALLS]:
         path = k.state[m.OWN_PATHS] + 1 + placed(k, m.PATHS, path)
     told.paths[number] = path
-    told.offsets[number] = at - given.offsets[number]
+    told.offsets[number] = at - given.starts[number]
 
 
 @seldom
 def judged(k: Any, given: Any, told: Any) -> None:
-    """Fills `told`; `given` are the values, offsets that are within them, and which are null."""
-    for number in range(len(given.offsets) - 1):
-        at, end = given.offsets[number], given.offsets[number + 1]
+    """Fills `told`; `given` are the values, places that are within them, and which are null."""
+    for number in range(len(given.starts)):
+        at, end = given.starts[number], given.ends[number]
         told.offsets[number] = NO
         if given.nulls[number % len(given.nulls)]:
             continue  # null to every reader

@@ -55,7 +55,8 @@ class Given(NamedTuple):
     """A column; `nulls` is one False where no message is null. What is null fits, whatever the program."""
 
     values: NDArray[np.uint8]
-    offsets: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
     nulls: NDArray[np.bool_]
 
 

@@ -36,23 +36,31 @@ def losses(judge: Judge, *payloads: bytes) -> dict[Loss, int]:
 
 def test_a_column_over_other_buffers_knows_its_bounds() -> None:
     values = np.frombuffer(b"abcdef", np.uint8)
-    column = Column.from_arrays(values, np.array([1, 3, 3, 6]), np.array([False, True, False]))
+    column = Column.between(values, np.array([1, 3, 3, 6]), np.array([False, True, False]))
     assert [column[each] for each in range(len(column))] == [b"bc", None, b"def"]
     assert column.lengths.tolist() == [2, 0, 3]
     assert Column.of([b"bc", None, b""]).nulls is not None
 
 
-@pytest.mark.parametrize("offsets", [[], [0, 7], [-1, 2], [0, 3, 2]])
+@pytest.mark.parametrize("offsets", [[0, 7], [-1, 2], [0, 3, 2]])
 def test_offsets_that_are_not_those_of_the_values_are_refused(offsets: list[int]) -> None:
     with pytest.raises(ValueError, match="offsets"):
-        Column.from_arrays(np.zeros(6, np.uint8), np.array(offsets, np.int64))
+        _ = Column.between(np.zeros(6, np.uint8), np.array(offsets, np.int64)).checked
 
 
-def test_pieces_of_a_buffer_are_cut_out_in_order() -> None:
-    values = np.frombuffer(b"0123456789", np.uint8)
-    column = Column.of_pieces(values, np.array([1, 4, 4, 9]), np.array([3, 4, 6, 10]))
-    assert [column[each] for each in range(4)] == [b"12", b"", b"45", b"9"]
-    assert len(Column.of_pieces(values, np.array([], np.int64), np.array([], np.int64))) == 0
+def test_some_payloads_of_a_column_are_a_column_over_the_same_memory() -> None:
+    column = Column.of([b"12", None, b"", b"345"])
+    some = column.only(np.array([3, 1]))
+    assert [some[each] for each in range(2)] == [b"345", None]
+    assert some.values is column.values
+    assert [len(column.only(rows)) for rows in (slice(None), np.array([], np.int64), column.lengths > 0)] == [4, 0, 2]
+
+
+def test_a_column_with_more_starts_than_ends_or_other_nulls_is_refused() -> None:
+    values, two, one = np.zeros(6, np.uint8), np.array([0, 1]), np.array([2])
+    for column in (Column(values, two, one), Column(values, two, two, np.array([True]))):
+        with pytest.raises(ValueError, match="offsets"):
+            _ = column.checked
 
 
 def test_a_column_of_nothing_has_no_verdicts() -> None:

@@ -176,7 +176,7 @@ def test_a_column_may_be_memory_that_nobody_may_write_and_may_have_nulls() -> No
     values = np.frombuffer(b"\2\2\2", np.uint8)
     assert not values.flags.writeable
     assert told(judging, b"\2", None, b"\2\2") == [("", "$", -1), ("", "$", -1), ("TRAILING_BYTES", "$", 1)]
-    column = Column(values, np.array([1, 2, 3], np.int64))
+    column = Column.between(values, np.array([1, 2, 3], np.int64))
     assert run(judging.program, column).reasons.tolist() == [0, 0]
 
 
@@ -184,7 +184,7 @@ def test_a_column_may_be_memory_that_nobody_may_write_and_may_have_nulls() -> No
 def test_offsets_that_lead_out_of_the_values_are_refused(offsets: list[int]) -> None:
     program = judge("long").program
     with pytest.raises(ValueError, match="offsets"):
-        run(program, Column(np.zeros(3, np.uint8), np.array(offsets, np.int64)))
+        run(program, Column.between(np.zeros(3, np.uint8), np.array(offsets, np.int64)))
 
 
 @pytest.mark.parametrize("size", range(1, 6))
@@ -214,6 +214,18 @@ def test_texts_are_utf_8_to_a_program_exactly_where_they_are_to_python(size: int
     texts = [bytes(rng.choices(bytes_, k=size)) for _ in range(3_000)]
     found = told(judge("string"), *(number(size) + text for text in texts))
     assert found == [wanted(text) for text in texts]
+
+
+def test_long_texts_are_looked_through_to_each_of_their_bytes_and_not_beyond() -> None:
+    rng = random.Random(8)  # noqa: S311  # a seed
+    sizes = [size for size in range(42) for _ in range(60)]
+    texts = ["".join(rng.choices("aZ 0\x7f" * 4 + "ßö€😀", k=size)).encode()[:60] for size in sizes]
+    texts += [
+        text[:at] + bytes([rng.choice((0x80, 0xC3, 0xFF))]) + text[at + 1 :] for text in texts for at in (0, 7, 8)
+    ]
+    judging = judge("string")
+    assert told(judging, *(number(len(text)) + text for text in texts)) == [wanted(text) for text in texts]
+    assert [told(judging, number(len(text)) + text)[0] for text in texts[::7]] == [wanted(text) for text in texts[::7]]
 
 
 def wanted(text: bytes) -> tuple[str, str, int]:

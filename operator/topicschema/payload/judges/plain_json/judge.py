@@ -1,6 +1,5 @@
 """The judge of JSON payloads. Which values fit is told in `checking` and in payload/plain_json."""
 
-import itertools
 import json
 import re
 from collections.abc import Callable
@@ -55,9 +54,9 @@ class JsonJudge(Lists):
         del keys
         slate = Slate(len(payloads))
         counts: dict[Loss, int] = {}
-        content, bounds = payloads.values.data, payloads.offsets.tolist()
+        content = payloads.values.data
         lost = self._lost
-        for row, (start, end) in enumerate(itertools.pairwise(bounds)):
+        for row, (start, end) in enumerate(zip(payloads.starts.tolist(), payloads.ends.tolist(), strict=True)):
             piece = content[start:end]
             if not self._fits(piece):
                 self.note(slate, row, self._look(piece.tobytes()))

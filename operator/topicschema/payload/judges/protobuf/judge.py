@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from topicschema.payload import Reader
-from topicschema.payload.judges.column import Column, unwritable
+from topicschema.payload.judges.column import Column
 from topicschema.payload.judges.judging import Lists, Reasons, Seen, Slate
 from topicschema.payload.judges.lists import in_schema
 from topicschema.payload.judges.protobuf import layout as to
@@ -35,12 +35,11 @@ class ProtobufJudge(Lists):
     def judge(self, payloads: Column, keys: Column | None = None) -> Verdicts:
         """The verdicts; ValueError where the offsets are not those of the values."""
         del keys
-        checked = Column.from_arrays(payloads.values, payloads.offsets)
-        payloads = Column(unwritable(checked.values), unwritable(checked.offsets))
+        payloads = payloads.checked
         count = len(payloads)
         told = to.told(count)
         machine = to.machine(payloads.values, self._drawing.tables, len(self.losses))
-        _RUN(machine, payloads.offsets, told)
+        _RUN(machine, (payloads.starts, payloads.ends), told)
         slate = Slate(count)
         for row in np.flatnonzero(told.reasons).tolist():
             reason = int(told.reasons[row])
@@ -61,7 +60,8 @@ class ProtobufJudge(Lists):
     def _path(self, payloads: Column, row: int) -> str:
         """Where in a message something is wrong: it is read once more."""
         machine = to.machine(payloads.values, self._drawing.tables, len(self.losses))
-        _RUN(machine, payloads.offsets[row : row + 2], to.told(1))
+        one = payloads.only(slice(row, row + 1))
+        _RUN(machine, (one.starts, one.ends), to.told(1))
         depth, field, is_bare = (int(machine.state[each]) for each in (to.DEPTH, to.FIELD, to.IS_BARE))
         path: Path | None = None
         in_entry = False

@@ -257,11 +257,12 @@ def _begin(m: Any, start: Any, end: Any, message: Any) -> Any:
 
 
 @fast
-def judged(m: Any, offsets: Any, told: Any) -> Any:
-    """Fills `told`; the offsets are within the values."""
-    for message in range(len(offsets) - 1):
-        start = offsets[message]
-        _begin(m, start, offsets[message + 1], message)
+def judged(m: Any, places: Any, told: Any) -> Any:
+    """Fills `told`; the places, where each message starts and where it ends, are within the values."""
+    starts, ends = places
+    for message in range(len(starts)):
+        start = starts[message]
+        _begin(m, start, ends[message], message)
         if not _read(m):
             told.reasons[message] = m.state[to.REASON]
             told.offsets[message] = m.state[to.OFFSET] - start
@@ -277,8 +278,8 @@ def judged(m: Any, offsets: Any, told: Any) -> Any:
 def marked(mark: int) -> Callable[[Any, Any, Any], int]:
     """What is to be compiled and kept: `judged`, and a number that is another one where anything in it is."""
 
-    def run(m: Any, offsets: Any, told: Any) -> int:
-        judged(m, offsets, told)
+    def run(m: Any, places: Any, told: Any) -> int:
+        judged(m, places, told)
         return mark
 
     return run
