@@ -1,16 +1,19 @@
 """What goes wrong while retained messages are read: said with its place, in bounded time, and never a message twice."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pulsar as python
 import pytest
 
+from played_broker import playing
 from retained_topic import RetainedTopic, client_of, contents, places, rows
 from testbed import ports
 from testbed.pulsar import Pulsar
-from testbed.pulsar_setup import Setup
+from testbed.pulsar_setup import Access, Setup
 from topicschema.spark.errors import SourceError
 from topicschema.spark.question import OAuth2Asked, PulsarAsked
 from topicschema.spark.sources import Gone
@@ -31,9 +34,12 @@ def _token(secured: Pulsar, folder: Path, token: str) -> PulsarAsked:
 def _filled(secured: Pulsar, namespace: str) -> str:
     """A topic with three messages, sent by who may."""
     assert secured.credentials is not None
+    who = secured.credentials.superuser
     client = python.Client(
         secured.service_url,
-        authentication=python.AuthenticationToken(secured.credentials.tokens.superuser),
+        authentication=python.AuthenticationTLS(str(who.certificate), str(who.key))
+        if secured.credentials.access is Access.CERTIFICATE
+        else python.AuthenticationToken(secured.credentials.tokens.superuser),
         tls_trust_certs_file_path=str(secured.credentials.ca),
         logger=python.ConsoleLogger(python.LoggerLevel.Error),
     )
@@ -87,9 +93,33 @@ def test_a_client_certificate_opens_both_doors(certificate_pulsar: Pulsar) -> No
     who, ca = certificate_pulsar.credentials.superuser, str(certificate_pulsar.credentials.ca)
     files = {"certificate_file": str(who.certificate), "key_file": str(who.key), "ca_file": ca}
     asked = PulsarAsked(certificate_pulsar.admin_url, certificate_pulsar.service_url, **files)
-    namespace = certificate_pulsar.fresh_namespace()
-    certificate_pulsar.tell("PUT", f"/persistent/{namespace}/x")
-    assert PulsarSource(asked, f"persistent://{namespace}/x").plan().splits == ()
+    topic = _filled(certificate_pulsar, certificate_pulsar.fresh_namespace())
+    assert [row["payload"] for row in rows(PulsarSource(asked, topic))] == [b"1", b"2", b"3"]
+
+
+async def test_tokens_of_an_issuer_open_both_doors(
+    secured_pulsar: Pulsar, secured_namespace: str, tmp_path: Path
+) -> None:
+    assert secured_pulsar.credentials is not None
+    tokens, ca = secured_pulsar.credentials.tokens, str(secured_pulsar.credentials.ca)
+    topic = _filled(secured_pulsar, secured_namespace)
+    key = tmp_path / "key.json"
+    key.write_text(json.dumps({"type": "client_credentials", "client_id": "app", "client_secret": "s3cret"}))
+    async with playing() as issuer:
+        issuer.says(200, {"token_endpoint": f"{issuer.url}/token", "access_token": tokens.superuser, "expires_in": 60})
+        asked = OAuth2Asked(issuer.url, "urn:pulsar", str(key))
+        reached = PulsarAsked(secured_pulsar.admin_url, secured_pulsar.service_url, oauth2=asked, ca_file=ca)
+        found = await asyncio.to_thread(rows, PulsarSource(reached, topic))
+        assert [row["payload"] for row in found] == [b"1", b"2", b"3"]
+        forms = [dict(parse_qsl(body)) for body in issuer.bodies if body]
+        assert {(form["client_id"], form["client_secret"], form["audience"]) for form in forms} == {
+            ("app", "s3cret", "urn:pulsar")
+        }
+        issuer.forgets()
+        issuer.says(200, {"token_endpoint": f"{issuer.url}/token", "access_token": tokens.expired})
+        with pytest.raises(SourceRefusedError) as refused:
+            await asyncio.to_thread(rows, PulsarSource(reached, topic))
+        assert not any(secret in str(refused.value) for secret in (tokens.expired, "s3cret"))
 
 
 def test_a_broker_that_nobody_can_reach_is_given_up(pulsar: Pulsar) -> None:

@@ -68,6 +68,10 @@ class FilesSourceSpec:
                     cel=r"self.matches('^(s3|gs|gcs|hdfs|abfs|abfss)://[^\\s\\x00-\\x1f]+$')",
                     message="write s3://, gs://, abfs:// or hdfs://, and where",
                 ),
+                Rule(
+                    cel=r"!self.matches('^[a-z0-9]+://[^/]*:[^/]*@')",
+                    message="credentials do not belong here: give the account of validation.template the right to read",
+                ),
             ),
         ),
     ]

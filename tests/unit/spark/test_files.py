@@ -234,3 +234,28 @@ def test_a_block_that_unpacks_to_more_than_memory_should_hold_is_told(
     path.write_bytes(head + encoded_long(1) + encoded_long(len(bomb)) + bomb + sync)
     with pytest.raises(SourceError, match="unpacks to more than 256 MiB"):
         rows_of(FilesAsked((str(path),)), 1 << 30)
+
+
+@pytest.mark.parametrize(
+    ("uri", "shown"),
+    [
+        ("s3://key:s3cret@archive/orders/?nonsense=s3cret", "s3://archive/orders: "),
+        (
+            "abfs://orders:s3cret@account.dfs.core.windows.net/a?nonsense=1",
+            "abfs://orders@account.dfs.core.windows.net/a",
+        ),
+        ("nosuch://user:s3cret@host/a", "nosuch://host/a: "),
+    ],
+)
+def test_what_a_uri_has_of_secrets_is_never_told(uri: str, shown: str) -> None:
+    with pytest.raises(SourceError) as failed:
+        Files(FilesAsked((uri,))).plan()
+    assert str(failed.value).startswith(shown)
+    assert "s3cret" not in str(failed.value)
+
+
+def test_a_file_by_its_uri_is_found_as_by_its_path(tmp_path: Path) -> None:
+    stored = stored_orders.write(ORDERS, tmp_path / "orders.parquet")
+    asked = FilesAsked((stored.as_uri(),))
+    assert Files(asked).plan().names == (stored.as_uri(),)
+    assert len(rows_of(asked, 1)) == len(ORDERS)

@@ -12,6 +12,7 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 from pyarrow import compute, fs
@@ -96,6 +97,7 @@ def _written_with(batch: pa.RecordBatch, version: int) -> pa.RecordBatch:
 
 def _found(uri: str) -> Iterator[File]:
     """The files that a URI stands for: of a folder all in it, but those whose names begin with a dot or underscore."""
+    shown = _shown(uri)
     try:
         system, path = (
             fs.FileSystem.from_uri(uri) if "://" in uri else (fs.LocalFileSystem(), str(Path(uri).absolute()))
@@ -104,13 +106,23 @@ def _found(uri: str) -> Iterator[File]:
         is_folder = info.type is fs.FileType.Directory
         infos = system.get_file_info(fs.FileSelector(path, recursive=True)) if is_folder else [info]
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise SourceError(str(error).split("\n", 1)[0][:300], uri) from None
+        raise SourceError(str(error).split("\n", 1)[0].replace(uri, shown)[:300], shown) from None
     if info.type is fs.FileType.NotFound:
-        raise SourceError("there is no such file", uri)
+        raise SourceError("there is no such file", shown)
     for each in sorted(infos, key=lambda each: each.path):
         below = each.path.removeprefix(path)
         if each.type is fs.FileType.File and not _HIDDEN.search(below):
-            yield File(uri.rstrip("/") + below, each.path, each.size, 0, system)
+            yield File(shown + below, each.path, each.size, 0, system)
+
+
+def _shown(uri: str) -> str:
+    """What people find it by: without secrets, and without what only tells how it is reached."""
+    if "://" not in uri:
+        return uri.rstrip("/")
+    parts = urlsplit(uri)
+    user, _, place = parts.netloc.rpartition("@")
+    container = user.partition(":")[0] if parts.scheme.startswith("abfs") else ""
+    return f"{parts.scheme}://{container and f'{container}@'}{place}{parts.path}".rstrip("/")
 
 
 def _form_of(file: File) -> FileFormat:
