@@ -1,6 +1,7 @@
 """A real broker behind a proxy that fails: which error a fault is, that nothing is done twice, and that it ends."""
 
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -119,6 +120,18 @@ async def test_a_deletion_whose_answer_is_lost_is_one_tombstone(
         await broker.soft_delete(topic)
     proxy.fault = broker_faults.untouched
     assert await broker.index(topic) == (0, 1)
+
+
+async def test_a_history_that_takes_the_broker_too_long_to_list_is_read_version_by_version(
+    broker: Broker, proxy: FaultProxy, topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        fields = b'[{"name":"f%d","type":"int","default":0}]' % number
+        assert await broker.upload(topic, replace(AVRO, schema=AVRO.schema.replace(b"[]", fields))) == number
+    monkeypatch.setattr("topicschema.broker.broker._LIST_SECONDS", 0.5)
+    proxy.fault = broker_faults.when(lambda call: call.path.endswith("/schemas"), broker_faults.silence(2))
+    for _ in range(4):  # were it taken for a broker that is away, the third would end that
+        assert [each.schema_version async for each in broker.versions(topic)] == [2, 1, 0]
 
 
 async def test_a_broker_that_says_yes_and_stores_nothing_is_found_out(

@@ -10,6 +10,7 @@ from topicschema.broker.errors import (
     AnswerTooLargeError,
     BrokerForbiddenError,
     BrokerInconsistentError,
+    BrokerSilentError,
     NamespaceMissingError,
     SchemaMissingError,
 )
@@ -60,11 +61,11 @@ class Broker:
     async def versions(self, topic: Topic, since: int = 0) -> AsyncIterator[RemoteVersion]:
         """The versions after the newest tombstone from the number `since` on, in no order, one at a time in memory.
 
-        Where they are too large for one answer they are asked for one by one, newest first.
+        Where they are too large for one answer, or it takes too long, they are asked for one by one, newest first.
         """
         try:
             listed = await self._list("versions", wire.schemas_path(topic, "schemas"), _VERSIONS_BYTES)
-        except AnswerTooLargeError:
+        except (AnswerTooLargeError, BrokerSilentError):
             async for version in self._one_by_one(topic, since):
                 yield version
             return
@@ -185,7 +186,7 @@ class Broker:
         return await self._transport.ask(Request(name, Call.READ, "GET", path))
 
     async def _list(self, name: str, path: str, max_bytes: int = _LIST_BYTES) -> Any:
-        request = Request(name, Call.READ, "GET", path, seconds=_LIST_SECONDS, max_bytes=max_bytes)
+        request = Request(name, Call.LISTING, "GET", path, seconds=_LIST_SECONDS, max_bytes=max_bytes)
         return await self._transport.ask(request)
 
 

@@ -17,6 +17,10 @@ class AnswerTooLargeError(BrokerUnavailableError):
         super().__init__(message, after=60.0)
 
 
+class BrokerSilentError(BrokerUnavailableError):
+    """No answer came in the time that such an answer may take."""
+
+
 class BrokerUntrustedError(WaitingError):
     """The broker's certificate has expired, is for another name, or its issuer is not trusted; or it refuses ours."""
 

@@ -18,6 +18,7 @@ import aiohttp
 
 from topicschema.broker.errors import (
     BrokerForbiddenError,
+    BrokerSilentError,
     BrokerUnauthorizedError,
     BrokerUnavailableError,
     BrokerUntrustedError,
@@ -35,6 +36,7 @@ class Call(Enum):
     """The kinds of call, as far as one status means different things."""
 
     READ = auto()
+    LISTING = auto()  # a read of much at once, which may take a broker longer than it is waited for
     UPLOAD = auto()
     WRITE = auto()
     DELETE = auto()
@@ -54,6 +56,7 @@ class Effect(Enum):
 
     NONE = auto()  # it concerns what was asked for, and nothing else
     SLOWER = auto()  # something is wrong beyond it: this policy asks more slowly
+    LATE = auto()  # as SLOWER; that there was no answer yet does not say whether anybody is there
     UNWELCOME = auto()  # nothing that this policy asks will be answered: its own circuit counts it
     AWAY = auto()  # nobody gets an answer: the broker's circuit counts it
 
@@ -78,7 +81,7 @@ _MAX_AFTER: Final = 60.0
 _PATIENT: Final = frozenset({408, 429, 503})
 _WHOSE: Final = "is this a broker's admin URL?"
 _ANY: Final = frozenset(Call)
-_WRITES: Final = frozenset({Call.UPLOAD, Call.WRITE, Call.DELETE})
+WRITES: Final = frozenset({Call.UPLOAD, Call.WRITE, Call.DELETE})
 _ONLY_UPLOAD: Final = frozenset({Call.UPLOAD})
 
 _Make = Callable[[str, int, float | None], TopicSchemaError]
@@ -152,7 +155,7 @@ _TABLE: Final = (
     _Row(_one(412), _ANY, _away, is_repeated=True, effect=Effect.SLOWER),
     _Row(_one(408), _ANY, _away, is_repeated=True, effect=Effect.AWAY),
     _Row(_one(429), _ANY, _away, is_repeated=True, effect=Effect.UNWELCOME),
-    _Row(range(400, 500), _WRITES, _refused),
+    _Row(range(400, 500), WRITES, _refused),
     _Row(range(400, 500), _ANY, _stranger, effect=Effect.SLOWER),
     _Row(_one(500), _ONLY_UPLOAD, _refused, _PERMANENT),
     _Row(_one(500), _ANY, _away, is_repeated=True, effect=Effect.SLOWER),
@@ -175,7 +178,8 @@ def from_silence(error: BaseException, asked: Asked) -> Trouble:
     """The meaning of no answer."""
     where = asked.broker
     if isinstance(error, TimeoutError):
-        return Trouble(BrokerUnavailableError(f"{where}: no answer in time"), effect=Effect.AWAY)
+        effect = Effect.LATE if asked.call is Call.LISTING else Effect.AWAY
+        return Trouble(BrokerSilentError(f"{where}: no answer in time"), effect=effect)
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         found = getattr(error.certificate_error, "verify_message", "") or "the certificate is no good"
         return Trouble(BrokerUntrustedError(f"{where}: {found[:200]}"), effect=Effect.UNWELCOME)

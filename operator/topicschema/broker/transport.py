@@ -187,7 +187,7 @@ class Transport:
         url = URL(self._base + request.path, encoded=True)
         for _ in range(_MAX_REDIRECTS + 1):
             await self._turn()
-            if request.call is not Call.READ:
+            if request.call in foreign.WRITES:
                 self._fence()
             exchange = _exchange(request, url, headers)
             answer = await self._connections.send(exchange)
@@ -222,6 +222,9 @@ class Transport:
     def _note(self, found: Told | Trouble) -> None:
         """What the answer means for the requests after it."""
         effect = found.effect if isinstance(found, Trouble) else Effect.NONE
+        if effect is Effect.LATE:
+            self._pace.slower()
+            return
         for circuit, opening in ((self._gate.circuit, Effect.AWAY), (self._circuit, Effect.UNWELCOME)):
             if effect is opening and isinstance(found, Trouble) and isinstance(found.error, WaitingError):
                 circuit.fail(found.error, found.wanted if (found.wanted or 0.0) > _PATIENCE else None)

@@ -15,6 +15,7 @@ from topicschema.broker.errors import (
     BrokerForbiddenError,
     BrokerInconsistentError,
     BrokerNotAllowedError,
+    BrokerSilentError,
     BrokerUnauthorizedError,
     BrokerUnavailableError,
     TenantMissingError,
@@ -142,6 +143,24 @@ async def test_a_silent_broker_costs_no_more_than_the_time_of_the_call(wire: Pla
         await transport.ask(Request("latest", Call.READ, "GET", "/admin/v2/x", seconds=0.2))
     silence.set()
     assert len(wire.requests) == 1
+    await transport.close()
+
+
+async def test_listings_that_take_too_long_do_not_make_the_broker_one_that_is_away(wire: PlayedBroker) -> None:
+    silence = asyncio.Event()
+
+    async def late(request: web.Request) -> web.Response:
+        if request.path.endswith("/listing"):
+            await silence.wait()
+        return web.json_response("there")
+
+    wire.answers.append(late)
+    transport = Transport(Access(wire.url, ANY_LOOPBACK), Clock())
+    for _ in range(3):
+        with pytest.raises(BrokerSilentError):
+            await transport.ask(Request("versions", Call.LISTING, "GET", "/admin/v2/listing", seconds=0.1))
+    assert await transport.ask(Request("latest", Call.READ, "GET", "/admin/v2/x")) == "there"
+    silence.set()
     await transport.close()
 
 
