@@ -16,10 +16,14 @@ from topicschema.spark.errors import RunError
 from topicschema.spark.jobs import BLOCKS_PORT, DRIVER_PORT, EXECUTOR_TEMPLATE
 
 _HEAP: Final = 512 * 1024**2
-"""Of an executor's JVM, which only hands on splits and tallies; the rest of its memory is for Python's processes."""
+"""Of a JVM, which only hands on splits and tallies; the rest of a pod's memory is for Python's processes."""
+_SHORT_LIFE: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""A JVM that hands on little is up in half the time where it is not compiled for long work."""
 _LEAST_OVERHEAD: Final = 512 * 1024**2
 _PREFIX: Final = 40
 _QUANTITY: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(m|k|M|G|T|Ki|Mi|Gi|Ti)?")
+_SERVER: Final = re.compile(r"Message: (.{1,2000}?)\.? Received status", re.DOTALL)
+_TOLD: Final = 500
 _UNITS: Final[Mapping[str, float]] = {
     "": 1, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40
 }  # fmt: skip
@@ -34,17 +38,32 @@ _NEEDED: Final = (
 
 
 def start(executors: int, folder: Path, environ: Mapping[str, str] = os.environ) -> Any:
-    """A SparkContext with so many executors; RunError where this is no pod that may have any."""
+    """A SparkContext with so many executors; RunError where this is no pod that may have any, and where Spark fails."""
     missing = [name for name in _NEEDED if not environ.get(name)]
     if missing:
         raise RunError(f"executors need a driver that is a pod: {', '.join(missing)} not set")
-    from pyspark import SparkConf, SparkContext  # noqa: PLC0415  # a JVM, where there are executors
+    from py4j.protocol import Py4JError  # noqa: PLC0415  # a JVM, where there are executors
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415
+    from pyspark.errors import PySparkException  # noqa: PLC0415
 
     told = settings(executors, folder / EXECUTOR_TEMPLATE, environ)
-    context = SparkContext(conf=SparkConf().setAll(list(told.items())))
+    try:
+        context = SparkContext(conf=SparkConf().setAll(list(told.items())))
+    except (Py4JError, PySparkException) as error:
+        raise RunError(f"Spark does not start: {told_by(error)}") from None
     context.pythonExec = sys.executable  # what Spark's settings name is for spark-submit alone
     context.setLogLevel("WARN")
     return context
+
+
+def told_by(error: Exception) -> str:
+    """Why Spark failed: what began it, in the API server's own words where they are its, on one line, shortened."""
+    began = getattr(error, "java_exception", None)
+    while began is not None and began.getCause() is not None:
+        began = began.getCause()
+    text = str(error if began is None else began.toString())
+    from_server = _SERVER.search(text)
+    return " ".join((text if from_server is None else from_server[1]).split())[:_TOLD]
 
 
 def settings(executors: int, template: Path, environ: Mapping[str, str]) -> Mapping[str, str]:
@@ -60,6 +79,9 @@ def settings(executors: int, template: Path, environ: Mapping[str, str]) -> Mapp
         "spark.blockManager.port": str(BLOCKS_PORT),
         "spark.driver.blockManager.port": str(BLOCKS_PORT),
         "spark.port.maxRetries": "0",
+        "spark.driver.memory": f"{_HEAP >> 20}m",
+        "spark.driver.extraJavaOptions": _SHORT_LIFE,
+        "spark.executor.extraJavaOptions": _SHORT_LIFE,
         "spark.ui.enabled": "false",
         "spark.kubernetes.namespace": environ["POD_NAMESPACE"],
         "spark.kubernetes.driver.pod.name": environ["POD_NAME"],

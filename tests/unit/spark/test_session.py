@@ -1,6 +1,7 @@
 """What Spark is told by a driver that is a pod."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,20 @@ POD = {
     "POD_NAMESPACE": "shop",
     "TOPICSCHEMA_EXECUTOR_IMAGE": "registry/validation:1",
 }
+
+
+@dataclass(frozen=True)
+class Thrown:
+    """What Java threw, as Py4J shows it."""
+
+    text: str
+    cause: "Thrown | None" = None
+
+    def getCause(self) -> "Thrown | None":  # noqa: N802  # Java's name
+        return self.cause
+
+    def toString(self) -> str:  # noqa: N802
+        return self.text
 
 
 def template(folder: Path, resources: object) -> Path:
@@ -54,3 +69,16 @@ def test_a_template_that_is_none_and_a_driver_that_is_no_pod_are_run_failures(tm
         session.settings(1, template(tmp_path, {"limits": {"memory": "much"}}), POD)
     with pytest.raises(RunError, match="POD_IP not set"):
         session.start(1, tmp_path, {**POD, "POD_IP": ""})
+
+
+def test_what_kept_spark_from_starting_is_told_in_the_api_servers_words() -> None:
+    words = 'pods "a" is forbidden: User "b" cannot get resource "pods"'
+    server = Thrown(
+        f"io.fabric8.KubernetesClientException: Failure: GET at: https://a. Message: {words}. Received status: x"
+    )
+    error = ValueError("Py4J's words")
+    error.java_exception = Thrown("SparkException: it cannot be\n instantiated", server)  # type: ignore[attr-defined]
+    assert session.told_by(error) == words
+    error.java_exception = Thrown("IOException: no\n  space")  # type: ignore[attr-defined]
+    assert session.told_by(error) == "IOException: no space"
+    assert session.told_by(ValueError("the gateway ended")) == "the gateway ended"
