@@ -5,11 +5,16 @@ test says why; under CI=true that is a failure. With PULSAR_ADMIN_URL and PULSAR
 `pulsar`, nothing is started, and tests that need another one are skipped.
 """
 
+import contextlib
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import Future
+from pathlib import Path
 
 import pytest
 
+from broken_ahead import under_way
+from broken_course import Scene
 from brokered_shop import RESYNC, BrokeredShop, brokered
 from rest_topic import RestTopic
 from testbed import pulsar_part
@@ -23,16 +28,35 @@ from testbed.pulsar import Pulsar
 from testbed.pulsar import start as start_pulsar
 from testbed.pulsar_setup import Access, Setup
 
+_HERE = Path(__file__).parent
+_BREAKAGES, _WITH_ITS_OWN = "test_broken_brokers.py", "test_demo.py"
+
 StartBroker = Callable[[str, Setup], Pulsar]
 """From a name and a set-up: the test run's broker of that name, started when first asked for."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a broker, before `-m` chooses."""
+    """Mark what needs a broker, before `-m` chooses, and have those who can run beside the breakages run first."""
     for item in items:
         if {"pulsar", "start_broker"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("broker")
+    ours = [turn for turn, item in enumerate(items) if item.path.is_relative_to(_HERE)]
+    in_order = sorted((items[turn] for turn in ours), key=_group_of(items))
+    for turn, item in zip(ours, in_order, strict=True):
+        items[turn] = item
+
+
+def _group_of(items: list[pytest.Item]) -> Callable[[pytest.Item], int]:
+    """First the modules that need no cluster, then the breakages, then the others."""
+    with_cluster = {item.path for item in items if "cluster" in getattr(item, "fixturenames", ())}
+
+    def group(item: pytest.Item) -> int:
+        if item.path.name == _BREAKAGES:
+            return 1
+        return 2 if item.path in with_cluster or item.path.name == _WITH_ITS_OWN else 0
+
+    return group
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -77,6 +101,21 @@ def pulsar(instance: Instance) -> Pulsar:
 
 
 @pytest.fixture(scope="session")
+def breakages_under_way(cluster: Cluster, instance: Instance, pulsar: Pulsar) -> Iterator[Future[dict[str, Scene]]]:
+    """All breakages, being gone through in a thread; nothing else may be installed on the cluster until they were."""
+    with under_way(cluster, instance, pulsar) as scenes:
+        yield scenes
+
+
+@pytest.fixture(autouse=True)
+def begins_breakages(request: pytest.FixtureRequest) -> None:
+    """Whichever test of the tier is first begins the breakages, if they are to come; where they cannot, they say so."""
+    if any(item.path.name == _BREAKAGES for item in request.session.items):
+        with contextlib.suppress(pytest.skip.Exception):
+            request.getfixturevalue("breakages_under_way")
+
+
+@pytest.fixture(scope="session")
 def secured_pulsar(start_broker: StartBroker) -> Pulsar:
     """A broker with TLS that asks for a token, and lets each role do what it was granted."""
     return start_broker("secured", Setup(access=Access.TOKEN))
@@ -112,13 +151,8 @@ def topic(pulsar: Pulsar, pulsar_namespace: str) -> RestTopic:
 @pytest.fixture(scope="module")
 def controller(cluster: Cluster, instance: Instance) -> Iterator[Product]:
     """The controller alone; it may call brokers on 127.0.0.1, and looks at all every two seconds."""
-    installed = Product.install(instance, cluster, {**SHORT_LEASE, **RESYNC})
-    try:
-        installed.admit_all()
-        installed.start_controller()
+    with Product.controlling(instance, cluster, {**SHORT_LEASE, **RESYNC}) as installed:
         yield installed
-    finally:
-        installed.stop()
 
 
 @pytest.fixture

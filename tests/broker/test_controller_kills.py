@@ -29,7 +29,7 @@ from testbed.pulsar import Pulsar
 ALL = os.environ.get("TOPICSCHEMA_TEST_FAULTS") == "all"
 SEED = os.environ.get("TOPICSCHEMA_SEED") or secrets.token_hex(4)
 _SOME = 3  # of each flow, where not all are asked for
-_AT_ONCE = 22 if ALL else 11
+_AT_ONCE = 22 if ALL else 17
 _PATIENCE_SECONDS = 30.0
 _TRIES = 4  # a call that a busy machine gives up while others are yet to come is held again
 _HELD_SECONDS = 6.0  # a call is given up after ten
@@ -47,13 +47,8 @@ pytestmark = [pytest.mark.broker, pytest.mark.faults, pytest.mark.timeout(7200 i
 @pytest.fixture(scope="module")
 def rarely_looking(cluster: Cluster, instance: Instance) -> Iterator[Product]:
     """The controller as a process that looks at nothing unless it is rung, so that a flow's calls are the same."""
-    installed = Product.install(instance, cluster, {**_LEASE, **RESYNC, "TOPICSCHEMA_RESYNC_PERIOD": "3600"})
-    try:
-        installed.admit_all()
-        installed.start_controller()
+    with Product.controlling(instance, cluster, {**_LEASE, **RESYNC, "TOPICSCHEMA_RESYNC_PERIOD": "3600"}) as installed:
         yield installed
-    finally:
-        installed.stop()
 
 
 Turn = tuple[Flow, Place]

@@ -41,13 +41,8 @@ class Silence:
 def controller(cluster: Cluster, instance: Instance) -> Iterator[Product]:
     """The controller with two workers for each broker."""
     environment = {**SHORT_LEASE, **RESYNC, "TOPICSCHEMA_RESYNC_PERIOD": "600", "TOPICSCHEMA_WORKERS": str(_WORKERS)}
-    installed = Product.install(instance, cluster, environment)
-    try:
-        installed.admit_all()
-        installed.start_controller()
+    with Product.controlling(instance, cluster, environment) as installed:
         yield installed
-    finally:
-        installed.stop()
 
 
 @pytest.fixture

@@ -19,13 +19,8 @@ ONE, TWO = text("id"), text("id", "note?")
 @pytest.fixture(scope="module")
 def validating(cluster: Cluster, instance: Instance) -> Iterator[Product]:
     """The controller, with an image to validate with."""
-    installed = Product.install(instance, cluster, {**SHORT_LEASE, **ENVIRONMENT})
-    try:
-        installed.admit_all()
-        installed.start_controller()
+    with Product.controlling(instance, cluster, {**SHORT_LEASE, **ENVIRONMENT}) as installed:
         yield installed
-    finally:
-        installed.stop()
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import contextlib
 import sys
 import time
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,6 +74,18 @@ class Product:
             controller_probe=f"http://{ports.LOOPBACK}:{controller_probe}",
             webhook_probe=f"http://{ports.LOOPBACK}:{webhook_probe}",
         )
+
+    @classmethod
+    @contextlib.contextmanager
+    def controlling(cls, instance: Instance, cluster: Cluster, environment: Mapping[str, str]) -> "Iterator[Product]":
+        """The product as `install` makes it, its controller at work and nothing reviewed, while the context lasts."""
+        installed = cls.install(instance, cluster, environment)
+        try:
+            installed.admit_all()
+            installed.start_controller()
+            yield installed
+        finally:
+            installed.stop()
 
     def start_controller(self) -> None:
         """Start the controller unless it runs; returns when it says it is ready."""
