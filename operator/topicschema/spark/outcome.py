@@ -81,6 +81,9 @@ def outcome(job: Object, pods: Sequence[Object], events: Sequence[Object] = ()) 
         return Waiting()
     if not ours:
         return _without_pod(events)
+    found = _verdict(job, ours)
+    if found is not None:  # the Job itself says so a second or two later
+        return _answered(*found)
     stuck = _stuck(ours[-1]) or _unmounted(events)
     if stuck is not None:
         return CouldNotRun(stuck, is_over=False)
@@ -97,8 +100,7 @@ def _end(job: Object, pods: Sequence[Object], end: Object) -> Outcome:
     found = _verdict(job, pods)
     is_complete = end["type"] == "Complete"
     if found is not None and found[0].exit_status == (PASSED_STATUS if is_complete else FAILED_STATUS):
-        document, pod = found
-        return Passed(document, pod) if document.verdict is Answer.PASS else Failed(document, pod)
+        return _answered(*found)
     if is_complete or end.get("reason") == "PodFailurePolicy":
         if not _statuses(pods, (PASSED_STATUS, FAILED_STATUS)):
             return CouldNotRun("its pod was removed before its verdict was read")
@@ -108,6 +110,10 @@ def _end(job: Object, pods: Sequence[Object], end: Object) -> Outcome:
         why = f"it did not end within {seconds} seconds: raise activeDeadlineSeconds, or judge a sample"
         return CouldNotRun(_after(why, _stuck(pods[-1]) if pods else None), is_transient=False)
     return _failure(pods)
+
+
+def _answered(document: VerdictDocument, pod: str) -> Outcome:
+    return Passed(document, pod) if document.verdict is Answer.PASS else Failed(document, pod)
 
 
 def _verdict(job: Object, pods: Sequence[Object]) -> tuple[VerdictDocument, str] | None:
