@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from benchmarks import brokers, core, edits, images, judges, pipeline, programs, retained, reviews, settling
+from benchmarks import brokers, core, edits, images, judges, pipeline, programs, retained, reviews, settling, verdict
 from benchmarks.rows import Row, table, write
 
 MEASURES: Mapping[str, Callable[[], Iterator[Row]]] = {
@@ -19,6 +19,7 @@ MEASURES: Mapping[str, Callable[[], Iterator[Row]]] = {
     "retained": retained.measure,
     "reviews": reviews.measure,
     "settling": settling.measure,
+    "verdict": verdict.measure,
 }
 RESULTS = Path(__file__).parents[2] / "benchmarks.json"
 

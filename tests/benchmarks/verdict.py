@@ -1,0 +1,88 @@
+"""How long an edit waits for a gate without executors: from apply to verdict on 1,000 messages, in pods on a node.
+
+The anchor is the pod's own start-up, in the same rounds: a pod like the Job's, from apply until it has loaded what a
+run loads and ended. The pod that ends at once tells how much of that is the node's. The images are there already.
+"""
+
+import json
+import secrets
+import statistics
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import operator_pods
+from benchmarks.rows import Goal, Row, beside, row
+from pods import Pods
+from retained_orders import WIDER, WRITTEN, whole
+from retained_shop import RetainedShop
+from retained_topic import RetainedTopic
+from testbed import helm, images, node_part, pulsar_part
+from testbed.instances import Instance
+from testbed.node import Node
+from testbed.node_broker import NodeBroker
+from testbed.node_part import GivenNode, NodePart
+from testbed.progress import Progress
+
+_MESSAGES, _ROUNDS = 1_000, 5
+_LOADS = "import topicschema.spark.driver, topicschema.spark.judging, topicschema.spark.sources.pulsar.source"
+_GOAL = Goal(2, at_most=True)
+
+
+def measure() -> Iterator[Row]:
+    """The rows; SourceMissingError where no pods run."""
+    progress = Progress()
+    for part in (NodePart(), pulsar_part.PulsarPart()):
+        part.prepare(progress)
+    built = [images.build(name, progress) for name in images.NAMES]
+    helm.program(progress)
+    instance = Instance.owned()
+    try:
+        node = node_part.start(instance, progress)
+        for image in built:
+            node.load(image.archive)
+        operator_pods.installed(node.cluster)
+        yield from _measured(node)
+    finally:
+        instance.end()
+
+
+def _measured(node: Node | GivenNode) -> Iterator[Row]:
+    broker = NodeBroker.start(node)
+    rounds = [_round(node, broker) for _ in range(_ROUNDS + 1)][1:]
+    verdict, loaded, bare = (statistics.median(each) for each in zip(*rounds, strict=True))
+    anchor = ("the pod's own start-up, with what a run loads", loaded)
+    yield beside("from apply to verdict on 1,000 messages, no executors", verdict, "s", anchor, _GOAL)
+    yield row("a pod of the validation image that ends at once, from apply to end", bare, "s")
+
+
+def _round(node: Node | GivenNode, broker: NodeBroker) -> tuple[float, float, float]:
+    """Seconds to the verdict, of the pod's start-up, and of a pod that does nothing."""
+    pods = Pods(node.cluster, f"t-{secrets.token_hex(4)}")
+    pods.create_namespace()
+    shop = RetainedShop(pods, broker, RetainedTopic.made(broker.pulsar, "created"))
+    shop.rest.uploaded(json.dumps(WRITTEN))
+    shop.fill(whole(_MESSAGES))
+    shop.govern("Gate")
+    shop.propose(WRITTEN)
+    shop.ready("Registered")
+    started = time.monotonic()
+    shop.propose(WIDER)
+    job = shop.ready("Registered")["validation"]["job"]
+    verdict = time.monotonic() - started
+    (pod,) = pods.of_job(job)
+    seconds = verdict, _started(pods, "loaded", pod["spec"], _LOADS), _started(pods, "bare", pod["spec"], "")
+    node.cluster.kubectl("delete", "namespace", pods.namespace, seconds=120)
+    return seconds
+
+
+def _started(pods: Pods, name: str, spec: dict[str, Any], program: str) -> float:
+    """Seconds until a pod of that spec has run that program."""
+    container = {**spec["containers"][0], "args": ["python", "-c", program] if program else ["true"]}
+    like = {**spec, "containers": [container], "nodeName": None}
+    started = time.monotonic()
+    ended = pods.run(name, like)
+    seconds = time.monotonic() - started
+    if ended.exit_code:
+        raise RuntimeError(ended.log)
+    return seconds
