@@ -14,7 +14,7 @@ from retained_shop import RetainedShop, conditions
 from retained_topic import RetainedTopic
 from testbed.node_broker import NodeBroker
 
-pytestmark = pytest.mark.timeout(420)
+pytestmark = pytest.mark.timeout(900)
 
 _COUNT = int(os.environ.get("TOPICSCHEMA_TEST_MESSAGES") or 20_000)
 _LATER = float(os.environ.get("TOPICSCHEMA_TEST_LATER") or 5)
@@ -71,7 +71,7 @@ def test_a_gate_ends_the_run_for_a_newer_edit_and_refuses_what_messages_cannot_b
     shop.propose(NARROWER)
     shop.gone(first)
     started = time.monotonic()
-    status = shop.ready("ValidationFailed", 400)
+    status = shop.ready("ValidationFailed", 800)
     print(f"from the end of an older run to the verdict on {_COUNT:,} messages: {time.monotonic() - started:.1f} s")  # noqa: T201
 
     told, said = status["validation"], conditions(status)
