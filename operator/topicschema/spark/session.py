@@ -20,6 +20,8 @@ _HEAP: Final = 512 * 1024**2
 _SHORT_LIFE: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """A JVM that hands on little is up in half the time where it is not compiled for long work."""
 _LEAST_OVERHEAD: Final = 512 * 1024**2
+_API_PATIENCE: Final = "60000"
+"""Milliseconds for the API server's answer: Spark's own ten seconds are over on a busy node before its JVM is warm."""
 _PREFIX: Final = 40
 _QUANTITY: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(m|k|M|G|T|Ki|Mi|Gi|Ti)?")
 _SERVER: Final = re.compile(r"Message: (.{1,2000}?)\.? Received status", re.DOTALL)
@@ -83,6 +85,8 @@ def settings(executors: int, template: Path, environ: Mapping[str, str]) -> Mapp
         "spark.driver.extraJavaOptions": _SHORT_LIFE,
         "spark.executor.extraJavaOptions": _SHORT_LIFE,
         "spark.ui.enabled": "false",
+        "spark.kubernetes.driver.connectionTimeout": _API_PATIENCE,
+        "spark.kubernetes.driver.requestTimeout": _API_PATIENCE,
         "spark.kubernetes.namespace": environ["POD_NAMESPACE"],
         "spark.kubernetes.driver.pod.name": environ["POD_NAME"],
         "spark.kubernetes.executor.podNamePrefix": _prefix(environ["POD_NAME"]),
