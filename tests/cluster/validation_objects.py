@@ -35,7 +35,23 @@ RIGHT_VALIDATIONS = [
     Row("a topic that says nothing", OWN, _AT, {}),
     Row("messages in files", OWN, f"{_AT}.source", _FILES),
     Row("files without a format", OWN, f"{_AT}.source", {"files": {"uri": "gs://archive"}}),
-    Row("files in a container", OWN, f"{_AT}.source", {"files": {"uri": "abfs://container@account/archive"}}),
+    Row(
+        "files in a store that is not Amazon's",
+        OWN,
+        f"{_AT}.source",
+        {"files": {"uri": "s3://archive/orders?endpoint_override=minio.archive.svc:9000&scheme=http"}},
+    ),
+    *(
+        Row(f"files in a container, {number}", OWN, f"{_AT}.source", {"files": {"uri": uri}})
+        for number, uri in enumerate(
+            (
+                "abfs://orders@account.dfs.core.windows.net/archive",
+                "abfss://account.blob.core.windows.net/orders/archive",
+                "abfs://account@orders/archive",
+                "abfs://orders",
+            )
+        )
+    ),
     Row("all of the messages", SAYING, f"{_AT}.sample", {}),
     Row("a certificate", SAYING, f"{_AT}.authentication", {"tls": {"secretRef": {"name": "reader"}}}),
     Row("one host", SAYING, "spec.pulsar.serviceURL", "pulsar://127.0.0.1:6650/"),
@@ -59,6 +75,28 @@ WRONG_VALIDATIONS = [
         {"files": {"uri": "s3://key:secret@archive/orders"}},
         f"{_AT}.source.files.uri",
         "credentials do not belong here",
+    ),
+    *(
+        Row(
+            f"files at a host that is to get the account's token, {number}",
+            OWN,
+            f"{_AT}.source",
+            {"files": {"uri": uri}},
+            f"{_AT}.source.files.uri",
+            words,
+        )
+        for number, (uri, words) in enumerate(
+            (
+                ("gs://archive/orders?endpoint_override=evil.example", "only s3:// takes options"),
+                ("abfs://orders?blob_storage_authority=evil.example", "only s3:// takes options"),
+                ("abfss://account@evil.example/orders", "write abfs://"),
+                ("abfs://orders@account.dfs.core.windows.net.evil.example/a", "write abfs://"),
+                ("abfs://account.dfs.core.windows.net:8443/orders", "write abfs://"),
+                ("abfs://a@b@evil.example/orders", "write abfs://"),
+                ("abfs://evil%2eexample/orders", "write abfs://"),
+                ("abfs://evil.example%2f@orders", "write abfs://"),
+            )
+        )
     ),
     Row("no per cent", OWN, f"{_AT}.sample.percent", 0, f"{_AT}.sample.percent", "greater than or equal to 1"),
     Row("more than all", OWN, f"{_AT}.sample.percent", 101, f"{_AT}.sample.percent", "100 at most"),

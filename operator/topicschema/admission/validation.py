@@ -13,6 +13,7 @@ from topicschema.api.validation import ValidationMode, ValidationSpec
 
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 _FIELD: Final = "spec.validation"
+_PLAIN: Final = ("http:", "pulsar:")
 
 
 class Authorizer(Protocol):
@@ -80,8 +81,18 @@ def warnings(wanted: NamespaceSchemaPolicy, old: NamespaceSchemaPolicy | None) -
     is_of_files = validation.source is not None and validation.source.files is not None
     if not is_of_files and (spec.pulsar is None or spec.pulsar.service_url is None):
         yield "validation reads the topics' messages from spec.pulsar.serviceURL, which is not set: nothing can be read"
+    yield from _of_transport(spec)
     if validation.include_values:
         yield "validation.includeValues: what messages hold is shown to all who may read a TopicSchema or its report"
+
+
+def _of_transport(spec: NamespaceSchemaPolicySpec) -> Iterator[str]:
+    pulsar, validation = spec.pulsar, spec.validation or ValidationSpec()
+    if pulsar is None or validation.authentication is None or validation.authentication.tls is not None:
+        return
+    for field, url in (("adminURL", pulsar.admin_url), ("serviceURL", pulsar.service_url or "")):
+        if url.startswith(_PLAIN):
+            yield f"spec.pulsar.{field} is not encrypted: validation.authentication goes over the network as it is"
 
 
 def _same(spec: NamespaceSchemaPolicySpec, before: NamespaceSchemaPolicySpec | None) -> bool:

@@ -12,6 +12,27 @@ from topicschema.api.schema_fields import Field, Rule
 from topicschema.api.validation_pods import ReaderAuthenticationSpec, TemplateSpec
 
 _DURATION = r"^[1-9][0-9]{0,5}[smhd]$"
+# Who names the files need not be who names the account: its token must not go to a host of their choice. What S3 gets
+# is signed for the one request, so it may be told of a store that is not Amazon's.
+_STORES = (
+    Rule(
+        cel=r"self.matches('^(s3|gs|gcs|hdfs|abfs|abfss)://[^\\s\\x00-\\x1f]+$')",
+        message="write s3://, gs://, abfs:// or hdfs://, and where",
+    ),
+    Rule(
+        cel=r"!self.matches('^[a-z0-9]+://[^/]*:[^/]*@')",
+        message="credentials do not belong here: give the account of validation.template the right to read",
+    ),
+    Rule(
+        cel=r"self.matches('^(s3|hdfs)://') || !self.contains('?')",
+        message="only s3:// takes options: whose store it is must be known by its name",
+    ),
+    Rule(
+        cel=r"!self.matches('^abfss?://') || self.matches('^abfss?://([a-z0-9$-]+@)?[a-z0-9$-]+"
+        r"([.](dfs|blob)[.]core[.](windows[.]net|usgovcloudapi[.]net|chinacloudapi[.]cn))?(/|$)')",
+        message="write abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH",
+    ),
+)
 _QUESTION = Field(
     "What was asked, as a hash: schema, versions before it, source and sample. It is asked once.",
     max_length=71,
@@ -63,16 +84,7 @@ class FilesSourceSpec:
         Field(
             "A file or a folder, for instance s3://archive/shop/orders/created.",
             max_length=2048,
-            rules=(
-                Rule(
-                    cel=r"self.matches('^(s3|gs|gcs|hdfs|abfs|abfss)://[^\\s\\x00-\\x1f]+$')",
-                    message="write s3://, gs://, abfs:// or hdfs://, and where",
-                ),
-                Rule(
-                    cel=r"!self.matches('^[a-z0-9]+://[^/]*:[^/]*@')",
-                    message="credentials do not belong here: give the account of validation.template the right to read",
-                ),
-            ),
+            rules=_STORES,
         ),
     ]
     format: Annotated[
@@ -101,7 +113,7 @@ class SourceSpec:
 class SampleSpec:
     """Which of the messages are judged; what is absent limits nothing."""
 
-    max_messages: Annotated[int | None, Field("So many at most.", minimum=1)] = None
+    max_messages: Annotated[int | None, Field("About so many, the same share everywhere.", minimum=1)] = None
     percent: Annotated[
         int | None, Field("So many of a hundred, picked by chance; 100 when absent.", minimum=1, rules=_most(100))
     ] = None

@@ -9,6 +9,8 @@ from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.api.wire import decode
 
 PULSAR = {"adminURL": "https://pulsar:8443", "serviceURL": "pulsar+ssl://pulsar:6651"}
+PLAIN = {"adminURL": "http://pulsar:8080", "serviceURL": "pulsar://pulsar:6650"}
+TOKEN = {"token": {"secretKeyRef": {"name": "reader", "key": "token"}}}
 GATE = {"mode": "Gate"}
 FILES = {"source": {"files": {"uri": "s3://a/b"}}}
 
@@ -29,6 +31,12 @@ def policy(**spec: Any) -> NamespaceSchemaPolicy:
         (policy(validation={"mode": "Report"}, pulsar=None), ["spec.pulsar.serviceURL"]),
         (policy(validation={**GATE, **FILES}, pulsar=None), []),
         (policy(validation={"mode": "Report", "includeValues": True}), ["includeValues"]),
+        (policy(validation={"mode": "Report", "authentication": TOKEN}), []),
+        (policy(validation={"mode": "Report"}, pulsar=PLAIN), []),
+        (
+            policy(validation={"mode": "Report", "authentication": TOKEN}, pulsar=PLAIN),
+            ["spec.pulsar.adminURL is not encrypted", "spec.pulsar.serviceURL is not encrypted"],
+        ),
     ],
 )
 def test_what_a_validation_will_not_do_is_told_once(wanted: NamespaceSchemaPolicy, words: list[str]) -> None:
