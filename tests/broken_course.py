@@ -59,6 +59,9 @@ class Scene:
     recovered: float | None = None
     after: dict[str, Wire] = field(default_factory=dict)
     rewritten: list[str] = field(default_factory=list)
+    agreed: dict[str, list[int] | BaseException] = field(default_factory=dict)
+    left: list[int] | None = None
+    is_forgotten: bool = False
 
     @property
     def namespace(self) -> str:
@@ -106,6 +109,8 @@ class Course:
         await self._break()
         await self._mend()
         self._look_again()
+        for scene in self.scenes:
+            await self._compare(scene)
 
     async def _set_up(self) -> None:
         self._apply([wire for scene in self.scenes for wire in scene.surroundings(self.certificates)])
@@ -199,6 +204,15 @@ class Course:
                 *(f"{one.verb} {one.resource} {one.name}" for one in written if _is_of(one, scene, records)),
                 *map(str, scene.shop.proxy.writes),
             ]
+
+    async def _compare(self, scene: Scene) -> None:
+        """What broker and record have in the end, or why they do not agree, and what the deleted topic left behind."""
+        roles = (KEPT, EDITED, FRESH)
+        found = await asyncio.gather(*(scene.topic(role).agree() for role in roles), return_exceptions=True)
+        scene.agreed = dict(zip(roles, found, strict=True))
+        scene.left = scene.topic(LEAVING).rest.index()
+        stored = await RecordStorage(self.client, SYSTEM).get_history(record_key(scene.shop.watched, LEAVING))
+        scene.is_forgotten = not stored.revision
 
     async def _records(self, scene: Scene) -> dict[str, History]:
         storage = RecordStorage(self.client, SYSTEM)
