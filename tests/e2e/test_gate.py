@@ -1,4 +1,8 @@
-"""Whether a version counts is asked of the messages that are there: real Jobs, a real broker, the operator in pods."""
+"""Whether a version counts is asked of the messages that are there: real Jobs, a real broker, the operator in pods.
+
+By hand TOPICSCHEMA_TEST_MESSAGES=2000000 has that many judged, and TOPICSCHEMA_TEST_LATER=180 looks that many seconds
+after a run whether the topic is still not there.
+"""
 
 import json
 import os
