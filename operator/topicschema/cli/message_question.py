@@ -16,6 +16,7 @@ from topicschema.core import formats
 from topicschema.core.errors import StalledError
 from topicschema.core.schemas import PRIMITIVES, PulsarLine, SchemaInfo, SchemaType
 from topicschema.reconcile import candidates
+from topicschema.spark import question
 from topicschema.spark.question import Columns, FileFormat, FilesAsked, PulsarAsked, Question, Sample, Tolerance
 
 _MANIFESTS: Final = frozenset({".yaml", ".yml"})
@@ -35,7 +36,7 @@ def question_of(options: Namespace) -> Question:
         return Question(
             candidate=candidate,
             versions=versions,
-            topic=options.messages[0] if is_topic else ", ".join(options.messages),
+            topic=options.messages[0] if is_topic else ", ".join(map(question.shown, options.messages)),
             files=None if is_topic else _files(options),
             pulsar=_pulsar(options) if is_topic else None,
             line=PulsarLine(options.line),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
+from urllib.parse import urlsplit
 
 from topicschema.core.schemas import PulsarLine, SchemaInfo
 from topicschema.spark import members
@@ -59,6 +60,19 @@ class FilesAsked:
     format: FileFormat | None = None
     columns: Columns = Columns()
     version: int | None = None
+
+
+def shown(uri: str) -> str:
+    """What people find files by: the URI without secrets, and without what only tells how they are reached."""
+    if "://" not in uri:
+        return uri.rstrip("/")
+    try:
+        parts = urlsplit(uri)
+    except ValueError:  # who reads it will say what is wrong with it
+        return f"{uri.partition('://')[0]}://…"
+    user, _, place = parts.netloc.rpartition("@")
+    container = user.partition(":")[0] if parts.scheme.startswith("abfs") else ""
+    return f"{parts.scheme}://{container and f'{container}@'}{place}{parts.path}".rstrip("/")
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,6 +245,7 @@ def test_a_block_that_unpacks_to_more_than_memory_should_hold_is_told(
             "abfs://orders@account.dfs.core.windows.net/a",
         ),
         ("nosuch://user:s3cret@host/a", "nosuch://host/a: "),
+        ("s3://key:s3cret@[bucket/a", "s3://…: "),
     ],
 )
 def test_what_a_uri_has_of_secrets_is_never_told(uri: str, shown: str) -> None:

@@ -12,12 +12,12 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import pyarrow as pa
 from pyarrow import compute, fs
 
 from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.spark import question
 from topicschema.spark.batches import NO_VERSION
 from topicschema.spark.errors import SourceError
 from topicschema.spark.question import FileFormat, FilesAsked
@@ -97,7 +97,7 @@ def _written_with(batch: pa.RecordBatch, version: int) -> pa.RecordBatch:
 
 def _found(uri: str) -> Iterator[File]:
     """The files that a URI stands for: of a folder all in it, but those whose names begin with a dot or underscore."""
-    shown = _shown(uri)
+    shown = question.shown(uri)
     try:
         system, path = (
             fs.FileSystem.from_uri(uri) if "://" in uri else (fs.LocalFileSystem(), str(Path(uri).absolute()))
@@ -113,16 +113,6 @@ def _found(uri: str) -> Iterator[File]:
         below = each.path.removeprefix(path)
         if each.type is fs.FileType.File and not _HIDDEN.search(below):
             yield File(shown + below, each.path, each.size, 0, system)
-
-
-def _shown(uri: str) -> str:
-    """What people find it by: without secrets, and without what only tells how it is reached."""
-    if "://" not in uri:
-        return uri.rstrip("/")
-    parts = urlsplit(uri)
-    user, _, place = parts.netloc.rpartition("@")
-    container = user.partition(":")[0] if parts.scheme.startswith("abfs") else ""
-    return f"{parts.scheme}://{container and f'{container}@'}{place}{parts.path}".rstrip("/")
 
 
 def _form_of(file: File) -> FileFormat:
