@@ -30,8 +30,9 @@ NOT_FOUND: Final = "Schema not found and schema auto updating is disabled."
 WITHOUT_SCHEMA: Final = "Producers cannot connect or send message without a schema to topics with a schema"
 EMPTY_BUT_ACTIVE: Final = "Failed to add schema to an active topic with empty(BYTES) schema: new schema type"
 
-_NEVER_ANSWERED: Final = frozenset({"KEY_VALUE_PAYLOAD", "UNKNOWN_PART_TYPE", "PART_PROPERTIES"})
-"""Pairs that the broker cannot take apart: the exception ends its work on the client's request."""
+_ENDLESS: Final = "CIRCULAR_IMPORT"
+_NEVER_ANSWERED: Final = frozenset({"KEY_VALUE_PAYLOAD", "UNKNOWN_PART_TYPE", "PART_PROPERTIES", _ENDLESS})
+"""Pairs that cannot be taken apart, files that import each other: what the broker throws ends its work on a request."""
 _UNFORESEEN: Final = frozenset({"DUPLICATE_BRANCH", "DUPLICATE_FIELD", "INVALID_DEFAULT", "NESTED_UNION"})
 """What Avro's parser refuses with another exception than the one for texts that it does not parse."""
 _UNDEFINED: Final = frozenset({"UNKNOWN_TYPE", "UNDEFINED_NAME", "LEGACY_JSON_SCHEMA"})
@@ -161,7 +162,8 @@ def of_unreadable(
 ) -> BrokerError:
     """The error for a text, of whichever side, that a checker cannot read."""
     throws = kind is SchemaType.PROTOBUF_NATIVE or invalid.rule in _NEVER_ANSWERED or not _is_foreseen(invalid, line)
-    return BrokerError.UNKNOWN_ERROR if throws and is_latest_only else BrokerError.INCOMPATIBLE_SCHEMA
+    escapes = throws and (is_latest_only or invalid.rule == _ENDLESS)
+    return BrokerError.UNKNOWN_ERROR if escapes else BrokerError.INCOMPATIBLE_SCHEMA
 
 
 def of_readings(

@@ -41,6 +41,7 @@ from testbed.pulsar import LINE, Pulsar
 from testbed.pulsar_setup import Setup
 from topicschema.core.clients import Client, Outcome, TopicState
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
+from topicschema.core.refusals import BrokerError
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
@@ -55,9 +56,9 @@ def pair(key: SchemaType, value: SchemaInfo) -> SchemaInfo:
     return encode(KeyValue(Part(SchemaInfo(key)), Part(value), Encoding.INLINE), {})
 
 
-def message(name: str) -> SchemaInfo:
+def message(name: str, *imports: str) -> SchemaInfo:
     files = FileDescriptorSet()
-    file = files.file.add(name="m.proto", package="p", syntax="proto3")
+    file = files.file.add(name="m.proto", package="p", syntax="proto3", dependency=imports)
     file.message_type.add(name=name)
     return SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope(files, f"p.{name}", "m.proto")).encode())
 
@@ -173,6 +174,13 @@ def test_a_topics_own_strategy_and_enforcement_count_before_the_namespaces(
         pulsar.tell("PUT", f"{topic.itself}/schemaCompatibilityStrategy", own.strategy)
         pulsar.tell("POST", f"{topic.itself}/schemaValidationEnforced", own.enforces_validation)
     assert differing(attempts, made(pulsar, attempts, topics)) == []
+
+
+def test_files_that_import_each_other_end_a_producers_request_without_an_answer(pulsar: Pulsar) -> None:
+    skip_without_java()
+    attempts = [attempt(client, message("Created", "m.proto"), TopicState(), UNTOLD) for client in NOT_OF]
+    assert [each.expected.error for each in attempts] == [BrokerError.NO_ANSWER, BrokerError.UNKNOWN_ERROR]
+    assert differing(attempts, perform(pulsar, attempts)) == []
 
 
 def test_clients_take_an_unknown_error_for_one_that_passes_and_time_out(topic: RestTopic) -> None:

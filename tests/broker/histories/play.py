@@ -186,7 +186,7 @@ def _of_invalid(info: SchemaInfo, rules: set[str]) -> set[int]:
     """
     if info.type is SchemaType.KEY_VALUE:
         return {409, 422, 500}  # 409 where a part is an old JSON Schema: that passes, and then cannot be compared
-    if _parses_without_defaults(info):
+    if _parses_without_defaults(info) or "CIRCULAR_IMPORT" in rules:
         return {500}
     if info.type is SchemaType.JSON and refusals.asks_jackson(info, _LINE):
         if rules & {"INVALID_ATTRIBUTE", "INVALID_NAME"}:

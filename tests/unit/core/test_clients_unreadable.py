@@ -1,10 +1,13 @@
 """Who may connect: texts that cannot be read, and comparisons that break down."""
 
+import json
 from dataclasses import replace
 
 import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from connections import CHOKES, ID, INCOMPATIBLE, NEEDS, UNKNOWN, avro, consumer, field, producer, refused, rules, topic
+from protobuf_schemas import envelope
 from topicschema.core.formats.key_value import KeyValue, Part, Side, encode
 from topicschema.core.refusals import BrokerError
 from topicschema.core.schemas import SchemaInfo, SchemaType
@@ -80,6 +83,17 @@ def test_the_parts_of_a_pair_are_asked_as_they_would_be_alone(side: Side) -> Non
     found = producer(pair(NO_JSON), topic())
     assert refused(found, INCOMPATIBLE)
     assert found.incompatibilities[0].path.startswith(f"$.{side}")
+
+
+def test_files_that_import_each_other_overflow_the_brokers_stack_whatever_is_asked() -> None:
+    files = FileDescriptorSet()
+    files.file.add(name="m.proto", syntax="proto3", dependency=["m.proto"]).message_type.add(name="M")
+    looping = SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope(files, "M", "m.proto")).encode())
+    assert refused(producer(looping, topic()), BrokerError.NO_ANSWER)
+    assert refused(consumer(looping, topic()), UNKNOWN)
+    for strategy in (Strategy.FORWARD, Strategy.BACKWARD_TRANSITIVE):
+        other = replace(looping, schema=looping.schema + b" ")
+        assert refused(consumer(looping, topic(other, strategy=strategy)), UNKNOWN)
 
 
 def test_what_ends_avros_parser_otherwise_is_an_unknown_error_in_a_look_at_the_latest_alone() -> None:
