@@ -1,12 +1,18 @@
 """What becomes of a topic's schemas at a real broker when its TopicSchema is deleted."""
 
+import secrets
+from collections.abc import AsyncIterator
 from contextlib import suppress
 
 import pytest
 
-from brokered_shop import BrokeredShop
+from brokered_shop import BrokeredShop, brokered
 from brokered_topic import ONE, TWO, BrokeredTopic
+from testbed.cluster import Cluster
+from testbed.fault_proxy import FaultProxy
 from testbed.product import NAMESPACE as SYSTEM
+from testbed.product import Product
+from testbed.pulsar import Pulsar
 from watched_shop import says
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
@@ -15,6 +21,28 @@ pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
 @pytest.fixture
 async def topic(shop: BrokeredShop) -> BrokeredTopic:
     """A topic with two versions of ours, whose schemas go with the resource."""
+    return await with_two_versions(shop)
+
+
+@pytest.fixture(scope="module", autouse=True)
+async def abandoned(controller: Product, pulsar: Pulsar, cluster: Cluster) -> AsyncIterator[BrokeredTopic]:
+    """Such a topic whose resource is being deleted, without its policy, from before the module's first test on."""
+    del controller  # it is to be there
+    name = f"t-{secrets.token_hex(4)}"
+    cluster.kubectl("create", "namespace", name)
+    with FaultProxy.before(pulsar) as proxy:
+        async with brokered(proxy, cluster, name) as shop:
+            shop.make_namespace()
+            topic = await with_two_versions(shop)
+            topic.shop.watched.delete("nsp/orders")
+            delete(topic)
+            status = await topic.ready("PolicyMissing")
+            assert says(status)["Reconciling"] == "True"
+            yield topic
+    cluster.kubectl("delete", "namespace", name, "--wait=false")
+
+
+async def with_two_versions(shop: BrokeredShop) -> BrokeredTopic:
     topic = BrokeredTopic(shop)
     await topic.governed(schemaCompatibilityStrategy="FULL")
     for schema in (ONE, TWO):
@@ -81,19 +109,6 @@ async def test_a_broker_that_comes_back_in_time_deletes_once(topic: BrokeredTopi
     assert (topic.rest.versions(), topic.rest.index()) == ([], [0, 1, 2])
 
 
-async def test_without_its_policy_a_resource_is_released_as_with_retain(topic: BrokeredTopic) -> None:
-    topic.shop.watched.delete("nsp/orders")
-    delete(topic)
-    status = await topic.ready("PolicyMissing")
-    assert says(status)["Reconciling"] == "True"
-    with suppress(AssertionError):  # it takes a minute, and somewhat more
-        await topic.shop.watched.gone(topic.name)
-    await topic.shop.watched.gone(topic.name)
-    assert topic.rest.versions() == [0, 1]
-    assert len((await topic.history()).entries) == 2
-    assert topic.events("ReleasedUndeleted")
-
-
 async def test_a_policy_that_names_no_broker_any_more_releases_what_the_broker_has(topic: BrokeredTopic) -> None:
     shop = topic.shop.watched
     shop.apply(shop.shop.policy(schemaCompatibilityStrategy="FULL"))
@@ -132,3 +147,12 @@ async def test_a_history_that_the_broker_lost_is_no_longer_deleted_there(topic: 
     delete(topic)
     await topic.shop.watched.gone(topic.name)
     assert (topic.written, topic.rest.versions()) == ([], [0])
+
+
+async def test_without_its_policy_a_resource_is_released_as_with_retain(abandoned: BrokeredTopic) -> None:
+    with suppress(AssertionError):  # it takes a minute, most of which has passed by now
+        await abandoned.shop.watched.gone(abandoned.name)
+    await abandoned.shop.watched.gone(abandoned.name)
+    assert abandoned.rest.versions() == [0, 1]
+    assert len((await abandoned.history()).entries) == 2
+    assert abandoned.events("ReleasedUndeleted")

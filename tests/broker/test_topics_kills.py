@@ -144,7 +144,8 @@ async def prove(topic: BrokeredTopic, flow: Flow) -> None:
 def chosen(what: str) -> Iterator[int]:
     """The numbers of the calls that a run is killed at, from 1 on."""
     rng = random.Random(f"{seeds.FRESH} {what}")  # noqa: S311 - chance for tests, to be repeated
-    steps = itertools.repeat(1) if _ALL else (rng.randint(1, 2) for _ in itertools.count())
+    some = (rng.randint(1, 4 if count else 2) for count in itertools.count())
+    steps = itertools.repeat(1) if _ALL else some
     return itertools.takewhile(lambda number: number < _MOST_CALLS, itertools.accumulate(steps))
 
 
