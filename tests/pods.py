@@ -10,7 +10,6 @@ from testbed.cluster import Cluster
 
 ENFORCED = "pod-security.kubernetes.io/enforce=restricted"
 _FILES = "/given"
-_SCRATCH = "spark-local-dir-1"
 
 
 def spec(image: str, arguments: Sequence[str], **container: Any) -> dict[str, Any]:
@@ -36,16 +35,6 @@ def with_files(made: dict[str, Any], config_map: str) -> dict[str, Any]:
     mounts = made["containers"][0].setdefault("volumeMounts", [])
     mounts.append({"name": "given", "mountPath": _FILES, "readOnly": True})
     made.setdefault("volumes", []).append({"name": "given", "configMap": {"name": config_map}})
-    return made
-
-
-def with_scratch(made: dict[str, Any]) -> dict[str, Any]:
-    """The spec with a `/tmp` of its own, the one place that can be written to.
-
-    By the volume's name Spark knows it as the place of its files; of another name it mounts a second one there.
-    """
-    made["containers"][0].setdefault("volumeMounts", []).append({"name": _SCRATCH, "mountPath": "/tmp"})  # noqa: S108
-    made.setdefault("volumes", []).append({"name": _SCRATCH, "emptyDir": {}})
     return made
 
 

@@ -1,0 +1,117 @@
+"""Runs with executors, in pods that a real driver makes, and runs that cannot be: what is lost changes no figure."""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from executed_runs import ACCOUNT, ExecutedRuns, rights, until
+from retained_orders import NARROWER, WIDER, WRITTEN, Share, whole
+from retained_shop import RetainedShop, conditions
+from testbed.node import Node
+from testbed.node_part import GivenNode
+from testbed.programs import Program
+
+pytestmark = pytest.mark.timeout(900)
+
+_COUNT = int(os.environ.get("TOPICSCHEMA_TEST_MESSAGES") or 20_000)
+_RESOURCES = {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}}
+_BETWEEN_PODS = "ip saddr 10.88.0.0/16 ip daddr 10.88.0.0/16 tcp flags & (syn | ack) == syn"
+_FENCE = f"""table bridge fence {{
+  chain forward {{
+    type filter hook forward priority 0
+    {_BETWEEN_PODS} tcp dport 7078 counter accept
+    {_BETWEEN_PODS} tcp dport 7079 counter accept
+    {_BETWEEN_PODS} counter drop
+  }}
+}}"""
+
+
+@pytest.fixture
+def fence(node: Node | GivenNode) -> Iterator[Node]:
+    """What a NetworkPolicy would do that lets pods connect to each other at the two ports alone, and count."""
+    if isinstance(node, GivenNode):
+        pytest.skip("the node is not ours: no pod is to be shut off there, and no broker to be silenced")
+    node.inside("nft", "-f", "-", stdin=_FENCE)
+    yield node
+    node.inside("nft", "delete", "table", "bridge", "fence")
+
+
+def test_executors_count_exactly_though_a_driver_and_an_executor_are_deleted_halfway(
+    fence: Node, shop: RetainedShop
+) -> None:
+    expected = Share(_COUNT)
+    shop.rest.uploaded(json.dumps(WRITTEN))
+    shop.fill(*expected.parts)
+    account, *role = rights(shop.pods.namespace)
+    shop.pods.apply(account)
+    shop.govern("Gate", executors=2, template={"serviceAccountName": ACCOUNT, "resources": _RESOURCES})
+    runs = ExecutedRuns(shop.pods, _program(shop))
+    shop.propose(NARROWER)
+
+    told = runs.ended(first := runs.driver())
+    assert (told["exitCode"], "cannot get resource" in told["message"]) == (3, True), told
+    shop.pods.apply(*role)
+    _lose_driver_and_executor(runs, first)
+    validation = shop.ready("ValidationFailed", 400)["validation"]
+
+    assert (validation["messages"], validation["invalid"]) == (_COUNT, expected.bad)
+    assert validation["byReason"] == expected.by_reason
+    report = json.loads(shop.report["report.json"])
+    assert sum(each["messages"] for each in report["byPartition"]) == _COUNT
+    assert shop.rest.versions() == [0]
+    assert runs.executors(0) == []
+    at_driver, at_blocks, elsewhere = _connections(fence)
+    assert (at_driver > 0, at_blocks > 0, elsewhere) == (True, True, 0)
+
+
+def _lose_driver_and_executor(runs: ExecutedRuns, before: str) -> None:
+    """Delete the driver that follows, with whom its executors go, and then an executor of the one after that."""
+    second = runs.driver(before)
+    with runs.halfway(second):
+        runs.executors(2)
+        runs.delete(second)
+        runs.executors(0)
+    with runs.halfway(runs.driver(second)):
+        lost, kept = runs.executors(2)
+        runs.delete(lost)
+        assert kept in runs.executors(2)
+
+
+def test_what_keeps_a_run_from_running_is_told_and_never_a_verdict(shop: RetainedShop) -> None:
+    shop.rest.uploaded(json.dumps(WRITTEN))
+    shop.fill(whole(1_000))
+    shop.govern("Gate", template={"image": "registry.invalid/validation:none", "resources": _RESOURCES})
+    shop.propose(WIDER)
+    until(lambda: _told(shop), lambda told: "its image cannot be pulled" in told)
+
+    shop.govern("Gate", template={"resources": {"limits": {"memory": "64Mi"}}})
+    until(lambda: _told(shop), lambda told: "it ran out of memory" in told)
+    assert conditions(shop.status)["Validated"]["status"] == "Unknown"
+    assert shop.rest.versions() == [0]
+
+    shop.govern("Gate", template={"resources": _RESOURCES})
+    assert shop.ready("Registered", 300)["validation"]["messages"] == 1_000
+    assert shop.rest.versions() == [0, 1]
+
+
+def _told(shop: RetainedShop) -> str:
+    ready = conditions(shop.status).get("Ready", {})
+    assert ready.get("status") != "True"
+    return str(ready.get("message"))
+
+
+def _program(shop: RetainedShop) -> Program:
+    """The broker's, which can be silenced."""
+    program = shop.broker.pulsar.program
+    if program is None:
+        pytest.skip("the broker is not ours to be silenced")
+    return program
+
+
+def _connections(fence: Node) -> list[int]:
+    """How many connections pods opened to each other at each of the two ports, and elsewhere."""
+    told = fence.inside("nft", "list", "table", "bridge", "fence")
+    return [int(number) for number in re.findall(r"counter packets (\d+)", told)]

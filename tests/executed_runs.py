@@ -1,0 +1,91 @@
+"""Runs whose driver makes executors on a real node: their pods, and the moment in which messages are being read."""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+
+from pods import Pods
+from testbed.programs import Program
+from topicschema.spark.marks import PROGRESS
+
+Object = dict[str, Any]
+T = TypeVar("T")
+
+ACCOUNT = "topicschema-validation"
+_DOCUMENT = Path(__file__).parents[1] / "docs" / "validation.md"
+_RIGHTS = re.compile(r"\n### Executors\n.*?```yaml\n(.*?)```", re.DOTALL)
+_SECONDS = 240.0
+
+
+def rights(namespace: str) -> list[Object]:
+    """The account, its role and their binding, as the documentation tells people to make them."""
+    found = _RIGHTS.search(_DOCUMENT.read_text(encoding="utf-8"))
+    assert found is not None
+    return list(yaml.safe_load_all(found[1].replace("namespace: shop", f"namespace: {namespace}")))
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutedRuns:
+    """The pods of a namespace's runs, and the broker that they read from."""
+
+    pods: Pods
+    broker: Program
+
+    def driver(self, besides: str = "") -> str:
+        """The driver, once there is one that is not ending and has another name."""
+        (found,) = until(lambda: [name for name in self._living("driver") if name != besides], bool)
+        return found
+
+    def executors(self, number: int) -> list[str]:
+        """The executors that run, once they are so many."""
+        return until(lambda: self._living("executor", "Running"), lambda found: len(found) == number)
+
+    def ended(self, driver: str) -> Object:
+        """How that driver ended: its exitCode and message."""
+
+        def state() -> Object:
+            pod = self.pods.cluster.get("-n", self.pods.namespace, "pod", driver)
+            states = [each["state"] for each in pod["status"].get("containerStatuses", [])]
+            found: Object = states[0].get("terminated", {}) if states else {}
+            return found
+
+        return until(state, bool)
+
+    @contextmanager
+    def halfway(self, driver: str) -> Iterator[None]:
+        """While it lasts, that driver's messages are being read: its run has begun, and the broker is silent."""
+        until(lambda: self._log(driver), lambda log: PROGRESS in log)
+        self.broker.pause()
+        try:
+            yield
+            assert '"percent": 100' not in self._log(driver)
+        finally:
+            self.broker.resume()
+
+    def delete(self, pod: str) -> None:
+        """Delete the pod; returns when it is gone."""
+        self.pods.cluster.kubectl("-n", self.pods.namespace, "delete", "pod", pod, "--grace-period=1", seconds=120)
+
+    def _living(self, role: str, *phases: str) -> list[str]:
+        found = self.pods.cluster.get("-n", self.pods.namespace, "pods", "-l", f"topicschema.io/role={role}")["items"]
+        wanted = phases or ("Pending", "Running")
+        living = [pod for pod in found if pod["status"]["phase"] in wanted]
+        return [pod["metadata"]["name"] for pod in living if not pod["metadata"].get("deletionTimestamp")]
+
+    def _log(self, driver: str) -> str:
+        return self.pods.cluster.try_kubectl("-n", self.pods.namespace, "logs", driver).stdout
+
+
+def until(ask: Callable[[], T], is_well: Callable[[T], bool]) -> T:
+    """The first answer that is well; AssertionError with the last one when none ever is."""
+    deadline = time.monotonic() + _SECONDS
+    while not is_well(answer := ask()):
+        assert time.monotonic() < deadline, answer
+        time.sleep(0.2)
+    return answer
