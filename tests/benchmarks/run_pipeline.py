@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
 
-from topicschema.spark import question, running
+from topicschema.spark import question, running, session
 from topicschema.spark.sources.opening import source_of
 
 TOLD = {
@@ -19,6 +19,7 @@ TOLD = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.driver.memory": "1g",
+    "spark.driver.extraJavaOptions": session.SHORT_LIFE,
 }
 
 

@@ -4,11 +4,13 @@ A task that is lost, or runs twice, counts once: Spark takes one result for each
 the same however often it is made.
 """
 
+import gc
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 from py4j.protocol import Py4JError
@@ -20,7 +22,8 @@ from topicschema.spark.work import Work
 
 MOST_TASKS: Final = 2_000
 """More splits than that share tasks."""
-_DEPTH: Final = 2
+_AT_ONCE: Final = 100
+"""The tallies of more tasks than that are merged by executors first, which takes them another stage."""
 _TICK: Final = 1.0
 _OURS: Final = re.compile(r"topicschema\.spark\.errors\.SourceError: ([^\n]{1,2000})")
 
@@ -39,7 +42,7 @@ def tally(context: Any, work: Work, splits: Sequence[Split], done: Callable[[flo
     judged = context.parallelize(splits, tasks).mapPartitions(Judging(work))
     with _watched(context, work.run, tasks, done):
         try:
-            packed = judged.treeReduce(merged, _DEPTH)
+            packed = judged.treeReduce(merged, 1 if tasks <= _AT_ONCE else 2)
         except Py4JError as error:
             raise _told(str(getattr(error, "java_exception", error))) from None
     return Tally.unpacked(packed)
@@ -56,7 +59,15 @@ class Judging:
         total = Tally()
         for split in splits:
             total.merge(self.work.tally(split))
+        _settled()
         yield total.packed
+
+
+@cache
+def _settled() -> None:
+    """Sets apart what a worker has loaded, once: Spark looks for garbage after each task, 0.1 s if it looks at that."""
+    gc.collect()
+    gc.freeze()
 
 
 def merged(one: bytes, other: bytes) -> bytes:

@@ -17,7 +17,7 @@ from topicschema.spark.jobs import BLOCKS_PORT, DRIVER_PORT, EXECUTOR_TEMPLATE
 
 _HEAP: Final = 512 * 1024**2
 """Of a JVM, which only hands on splits and tallies; the rest of a pod's memory is for Python's processes."""
-_SHORT_LIFE: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+SHORT_LIFE: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """A JVM that hands on little is up in half the time where it is not compiled for long work."""
 _LEAST_OVERHEAD: Final = 512 * 1024**2
 _API_PATIENCE: Final = "60000"
@@ -82,8 +82,8 @@ def settings(executors: int, template: Path, environ: Mapping[str, str]) -> Mapp
         "spark.driver.blockManager.port": str(BLOCKS_PORT),
         "spark.port.maxRetries": "0",
         "spark.driver.memory": f"{_HEAP >> 20}m",
-        "spark.driver.extraJavaOptions": _SHORT_LIFE,
-        "spark.executor.extraJavaOptions": _SHORT_LIFE,
+        "spark.driver.extraJavaOptions": SHORT_LIFE,
+        "spark.executor.extraJavaOptions": SHORT_LIFE,
         "spark.ui.enabled": "false",
         "spark.kubernetes.driver.connectionTimeout": _API_PATIENCE,
         "spark.kubernetes.driver.requestTimeout": _API_PATIENCE,
