@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from topicschema.spark.judging import Judged
+from topicschema.spark.judging import UNJUDGED, Judged
 from topicschema.spark.sampling import Identity
 from topicschema.spark.tally import EXAMPLES, Example, Tally
 
@@ -58,6 +58,6 @@ class Drawing:
         )
 
     def _value(self, batch: pa.RecordBatch, row: int, writer: int) -> str | None:
-        if self.render is None:
+        if self.render is None or writer in UNJUDGED:
             return None
         return self.render(batch.column("payload")[row].as_py(), batch.column("key")[row].as_py(), writer)
