@@ -33,6 +33,17 @@ def fill(service_url: str, topic: str, messages: Sequence[Message], total: int) 
             waiting -= _receipts(line)
 
 
+def claim(service_url: str, topic: str, messages: int) -> None:
+    """Send a batch of one message that says it has so many."""
+    parts = urlsplit(service_url)
+    with closing(socket.create_connection((parts.hostname, parts.port), 20)) as line:
+        _introduce(line, topic)
+        told = written({1: b"c", 2: 1, 3: time.time_ns() // 1_000_000, 11: messages})
+        line.sendall(_frame({1: 1, 2: 0, 3: 1}, struct.pack(">I", len(told)) + told + _single(b"one")))
+        while not _receipts(line):
+            pass
+
+
 def _introduce(line: socket.socket, topic: str) -> None:
     for kind, members in (
         (int(Kind.CONNECT), {1: b"filling", 4: 19}),

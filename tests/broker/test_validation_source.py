@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from pulsar.schema import Schema
 
+from retained_filling import claim
 from retained_topic import RetainedTopic, client_of, contents, places, rows
 from testbed.fault_proxy import FaultProxy
 from testbed.pulsar import Pulsar
@@ -148,6 +149,18 @@ def test_many_partitions_are_planned_in_few_requests_and_none_is_passed_over(
     assert counted == (22 if is_one_missing else 3)
     assert len({split.what.topic for split in plan.splits}) == 20 - is_one_missing
     assert plan.messages == 200 - 10 * is_one_missing
+
+
+@pytest.mark.parametrize("claimed", [2**31 - 1, 2**40])
+def test_what_a_batch_claims_to_have_makes_no_plan_and_stops_no_reader(broker: Pulsar, claimed: int) -> None:
+    topic = RetainedTopic.made(broker)
+    claim(broker.service_url, topic.full_name, claimed)
+    with client_of(broker) as client:
+        topic.send(client, [b"%d" % each for each in range(200)], batching_enabled=True)
+    plan = topic.source().plan()
+    found = Counter(row["payload"] for row in rows(topic.source(), plan) if row["writer"] == NO_VERSION)
+    assert found == {b"one": 1} | {payload: 1 for payload, _ in topic.sent}
+    assert plan.messages < 1_000
 
 
 def _read(source: PulsarSource, split: Split) -> list[dict[str, Any]]:

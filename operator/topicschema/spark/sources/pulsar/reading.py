@@ -61,17 +61,22 @@ def read(terms: Terms, span: Span, partition: Topic) -> Iterator[pa.RecordBatch 
 
 
 def batch_size(admin: Admin, topic: str, position: Position) -> int:
-    """How many messages that entry has, or the next one that has any; 0 where nothing comes soon."""
+    """How many messages that entry has, or the next one that has any; 0 where nothing comes soon.
+
+    It is taken apart for that: what a batch claims may be anything, and a sample is measured by this.
+    """
     with suppress(LostError), closing(connected(admin.entrance(), topic)) as connection:
         connection.subscribe(topic, _name(), position)
         connection.permit(1)
         held = b""
-        while content := connection.receive(_QUIET_SECONDS):
-            held += content
-            table, _ = frames.scan(np.frombuffer(held, np.uint8))
+        while received := connection.receive(_QUIET_SECONDS):
+            held += received
+            content = np.frombuffer(held, np.uint8)
+            table, _ = frames.scan(content)
             messages = table[table[:, Of.KIND] == Kind.MESSAGE]
             if len(messages):
-                return max(1, int(messages[0, Of.COUNT]))
+                parcels = Parcels(0, Chunks(position), has_keys=False)
+                return max(1, sum(map(len, parcels.batches(content, messages[:1]))))
     return 0
 
 
