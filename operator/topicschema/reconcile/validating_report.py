@@ -110,11 +110,11 @@ def said(seen: Inquiry, told: ValidationStatus | None) -> Said | None:
         return None
     match told.phase:
         case ValidationPhase.PASSED if seen.is_gate and seen.wanted is not None and not seen.wanted.is_locked:
-            return _said(ConditionStatus.TRUE, NOT_LOCKED, f"{_sentence(told)}; {_OPEN}")
+            return _said(ConditionStatus.TRUE, NOT_LOCKED, f"{_sentence(seen, told)}; {_OPEN}")
         case ValidationPhase.PASSED:
-            return _said(ConditionStatus.TRUE, _PASSED, _sentence(told))
+            return _said(ConditionStatus.TRUE, _PASSED, _sentence(seen, told))
         case ValidationPhase.FAILED:
-            return _said(ConditionStatus.FALSE, VALIDATION_FAILED, _sentence(told))
+            return _said(ConditionStatus.FALSE, VALIDATION_FAILED, _sentence(seen, told))
         case ValidationPhase.ERROR:
             return _said(ConditionStatus.UNKNOWN, VALIDATION_ERROR, _why(seen))
         case _:
@@ -137,7 +137,7 @@ def stopped(seen: Inquiry) -> TopicSchemaError | None:
         return None
     match told.phase:
         case ValidationPhase.FAILED:
-            return StalledError(VALIDATION_FAILED, _sentence(told))
+            return StalledError(VALIDATION_FAILED, _sentence(seen, told))
         case ValidationPhase.ERROR:
             return WaitingError(VALIDATION_ERROR, _why(seen), _LATER if _cannot(seen) else _SOON)
         case _:
@@ -165,8 +165,10 @@ def _progress(seen: Inquiry, told: ValidationStatus) -> str:
     return f"its messages are being validated: {told.percent_in_tens} %{name}{tried}"
 
 
-def _sentence(told: ValidationStatus) -> str:
+def _sentence(seen: Inquiry, told: ValidationStatus) -> str:
     """How many of how many, and why."""
+    if not told.messages and seen.wanted is not None and seen.wanted.is_sampled:
+        return "no messages were read with this schema: there are none, or the sample took none of them"
     if not told.messages:
         return "there are no messages to be read with this schema"
     if not told.invalid:

@@ -42,6 +42,7 @@ _DEADLINE: Final = 3600
 _STAY: Final = 86_400
 _UNITS: Final[Mapping[str, int]] = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _CA: Final = "ca.crt"
+_ALL: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,12 @@ class Wanted:
     def template(self) -> TemplateSpec:
         """What is said of the pods."""
         return self.spec.template or TemplateSpec()
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether messages may be left out."""
+        sample = self.spec.sample or SampleSpec()
+        return sample.max_messages is not None or sample.since is not None or (sample.percent or _ALL) < _ALL
 
     @property
     def means(self) -> str:
@@ -259,7 +266,7 @@ class Names:
 
 
 def _sample(spec: SampleSpec) -> Sample:
-    return Sample(spec.max_messages, spec.percent or 100, seconds(spec.since), spec.seed or 0)
+    return Sample(spec.max_messages, spec.percent or _ALL, seconds(spec.since), spec.seed or 0)
 
 
 def seconds(duration: str | None) -> int | None:

@@ -13,6 +13,7 @@ from topicschema.api.validation import (
     ExampleStatus,
     FilesSourceSpec,
     ReasonStatus,
+    SampleSpec,
     SourceSpec,
     ValidationMode,
     ValidationPhase,
@@ -109,6 +110,16 @@ def test_no_messages_and_a_tolerance_are_told_as_what_they_are() -> None:
     some = replace(GATE, outcome=Passed(replace(GOOD, invalid=1, by_reason=REASONS[:1]), "p"))
     messages = [found.message for seen in (none, some) if (found := said(seen, status(seen)))]
     assert messages[0] == "there are no messages to be read with this schema"
+    for sample, is_sampled in (
+        (SampleSpec(percent=1), True),
+        (SampleSpec(since="1h"), True),
+        (SampleSpec(max_messages=1), True),
+        (SampleSpec(percent=100, seed=3), False),
+    ):
+        seen = replace(none, wanted=replace(WANTED, spec=replace(WANTED.spec, sample=sample)))
+        found = said(seen, status(seen))
+        assert found is not None
+        assert ("the sample took none" in found.message) == is_sampled
     assert "1 of 10" in messages[1]
     assert "within the tolerance" in messages[1]
 
