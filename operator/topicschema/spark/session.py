@@ -25,6 +25,7 @@ _API_PATIENCE: Final = "60000"
 _PREFIX: Final = 40
 _QUANTITY: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(m|k|M|G|T|Ki|Mi|Gi|Ti)?")
 _SERVER: Final = re.compile(r"Message: (.{1,2000}?)\.? Received status", re.DOTALL)
+_GAVE_UP: Final = "Spark context stopped while waiting for backend"  # after ten pods that the API server refused
 _TOLD: Final = 500
 _UNITS: Final[Mapping[str, float]] = {
     "": 1, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40
@@ -64,6 +65,8 @@ def told_by(error: Exception) -> str:
     while began is not None and began.getCause() is not None:
         began = began.getCause()
     text = str(error if began is None else began.toString())
+    if _GAVE_UP in text:
+        return "no executor can be made; the driver's log says why (a quota, perhaps)"
     from_server = _SERVER.search(text)
     return " ".join((text if from_server is None else from_server[1]).split())[:_TOLD]
 

@@ -81,4 +81,6 @@ def test_what_kept_spark_from_starting_is_told_in_the_api_servers_words() -> Non
     assert session.told_by(error) == words
     error.java_exception = Thrown("IOException: no\n  space")  # type: ignore[attr-defined]
     assert session.told_by(error) == "IOException: no space"
+    error.java_exception = Thrown("IllegalStateException: Spark context stopped while waiting for backend")  # type: ignore[attr-defined]
+    assert "a quota, perhaps" in session.told_by(error)
     assert session.told_by(ValueError("the gateway ended")) == "the gateway ended"
