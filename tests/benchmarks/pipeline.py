@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from pyarrow import parquet
 
-from benchmarks import orders, processor
+from benchmarks import cpu_time, orders
 from benchmarks.rows import Goal, Row, beside, row
 from testbed import maven, paths
 from topicschema import payload
@@ -178,8 +178,8 @@ def _serving(command: Sequence[str]) -> Iterator["subprocess.Popen[str]"]:
 def _round(process: "subprocess.Popen[str]") -> Told:
     if process.stdin is None or process.stdout is None:
         raise RuntimeError("the program has no pipes")
-    before = processor.seconds(process.pid)
+    before = cpu_time.seconds(process.pid)
     process.stdin.write("go\n")
     process.stdin.flush()
     seconds, found = json.loads(process.stdout.readline())
-    return Told(seconds, processor.seconds(process.pid) - before, found)
+    return Told(seconds, cpu_time.seconds(process.pid) - before, found)
