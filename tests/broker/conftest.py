@@ -28,7 +28,8 @@ from testbed.pulsar import start as start_pulsar
 from testbed.pulsar_setup import Access, Setup
 
 _HERE = Path(__file__).parent
-_BREAKAGES, _WITH_ITS_OWN = "test_broken_brokers.py", "test_demo.py"
+_BREAKAGES, _WITH_ITS_OWN, _SHARED = "test_broken_brokers.py", "test_demo.py", "shared_controller"
+_CONTROLLER = pytest.StashKey[Product]()
 
 StartBroker = Callable[[str, Setup], Pulsar]
 """From a name and a set-up: the test run's broker of that name, started when first asked for."""
@@ -36,7 +37,7 @@ StartBroker = Callable[[str, Setup], Pulsar]
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a broker, before `-m` chooses, and have those who can run beside the breakages run first."""
+    """Mark what needs a broker, before `-m` chooses, and put them in an order that costs least: see `_group_of`."""
     for item in items:
         if {"pulsar", "start_broker"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("broker")
@@ -47,15 +48,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _group_of(items: list[pytest.Item]) -> Callable[[pytest.Item], int]:
-    """First the modules that need no cluster, then the breakages, then the others."""
-    with_cluster = {item.path for item in items if "cluster" in getattr(item, "fixturenames", ())}
+    """First modules that need no cluster, beside which the breakages run; then these; then who share a controller."""
+    with_cluster, sharing = (
+        {item.path for item in items if fixture in getattr(item, "fixturenames", ())}
+        for fixture in ("cluster", _SHARED)
+    )
 
     def group(item: pytest.Item) -> int:
         if item.path.name == _BREAKAGES:
             return 1
-        return 2 if item.path in with_cluster or item.path.name == _WITH_ITS_OWN else 0
+        if item.path in sharing:
+            return 2
+        return 3 if item.path in with_cluster or item.path.name == _WITH_ITS_OWN else 0
 
     return group
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """End the shared controller where the next test is not one of those who share it."""
+    if _SHARED not in getattr(nextitem, "fixturenames", ()) and _CONTROLLER in item.config.stash:
+        item.config.stash[_CONTROLLER].stop()
+        del item.config.stash[_CONTROLLER]
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -148,10 +162,20 @@ def topic(pulsar: Pulsar, pulsar_namespace: str) -> RestTopic:
 
 
 @pytest.fixture(scope="module")
-def controller(cluster: Cluster, instance: Instance) -> Iterator[Product]:
+def shared_controller(request: pytest.FixtureRequest, cluster: Cluster, instance: Instance) -> Product:
+    """One controller for all modules in a row that ask for it; the hook above ends it."""
+    stash = request.config.stash
+    if _CONTROLLER not in stash:
+        installed = stash[_CONTROLLER] = Product.install(instance, cluster, {**SHORT_LEASE, **RESYNC})
+        installed.admit_all()
+        installed.start_controller()
+    return stash[_CONTROLLER]
+
+
+@pytest.fixture(scope="module")
+def controller(shared_controller: Product) -> Product:
     """The controller alone; it may call brokers on 127.0.0.1, and looks at all every two seconds."""
-    with Product.controlling(instance, cluster, {**SHORT_LEASE, **RESYNC}) as installed:
-        yield installed
+    return shared_controller
 
 
 @pytest.fixture
