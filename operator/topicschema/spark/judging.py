@@ -14,6 +14,7 @@ from topicschema.payload.judges.column import Column
 from topicschema.payload.judges.verdicts import Judge, Loss
 from topicschema.spark.batches import DAMAGED, ENCRYPTED, NO_VERSION
 from topicschema.spark.errors import InvalidQuestionError
+from topicschema.spark.grouping import grouped
 from topicschema.spark.tally import UNKNOWN_WRITER
 
 Numbers = NDArray[np.int64]
@@ -149,5 +150,5 @@ def column_of(array: pa.Array) -> Column:
 
 def _by_version(versions: Numbers) -> Iterator[tuple[int, Numbers]]:
     """Each version and its rows."""
-    for version in np.unique(versions).tolist():
+    for (version,), _ in grouped([versions]):
         yield version, np.flatnonzero(versions == version)
