@@ -155,6 +155,7 @@ _TABLE: Final = (
     _Row(_one(412), _ANY, _away, is_repeated=True, effect=Effect.SLOWER),
     _Row(_one(408), _ANY, _away, is_repeated=True, effect=Effect.AWAY),
     _Row(_one(429), _ANY, _away, is_repeated=True, effect=Effect.UNWELCOME),
+    _Row(_one(405), _ANY, _refused, r"[Tt]opic level polic"),  # it has switched them off, for all of its topics
     _Row(range(400, 500), WRITES, _refused),
     _Row(range(400, 500), _ANY, _stranger, effect=Effect.SLOWER),
     _Row(_one(500), _ONLY_UPLOAD, _refused, _PERMANENT),

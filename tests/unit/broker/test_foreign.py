@@ -106,6 +106,7 @@ TABLE: list[Row] = [
     (upload, 400, f"Unexpected character at {SECRET}", REFUSED, 1),
     (write, 405, page(405, "Method Not Allowed"), REFUSED, 1),
     (read, 405, page(405, "Method Not Allowed"), AWAY, 1),
+    (topic, 405, reason("Topic level policies is disabled, to enable the topic level policy and retry."), REFUSED, 1),
     (read, 406, "", AWAY, 1),
     (read, 408, "slow", AWAY, 3),
     (read, 429, "slow down", AWAY, 3),
