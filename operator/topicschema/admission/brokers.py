@@ -61,8 +61,16 @@ def warnings_of_topic(
             "deletionPolicy is Delete: deleting this resource soft-deletes the schema at the broker, which then no "
             "longer serves the older versions; consumers that decode retained messages by them fail"
         )
-    if policy.spec.is_allow_auto_update_schema is False:
+    if _is_locked(policy):
         yield from _shut_out(spec, info, history)
+
+
+def _is_locked(policy: NamespaceSchemaPolicy) -> bool:
+    """Whether clients may not add schemas: by the policy, else as the Pulsar namespace or its broker was seen."""
+    observed = policy.observed
+    seen = None if observed is None else observed.is_allow_auto_update_schema
+    settings = (policy.spec.is_allow_auto_update_schema, seen, _broker(policy).is_allow_auto_update_schema)
+    return next((each for each in settings if each is not None), None) is False
 
 
 def _of_judging(spec: TopicSchemaSpec, found: FoundPolicy, history: History) -> Iterator[str]:

@@ -152,6 +152,8 @@ class Told(NamedTuple):
 
 
 _STRING = "clients send another text for STRING than this one: where they produce,"
+_NOT_PYTHON = f"clients may not add schemas, and Python {_STRING} set schema: 'null' once"
+_LOCKED = {"isAllowAutoUpdateSchema": False}
 TOPIC_WARNINGS = [
     Told({"pulsar": None}, {}, {"schemaValidationEnforced": True}, "spec.schemaValidationEnforced has no effect"),
     Told({"pulsar": None}, {}, {"adoptionPolicy": "Refuse"}, "spec.adoptionPolicy has no effect: policy orders names"),
@@ -165,18 +167,15 @@ TOPIC_WARNINGS = [
         "spec.schemaValidationEnforced: false has no effect: the broker itself demands schemas of all producers",
     ),
     Told({}, {}, {"deletionPolicy": "Delete"}, "deletionPolicy is Delete: deleting this resource soft-deletes"),
+    Told(_LOCKED, {}, {"type": "STRING", "schema": ""}, _NOT_PYTHON),
     Told(
-        {"isAllowAutoUpdateSchema": False},
-        {},
-        {"type": "STRING", "schema": ""},
-        f"clients may not add schemas, and Python {_STRING} set schema: 'null' once",
-    ),
-    Told(
-        {"isAllowAutoUpdateSchema": False},
+        _LOCKED,
         {},
         {"type": "STRING", "schema": "null"},
         f"clients may not add schemas, and Java {_STRING} leave schema out once",
     ),
+    Told({}, {**_LOCKED, "broker": {"isAllowAutoUpdateSchema": True}}, {"type": "STRING", "schema": ""}, _NOT_PYTHON),
+    Told({}, {"broker": _LOCKED}, {"type": "STRING", "schema": ""}, _NOT_PYTHON),
 ]
 
 
@@ -188,6 +187,22 @@ async def test_a_topic_is_told_what_its_edit_means_for_the_broker(world: World, 
     (warning,) = (await world.ask(_wanted(spec))).warnings
     assert warning.startswith(told.words)
     assert len(warning.encode()) <= WARNING_BYTES
+
+
+@pytest.mark.parametrize(
+    ("policy", "observed"),
+    [
+        ({"isAllowAutoUpdateSchema": True}, _LOCKED),
+        ({}, {"isAllowAutoUpdateSchema": True, "broker": _LOCKED}),
+        ({}, {}),
+    ],
+)
+async def test_where_clients_may_add_schemas_nobody_is_said_to_be_shut_out(
+    world: World, policy: dict[str, Any], observed: dict[str, Any]
+) -> None:
+    await governed(world, observed, **policy)
+    await adopted(world, SchemaInfo(SchemaType.STRING, b""))
+    assert (await world.ask(_wanted({"topic": TOPIC, "type": "STRING"}))).warnings == []
 
 
 async def test_what_goes_without_saying_is_not_said(world: World) -> None:
