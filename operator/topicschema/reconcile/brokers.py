@@ -103,8 +103,8 @@ class _Made:
 class Brokers:
     """The brokers in use. `allowed` says which hosts may be called at all; `fence` is called before each write.
 
-    All who name one URL share its gate: a broker has one measure of patience. What else goes wrong, a wrong token or a
-    wrong certificate, is one policy's matter and holds up no other.
+    All who name one broker share its gate, however they spell its address: it has one measure of patience. What else
+    goes wrong, a wrong token or a wrong certificate, is one policy's matter and holds up no other.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class Brokers:
         lane, namespace = room
         asking = [made for made in self._made.values() if made.pulsar.address == lane]
         return any(
-            self._gates[made.pulsar.admin_url].circuit.is_open
+            self._gates[_door(made.pulsar)].circuit.is_open
             or (made.namespace == namespace and made.broker.is_unwelcome)
             for made in asking
         )
@@ -207,8 +207,13 @@ class Brokers:
             with secrets.named():
                 return await _credential(secrets, pulsar.authentication)
 
-        gate = self._gates.setdefault(pulsar.admin_url, Gate(self._clock))
+        gate = self._gates.setdefault(_door(pulsar), Gate(self._clock))
         return Broker(Access(pulsar.admin_url, self._allowed, credential, ca, reread, gate, self._fence), self._clock)
+
+
+def _door(pulsar: PulsarSpec) -> str:
+    """The address in its one spelling, and the scheme: what a port says by TLS tells nothing of it without."""
+    return f"{pulsar.admin_url.partition(':')[0].lower()}://{pulsar.address}"
 
 
 async def _close(broker: Broker, after: float) -> None:

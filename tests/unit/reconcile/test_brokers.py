@@ -193,6 +193,44 @@ async def test_an_address_that_no_policy_names_any_more_is_not_away_for_ever(bro
     assert not brokers.is_away((nobody, "shop"))
 
 
+async def test_two_spellings_of_one_address_are_one_broker_to_be_patient_with(brokers: Brokers) -> None:
+    async with playing() as wire:
+        wire.says(503, "")
+        plain, other = await brokers.of(policy(None, wire.url)), await brokers.of(policy(None, f"{wire.url}/", "2"))
+        assert plain is not None
+        assert other is not None
+        with pytest.raises(BrokerUnavailableError):
+            await plain.latest(Topic("shop", "orders", "created"))
+        asked = len(wire.requests)
+        with pytest.raises(BrokerUnavailableError):
+            await other.latest(Topic("shop", "orders", "created"))
+        assert len(wire.requests) == asked
+        assert brokers.is_away((wire.url.removeprefix("http://"), "shop"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_shared"),
+    [
+        ("http://pulsar:8080", "http://pulsar:8080/", True),
+        ("http://pulsar:8080", "HTTP://Pulsar:8080", True),
+        ("http://pulsar.p.svc:80", "http://pulsar.p.svc.cluster.local", True),
+        ("http://pulsar:8443", "https://pulsar:8443", False),
+    ],
+)
+async def test_a_gate_is_an_address_in_its_one_spelling_by_one_scheme(
+    api: FakeApiServer,
+    first: str,
+    second: str,
+    is_shared: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    async with ApiClient(api.connection) as client:
+        brokers = Brokers(client, AllowedHosts.parse("pulsar, pulsar.p.svc, pulsar.p.svc.cluster.local"), _no_fence)
+        for uid, url in enumerate((first, second)):
+            await brokers.of(policy(None, url, str(uid)))
+        assert len(brokers._gates) == (1 if is_shared else 2)
+        await brokers.aclose()
+
+
 async def test_who_is_let_in_no_more_finds_it_away_and_nobody_else_does(api: FakeApiServer, brokers: Brokers) -> None:
     keep(api, "expired")
     async with playing() as wire:
