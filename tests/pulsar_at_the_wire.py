@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import unquote
 
@@ -29,7 +30,8 @@ def _nothing(number: int) -> None:
 class PulsarAtTheWire:
     """The broker, and the calls that it got as METHOD and the part of the path after the topic.
 
-    `is_shut` while it lets nobody in; `settings` are those of its Pulsar namespaces. `happens` is told the number of
+    `is_shut` while it lets nobody in; `settings` are those of its Pulsar namespaces; `own_status` is how it answers who
+    asks for a topic's own. `happens` is told the number of
     each call of schemas, from 1, before it is carried out: what others do meanwhile.
     """
 
@@ -38,6 +40,7 @@ class PulsarAtTheWire:
     calls: list[str] = field(default_factory=list)
     happens: Callable[[int], object] = _nothing
     is_shut: bool = False
+    own_status: int = 200
     settings: dict[str, Any] = field(default_factory=lambda: {"schema_validation_enforced": False})
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
@@ -45,8 +48,10 @@ class PulsarAtTheWire:
         if self.is_shut:
             return web.json_response({"reason": "Don't have permission"}, status=403)
         parts = request.path.strip("/").split("/")
+        if parts[2] == "namespaces":
+            return web.json_response(self.settings)
         if parts[2] != "schemas":
-            return web.json_response(self.settings if parts[2] == "namespaces" else {})
+            return self._own(unquote(parts[5]), parts[6])
         topic, what = unquote(parts[5]), "/".join(parts[6:])
         self.calls.append(f"{request.method} {what}")
         self.happens(len(self.calls))
@@ -59,6 +64,13 @@ class PulsarAtTheWire:
         except RefusedError as refused:
             return web.json_response({"message": "no"}, status=refused.status)
         return web.json_response({"version": number if request.method == "DELETE" else {"version": number}})
+
+    def _own(self, topic: str, setting: str) -> web.Response:
+        """The topic's own setting, as a topic has it that exists."""
+        if self.own_status != HTTPStatus.OK:
+            return web.json_response({"reason": "Topic level policies is disabled"}, status=self.own_status)
+        key = {"schemaCompatibilityStrategy": "strategy", "schemaValidationEnforced": "enforced"}[setting]
+        return web.json_response(self.schemas.settings.get(topic, {}).get(key))
 
     async def _upload(self, topic: str, request: web.Request) -> int:
         body = await request.json()

@@ -7,13 +7,15 @@ from dataclasses import replace
 
 from topicschema import telemetry
 from topicschema.broker.errors import BrokerInconsistentError, RefusedByBrokerError
+from topicschema.cluster.errors import NotLeadingError
 from topicschema.core import plan
 from topicschema.core.alignment import Ahead, Aligned, Behind
-from topicschema.core.errors import WaitingError
+from topicschema.core.errors import TopicSchemaError, WaitingError
 from topicschema.core.history import VersionEntry
 from topicschema.core.overrides import WriteSettings
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import Strategy
+from topicschema.core.topics import Topic
 from topicschema.reconcile.at_broker import REFUSED, View, refusal, topic_settings
 from topicschema.reconcile.looking import Look, look, look_after_upload
 from topicschema.reconcile.observe import Observation
@@ -65,15 +67,26 @@ async def _refused(around: Surroundings, seen: Observation, why: str) -> Observa
         message = f"the policy's settings are not at the broker yet, and it refuses the schema meanwhile: {why}"
         raise WaitingError(REFUSED, message)
     if seen_at.overrides is None:
-        own = await topic_settings(seen_at.broker, seen.sought.topic, seen_at.domain)
-        if own is not None and own.strategy is not None:
-            set_outside = f"at the broker the topic has a strategy of its own, {own.strategy}, which was set there"
+        own = await _own_strategy(seen_at, seen.sought.topic)
+        if own is not None:
+            set_outside = f"at the broker the topic has a strategy of its own, {own}, which was set there"
             message = (
                 f"{set_outside}; put it into schemaCompatibilityStrategy, or unset it there. The broker says: {why}"
             )
             return _with_refusal(seen, message)
     telemetry.BUGS.add("broker")
     return _with_refusal(seen, f"the broker refuses a schema that was judged to pass: {why}")
+
+
+async def _own_strategy(seen_at: View, topic: Topic) -> Strategy | None:
+    """The topic's own strategy; None, too, where it is not told: a refusal stays one, whoever may not ask for more."""
+    try:
+        own = await topic_settings(seen_at.broker, topic, seen_at.domain)
+    except NotLeadingError:
+        raise
+    except TopicSchemaError:
+        return None
+    return None if own is None else own.strategy
 
 
 async def _upload_recorded(
