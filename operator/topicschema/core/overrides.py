@@ -41,9 +41,9 @@ class Overrides:
 
     @property
     def waits_for_topic(self) -> bool:
-        """Whether something is wanted that only an existing topic can have."""
+        """Whether something is wanted that only an existing topic can have, and that it has not by itself."""
         strategy, enforces = self.wanted.strategy, self.wanted.enforces_validation
-        return self.there is None and (strategy not in (None, Strategy.UNDEFINED) or enforces is not None)
+        return self.there is None and (strategy not in (None, Strategy.UNDEFINED) or enforces is True)
 
     @property
     def left_behind(self) -> Strategy | None:

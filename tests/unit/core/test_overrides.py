@@ -70,15 +70,20 @@ def test_what_somebody_else_set_meanwhile_is_not_written_over() -> None:
     assert back(Overrides(FULL, NOTHING, record)) == NoteSettings(TopicSettingsRecord(BACKWARD, FULL))
 
 
+def test_only_what_is_to_be_written_waits_for_its_topic() -> None:
+    assert Overrides(FULL, None).waits_for_topic
+    assert Overrides(TopicSettings(enforces_validation=True), None).waits_for_topic
+    # A new topic enforces nothing of its own.
+    assert not Overrides(TopicSettings(enforces_validation=False), None).waits_for_topic
+    assert not Overrides(NOTHING, None).waits_for_topic
+
+
 def test_undefined_takes_the_topic_s_strategy_away_and_waits_for_no_topic() -> None:
     unset = TopicSettings(Strategy.UNDEFINED)
     record = TopicSettingsRecord(found=NOTHING, written=unset)
     assert toward(Overrides(unset, FULL, record), is_before_schema=False) is not None
     assert toward(Overrides(unset, NOTHING), is_before_schema=False) is None
     assert not Overrides(unset, None).waits_for_topic
-    assert Overrides(FULL, None).waits_for_topic
-    assert Overrides(TopicSettings(enforces_validation=False), None).waits_for_topic
-    assert not Overrides(NOTHING, None).waits_for_topic
 
 
 def test_a_strategy_that_nobody_manages_is_left_behind() -> None:
