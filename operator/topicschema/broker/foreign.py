@@ -78,7 +78,7 @@ FOREIGN: Final = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
 """What aiohttp raises when no answer came: refused, cut, reset, timed out, or a certificate that is no good."""
 
 _MAX_AFTER: Final = 60.0
-_PATIENT: Final = frozenset({408, 429, 503})
+_PATIENT: Final = frozenset({408, 429, 502, 503, 504})
 _WHOSE: Final = "is this a broker's admin URL?"
 _ANY: Final = frozenset(Call)
 WRITES: Final = frozenset({Call.UPLOAD, Call.WRITE, Call.DELETE})
@@ -224,7 +224,7 @@ def _of_tls(error: ssl.SSLError, where: str) -> TopicSchemaError:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that the answer asks us to wait, at most a minute; None where it does not say."""
+    """The seconds that the answer asks us to wait, at most a minute; None where it does not say, or names a date."""
     try:
         wanted = float(headers.get("Retry-After", ""))
     except ValueError:

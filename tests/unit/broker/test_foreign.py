@@ -216,6 +216,18 @@ async def test_what_is_to_be_waited_for_is_a_number_of_seconds(
     assert caught.value.after == after
 
 
+@pytest.mark.parametrize(
+    ("status", "after"), [(408, 40.0), (429, 40.0), (500, 5.0), (502, 40.0), (503, 40.0), (504, 40.0)]
+)
+async def test_who_asks_to_be_left_alone_may_be_the_broker_or_a_proxy_before_it(
+    wire: PlayedBroker, broker: Broker, status: int, after: float
+) -> None:
+    wire.says(status, "", Retry_After="40")
+    with pytest.raises(BrokerUnavailableError) as caught:
+        await broker.soft_delete(TOPIC)
+    assert caught.value.after == after
+
+
 async def test_a_deletion_is_never_sent_twice(wire: PlayedBroker, broker: Broker) -> None:
     wire.answers.append(reset)
     wire.says(200, {"version": 1})
