@@ -180,6 +180,23 @@ async def test_a_lock_waits_for_topics_and_all_else_is_written(world: World) -> 
     assert world.written == []
 
 
+async def test_a_lock_that_somebody_lifted_waits_for_the_topics_that_clients_made_meanwhile(world: World) -> None:
+    world.namespace.topics = ("created",)
+    world.change(is_allow_auto_update_schema=False)
+    assert (await world.look(declared={"created"})).undeclared == ()
+    assert world.written == ["isAllowAutoUpdateSchema"]
+    world.namespace.there["is_allow_auto_update_schema"] = True
+    world.namespace.topics = ("created", "made")
+    world.clock.time += 61
+    assert (await world.look(declared={"created"})).undeclared == ("made",)
+    assert world.written == []
+    assert (await world.look(declared={"created", "made"})).undeclared == ()
+    assert world.written == ["isAllowAutoUpdateSchema"]
+    world.clock.time += 61
+    assert (await world.look(declared={"created", "made"})).undeclared == ()
+    assert world.written == []
+
+
 async def test_a_lock_that_may_hit_undeclared_topics_asks_for_none(world: World) -> None:
     world.namespace.topics = ("created",)
     world.change(is_allow_auto_update_schema=False, lock_undeclared=True)
