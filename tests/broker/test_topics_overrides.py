@@ -65,6 +65,17 @@ async def test_a_field_that_is_removed_leaves_the_topic_s_strategy_and_says_so(t
     assert await topic.looked_again() == []
 
 
+async def test_enforcement_that_is_removed_stays_at_the_topic_and_is_told_of(topic: BrokeredTopic) -> None:
+    await topic.governed(schemaCompatibilityStrategy="FULL")
+    topic.put(ONE, schemaValidationEnforced=True)
+    await topic.ready()
+    topic.put(ONE)
+    status = await topic.ready()
+    assert "keeps schemaValidationEnforced: true at the broker" in conditions(status)["Ready"]["message"]
+    assert own(topic, "schemaValidationEnforced") is True
+    assert await topic.looked_again() == []
+
+
 async def test_an_override_is_put_back_when_the_broker_refuses_the_schema(topic: BrokeredTopic) -> None:
     topic.rest.uploaded(ONE)
     await topic.governed(schemaCompatibilityStrategy="FULL")

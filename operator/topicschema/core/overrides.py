@@ -50,6 +50,13 @@ class Overrides:
         """The topic's own strategy at the broker, of which the resource says nothing (any more)."""
         return self.there.strategy if self.there is not None and self.wanted.strategy is None else None
 
+    @property
+    def left_enforced(self) -> bool:
+        """Whether the broker enforces validation on the topic, which was written here once and is wanted no more."""
+        if self.there is None or self.record is None or self.wanted.enforces_validation is not None:
+            return False
+        return self.record.written.enforces_validation is not None and bool(self.there.enforces_validation)
+
 
 def toward(overrides: Overrides, *, is_before_schema: bool) -> Step | None:
     """The next step to what is wanted, or None.

@@ -57,6 +57,11 @@ class View:
         return None if self.overrides is None else self.overrides.left_behind
 
     @property
+    def left_enforced(self) -> bool:
+        """Whether enforcement that was once written for the topic stays there, though no field manages it."""
+        return self.overrides is not None and self.overrides.left_enforced
+
+    @property
     def lacks(self) -> int | None:
         """The first version on record that the broker has not got."""
         found = self.look.alignment

@@ -50,13 +50,14 @@ _JUDGED = (ConditionType.COMPATIBLE, ConditionType.REGISTERED, ConditionType.IN_
 
 @dataclass(frozen=True, slots=True)
 class AtBroker:
-    """What a pass saw at the broker: whether it may write there, and the topic's own strategy that is left as it is.
+    """What a pass saw at the broker: whether it may write there, and which settings of the topic are left as they are.
 
     `lacks` is the first version on record that the broker has not got, and does not get where it is only observed.
     """
 
     may_write: bool = True
     left_behind: Strategy | None = None
+    left_enforced: bool = False
     lacks: int | None = None
 
 
@@ -239,6 +240,8 @@ def _of_broker(seen: Seen) -> Iterator[str]:
         yield f"a broker counted up to version {number}; the policy names none any more, and nothing is compared"
     if at is not None and at.left_behind is not None:
         yield f"the topic keeps a strategy of its own at the broker, {at.left_behind}, which no field manages"
+    if at is not None and at.left_enforced:
+        yield "the topic keeps schemaValidationEnforced: true at the broker, which no field manages"
 
 
 def _compatible(seen: Seen) -> Said:

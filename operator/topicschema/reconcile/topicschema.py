@@ -22,6 +22,7 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic
 from topicschema.reconcile import report, telling, validating, validating_acts, validating_report
 from topicschema.reconcile.act import act, remove_finaliser
+from topicschema.reconcile.at_broker import View
 from topicschema.reconcile.candidates import placed
 from topicschema.reconcile.conditions import Moment, Said
 from topicschema.reconcile.farewell import observe_farewell, tell_released
@@ -91,7 +92,7 @@ class TopicSchemas:
             verdict,
             seen.stored.history,
             await self._risks(seen),
-            None if seen.view is None else report.AtBroker(seen.view.may_write, seen.view.left_behind, seen.view.lacks),
+            None if seen.view is None else _at_broker(seen.view),
             *await self._validated(key, seen),
         )
         await self._report(key, wire, report.settled(judged, moment, seen.stopped))
@@ -186,6 +187,10 @@ class TopicSchemas:
             self._around.ring(rival, 0.0)
         for policy in neighbours.policies_naming(sight.pulsar_namespace, key.namespace):
             self._around.ring(policy, _COUNT_DELAY)
+
+
+def _at_broker(view: View) -> report.AtBroker:
+    return report.AtBroker(view.may_write, view.left_behind, view.left_enforced, view.lacks)
 
 
 def _left_behind(status: TopicSchemaStatus) -> Strategy | None:

@@ -91,3 +91,16 @@ def test_a_strategy_that_nobody_manages_is_left_behind() -> None:
     assert Overrides(TopicSettings(enforces_validation=True), FULL).left_behind is Strategy.FULL
     assert Overrides(BACKWARD, FULL).left_behind is None
     assert Overrides(NOTHING, None).left_behind is None
+
+
+def test_enforcement_that_was_written_once_is_left_behind_until_it_is_managed_or_gone() -> None:
+    enforced = TopicSettings(enforces_validation=True)
+    record = TopicSettingsRecord(found=NOTHING, written=enforced)
+    assert Overrides(NOTHING, enforced, record).left_enforced
+    assert Overrides(FULL, BOTH, record).left_enforced
+    assert not Overrides(enforced, enforced, record).left_enforced
+    assert not Overrides(NOTHING, TopicSettings(enforces_validation=False), record).left_enforced
+    assert not Overrides(NOTHING, None, record).left_enforced
+    # Others set it, or the broker sets it for all: that is no trace of a field that is gone.
+    assert not Overrides(NOTHING, enforced, TopicSettingsRecord(found=NOTHING, written=FULL)).left_enforced
+    assert not Overrides(NOTHING, enforced).left_enforced

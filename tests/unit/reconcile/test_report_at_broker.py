@@ -118,6 +118,9 @@ def test_a_broker_that_is_away_keeps_an_edit_waiting() -> None:
 def test_what_is_kept_at_the_broker_though_nobody_manages_it_is_told() -> None:
     status = settled(Seen(ONE.fingerprint, EQUAL, OURS, (), AtBroker(left_behind=Strategy.BACKWARD)), MOMENT)
     assert "keeps a strategy of its own at the broker, BACKWARD" in message(status)
+    assert "schemaValidationEnforced" not in message(status)
+    status = settled(Seen(ONE.fingerprint, EQUAL, OURS, (), AtBroker(left_enforced=True)), MOMENT)
+    assert "keeps schemaValidationEnforced: true at the broker, which no field manages" in message(status)
 
 
 def test_a_policy_that_names_no_broker_any_more_is_told_of_while_its_count_goes_on() -> None:
