@@ -158,6 +158,19 @@ def test_a_folder_is_all_files_in_it_but_those_that_are_hidden(tmp_path: Path) -
     assert Files(FilesAsked((tmp_path.as_uri(),))).plan().messages == 20
 
 
+def test_files_without_messages_stand_in_no_way_of_those_that_have_some(tmp_path: Path) -> None:
+    stored_orders.write(ORDERS[:10], tmp_path / "a.parquet")
+    stored_orders.write([], tmp_path / "none.parquet")
+    with (tmp_path / "none.avro").open("wb") as out:
+        fastavro.writer(out, fastavro.parse_schema(RECORD), [])
+    for name in ("none.json", "none.jsonl", "none.ndjson"):
+        (tmp_path / name).touch()
+    (tmp_path / "blank.jsonl").write_text("\n\n")
+    for size in SIZES:
+        rows = rows_of(FilesAsked((str(tmp_path),)), size)
+        assert [row["payload"] for row in rows] == [each.payload for each in ORDERS[:10]]
+
+
 def test_messages_that_name_no_version_have_the_one_that_the_question_names(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"value": ["a", "b"], "schema_version": [None, 4]}), tmp_path / "x.parquet")
     rows = rows_of(FilesAsked((str(tmp_path / "x.parquet"),), version=2), 1)

@@ -28,6 +28,8 @@ def pieces(file: File, size: int) -> Sequence[Piece]:
     """Ranges of about `size` bytes; how many messages there are is guessed from the first lines."""
     with file.opened() as stream:
         head = stream.read(_SAMPLE)
+    if not head:
+        return []
     each = len(head) / max(1, head.count(b"\n"))
     return [Piece(*bounds, max(1, round((bounds[1] - bounds[0]) / each))) for bounds in ranges(file.size, size)]
 
