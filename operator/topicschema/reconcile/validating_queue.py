@@ -37,12 +37,14 @@ def let_in(jobs: Iterable[Object], caps: Caps) -> tuple[Object, ...]:
     """Those of the waiting Jobs whose turn it is.
 
     The next is of the namespace with the fewest that run, and there the oldest: one that asks much holds up no other.
+    A tenant may make Jobs that look like ours: those of no TopicSchema count for nothing, and whatever runs in one
+    namespace, it takes no more places from the others than its own.
     """
-    there = [job for job in jobs if ended(job) is None and not job["metadata"].get("deletionTimestamp")]
+    there = [job for job in jobs if _counts(job)]
     running = Counter(_namespace(job) for job in there if not job["spec"].get("suspend"))
     waiting = sorted((job for job in there if job["spec"].get("suspend")), key=_place)
     chosen: list[Object] = []
-    while running.total() < caps.in_all:
+    while sum(min(count, caps.in_namespace) for count in running.values()) < caps.in_all:
         eligible = [job for job in waiting if running[_namespace(job)] < caps.in_namespace]
         if not eligible:
             break
@@ -51,6 +53,11 @@ def let_in(jobs: Iterable[Object], caps: Caps) -> tuple[Object, ...]:
         running[_namespace(first)] += 1
         chosen.append(first)
     return tuple(chosen)
+
+
+def _counts(job: Object) -> bool:
+    metadata = job["metadata"]
+    return ended(job) is None and not metadata.get("deletionTimestamp") and owner_key(metadata) is not None
 
 
 def _namespace(job: Object) -> str:

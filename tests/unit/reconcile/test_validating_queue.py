@@ -15,6 +15,7 @@ def job(namespace: str, name: str, made: int, *, waits: bool = True, end: str = 
     metadata = {
         "namespace": namespace,
         "name": name,
+        "ownerReferences": [{"kind": "TopicSchema", "name": name, "controller": True}],
         "creationTimestamp": f"2026-11-21T06:{made // 60:02}:{made % 60:02}Z",
     }
     conditions = [{"type": end, "status": "True"}] if end else []
@@ -58,13 +59,25 @@ def test_caps_hold_and_no_place_is_left_empty_whoever_asks(
     ran = [each for each in jobs if not each["spec"]["suspend"]]
     run = [*ran, *chosen]
     assert all(each["spec"]["suspend"] for each in chosen)
-    assert len(run) <= max(in_all, len(ran))
+    counted = {each: sum(job["metadata"]["namespace"] == each for job in run) for each in "abc"}
+    places = sum(min(count, in_namespace) for count in counted.values())
+    assert not chosen or places <= in_all
     for namespace in "abc":
         here = [each for each in run if each["metadata"]["namespace"] == namespace]
         before = [each for each in ran if each["metadata"]["namespace"] == namespace]
         assert len(here) <= max(in_namespace, len(before))
         waiting = [each for each in jobs if each["metadata"]["namespace"] == namespace and each not in run]
-        assert not waiting or len(run) >= in_all or len(here) >= in_namespace
+        assert not waiting or places >= in_all or len(here) >= in_namespace
+
+
+def test_jobs_that_a_tenant_makes_by_hand_hold_up_no_other_namespace() -> None:
+    fake = [job("a", f"fake{n}", 0, waits=False) for n in range(10)]
+    owned = [job("b", f"owned{n}", 0, waits=False) for n in range(10)]
+    stray = job("c", "stray", 0)
+    for each in (*fake, stray):
+        del each["metadata"]["ownerReferences"]
+    jobs = [*fake, *owned, stray, job("a", "a0", 1), job("b", "b0", 1), job("c", "c0", 1)]
+    assert names(let_in(jobs, Caps(in_all=10, in_namespace=2))) == ["a0", "c0"]
 
 
 def test_it_is_the_same_for_whoever_looks_and_in_whatever_order() -> None:
