@@ -101,6 +101,8 @@ async def test_tombstones_and_gaps_are_on_record_as_they_are(topic: BrokeredTopi
     topic.put(TWO)
     status = await topic.ready()
     assert (status["schemaVersion"], await topic.agree()) == (5, [4, 5])
+    assert "versions before 3 were deleted at the broker" in conditions(status)["Ready"]["message"]
+    assert status["versionCount"] == 2
     assert [(e.schema_version, e.is_tombstone) for e in (await topic.history()).entries] == [
         (3, True),
         (4, False),

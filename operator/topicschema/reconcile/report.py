@@ -17,9 +17,9 @@ from topicschema.api.validation import ValidationStatus
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError
 from topicschema.core.history import History, Origin
-from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.conditions import FINDING_BYTES, Moment, Said, capped, not_ready, ready, stalled, told
+from topicschema.reconcile.report_at_broker import AtBroker, remarks
 
 _VERSIONS = 100
 _INCOMPATIBILITIES = 20
@@ -46,19 +46,6 @@ _OBSERVED = "Observed"
 CONSUMER_RISK = "ConsumerRisk"
 """The reason of Compatible where the broker agrees and consumers may suffer."""
 _JUDGED = (ConditionType.COMPATIBLE, ConditionType.REGISTERED, ConditionType.IN_SYNC)
-
-
-@dataclass(frozen=True, slots=True)
-class AtBroker:
-    """What a pass saw at the broker: whether it may write there, and which settings of the topic are left as they are.
-
-    `lacks` is the first version on record that the broker has not got, and does not get where it is only observed.
-    """
-
-    may_write: bool = True
-    left_behind: Strategy | None = None
-    left_enforced: bool = False
-    lacks: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +80,7 @@ def settled(seen: Seen, moment: Moment, stopped: TopicSchemaError | None = None)
         fingerprint=seen.fingerprint,
         effective_strategy=EffectiveStrategyStatus(value=strategy.value, source=strategy.source),
         upgrade_first=strategy.value.upgrade_first,
-        version_count=len(history.entries),
+        version_count=sum(not each.is_tombstone for each in history.entries),
         versions=_versions(history),
         incompatibility_count=len(found),
         incompatibilities=tuple(map(_finding, found[:_INCOMPATIBILITIES])),
@@ -170,7 +157,7 @@ def _passed(seen: Seen, stopped: TopicSchemaError | None) -> tuple[Said, ...]:
 
 def _registered(seen: Seen) -> tuple[Said, ...]:
     reason, message = _placed(seen)
-    message = "; ".join((message, *(note.message for note in seen.verdict.notes), *_of_broker(seen)))
+    message = "; ".join((message, *(note.message for note in seen.verdict.notes), *remarks(seen.history, seen.broker)))
     is_registered = _is_registered(seen)
     registered = Said(ConditionType.REGISTERED, _truth(is_registered), reason, message)
     is_only_seen = seen.broker is not None and not seen.broker.may_write
@@ -230,18 +217,6 @@ def _in_sync(seen: Seen, registered: Said) -> Said:
         )
         return Said(ConditionType.IN_SYNC, ConditionStatus.FALSE, "ForeignVersion", message)
     return replace(registered, type=ConditionType.IN_SYNC)
-
-
-def _of_broker(seen: Seen) -> Iterator[str]:
-    """What else is to be said of the broker, or of its being gone."""
-    history, at = seen.history, seen.broker
-    if at is None and history.counted:
-        number = history.counted[-1].schema_version
-        yield f"a broker counted up to version {number}; the policy names none any more, and nothing is compared"
-    if at is not None and at.left_behind is not None:
-        yield f"the topic keeps a strategy of its own at the broker, {at.left_behind}, which no field manages"
-    if at is not None and at.left_enforced:
-        yield "the topic keeps schemaValidationEnforced: true at the broker, which no field manages"
 
 
 def _compatible(seen: Seen) -> Said:

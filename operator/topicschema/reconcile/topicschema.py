@@ -29,6 +29,7 @@ from topicschema.reconcile.farewell import observe_farewell, tell_released
 from topicschema.reconcile.neighbours import TopicSight
 from topicschema.reconcile.observe import Observation, inquired, observe
 from topicschema.reconcile.queue import Key, Rest
+from topicschema.reconcile.report_at_broker import AtBroker
 from topicschema.reconcile.status_write import SILENT
 from topicschema.reconcile.surroundings import Surroundings
 from topicschema.reconcile.validating_logs import with_report
@@ -189,8 +190,8 @@ class TopicSchemas:
             self._around.ring(policy, _COUNT_DELAY)
 
 
-def _at_broker(view: View) -> report.AtBroker:
-    return report.AtBroker(view.may_write, view.left_behind, view.left_enforced, view.lacks)
+def _at_broker(view: View) -> AtBroker:
+    return AtBroker(view.may_write, view.left_behind, view.left_enforced, view.lacks)
 
 
 def _left_behind(status: TopicSchemaStatus) -> Strategy | None:

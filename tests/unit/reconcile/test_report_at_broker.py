@@ -13,7 +13,8 @@ from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.conditions import Moment
-from topicschema.reconcile.report import AtBroker, Seen, failed, settled
+from topicschema.reconcile.report import Seen, failed, settled
+from topicschema.reconcile.report_at_broker import AtBroker
 
 ONE, TWO = record("id"), record("id", "note?")
 FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
@@ -121,6 +122,23 @@ def test_what_is_kept_at_the_broker_though_nobody_manages_it_is_told() -> None:
     assert "schemaValidationEnforced" not in message(status)
     status = settled(Seen(ONE.fingerprint, EQUAL, OURS, (), AtBroker(left_enforced=True)), MOMENT)
     assert "keeps schemaValidationEnforced: true at the broker, which no field manages" in message(status)
+
+
+def test_what_was_deleted_at_the_broker_is_told_of_and_the_tombstone_is_no_version() -> None:
+    gone = replace(OURS.entries[0], schema_version=2, is_tombstone=True)
+    anew = replace(OURS, entries=(*OURS.entries, gone, replace(OURS.entries[1], schema_version=3)))
+    verdict = replace(EQUAL, schema_version=3)
+    status = settled(Seen(TWO.fingerprint, verdict, anew, (), AtBroker()), MOMENT)
+    assert "versions before 2 were deleted at the broker, which serves them to nobody any more" in message(status)
+    assert (status.version_count, len(status.versions)) == (3, 3)
+    assert "deleted" not in message(settled(Seen(TWO.fingerprint, verdict, anew), MOMENT))
+    assert "deleted" not in message(REGISTERED)
+
+
+def test_a_tombstone_before_the_first_version_hides_nothing() -> None:
+    first = replace(OURS, entries=(replace(OURS.entries[0], is_tombstone=True), OURS.entries[1]))
+    status = settled(Seen(TWO.fingerprint, replace(EQUAL, schema_version=1), first, (), AtBroker()), MOMENT)
+    assert "deleted" not in message(status)
 
 
 def test_a_policy_that_names_no_broker_any_more_is_told_of_while_its_count_goes_on() -> None:
