@@ -19,7 +19,7 @@ from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchem
 from topicschema.core.history import History, Origin
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.conditions import FINDING_BYTES, Moment, Said, capped, not_ready, ready, stalled, told
-from topicschema.reconcile.report_at_broker import AtBroker, remarks
+from topicschema.reconcile.report_at_broker import AtBroker, remarks, rolled_back
 
 _VERSIONS = 100
 _INCOMPATIBILITIES = 20
@@ -180,11 +180,7 @@ def _placed(seen: Seen) -> tuple[str, str]:
         return "Registered", f"version {number} is registered"
     if _is_foreign(seen):
         return "Registered", f"version {number} is registered; the latest is version {latest.schema_version}"
-    return "RolledBack", (
-        f"the schema is version {number} again; the latest stays version {latest.schema_version}, as Pulsar keeps the "
-        "number of an equal schema and does not move its latest: producers with this schema write as version "
-        f"{number}, while new consumers are still checked against version {latest.schema_version}"
-    )
+    return "RolledBack", rolled_back(number, latest.schema_version, seen.verdict.strategy.value)
 
 
 def _is_registered(seen: Seen) -> bool:

@@ -52,6 +52,23 @@ def test_a_newer_version_of_ours_is_a_rollback_that_says_what_clients_will_do() 
     assert "consumers are still checked against version 1" in message(status)
 
 
+@pytest.mark.parametrize(
+    ("strategy", "told"),
+    [
+        (Strategy.BACKWARD, "still checked against version 1"),
+        (Strategy.FORWARD_TRANSITIVE, "still checked against version 1"),
+        (Strategy.BACKWARD_TRANSITIVE, "checked against every version"),
+        (Strategy.FULL_TRANSITIVE, "checked against every version"),
+        (Strategy.ALWAYS_COMPATIBLE, "not checked at all"),
+        (Strategy.ALWAYS_INCOMPATIBLE, "refused, whatever their schema"),
+    ],
+)
+def test_a_rollback_says_of_consumers_what_the_strategy_does_to_them(strategy: Strategy, told: str) -> None:
+    verdict = replace(EQUAL, strategy=EffectiveStrategy(strategy, StrategySource.NAMESPACE))
+    status = settled(Seen(ONE.fingerprint, verdict, OURS, (), AtBroker()), MOMENT)
+    assert message(status).endswith(f"while new consumers are {told}")
+
+
 def test_without_a_broker_nobody_else_registers() -> None:
     assert says(settled(Seen(ONE.fingerprint, EQUAL, FOREIGN), MOMENT))["InSync"] == ("True", "RolledBack")
 
