@@ -1,7 +1,6 @@
 """What a broker sends, as batches: any promise may be broken, and none of it raises or allocates much."""
 
 import base64
-import struct
 import zlib
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reader_at_the_wire import chunk, crc32c, message, single
 from topicschema.spark.batches import DAMAGED, ENCRYPTED, NO_TIME, NO_VERSION, STRANGE_VERSION
 from topicschema.spark.sources.pulsar import frames, protocol
 from topicschema.spark.sources.pulsar.checksums import checksum
@@ -20,32 +20,6 @@ from topicschema.spark.sources.pulsar.protocol import Kind, written
 from topicschema.spark.sources.pulsar.ranges import Position
 
 Row = dict[str, Any]
-
-
-def message(entry: int, body: bytes, metadata: dict[int, int | bytes] | None = None) -> bytes:
-    """A MESSAGE frame as a broker sends it, with an entry of its own and a checksum."""
-    place = written({1: 3, 2: entry})
-    command = written({1: int(Kind.MESSAGE), int(Kind.MESSAGE): written({1: 1, 2: place})})
-    told = written({1: b"p", 2: 1, 3: 1_700_000_000_000, **(metadata or {})})
-    sent = struct.pack(">I", len(told)) + told + body
-    rest = struct.pack(">HI", 0x0E02, 2) + b"\x08\x01" + struct.pack(">HI", 0x0E01, crc32c(sent)) + sent
-    return struct.pack(">II", 4 + len(command) + len(rest), len(command)) + command + rest
-
-
-def crc32c(content: bytes) -> int:
-    """The checksum, bit by bit as its definition has it."""
-    left = 0xFFFFFFFF
-    for byte in content:
-        left ^= byte
-        for _ in range(8):
-            left = left >> 1 ^ (0x82F63B78 if left & 1 else 0)
-    return left ^ 0xFFFFFFFF
-
-
-def single(payload: bytes, more: dict[int, int | bytes] | None = None) -> bytes:
-    """A message of a batch."""
-    told = written({3: len(payload), **(more or {})})
-    return struct.pack(">I", len(told)) + told + payload
 
 
 def rows(sent: bytes, parcels: Parcels | None = None, *, has_keys: bool = False) -> list[Row]:
@@ -139,19 +113,15 @@ def test_of_what_is_damaged_nothing_is_believed_but_where_it_is(more: dict[int, 
     assert (damaged["payload"], damaged["key"], damaged["publish_time"]) == (b"", None, NO_TIME)
 
 
-def _chunk(entry: int, number: int, count: int, body: bytes, uuid: bytes = b"a-1") -> bytes:
-    return message(entry, body, {26: uuid, 27: count, 29: number})
-
-
 def test_chunks_of_several_producers_come_together_and_one_sent_twice_counts_once() -> None:
     sent = [
-        _chunk(0, 0, 3, b"A"),
-        _chunk(1, 0, 2, b"x", b"b-7"),
-        _chunk(2, 1, 3, b"B"),
-        _chunk(3, 1, 3, b"B"),
+        chunk(0, 0, 3, b"A"),
+        chunk(1, 0, 2, b"x", b"b-7"),
+        chunk(2, 1, 3, b"B"),
+        chunk(3, 1, 3, b"B"),
         message(4, b"between"),
-        _chunk(5, 1, 2, b"y", b"b-7"),
-        _chunk(6, 2, 3, b"C"),
+        chunk(5, 1, 2, b"y", b"b-7"),
+        chunk(6, 2, 3, b"C"),
     ]
     found = rows(b"".join(sent))
     assert [(row["entry"], row["payload"]) for row in found] == [(4, b"between"), (5, b"xy"), (6, b"ABC")]
@@ -159,18 +129,18 @@ def test_chunks_of_several_producers_come_together_and_one_sent_twice_counts_onc
 
 def test_a_chunk_without_its_beginning_is_no_message_and_said_to_be_astray() -> None:
     parcels = Parcels(0, Chunks(Position(3, 1)), has_keys=False)
-    assert rows(_chunk(1, 1, 2, b"y"), parcels) == []
+    assert rows(chunk(1, 1, 2, b"y"), parcels) == []
     assert parcels.chunks.has_strays
 
 
 def test_only_what_begins_before_an_entry_and_ends_behind_it_is_kept_where_that_is_asked() -> None:
     parcels = Parcels(0, Chunks(Position(3, 2)), has_keys=False, straddled=Position(3, 2))
     sent = [
-        _chunk(0, 0, 2, b"a"),
-        _chunk(1, 1, 2, b"b"),
-        _chunk(1, 0, 2, b"c", b"c-1"),
+        chunk(0, 0, 2, b"a"),
+        chunk(1, 1, 2, b"b"),
+        chunk(1, 0, 2, b"c", b"c-1"),
         message(2, b"no"),
-        _chunk(3, 1, 2, b"d", b"c-1"),
+        chunk(3, 1, 2, b"d", b"c-1"),
     ]
     assert [row["payload"] for row in rows(b"".join(sent), parcels)] == [b"cd"]
 
@@ -179,7 +149,7 @@ def test_only_what_begins_before_an_entry_and_ends_behind_it_is_kept_where_that_
 @given(st.binary(max_size=60), st.integers(0, 400), st.integers(0, 255))
 def test_no_bytes_make_it_fail(tail: bytes, at: int, byte: int) -> None:
     whole = bytearray(
-        message(0, single(b"one") + tail, {11: 2}) + message(1, b"next", {16: tail[:9]}) + _chunk(2, 0, 2, tail)
+        message(0, single(b"one") + tail, {11: 2}) + message(1, b"next", {16: tail[:9]}) + chunk(2, 0, 2, tail)
     )
     whole[at % len(whole)] = byte
     content = np.frombuffer(bytes(whole), np.uint8)

@@ -96,7 +96,7 @@ class Passage:
         self._heard = time.monotonic()
         self._taken = 0
         self._last: Position | None = None
-        self._is_sent = False
+        self._is_asked = self._is_sent = False
         self._is_done = False
 
     def batches(self, parcels: Parcels) -> Iterator[pa.RecordBatch]:
@@ -191,7 +191,7 @@ class Passage:
             raise SourceError("the broker's command is broken", str(self._span)) from None
         if kind == Kind.GET_LAST_MESSAGE_ID_RESPONSE:
             told = protocol.members(bytes(found.get(1, b"")))
-            self._last = Position(protocol.number(told, 1), protocol.number(told, 2))
+            self._last, self._is_asked = Position(protocol.number(told, 1), protocol.number(told, 2)), False
         else:
             self._opened().obey(kind, found)
 
@@ -205,6 +205,7 @@ class Passage:
         if self._connection is None:
             connection = connected(self._admin.entrance(), self._span.topic)
             self._connection, self._last, self._taken = connection, None, 0
+            self._is_asked = self._is_sent = False
             connection.subscribe(self._span.topic, self._name, Position(self._at.ledger, self._at.entry + 1))
             connection.permit(_PERMITS)
         return self._connection
@@ -222,13 +223,17 @@ class Passage:
 
     def _is_over(self) -> bool:
         """Whether nothing more of the span is to come; SourceSilentError where nobody could say so for too long."""
-        if self._is_sent or (self._last is not None and self._last <= self._at):
+        if self._last is not None and (self._is_sent or self._last <= self._at):
             return True
+        if self._is_asked:
+            self._raise_if_silent("the broker does not say which message is the last")
+            return False
         try:
             at = self._standing().cursors.get(self._name)
-            # Of a broker that sent everything, what is still on its way here has another moment to arrive.
-            self._is_sent = at is not None and at > self._span.last
+            # What a broker has sent may still be on its way: the answer to a question asked from here on comes behind.
+            self._is_sent, self._last = at is not None and at > self._span.last, None
             self._opened().ask_last()
+            self._is_asked = True
         except SourceDeletedError:
             raise
         except (SourceError, LostError) as error:

@@ -1,0 +1,158 @@
+"""What a broker sends a reader, byte by byte, and a broker on loopback that sends it as a test says.
+
+It answers the binary protocol and the two admin questions of a reader, about one topic. What real brokers do is
+tests/broker's; this one stalls, breaks off and claims at moments that a real one cannot be made to choose.
+"""
+
+import json
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler
+from socketserver import BaseRequestHandler, StreamRequestHandler, ThreadingTCPServer
+from threading import Thread
+
+from typing_extensions import override
+
+from topicschema.spark.question import PulsarAsked
+from topicschema.spark.sources.pulsar import protocol
+from topicschema.spark.sources.pulsar.protocol import Kind, Members, written
+
+
+def message(entry: int, body: bytes, metadata: dict[int, int | bytes] | None = None) -> bytes:
+    """A MESSAGE frame as a broker sends it, with an entry of its own and a checksum."""
+    place = written({1: 3, 2: entry})
+    command = written({1: int(Kind.MESSAGE), int(Kind.MESSAGE): written({1: 1, 2: place})})
+    told = written({1: b"p", 2: 1, 3: 1_700_000_000_000, **(metadata or {})})
+    sent = struct.pack(">I", len(told)) + told + body
+    rest = struct.pack(">HI", 0x0E02, 2) + b"\x08\x01" + struct.pack(">HI", 0x0E01, crc32c(sent)) + sent
+    return struct.pack(">II", 4 + len(command) + len(rest), len(command)) + command + rest
+
+
+def crc32c(content: bytes) -> int:
+    """The checksum, bit by bit as its definition has it."""
+    left = 0xFFFFFFFF
+    for byte in content:
+        left ^= byte
+        for _ in range(8):
+            left = left >> 1 ^ (0x82F63B78 if left & 1 else 0)
+    return left ^ 0xFFFFFFFF
+
+
+def single(payload: bytes, more: dict[int, int | bytes] | None = None) -> bytes:
+    """A message of a batch."""
+    told = written({3: len(payload), **(more or {})})
+    return struct.pack(">I", len(told)) + told + payload
+
+
+def chunk(entry: int, number: int, count: int, body: bytes, uuid: bytes = b"a-1") -> bytes:
+    """A chunk of a message."""
+    return message(entry, body, {26: uuid, 27: count, 29: number})
+
+
+Happening = Callable[[Callable[[bytes], object]], object]
+"""What the broker does, given how it sends: beyond its answer, which follows."""
+
+
+def nothing(send: Callable[[bytes], object]) -> None:
+    """Nothing more than the answer."""
+    del send
+
+
+@dataclass(slots=True)
+class ReaderAtTheWire:
+    """The broker: how many entries its ledger 3 has, where it says that readers are, and what it does.
+
+    `subscribed` and `asked_last` are done in turn, one for each reader and each question for the last message.
+    """
+
+    entries: int
+    reads_next: int
+    subscribed: list[Happening] = field(default_factory=list)
+    asked_last: list[Happening] = field(default_factory=list)
+    permits: list[int] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    url: str = ""
+
+    def answer(self, kind: int, found: Members, send: Callable[[bytes], object]) -> None:
+        """Do what a command asks for."""
+        if kind == Kind.CONNECT:
+            send(protocol.frame(Kind.CONNECTED, {1: b"wire"}))
+        elif kind == Kind.LOOKUP:
+            send(protocol.frame(Kind.LOOKUP_RESPONSE, {1: self.url.encode(), 3: 1, 4: 1, 5: 1}))
+        elif kind == Kind.SUBSCRIBE:
+            self.names.append(protocol.text(found, 2))
+            send(protocol.frame(Kind.SUCCESS, {1: 1}))
+            (self.subscribed.pop(0) if self.subscribed else nothing)(send)
+        elif kind == Kind.FLOW:
+            self.permits.append(protocol.number(found, 2))
+        elif kind == Kind.GET_LAST_MESSAGE_ID:
+            (self.asked_last.pop(0) if self.asked_last else nothing)(send)
+            last = written({1: 3, 2: self.entries - 1})
+            send(protocol.frame(Kind.GET_LAST_MESSAGE_ID_RESPONSE, {1: last, 2: 1}))
+
+    def stats(self) -> bytes:
+        """What the admin API tells of the topic."""
+        return json.dumps(
+            {
+                "lastConfirmedEntry": f"3:{self.entries - 1}",
+                "ledgers": [{"ledgerId": 3, "entries": 0}],
+                "cursors": {name: {"readPosition": f"3:{self.reads_next}"} for name in self.names},
+            }
+        ).encode()
+
+
+class _Binary(StreamRequestHandler):
+    """Its binary port."""
+
+    @override
+    def handle(self) -> None:
+        assert isinstance(self.server, _Listening)
+        with suppress(OSError):  # the reader has gone, or the broker hangs up
+            while head := self.rfile.read(4):
+                kind, found = protocol.command(self.rfile.read(int.from_bytes(head, "big"))[4:])
+                self.server.broker.answer(kind, found, self.request.sendall)
+
+
+class _Rest(BaseHTTPRequestHandler):
+    """Its admin API."""
+
+    def do_GET(self) -> None:
+        assert isinstance(self.server, _Listening)
+        told = self.server.broker.stats()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(told)))
+        self.end_headers()
+        self.wfile.write(told)
+
+    @override
+    def log_message(self, format: str, *args: object) -> None:
+        return
+
+
+class _Listening(ThreadingTCPServer):
+    """A port of the broker's."""
+
+    daemon_threads = True
+
+    def __init__(self, broker: ReaderAtTheWire, of: type[BaseRequestHandler]) -> None:
+        self.broker = broker
+        super().__init__(("127.0.0.1", 0), of)
+
+
+@contextmanager
+def serving(broker: ReaderAtTheWire) -> Iterator[PulsarAsked]:
+    """The broker on two ports of loopback, for as long as the block lasts."""
+    with _Listening(broker, _Binary) as binary, _Listening(broker, _Rest) as rest:
+        broker.url = f"pulsar://127.0.0.1:{binary.server_address[1]}"
+        threads = [Thread(target=each.serve_forever, args=(0.05,)) for each in (binary, rest)]
+        for thread in threads:
+            thread.start()
+        try:
+            yield PulsarAsked(f"http://127.0.0.1:{rest.server_address[1]}", broker.url)
+        finally:
+            for each, thread in zip((binary, rest), threads, strict=True):
+                each.shutdown()
+                thread.join()

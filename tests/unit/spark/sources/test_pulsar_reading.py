@@ -1,0 +1,64 @@
+"""A span is read to its last entry whatever the connection does on the way."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from reader_at_the_wire import Happening, ReaderAtTheWire, message, serving
+from topicschema.core.topics import Topic
+from topicschema.spark.sources import Gone
+from topicschema.spark.sources.pulsar import reading
+from topicschema.spark.sources.pulsar.errors import SourceSilentError
+from topicschema.spark.sources.pulsar.ranges import Span, Stretch
+from topicschema.spark.sources.pulsar.reading import Terms
+
+LONGER_THAN_QUIET = 1.3
+Send = Callable[[bytes], object]
+
+
+def payloads(broker: ReaderAtTheWire, patience: float = 20.0) -> list[bytes]:
+    """What a reader of all that the broker has gets."""
+    span = Span("persistent://shop/live/orders", 0, (Stretch(3, 0, broker.entries),))
+    found: list[bytes] = []
+    with serving(broker) as asked:
+        terms = Terms(asked, has_keys=False, patience=patience)
+        for batch in reading.read(terms, span, Topic.parse(span.topic)):
+            assert not isinstance(batch, Gone)
+            found.extend(row["payload"] for row in batch.to_pylist())
+    return found
+
+
+def sending(entry: int, after: float = 0.0) -> Happening:
+    def happens(send: Send) -> None:
+        time.sleep(after)
+        send(message(entry, b"%d" % entry))
+
+    return happens
+
+
+def hanging_up(send: Send) -> None:
+    raise ConnectionResetError
+
+
+def test_a_message_that_was_sent_and_is_late_is_waited_for() -> None:
+    late = sending(1, after=LONGER_THAN_QUIET)
+    broker = ReaderAtTheWire(entries=2, reads_next=2, subscribed=[sending(0)], asked_last=[late])
+    assert payloads(broker) == [b"0", b"1"]
+
+
+def test_what_was_sent_over_a_connection_that_broke_is_waited_for_over_the_next_one() -> None:
+    again = [sending(0), sending(1, after=LONGER_THAN_QUIET)]
+    broker = ReaderAtTheWire(entries=2, reads_next=2, subscribed=again, asked_last=[hanging_up])
+    assert payloads(broker) == [b"0", b"1"]
+
+
+def test_a_span_whose_last_entries_hold_no_messages_for_readers_comes_to_its_end() -> None:
+    broker = ReaderAtTheWire(entries=3, reads_next=3, subscribed=[sending(0)])
+    assert payloads(broker) == [b"0"]
+
+
+def test_a_broker_that_has_not_read_to_the_end_and_sends_nothing_gives_no_verdict() -> None:
+    broker = ReaderAtTheWire(entries=2, reads_next=1, subscribed=[sending(0)])
+    with pytest.raises(SourceSilentError, match="messages are left"):
+        payloads(broker, patience=1.5)
