@@ -32,7 +32,7 @@ from topicschema.reconcile.queue import Key, Rest
 from topicschema.reconcile.report_at_broker import AtBroker
 from topicschema.reconcile.status_write import SILENT
 from topicschema.reconcile.surroundings import Surroundings
-from topicschema.reconcile.validating_logs import with_report
+from topicschema.reconcile.validating_logs import with_report, without_values
 from topicschema.spark.outcome import Running, Waiting
 
 # A policy's counts follow its topics within this time: many topics that settle are one write of its status. Seconds.
@@ -110,9 +110,11 @@ class TopicSchemas:
         """What is told of the messages; who waits for them is looked at again soon, for a log rings nobody."""
         inquiry, around = seen.inquiry, self._around
         if inquiry is None:
+            await without_values(around, seen.resource, seen.found, None)
             return None, None
         told = validating_report.status(inquiry)
         told = await with_report(around, seen.resource.metadata, inquiry, told)
+        await without_values(around, seen.resource, seen.found, told)
         if not isinstance(inquiry.outcome, Waiting | Running):
             around.validation.turns.done(key, around.ring)
         after = validating.look_again_in(around, inquiry)

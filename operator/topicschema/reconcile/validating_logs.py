@@ -12,12 +12,14 @@ from typing import Any, Final
 from topicschema import telemetry
 from topicschema.api.kinds import CONFIG_MAP, TOPIC_SCHEMA
 from topicschema.api.metadata import Metadata
+from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.validation import ValidationStatus
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile import validating_report
+from topicschema.reconcile.policies import FoundPolicy
 from topicschema.reconcile.status_write import FIELD_MANAGER
 from topicschema.reconcile.surroundings import Surroundings
-from topicschema.reconcile.validating import Inquiry
+from topicschema.reconcile.validating import Inquiry, may_show_values
 from topicschema.spark import jobs, marks
 from topicschema.spark.page import page
 
@@ -27,6 +29,7 @@ _LOG_BYTES: Final = 16 * 1024 * 1024
 _MAX_BYTES: Final = 900 * 1024
 _NAME: Final = 200
 _HASH: Final = 8
+_EMPTIED: Final = "the report showed what messages hold, which includeValues no longer asks for"
 
 
 async def with_report(
@@ -48,6 +51,20 @@ async def with_report(
     return replace(told, report=name)
 
 
+async def without_values(
+    around: Surroundings, resource: TopicSchema, found: FoundPolicy | None, told: ValidationStatus | None
+) -> None:
+    """Empty the report that the status named until now, where it may show values that are no longer to be shown."""
+    before, metadata = resource.status.validation, resource.metadata
+    said = None if found is None else found.resource.spec.validation
+    if before is None or before.report is None or (said is not None and said.include_values):
+        return
+    if may_show_values(before) and (told is None or told.report is None):
+        body = _manifest(metadata, {"data": {"note": _EMPTIED}})
+        name = body["metadata"]["name"]
+        await around.client.apply(CONFIG_MAP, metadata.namespace, name, body, field_manager=FIELD_MANAGER)
+
+
 async def _read(around: Surroundings, namespace: str, pod: str) -> bytes | None:
     """The report; None where the log is gone, cannot be read, or has none: its node may never come back."""
     try:
@@ -60,6 +77,10 @@ async def _read(around: Surroundings, namespace: str, pod: str) -> bytes | None:
 
 def manifest(metadata: Metadata, job: str, report: bytes, *, is_page_wanted: bool = False) -> dict[str, Any]:
     """The ConfigMap, of which a resource has one; a report that is too large for it is packed, or only told of."""
+    return _manifest(metadata, _content(job, report, is_page_wanted=is_page_wanted))
+
+
+def _manifest(metadata: Metadata, content: dict[str, Any]) -> dict[str, Any]:
     digest = hashlib.sha256(metadata.uid.encode()).hexdigest()[:_HASH]
     owner = {"apiVersion": TOPIC_SCHEMA.api_version, "kind": TOPIC_SCHEMA.name}
     return {
@@ -71,7 +92,7 @@ def manifest(metadata: Metadata, job: str, report: bytes, *, is_page_wanted: boo
             "labels": {jobs.TOPIC_LABEL: jobs.topic_label(metadata.name)},
             "ownerReferences": [owner | {"name": metadata.name, "uid": metadata.uid, "controller": True}],
         },
-        **_content(job, report, is_page_wanted=is_page_wanted),
+        **content,
     }
 
 

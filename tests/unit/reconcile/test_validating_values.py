@@ -1,0 +1,103 @@
+"""What messages hold is shown no longer than the policy wants it: not in the status, and not in the report."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from specimens import history, record
+from topic_world import World, opened
+from topicschema.api.kinds import CONFIG_MAP
+from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.topicschemas import TopicSchema, TopicSchemaStatus
+from topicschema.api.validation import ExampleStatus, ValidationPhase, ValidationStatus
+from topicschema.api.wire import decode
+from topicschema.core.policy import EffectiveStrategy, StrategySource
+from topicschema.core.schemas import PulsarLine
+from topicschema.core.strategies import Strategy
+from topicschema.core.verdict import Outcome, Verdict
+from topicschema.reconcile.policies import FoundPolicy, policy_of
+from topicschema.reconcile.validating import look
+from topicschema.reconcile.validating_logs import manifest, without_values
+from topicschema.reconcile.validating_report import status
+from topicschema.reconcile.validating_spec import Subject
+
+FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
+SECRET = b'{"examples":[{"value":"4111 1111"}]}'
+FAILED = ValidationStatus(
+    phase=ValidationPhase.FAILED,
+    question="sha256:" + "a" * 64,
+    messages=10,
+    invalid=1,
+    examples=(ExampleStatus(message="1:2", reason="TRUNCATED", value="4111 1111"),),
+)
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with opened() as world:
+        world.wants(record("id"))
+        yield world
+
+
+def policy(**validation: Any) -> FoundPolicy:
+    spec = {"pulsarCluster": "p", "pulsarNamespace": "shop/orders", "validation": validation}
+    resource = decode(NamespaceSchemaPolicy, {"metadata": {"name": "orders"}, "spec": spec})
+    return FoundPolicy(resource, policy_of(resource))
+
+
+def answered(world: World, told: ValidationStatus) -> tuple[TopicSchema, str]:
+    """The topic with that answer, and its report."""
+    body = manifest(world.resource.metadata, "job", SECRET)
+    name = body["metadata"]["name"]
+    world.api.put(CONFIG_MAP, "shop", name, {"data": body["data"]})
+    before = TopicSchemaStatus(fingerprint="f", schema_version=0, validation=replace(told, report=name))
+    return replace(world.resource, status=before), name
+
+
+async def shown(world: World, resource: TopicSchema, found: FoundPolicy, outcome: Outcome) -> ValidationStatus | None:
+    """What the status tells after a pass."""
+    subject = Subject(record("id").info, history(), Verdict(outcome, FULL, 0), PulsarLine.V4_0)
+    inquiry = await look(world.around, resource, found, subject)
+    told = None if inquiry is None else status(inquiry)
+    await without_values(world.around, resource, found, told)
+    return told
+
+
+@pytest.mark.parametrize("outcome", [Outcome.EQUAL_VERSION, Outcome.INCOMPATIBLE])
+async def test_values_go_from_status_and_report_when_they_are_wanted_no_more(world: World, outcome: Outcome) -> None:
+    resource, name = answered(world, FAILED)
+    found = policy(mode="Gate")
+    told = await shown(world, resource, found, outcome)
+    assert told is not None
+    assert (told.phase, told.invalid, told.report) == (ValidationPhase.FAILED, 1, None)
+    assert [(each.message, each.value) for each in told.examples] == [("1:2", None)]
+    report = await world.around.client.get(CONFIG_MAP, "shop", name)
+    assert "report.json" not in report["data"]
+    assert "includeValues" in report["data"]["note"]
+    again = replace(resource, status=replace(resource.status, validation=told))
+    world.api.requests.clear()
+    assert await shown(world, again, found, outcome) == told
+    assert world.api.requests == []
+
+
+@pytest.mark.parametrize(
+    ("validation", "told", "is_emptied"),
+    [
+        ({"mode": "Gate", "includeValues": True}, FAILED, False),
+        ({"mode": "Off", "includeValues": True}, FAILED, False),
+        ({"mode": "Off"}, FAILED, True),
+        ({"mode": "Report"}, FAILED, True),
+        ({"mode": "Report"}, replace(FAILED, examples=()), True),
+        ({"mode": "Report"}, replace(FAILED, examples=(replace(FAILED.examples[0], value=None),)), False),
+        ({"mode": "Report"}, replace(FAILED, invalid=0, examples=()), False),
+    ],
+)
+async def test_a_report_is_emptied_where_it_may_show_values_that_are_wanted_no_more(
+    world: World, validation: dict[str, Any], told: ValidationStatus, *, is_emptied: bool
+) -> None:
+    resource, name = answered(world, told)
+    await shown(world, resource, policy(**validation), Outcome.EQUAL_VERSION)
+    report = await world.around.client.get(CONFIG_MAP, "shop", name)
+    assert ("report.json" not in report["data"]) == is_emptied
