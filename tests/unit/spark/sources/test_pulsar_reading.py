@@ -5,11 +5,12 @@ from collections.abc import Callable
 
 import pytest
 
-from reader_at_the_wire import Happening, ReaderAtTheWire, message, serving
+from reader_at_the_wire import Happening, ReaderAtTheWire, message, serving, single
 from topicschema.core.topics import Topic
 from topicschema.spark.sources import Gone
 from topicschema.spark.sources.pulsar import reading
 from topicschema.spark.sources.pulsar.errors import SourceSilentError
+from topicschema.spark.sources.pulsar.protocol import written
 from topicschema.spark.sources.pulsar.ranges import Span, Stretch
 from topicschema.spark.sources.pulsar.reading import Terms
 
@@ -62,3 +63,20 @@ def test_a_broker_that_has_not_read_to_the_end_and_sends_nothing_gives_no_verdic
     broker = ReaderAtTheWire(entries=2, reads_next=1, subscribed=[sending(0)])
     with pytest.raises(SourceSilentError, match="messages are left"):
         payloads(broker, patience=1.5)
+
+
+@pytest.mark.parametrize(("claims", "given"), [((1 << 31) - 1, (1 << 31) - 1), ((1 << 40) + 5, 5), (1 << 63, 1)])
+def test_the_broker_may_send_again_what_it_took_off_for_a_batch_however_many_that_claims(
+    claims: int, given: int
+) -> None:
+    def both(send: Send) -> None:
+        sealed = {13: written({1: b"key", 2: b"x"})}
+        send(b"".join(message(entry, b"", {11: claims, **sealed}) for entry in (0, 1)))
+        send(message(2, single(b"") * 30_000, {11: 30_000}))
+
+    broker = ReaderAtTheWire(entries=4, reads_next=4, subscribed=[both])
+    assert len(payloads(broker)) >= 30_002
+    first, *more = broker.permits
+    assert first == 50_000
+    assert all(each < 1 << 31 for each in more)
+    assert sum(more) == 2 * given + 30_000

@@ -35,6 +35,7 @@ _PAUSE_SECONDS: Final = 0.5
 _FEWEST_BYTES: Final = 3 << 20
 """What is looked through at once, as long as the broker sends: small batches cost those who judge them more."""
 _PERMITS: Final = 50_000
+_MOST_PERMITS: Final = (1 << 31) - 1
 _LOOK_BACK: Final = 16
 
 
@@ -159,7 +160,7 @@ class Passage:
         table = table[is_message]
         if len(table):
             self._heard = time.monotonic()
-            self._permit(int(np.maximum(1, table[:, Of.COUNT]).sum()))
+            self._permit(int(np.maximum(1, table[:, Of.COUNT].astype(np.int32)).sum(dtype=np.int64)))
             self._raise_if_doubtful(table)
             table = self._next(table)
         return table, end
@@ -196,10 +197,12 @@ class Passage:
             self._opened().obey(kind, found)
 
     def _permit(self, taken: int) -> None:
+        """Give back what the broker took off: what a batch claims, which may be anything, as a number of 32 bits."""
         self._taken += taken
-        if self._taken >= _PERMITS // 2:
-            self._opened().permit(self._taken)
-            self._taken = 0
+        while self._taken >= _PERMITS // 2:
+            piece = min(self._taken, _MOST_PERMITS)
+            self._opened().permit(piece)
+            self._taken -= piece
 
     def _opened(self) -> Connection:
         if self._connection is None:
