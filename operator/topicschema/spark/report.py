@@ -109,12 +109,22 @@ def _sample(asked: Question) -> Mapping[str, Any]:
 def _notes(asked: Question, plan: Plan, tally: Tally) -> list[str]:
     notes = list(plan.notes)
     if not tally.messages:
-        notes.append("there are no messages to judge" if not tally.skipped else "the sample took none of the messages")
+        notes.append(
+            "there are no messages to judge" if not tally.skipped else "all messages are older than the sample"
+        )
+    if tally.messages and (wanted := _wanted(asked, tally)) > 2 * tally.messages:
+        notes.append(f"the sample was to take about {wanted:,} messages, but how many there are was only guessed")
     if tally.gone:
         notes.append(f"{tally.gone:,} messages were removed before they could be read")
     if -1 in tally.writers and asked.versions:
         notes.append("messages that name no schema version were read by the proposed schema, as consumers read them")
     return notes
+
+
+def _wanted(asked: Question, tally: Tally) -> int:
+    """About how many messages were to be judged, now that it is known how many there are."""
+    share, most = tally.drawable * asked.sample.percent // 100, asked.sample.max_messages
+    return share if most is None else min(share, most)
 
 
 def _only(told: Mapping[str, Any], *names: str) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from topicschema.spark import in_processes
+from topicschema.spark.errors import RunError
 from topicschema.spark.question import Question
 from topicschema.spark.report import Course, Report, report
 from topicschema.spark.sampling import Sampling
@@ -29,7 +30,7 @@ def run(
 
     `spark` is a SparkContext, None to judge on this machine, in as many processes as pays unless `processes` says.
     SourceError where messages cannot be read, InvalidQuestionError where they cannot be judged, RunError where Spark
-    ended: then nothing is said of the messages.
+    ended, or where chance took none of the messages that there are: then nothing is said of them.
     """
     started, clock = time.time_ns() // 1_000_000, time.monotonic()
     plan = source.plan()
@@ -38,6 +39,8 @@ def run(
     progress(0, plan.messages)
     counted = _here(work, plan, processes, progress) if spark is None else _there(work, plan, spark, progress)
     progress(plan.messages, plan.messages)
+    if counted.drawable and not counted.messages:
+        raise RunError(f"the sample took none of {counted.drawable} messages: raise maxMessages or percent")
     return report(asked, plan, counted, Course(started, time.monotonic() - clock))
 
 

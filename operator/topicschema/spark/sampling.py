@@ -6,6 +6,8 @@ the same messages, and of two percentages the greater takes all that the smaller
 
 `maxMessages` is a threshold, too: that share of the plan's messages. About so many are judged, not exactly: a message's
 fate never hangs on the others, or it would hang on the order in which they are read.
+
+A percentage of few messages would be nobody's answer: it never asks for fewer than about FEWEST.
 """
 
 from dataclasses import dataclass
@@ -20,6 +22,8 @@ Hashes = NDArray[np.uint64]
 Flags = NDArray[np.bool_]
 ALL: Final = 1 << 64
 """The threshold that takes every message."""
+FEWEST: Final = 1_000
+"""About how many messages a percentage takes at least, or all where there are not so many."""
 _GOLDEN: Final = 0x9E3779B97F4A7C15
 _FIRST: Final = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND: Final = np.uint64(0x94D049BB133111EB)
@@ -61,20 +65,22 @@ class Sampling:
     @classmethod
     def of(cls, sample: Sample, messages: int, started: int) -> "Sampling":
         """The one for a plan of about so many messages, of a run that started then (milliseconds since 1970)."""
-        threshold = ALL * sample.percent // 100
+        threshold = min(ALL, max(ALL * sample.percent // 100, ALL * FEWEST // max(1, messages)))
         if sample.max_messages is not None and messages > sample.max_messages:
             threshold = min(threshold, ALL * sample.max_messages // messages)
         return cls(sample.seed, threshold, sample.since(started))
 
     def chosen(self, identity: Identity, publish_time: NDArray[np.int64]) -> Flags | None:
         """Which messages are judged; None for all of them."""
-        flags: Flags | None = None
-        if self.threshold < ALL:
-            flags = identity.hashes(self.seed) < np.uint64(self.threshold)
-        if self.since is not None:
-            young = (publish_time >= self.since) | (publish_time < 0)
-            flags = young if flags is None else flags & young
-        return flags
+        young = self.young(publish_time)
+        if self.threshold >= ALL:
+            return young
+        flags: Flags = identity.hashes(self.seed) < np.uint64(self.threshold)
+        return flags if young is None else flags & young
+
+    def young(self, publish_time: NDArray[np.int64]) -> Flags | None:
+        """Which messages are young enough; None where any age is."""
+        return None if self.since is None else (publish_time >= self.since) | (publish_time < 0)
 
 
 def _mixed(numbers: Hashes, more: Hashes) -> Hashes:

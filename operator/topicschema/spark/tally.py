@@ -66,8 +66,8 @@ class Tally:
     """The figures.
 
     `findings` are by (reason, path, writer, partition, hour), `traffic` of all messages judged by (writer, partition,
-    hour), `losses` by (kind, path, writer). `skipped` are messages that the sample left out, `gone` those that were
-    removed before they could be read.
+    hour), `losses` by (kind, path, writer). `skipped` are messages that the sample left out, `old` those of them that
+    are older than it wants, `gone` those that were removed before they could be read.
     """
 
     __slots__ = (
@@ -77,6 +77,7 @@ class Tally:
         "invalid",
         "losses",
         "messages",
+        "old",
         "skipped",
         "strangers",
         "tolerated",
@@ -85,7 +86,7 @@ class Tally:
     )
 
     def __init__(self) -> None:
-        self.messages = self.invalid = self.skipped = self.gone = 0
+        self.messages = self.invalid = self.skipped = self.old = self.gone = 0
         self.findings = Rollup(_FINDING_STEPS)
         self.traffic = Rollup(_TRAFFIC_STEPS)
         self.losses = Rollup(_LOSS_STEPS)
@@ -93,6 +94,11 @@ class Tally:
         self.strangers: dict[int, int] = {}
         self.tolerated: set[str] = set()
         self.examples: dict[str, list[Example]] = {}
+
+    @property
+    def drawable(self) -> int:
+        """How many messages the sample could have taken: all that are young enough."""
+        return self.messages + self.skipped - self.old
 
     def count_writer(self, writer: int, messages: int, oldest: int, newest: int) -> None:
         """Count messages of a version that the question has, or of UNKNOWN_WRITER."""
@@ -122,6 +128,7 @@ class Tally:
         self.messages += other.messages
         self.invalid += other.invalid
         self.skipped += other.skipped
+        self.old += other.old
         self.gone += other.gone
         self.tolerated |= other.tolerated
         for mine, theirs in zip(self.tables, other.tables, strict=True):
@@ -144,7 +151,8 @@ class Tally:
         """The tally that `packed` says."""
         members = json.loads(zlib.decompress(packed))
         tally = cls()
-        tally.messages, tally.invalid, tally.skipped, tally.gone = (members[name] for name in _NUMBERS)
+        for name in _NUMBERS:
+            setattr(tally, name, members[name])
         tally.tolerated = set(members["tolerated"])
         for table, (level, rows) in zip(tally.tables, members["tables"], strict=True):
             table.merge(((tuple(key), count) for key, count in rows), level)
@@ -175,4 +183,4 @@ def _row(example: Example) -> tuple[Any, ...]:
     return tuple(getattr(example, each.name) for each in fields(example))
 
 
-_NUMBERS: Final = ("messages", "invalid", "skipped", "gone")
+_NUMBERS: Final = ("messages", "invalid", "skipped", "old", "gone")

@@ -41,7 +41,10 @@ class Work:
         return tally
 
     def _count(self, tally: Tally, bench: "_Bench", batch: pa.RecordBatch) -> None:
-        chosen = self.sampling.chosen(identity_of(batch), batch.column("publish_time").to_numpy())
+        published = batch.column("publish_time").to_numpy()
+        young = self.sampling.young(published)
+        tally.old += 0 if young is None else len(batch) - int(young.sum())
+        chosen = self.sampling.chosen(identity_of(batch), published)
         if chosen is not None:
             tally.skipped += len(batch) - int(chosen.sum())
             batch = batch.filter(pa.array(chosen))

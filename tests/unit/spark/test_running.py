@@ -4,6 +4,7 @@ import json
 import struct
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,6 +20,7 @@ from topicschema.spark.errors import InvalidQuestionError, RunError
 from topicschema.spark.page import page
 from topicschema.spark.question import Question, Sample, Tolerance
 from topicschema.spark.report import Report
+from topicschema.spark.sources import Plan
 from topicschema.spark.sources.files import Files
 from topicschema.spark.verdict import Answer, read
 
@@ -71,6 +73,29 @@ def test_a_sample_is_the_same_however_it_is_split(stored: Path) -> None:
     assert figures(run(asked, 1)) == figures(whole)
     assert whole.document["messages"] + whole.document["leftOut"] == len(ORDERS)
     assert 800 < whole.document["messages"] < 1_200
+
+
+class Guessing(Files):
+    """Files that take themselves for far larger than they are, as a source that can only guess may."""
+
+    def plan(self) -> Plan:
+        plan = super().plan()
+        return replace(plan, splits=tuple(replace(each, messages=1_000_000) for each in plan.splits))
+
+
+def test_a_sample_that_chance_left_empty_is_no_verdict_and_one_that_is_far_too_small_says_so(stored: Path) -> None:
+    def judged(sample: Sample) -> Report:
+        asked = stored_orders.question(stored, sample=sample, tolerance=Tolerance(1_000_000))
+        assert asked.files is not None
+        return running.run(asked, Guessing(asked.files), processes=1)
+
+    with pytest.raises(RunError, match="the sample took none of 4000 messages: raise maxMessages or percent"):
+        judged(Sample(max_messages=1))
+    few = judged(Sample(max_messages=3_000)).document
+    assert 0 < few["messages"] < 100
+    assert "the sample was to take about 3,000 messages, but how many there are was only guessed" in few["notes"]
+    assert judged(Sample(since_seconds=1)).document["notes"] == ["all messages are older than the sample"]
+    assert judged(Sample()).document["notes"] == []
 
 
 def test_no_messages_pass_with_a_note(tmp_path: Path) -> None:

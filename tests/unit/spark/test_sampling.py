@@ -26,6 +26,13 @@ def test_a_percentage_takes_its_share_of_each_partition() -> None:
     assert all(abs(share - 0.1) < 0.01 for share in shares)
 
 
+def test_a_percentage_of_few_messages_takes_enough_of_them_to_say_something() -> None:
+    for messages, least in ((40, 40), (1_000, 1_000), (20_000, 800)):
+        flags = Sampling.of(Sample(percent=1), messages, 0).chosen(PLACES.take(ROWS[:messages]), TIMES[:messages])
+        assert (messages if flags is None else int(flags.sum())) >= least
+    assert abs(int(chosen(Sample(percent=1)).sum()) - 1_000) < 150
+
+
 def test_about_as_many_are_judged_as_are_wanted_at_most() -> None:
     assert abs(int(chosen(Sample(max_messages=5_000)).sum()) - 5_000) < 300
     assert chosen(Sample(max_messages=COUNT)).all()
