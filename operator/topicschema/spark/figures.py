@@ -71,6 +71,8 @@ class Figures:
     def partitions(self) -> list[Row]:
         """The partitions (or files) with the most invalid messages, then those with the most messages."""
         bad, all_ = self._bad(_PARTITION), self._all(1)
+        if ANY in bad or ANY in all_:  # where one of both is told no more, none may look as if it had no invalid ones
+            bad, all_ = Counter({ANY: bad.total()}), Counter({ANY: all_.total()})
         ordered = sorted(all_, key=lambda each: (-bad[each], -all_[each], each))
         return [
             {"name": self._partition(each), "messages": all_[each], "invalid": bad[each]}
@@ -78,9 +80,11 @@ class Figures:
         ]
 
     def hours(self) -> Row:
-        """Messages by when they were published, in steps of so many hours; None where it can no longer be told."""
+        """Messages by when they were published, in steps of so many hours; no rows where it can no longer be told."""
         bad, all_ = self._bad(_HOUR), self._all(2)
         wide = self._width
+        if ANY in bad or ANY in all_:
+            return {"step": wide, "rows": []}
         known = {hour: count for hour, count in _wider(all_, wide).items() if 0 <= hour < _LAST_HOUR}
         if len(known) > MOST_HOURS:
             wide = DAY if wide < DAY else MONTH

@@ -15,9 +15,11 @@ from topicschema.payload.judges import judge_of
 from topicschema.spark import counting
 from topicschema.spark.batches import BATCH
 from topicschema.spark.examples import Drawing
+from topicschema.spark.figures import Figures
 from topicschema.spark.grouping import grouped
 from topicschema.spark.judging import Judging
 from topicschema.spark.rollup import ANY, Rollup, dropped, hours_of
+from topicschema.spark.sources import Plan
 from topicschema.spark.tally import EXAMPLES, MAX_STRANGERS, Tally
 
 ORDERS = stored_orders.orders(400, share=0.2)
@@ -111,3 +113,32 @@ def test_of_versions_that_nobody_knows_so_many_are_told_and_no_more() -> None:
     for version in range(3 * MAX_STRANGERS, 0, -1):
         tally.count_stranger(version, 2)
     assert tally.strangers == dict.fromkeys(range(1, MAX_STRANGERS + 1), 2)
+
+
+def figures_of(*, finding_steps: int, traffic_steps: int) -> Figures:
+    """Those of 30 messages, every tenth invalid, in three partitions and hours, after so many steps of each table."""
+    tally = Tally()
+    for number in range(30):
+        place = number // 10
+        tally.traffic.add((0, place, 500 + 800 * place), 1)
+        if number % 10 == 0:
+            tally.findings.add(("TRUNCATED", "$.a", 0, place, 500 + 800 * place), 1)
+    tally.findings.merge((), finding_steps)
+    tally.traffic.merge((), traffic_steps)
+    return Figures(tally, Plan(names=("p0", "p1", "p2")))
+
+
+@pytest.mark.parametrize(
+    ("finding_steps", "traffic_steps"), [(0, 0), (1, 0), (2, 0), (0, 2), (3, 2), (5, 0), (0, 4), (6, 4)]
+)
+def test_no_partition_and_no_hour_looks_sound_because_its_invalid_messages_are_told_no_more(
+    finding_steps: int, traffic_steps: int
+) -> None:
+    figures = figures_of(finding_steps=finding_steps, traffic_steps=traffic_steps)
+    rows = figures.partitions()
+    assert (sum(row["messages"] for row in rows), sum(row["invalid"] for row in rows)) == (30, 3)
+    assert len(rows) == (3 if finding_steps < 2 and traffic_steps < 2 else 1)
+    hours = figures.hours()["rows"]
+    are_told = finding_steps < 5 and traffic_steps < 4
+    assert len(hours) == (3 if are_told else 0)
+    assert sum(row["invalid"] for row in hours) == len(hours)
