@@ -14,6 +14,7 @@ pytestmark = pytest.mark.timeout(180)
 TEMPLATE = {"mode": "Gate", "template": {"serviceAccountName": "reader"}}
 TOKEN = {"mode": "Gate", "authentication": {"token": {"secretKeyRef": {"name": "s", "key": "t"}}}}
 PULSAR = {"adminURL": "https://pulsar:8443", "serviceURL": "pulsar+ssl://pulsar:6651"}
+TRUSTING = {**PULSAR, "tls": {"caSecretKeyRef": {"name": "theirs", "key": "ca.crt"}}}
 MOVED = {**PULSAR, "serviceURL": "pulsar+ssl://elsewhere:6651"}
 
 
@@ -52,7 +53,13 @@ def test_what_others_set_may_be_kept_but_credentials_are_not_shown_elsewhere(sho
     wanted = shop.policy(pulsar=PULSAR, validation=TOKEN)
     assert shop.run("apply", "--server-side", "--force-conflicts", objects=(wanted,)).returncode == 0
     kept = {**TOKEN, "sample": {"percent": 5}}
-    for said, address, is_taken in ((kept, PULSAR, True), (kept, MOVED, False), ({"mode": "Gate"}, MOVED, True)):
+    for said, address, is_taken in (
+        (kept, PULSAR, True),
+        (kept, MOVED, False),
+        (kept, TRUSTING, False),
+        ({"mode": "Gate"}, TRUSTING, False),
+        ({"mode": "Gate"}, MOVED, True),
+    ):
         told = shop.run(
             "apply",
             "--server-side",

@@ -1,7 +1,8 @@
 """What edits mean for validation: who may say what its pods are made of, and what a gate does not hold back.
 
-A policy's template and its authentication decide what pods of this namespace run and which Secret they carry, though
-another makes them. So whoever sets them must be allowed to make such pods.
+A policy's template, its authentication and the trust of its broker decide what pods of this namespace run, which
+Secrets they carry and to whom they show them, though another makes them. So whoever sets these must be allowed to make
+such pods.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +13,6 @@ from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolic
 from topicschema.api.validation import ValidationMode, ValidationSpec
 
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
-_FIELD: Final = "spec.validation"
 _PLAIN: Final = ("http:", "pulsar:")
 
 
@@ -36,17 +36,22 @@ async def refusal(
         f"Forbidden: {' and '.join(set_now)} decide what pods in namespace {wanted.metadata.namespace} run and carry; "
         "set by someone who may create pods there"
     )
-    return Cause(f"{_FIELD}.{set_now[0]}", message, "FieldValueForbidden")
+    return Cause(f"spec.{set_now[0]}", message, "FieldValueForbidden")
 
 
 def _parts(spec: NamespaceSchemaPolicySpec) -> dict[str, object]:
-    """What pods are made of; with credentials goes the address that they are shown to."""
+    """What pods are made of, by its field below spec.
+
+    With credentials goes whom they are shown to: the address, and whose certificate is taken for the broker's. Trust
+    counts by itself as soon as there is a serviceURL, which pods alone use: they mount its Secret.
+    """
     validation, pulsar = spec.validation or ValidationSpec(), spec.pulsar
-    shown = None if pulsar is None else (pulsar.service_url, pulsar.admin_url)
+    shown = None if pulsar is None else (pulsar.service_url, pulsar.admin_url, pulsar.tls)
     authentication = validation.authentication
     return {
-        "template": validation.template,
-        "authentication": None if authentication is None else (authentication, shown),
+        "validation.template": validation.template,
+        "validation.authentication": None if authentication is None else (authentication, shown),
+        "pulsar.tls": None if pulsar is None or pulsar.service_url is None else pulsar.tls,
     }
 
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from topicschema.admission.validation import warnings
+from topicschema.admission.review import Review
+from topicschema.admission.validation import refusal, warnings
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.api.wire import decode
 
@@ -12,6 +13,9 @@ PULSAR = {"adminURL": "https://pulsar:8443", "serviceURL": "pulsar+ssl://pulsar:
 PLAIN = {"adminURL": "http://pulsar:8080", "serviceURL": "pulsar://pulsar:6650"}
 TOKEN = {"token": {"secretKeyRef": {"name": "reader", "key": "token"}}}
 GATE = {"mode": "Gate"}
+OURS = {"tls": {"caSecretKeyRef": {"name": "ours", "key": "ca.crt"}}}
+THEIRS = {"tls": {"caSecretKeyRef": {"name": "theirs", "key": "ca.crt"}}}
+KEPT = {**GATE, "authentication": TOKEN}
 FILES = {"source": {"files": {"uri": "s3://a/b"}}}
 
 
@@ -44,3 +48,42 @@ def test_what_a_validation_will_not_do_is_told_once(wanted: NamespaceSchemaPolic
     assert len(told) == len(words)
     assert all(word in line for word, line in zip(words, told, strict=True))
     assert list(warnings(wanted, wanted)) == []
+
+
+class Refusing:
+    """An authorizer that lets nobody create pods."""
+
+    async def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        del path, body
+        return {"status": {"allowed": False}}
+
+
+@pytest.mark.parametrize(
+    ("old", "wanted", "field"),
+    [
+        (policy(validation=KEPT), policy(validation={**KEPT, "mode": "Report"}), None),
+        (policy(validation=GATE), policy(validation=KEPT), "spec.validation.authentication"),
+        (policy(), policy(validation={**GATE, "template": {"image": "i"}}), "spec.validation.template"),
+        (
+            policy(validation=KEPT, pulsar={**PULSAR, **OURS}),
+            policy(validation=KEPT, pulsar={**PULSAR, **THEIRS}),
+            "spec.validation.authentication",
+        ),
+        (
+            policy(validation=KEPT, pulsar={**PULSAR, **OURS}),
+            policy(validation=KEPT),
+            "spec.validation.authentication",
+        ),
+        (policy(validation=KEPT, pulsar={**PULSAR, **OURS}), policy(pulsar={**PULSAR, **OURS}), None),
+        (policy(), policy(pulsar={**PULSAR, **OURS}), "spec.pulsar.tls"),
+        (None, policy(validation=GATE, pulsar={**PULSAR, **OURS}), "spec.pulsar.tls"),
+        (policy(pulsar={**PULSAR, **OURS}), policy(), None),
+        (None, policy(pulsar={"adminURL": "https://pulsar:8443", **OURS}), None),
+    ],
+)
+async def test_who_may_not_create_pods_changes_neither_what_they_carry_nor_whom_they_trust(
+    old: NamespaceSchemaPolicy | None, wanted: NamespaceSchemaPolicy, field: str | None
+) -> None:
+    review = Review("u", "UPDATE", "g", "k", "shop", "orders", {}, {}, 0, {"username": "alice"})
+    found = await refusal(Refusing(), review, wanted, old)
+    assert (None if found is None else found.field) == field
