@@ -67,9 +67,14 @@ def _group_of(items: list[pytest.Item]) -> Callable[[pytest.Item], int]:
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """End the shared controller where the next test is not one of those who share it."""
-    if _SHARED not in getattr(nextitem, "fixturenames", ()) and _CONTROLLER in item.config.stash:
-        item.config.stash[_CONTROLLER].stop()
-        del item.config.stash[_CONTROLLER]
+    if _SHARED not in getattr(nextitem, "fixturenames", ()):
+        _end_controller(item.config.stash)
+
+
+def _end_controller(stash: pytest.Stash) -> None:
+    if _CONTROLLER in stash:
+        stash[_CONTROLLER].stop()
+        del stash[_CONTROLLER]
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -162,14 +167,16 @@ def topic(pulsar: Pulsar, pulsar_namespace: str) -> RestTopic:
 
 
 @pytest.fixture(scope="module")
-def shared_controller(request: pytest.FixtureRequest, cluster: Cluster, instance: Instance) -> Product:
-    """One controller for all modules in a row that ask for it; the hook above ends it."""
+def shared_controller(request: pytest.FixtureRequest, cluster: Cluster, instance: Instance) -> Iterator[Product]:
+    """One controller for all modules in a row that ask for it; the hook above ends it, or the last module."""
     stash = request.config.stash
     if _CONTROLLER not in stash:
         installed = stash[_CONTROLLER] = Product.install(instance, cluster, {**SHORT_LEASE, **RESYNC})
         installed.admit_all()
         installed.start_controller()
-    return stash[_CONTROLLER]
+    yield stash[_CONTROLLER]
+    if request.session.items[-1].path == request.path:
+        _end_controller(stash)  # here still is a cluster: it goes with the last test, before the hook's turn
 
 
 @pytest.fixture(scope="module")
