@@ -85,7 +85,7 @@ class FakeApiServer:
         body = await request.json() if request.can_read_body else {}
         answers = {
             "GET": lambda: self._get(request.path),
-            "POST": lambda: self._write(f"{request.path}/{body['metadata']['name']}", body, creates=True),
+            "POST": lambda: self._create(request.path, body),
             "PUT": lambda: self._write(request.path, body, creates=False),
             "PATCH": lambda: self._patch(request.path, body),
             "DELETE": lambda: self._delete(request.path),
@@ -122,6 +122,10 @@ class FakeApiServer:
             place[name] = step["value"]
         return self._write(path, wire, creates=False)
 
+    def _create(self, path: str, body: Object) -> web.Response:
+        body["metadata"].setdefault("uid", str(uuid4()))
+        return self._write(f"{path}/{body['metadata']['name']}", body, creates=True)
+
     def _write(self, path: str, body: Object, *, creates: bool) -> web.Response:
         there = self._objects.get(path)
         if creates and there is not None:
@@ -140,7 +144,16 @@ class FakeApiServer:
 
 
 _PLURALS = frozenset(
-    {"topicschemas", "namespaceschemapolicies", "schemahistories", "schemaversions", "pulsarnamespaceclaims"}
+    {
+        "events",
+        "jobs",
+        "namespaceschemapolicies",
+        "pods",
+        "pulsarnamespaceclaims",
+        "schemahistories",
+        "schemaversions",
+        "topicschemas",
+    }
 )
 
 

@@ -193,7 +193,11 @@ async def _with_outcome(around: Surroundings, seen: Inquiry) -> Inquiry:
     found = outcome(job, pods, await _events(around, job, pods))
     if isinstance(found, Running) and found.pod:
         seen = replace(seen, percent=await _percent(around, namespace, found.pod))
-    return _with_retry(around, replace(seen, outcome=found))
+    seen = _with_retry(around, replace(seen, outcome=found))
+    if not isinstance(found, CouldNotRun) or found.is_over or seen.is_retry_due:
+        return seen
+    # Another topic's pass may have let it in before its question was there, and then its pod waits for that.
+    return replace(seen, is_question_lost=not await _is_there(around, namespace, jobs.last_part(job)))
 
 
 def _with_retry(around: Surroundings, seen: Inquiry) -> Inquiry:

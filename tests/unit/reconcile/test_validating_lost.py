@@ -1,0 +1,74 @@
+"""A question that was never made, or went, is made where it is missing, also where its Job was let in already."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from specimens import history, record
+from topic_world import World, opened
+from topicschema.api.kinds import CONFIG_MAP, JOB, OLD_EVENT, POD
+from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.wire import decode
+from topicschema.core.policy import EffectiveStrategy, StrategySource
+from topicschema.core.schemas import PulsarLine
+from topicschema.core.strategies import Strategy
+from topicschema.core.verdict import Outcome, Verdict
+from topicschema.reconcile.policies import FoundPolicy, policy_of
+from topicschema.reconcile.validating import Inquiry, look
+from topicschema.reconcile.validating_acts import ask
+from topicschema.reconcile.validating_queue import Validations
+from topicschema.reconcile.validating_spec import Subject
+from topicschema.spark.jobs import last_part
+from topicschema.spark.outcome import CouldNotRun, Waiting
+
+FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
+SUBJECT = Subject(record("id").info, history(), Verdict(Outcome.NEXT_VERSION, FULL, 0), PulsarLine.V4_0)
+FILES = {"files": {"uri": "s3://archive/created", "format": "Parquet"}}
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with opened() as world:
+        world.wants(record("id"))
+        world.around = replace(world.around, validation=Validations("validation:1"))
+        yield world
+
+
+async def seen(world: World) -> Inquiry:
+    spec = {"pulsarCluster": "p", "pulsarNamespace": "shop/orders", "validation": {"mode": "Gate", "source": FILES}}
+    policy = decode(NamespaceSchemaPolicy, {"metadata": {"name": "orders"}, "spec": spec})
+    found = await look(world.around, world.resource, FoundPolicy(policy, policy_of(policy)), SUBJECT)
+    assert found is not None
+    return found
+
+
+def lets_in(world: World, job: Any) -> None:
+    """Its turn came, and its pod waits for what it is to mount."""
+    name = job["metadata"]["name"]
+    world.api.change(f"/jobs/{name}", lambda there: there["spec"].update(suspend=False))
+    owner = {"kind": "Job", "name": name, "uid": job["metadata"]["uid"], "controller": True}
+    pod = world.api.put(POD, "shop", f"{name}-x", {"metadata": {"ownerReferences": [owner]}, "status": {}})
+    told = {"reason": "FailedMount", "message": "configmap not found", "involvedObject": pod["metadata"]}
+    world.api.put(OLD_EVENT, "shop", "mount", told)
+
+
+@pytest.mark.parametrize("is_let_in", [False, True])
+async def test_a_question_that_is_not_there_is_made_for_the_same_job(world: World, *, is_let_in: bool) -> None:
+    await ask(world.around, world.resource, await seen(world))
+    job = (await seen(world)).job
+    assert job is not None
+    part = world.api.take_away(CONFIG_MAP, "shop", last_part(job))
+    if is_let_in:
+        lets_in(world, job)
+    found = await seen(world)
+    assert isinstance(found.outcome, CouldNotRun if is_let_in else Waiting)
+    assert found.planned.is_due
+    await ask(world.around, world.resource, found)
+    made = await world.around.client.get(CONFIG_MAP, "shop", part["metadata"]["name"])
+    assert made["binaryData"] == part["binaryData"]
+    assert len(await world.around.client.list(JOB, "shop")) == 1
+    world.api.requests.clear()
+    assert not (await seen(world)).planned.is_due
+    assert {each.partition(" ")[0] for each in world.api.requests} == {"GET"}
