@@ -29,7 +29,13 @@ from topicschema.spark.sources.pulsar.singles import In
 _MOST_BYTES: Final = 128 << 20
 """How large an entry may be when it is unpacked; brokers' own limit is 5 MiB, and chunked messages are more."""
 _PENDING_BYTES: Final = 512 << 20
-_MOST_SEALED: Final = 100_000
+_MOST_COUNT: Final = 1_000_000
+"""How many messages an entry may have: more than fit into one that brokers take, unless it is packed."""
+_MOST_SEALED: Final = 10_000
+"""How many messages are counted of an encrypted entry, whose claim nobody can check."""
+_ROOM_BYTES: Final = 64 << 20
+_ROOM_COUNT: Final = 250_000
+"""How much is unpacked and split at once; an entry that is larger, by itself."""
 
 
 def _codec(name: str) -> Callable[[bytes, int], bytes]:
@@ -110,18 +116,25 @@ class Parcels:
 
     def batches(self, content: Content, table: Table) -> Iterator[pa.RecordBatch]:
         """The messages of the frames, all of which are messages, in order."""
+        table = _bounded(_undamaged(table))
+        pieces = list(_pieces(_weights(table), 1, len(table)))
+        for start, stop in pieces:
+            piece = table[start:stop]
+            yield from self._of(*(_cut_out(content, piece) if len(pieces) > 1 else (content, piece)))
+
+    def _of(self, content: Content, table: Table) -> Iterator[pa.RecordBatch]:
         content, table = self._unpacked(content, table)
         if not len(table):
             return
+        is_broken = table[:, Of.IS_BROKEN] != 0  # each of its messages would have all that the entry has
+        table[is_broken, Of.BODY_SIZE], table[is_broken, Of.KEY_AT] = 0, -1
         rows = singles.split(content, table)
-        for start, stop in _parts(rows):
+        for start, stop in _pieces(np.maximum(rows[:, In.SIZE], 0), MAX_BYTES, MAX_MESSAGES):
             yield self._batch(content, table, rows[start:stop])
 
     def _unpacked(self, content: Content, table: Table) -> tuple[Content, Table]:
-        """The frames that hold messages, with bodies that are as they were before they were packed."""
-        table = _undamaged(table)
+        """The frames that are messages, with bodies that are as they were before they were packed."""
         is_plain = (table[:, Of.CODEC] == 0) & (table[:, Of.IS_SEALED] == 0)
-        table[:, Of.COUNT] = np.where(is_plain, _counts(table[:, Of.COUNT], table[:, Of.BODY_SIZE]), table[:, Of.COUNT])
         special = ~is_plain | (table[:, Of.CHUNKS] > 1)
         if not special.any() and self.straddled is None:
             return content, table
@@ -153,13 +166,11 @@ class Parcels:
         if self.straddled is not None and not begins < self.straddled <= position:
             return None
         if row[Of.IS_SEALED]:
-            row[Of.COUNT] = max(0, min(row[Of.COUNT], _MOST_SEALED))
             row[Of.BODY_SIZE], row[Of.VERSION] = 0, ENCRYPTED
             return b""
         if row[Of.CODEC]:
             packed = moved or content[row[Of.BODY_AT] : row[Of.BODY_AT] + row[Of.BODY_SIZE]]
             moved = _unpack(row, packed)
-            row[Of.COUNT] = _counts(row[Of.COUNT], row[Of.BODY_SIZE])
         return moved
 
     def _batch(self, content: Content, table: Table, rows: Table) -> pa.RecordBatch:
@@ -204,9 +215,33 @@ def _undamaged(table: Table) -> Table:
     return table
 
 
-def _counts(claimed: Any, sizes: Any) -> Any:
-    """How many messages a batch has at most, whatever it claims: each takes four bytes or more."""
-    return np.clip(claimed, 0, sizes // 4 + 1)
+def _bounded(table: Table) -> Table:
+    """The frames with counts that are possible: each message of a batch takes four bytes or more of what was packed.
+
+    What has too many nobody judges: it is no batch of anybody's, and marked so.
+    """
+    is_sealed = table[:, Of.IS_SEALED] != 0
+    size = np.where(table[:, Of.CODEC] == 0, table[:, Of.BODY_SIZE], np.clip(table[:, Of.RAW_SIZE], 0, _MOST_BYTES))
+    counts = np.clip(table[:, Of.COUNT], 0, np.where(is_sealed, _MOST_SEALED, size // 4 + 1))
+    table[:, Of.IS_BROKEN] |= counts > _MOST_COUNT
+    table[:, Of.COUNT] = np.minimum(counts, _MOST_COUNT)
+    return table
+
+
+def _weights(table: Table) -> Any:
+    """What each of the frames takes of the room that there is, once it is unpacked and split; all of it is 1."""
+    is_packed = (table[:, Of.CODEC] != 0) & (table[:, Of.IS_SEALED] == 0)
+    size = np.where(is_packed, np.clip(table[:, Of.RAW_SIZE], 0, _MOST_BYTES), 0)
+    return np.maximum(size / _ROOM_BYTES, table[:, Of.COUNT] / _ROOM_COUNT)
+
+
+def _cut_out(content: Content, table: Table) -> tuple[Content, Table]:
+    """The frames without what was received before and behind them."""
+    begin, table = int(table[0, Of.AT]), table.copy()
+    end = max(begin, int((table[:, Of.BODY_AT] + table[:, Of.BODY_SIZE]).max()))
+    places = [Of.AT, Of.KEY_AT, Of.UUID_AT, Of.BODY_AT]
+    table[:, places] = np.where(table[:, places] < begin, np.minimum(table[:, places], 0), table[:, places] - begin)
+    return content[begin:end], table
 
 
 def _unpack(row: Any, packed: bytes) -> bytes:
@@ -217,8 +252,9 @@ def _unpack(row: Any, packed: bytes) -> bytes:
     if codec is not None and is_possible and size:
         with suppress(ValueError, OSError, zlib.error):
             found = codec(packed, size)
-    row[Of.IS_BROKEN] = int(not is_possible or len(found) != size)
+    row[Of.IS_BROKEN] |= int(not is_possible or len(found) != size)
     row[Of.BODY_SIZE] = len(found)
+    row[Of.COUNT] = min(row[Of.COUNT], len(found) // 4 + 1)
     return found
 
 
@@ -236,13 +272,13 @@ def _decoded(key: bytes | None) -> bytes | None:
         return key
 
 
-def _parts(rows: Table) -> Iterator[tuple[int, int]]:
-    """The rows cut so that no part has more messages or bytes than a batch may have, as far as that can be."""
-    ends = np.cumsum(np.maximum(rows[:, In.SIZE], 0))
+def _pieces(weights: Any, room: float, most: int) -> Iterator[tuple[int, int]]:
+    """Cuts such that no piece weighs more than the room, unless one alone does, and none has more than the most."""
+    ends = np.cumsum(weights)
     start = 0
-    while start < len(rows):
+    while start < len(ends):
         before = 0 if start == 0 else ends[start - 1]
-        stop = int(np.searchsorted(ends, before + MAX_BYTES, "right"))
-        stop = min(max(stop, start + 1), start + MAX_MESSAGES, len(rows))
+        stop = int(np.searchsorted(ends, before + room, "right"))
+        stop = min(max(stop, start + 1), start + most, len(ends))
         yield start, stop
         start = stop
