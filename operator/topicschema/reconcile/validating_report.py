@@ -109,16 +109,15 @@ def said(seen: Inquiry, told: ValidationStatus | None) -> Said | None:
     if told is None:
         return None
     match told.phase:
-        case ValidationPhase.PASSED if seen.is_gate and seen.wanted is not None and not seen.wanted.is_locked:
-            return _said(ConditionStatus.TRUE, NOT_LOCKED, f"{_sentence(seen, told)}; {_OPEN}")
         case ValidationPhase.PASSED:
-            return _said(ConditionStatus.TRUE, _PASSED, _sentence(seen, told))
+            reason = NOT_LOCKED if _is_open(seen) else _PASSED
+            return _said(seen, ConditionStatus.TRUE, reason, _sentence(seen, told))
         case ValidationPhase.FAILED:
-            return _said(ConditionStatus.FALSE, VALIDATION_FAILED, _sentence(seen, told))
+            return _said(seen, ConditionStatus.FALSE, VALIDATION_FAILED, _sentence(seen, told))
         case ValidationPhase.ERROR:
-            return _said(ConditionStatus.UNKNOWN, VALIDATION_ERROR, _why(seen))
+            return _said(seen, ConditionStatus.UNKNOWN, VALIDATION_ERROR, _why(seen))
         case _:
-            return _said(ConditionStatus.UNKNOWN, VALIDATING, _progress(seen, told))
+            return _said(seen, ConditionStatus.UNKNOWN, VALIDATING, _progress(seen, told))
 
 
 _OPEN: Final = (
@@ -126,8 +125,14 @@ _OPEN: Final = (
 )
 
 
-def _said(truth: ConditionStatus, reason: str, message: str) -> Said:
-    return Said(ConditionType.VALIDATED, truth, reason, message)
+def _is_open(seen: Inquiry) -> bool:
+    """Whether clients walk around the gate."""
+    return seen.is_gate and seen.wanted is not None and not seen.wanted.is_locked
+
+
+def _said(seen: Inquiry, truth: ConditionStatus, reason: str, message: str) -> Said:
+    told = f"{message}; {_OPEN}" if _is_open(seen) else message
+    return Said(ConditionType.VALIDATED, truth, reason, told)
 
 
 def stopped(seen: Inquiry) -> TopicSchemaError | None:

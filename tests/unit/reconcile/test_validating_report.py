@@ -124,11 +124,26 @@ def test_no_messages_and_a_tolerance_are_told_as_what_they_are() -> None:
     assert "within the tolerance" in messages[1]
 
 
-def test_a_gate_that_others_walk_around_says_so_and_a_report_does_not() -> None:
-    for each, reason in ((GATE, "NotLocked"), (REPORT, "Passed")):
+@pytest.mark.parametrize(
+    ("outcome", "gate", "report"),
+    [
+        (Passed(GOOD, "p"), "NotLocked", "Passed"),
+        (Failed(BAD, "p"), "ValidationFailed", "ValidationFailed"),
+        (Running("p"), "Validating", "Validating"),
+        (Waiting(), "Validating", "Validating"),
+        (CouldNotRun("w"), "ValidationError", "ValidationError"),
+    ],
+)
+def test_a_gate_that_others_walk_around_says_so_whatever_it_found_and_a_report_does_not(
+    outcome: Any, gate: str, report: str
+) -> None:
+    for each, reason, is_told in ((GATE, gate, True), (REPORT, report, False)):
         assert each.wanted is not None
-        seen = replace(each, outcome=Passed(GOOD, "p"), wanted=replace(each.wanted, is_locked=False))
-        assert conditions(seen) == (ConditionStatus.TRUE, reason)
+        seen = replace(each, outcome=outcome, wanted=replace(each.wanted, spec=_files(), is_locked=False))
+        found = said(seen, status(seen))
+        assert found is not None
+        assert found.reason == reason
+        assert ("clients may add schemas by themselves" in found.message) == is_told
 
 
 def test_progress_goes_in_tens_and_never_back() -> None:
