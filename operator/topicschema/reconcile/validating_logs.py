@@ -25,7 +25,7 @@ from topicschema.spark.page import page
 
 _LOG = logging.getLogger(__name__)
 _LINES: Final = 2_000
-_LOG_BYTES: Final = 16 * 1024 * 1024
+_LOG_BYTES: Final = 4 * 1024 * 1024
 _MAX_BYTES: Final = 900 * 1024
 _NAME: Final = 200
 _HASH: Final = 8
@@ -40,12 +40,14 @@ async def with_report(
     if found is None or told is None or told == seen.recorded or seen.job is None:
         return told
     telemetry.VALIDATIONS.add(told.phase.value)
-    report = await _read(around, metadata.namespace, found[1])
-    if report is None:
-        return told
     job = seen.job["metadata"]["name"]
     is_page_wanted = seen.wanted is not None and bool(seen.wanted.spec.page)
-    body = await asyncio.to_thread(manifest, metadata, job, report, is_page_wanted=is_page_wanted)
+    # What a log holds is a tenant's word: however many there are, few are in memory at once.
+    async with around.validation.reading:
+        report = await _read(around, metadata.namespace, found[1])
+        if report is None:
+            return told
+        body = await asyncio.to_thread(manifest, metadata, job, report, is_page_wanted=is_page_wanted)
     name = body["metadata"]["name"]
     await around.client.apply(CONFIG_MAP, metadata.namespace, name, body, field_manager=FIELD_MANAGER)
     return replace(told, report=name)

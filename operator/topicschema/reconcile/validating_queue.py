@@ -102,13 +102,14 @@ class Validations:
     """What an installation says of validation: the image (none: there is no validation), and whose turn it is.
 
     `hosts` are those of brokers that the pods may be sent to. `packing` is held while a question is made ready, which
-    takes memory.
+    takes memory, and `reading` while a report is read, for the same reason; it waits for nodes, so two do at once.
     """
 
     image: str = ""
     turns: Turns = field(default_factory=Turns)
     hosts: AllowedHosts = field(default_factory=AllowedHosts)
     packing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
 
 
 def owner_key(job: Object) -> Key | None:

@@ -16,7 +16,8 @@ PROGRESS: Final = "TOPICSCHEMA-PROGRESS "
 REPORT: Final = "TOPICSCHEMA-REPORT "
 CHUNK: Final = 8 * 1024
 """How many characters of the packed report a line has at most; a container runtime cuts lines at 16 KiB."""
-MAX_REPORT: Final = 64 * 1024 * 1024
+MAX_REPORT: Final = 8 * 1024 * 1024
+"""In bytes, unpacked: several times what a run tells, for whoever reads a log may not trust it."""
 _CHUNK_LINE: Final = re.compile(r"TOPICSCHEMA-REPORT ([1-9]\d{0,5})/([1-9]\d{0,5}) ([A-Za-z0-9+/=]+)\s*")
 
 
@@ -74,5 +75,5 @@ def _unpacked(packed: str) -> bytes:
     except (ValueError, lzma.LZMAError):
         raise InvalidQuestionError("the report in the log is damaged") from None
     if not unpacking.eof:
-        raise InvalidQuestionError("the report in the log is not whole, or larger than 64 MiB")
+        raise InvalidQuestionError("the report in the log is not whole, or larger than 8 MiB")
     return report

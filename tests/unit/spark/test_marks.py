@@ -34,6 +34,12 @@ def test_a_damaged_report_is_told() -> None:
         marks.report_in([f"TOPICSCHEMA-REPORT 1/1 {base64.b64encode(bytes(99)).decode()}"])
 
 
+def test_a_report_that_unpacks_to_more_than_any_run_tells_is_refused() -> None:
+    assert marks.report_in(marks.report_lines(bytes(marks.MAX_REPORT))) == bytes(marks.MAX_REPORT)
+    with pytest.raises(InvalidQuestionError, match="larger than 8 MiB"):
+        marks.report_in(marks.report_lines(bytes(marks.MAX_REPORT + 1)))
+
+
 def test_the_last_progress_counts_and_what_is_none_is_passed_over() -> None:
     log = [
         marks.progress_line(10),
