@@ -10,7 +10,9 @@ import pytest
 from reader_at_the_wire import chunk, message, single
 from topicschema.spark.batches import DAMAGED, ENCRYPTED, NO_VERSION, STRANGE_VERSION
 from topicschema.spark.sources.pulsar import frames
-from topicschema.spark.sources.pulsar.parcels import Chunks, Parcels
+from topicschema.spark.sources.pulsar.chunks import Chunks
+from topicschema.spark.sources.pulsar.frames import Of
+from topicschema.spark.sources.pulsar.parcels import Parcels
 from topicschema.spark.sources.pulsar.protocol import written
 from topicschema.spark.sources.pulsar.ranges import Position
 
@@ -89,3 +91,15 @@ def test_messages_are_the_same_where_their_frames_are_cut_out_piece_by_piece() -
         (7, b"bbbbbb", 50_000_000, b"k7", NO_VERSION),
         (7, b"c", 1, None, NO_VERSION),
     ]
+
+
+def test_a_message_in_chunks_that_is_too_large_to_be_kept_is_a_finding_and_not_passed_over() -> None:
+    parcels = Parcels(4, Chunks(Position(0, 0)), has_keys=True)
+    bare = np.frombuffer(chunk(0, 0, 34, b"", b"a-1"), np.uint8)
+    found = []
+    for number in range(34):
+        content = np.concatenate([bare, np.zeros(4 * MIB, np.uint8)])
+        table, _ = frames.scan(bare)
+        table[:, [Of.ENTRY, Of.CHUNK, Of.BODY_SIZE]] = number, number, 4 * MIB
+        found.extend(row for batch in parcels.batches(content, table) for row in batch.to_pylist())
+    assert [(row["entry"], row["writer"], row["payload"]) for row in found] == [(33, STRANGE_VERSION, b"")]

@@ -14,8 +14,9 @@ from reader_at_the_wire import chunk, crc32c, message, single
 from topicschema.spark.batches import DAMAGED, ENCRYPTED, NO_TIME, NO_VERSION, STRANGE_VERSION
 from topicschema.spark.sources.pulsar import frames, protocol
 from topicschema.spark.sources.pulsar.checksums import checksum
+from topicschema.spark.sources.pulsar.chunks import Chunks
 from topicschema.spark.sources.pulsar.frames import Of
-from topicschema.spark.sources.pulsar.parcels import Chunks, Parcels
+from topicschema.spark.sources.pulsar.parcels import Parcels
 from topicschema.spark.sources.pulsar.protocol import Kind, written
 from topicschema.spark.sources.pulsar.ranges import Position
 

@@ -5,7 +5,7 @@ import binascii
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +21,7 @@ from topicschema.spark.batches import (
     STRANGE_VERSION,
 )
 from topicschema.spark.sources.pulsar import singles
+from topicschema.spark.sources.pulsar.chunks import Chunks
 from topicschema.spark.sources.pulsar.compiled import Content, Table
 from topicschema.spark.sources.pulsar.frames import Of
 from topicschema.spark.sources.pulsar.ranges import Position
@@ -28,7 +29,6 @@ from topicschema.spark.sources.pulsar.singles import In
 
 _MOST_BYTES: Final = 128 << 20
 """How large an entry may be when it is unpacked; brokers' own limit is 5 MiB, and chunked messages are more."""
-_PENDING_BYTES: Final = 512 << 20
 _MOST_COUNT: Final = 1_000_000
 """How many messages an entry may have: more than fit into one that brokers take, unless it is packed."""
 _MOST_SEALED: Final = 10_000
@@ -56,53 +56,6 @@ _CODECS: Final[dict[int, Callable[[bytes, int], bytes]]] = {
     3: _codec("zstd"),
     4: _codec("snappy"),
 }
-
-
-@dataclass(slots=True)
-class _Pending:
-    """A message of which some chunks are here."""
-
-    begins: Position
-    parts: list[bytes] = field(default_factory=list)
-    size: int = 0
-
-
-class Chunks:
-    """Messages that come in chunks, each put together when its last one is here; chunks of others may lie between.
-
-    A producer sends one such message after the other, so one that begins another will never end the first.
-    """
-
-    def __init__(self, first: Position) -> None:
-        self._first = first
-        self._pending: dict[bytes, _Pending] = {}
-        self.has_strays = False
-        """Whether a chunk came whose first one did not."""
-
-    def add(
-        self, uuid: bytes, chunk: tuple[int, int], position: Position, body: bytes
-    ) -> tuple[Position, bytes] | None:
-        """Where the message begins, and all of it, once the last of `chunk`'s count is here; None before that."""
-        number, count = chunk
-        producer = uuid.rpartition(b"-")[0]
-        if number == 0:
-            for other in [each for each in self._pending if each.rpartition(b"-")[0] == producer]:
-                del self._pending[other]
-            self._pending[uuid] = _Pending(position)
-        pending = self._pending.get(uuid)
-        if pending is None or number > len(pending.parts):
-            self.has_strays = self.has_strays or position >= self._first
-            return None
-        if number < len(pending.parts):
-            return None  # sent once more by a producer that saw no receipt
-        pending.parts.append(body)
-        pending.size += len(body)
-        if number == count - 1:
-            del self._pending[uuid]
-            return pending.begins, b"".join(pending.parts)
-        while sum(each.size for each in self._pending.values()) > _PENDING_BYTES:
-            del self._pending[next(iter(self._pending))]
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,17 +107,20 @@ class Parcels:
 
     def _body(self, content: bytes, row: Any) -> bytes | None:
         """A body that has to be moved; empty where it stays, None where there is no message (yet)."""
-        position, moved = Position(int(row[Of.LEDGER]), int(row[Of.ENTRY])), b""
-        begins = position
+        begins = position = Position(int(row[Of.LEDGER]), int(row[Of.ENTRY]))
+        moved: bytes | None = b""
         if row[Of.CHUNKS] > 1:
             uuid = content[row[Of.UUID_AT] : row[Of.UUID_AT] + row[Of.UUID_SIZE]]
             body = content[row[Of.BODY_AT] : row[Of.BODY_AT] + row[Of.BODY_SIZE]]
             found = self.chunks.add(uuid, (int(row[Of.CHUNK]), int(row[Of.CHUNKS])), position, body)
             if found is None:
                 return None
-            begins, moved = found
+            begins, moved = found.begins, found.body
         if self.straddled is not None and not begins < self.straddled <= position:
             return None
+        if moved is None:
+            row[Of.COUNT], row[Of.IS_BROKEN] = 0, 1
+            return b""
         if row[Of.IS_SEALED]:
             row[Of.BODY_SIZE], row[Of.VERSION] = 0, ENCRYPTED
             return b""

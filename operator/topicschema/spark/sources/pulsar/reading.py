@@ -21,11 +21,12 @@ from topicschema.spark.question import PulsarAsked
 from topicschema.spark.sources import Gone
 from topicschema.spark.sources.pulsar import frames, protocol
 from topicschema.spark.sources.pulsar.admin import Admin, Standing
+from topicschema.spark.sources.pulsar.chunks import Chunks
 from topicschema.spark.sources.pulsar.compiled import Content, Table
 from topicschema.spark.sources.pulsar.connection import Connection, LostError, connected
 from topicschema.spark.sources.pulsar.errors import SourceDeletedError, SourceSilentError
 from topicschema.spark.sources.pulsar.frames import Of
-from topicschema.spark.sources.pulsar.parcels import Chunks, Parcels
+from topicschema.spark.sources.pulsar.parcels import Parcels
 from topicschema.spark.sources.pulsar.protocol import Kind
 from topicschema.spark.sources.pulsar.ranges import Position, Span, before, since, until
 
