@@ -62,7 +62,7 @@ async def test_a_run_that_failed_is_tried_again_after_a_minute_and_then_after_tw
     shop.watched.govern(validation=GATE)
     shop.watched.put(ONE)
     for attempt, pause in ((1, 60), (2, 120)):
-        (job,) = await shop.running()
+        (job,) = await until(shop.running, lambda jobs: "startTime" in jobs[0]["status"])
         assert job["metadata"]["annotations"][ATTEMPT_ANNOTATION] == str(attempt)
         _ended(shop, job, timedelta(seconds=pause - 30))
         status = await shop.watched.ready("ValidationError")
