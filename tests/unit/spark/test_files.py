@@ -19,7 +19,7 @@ from topicschema.spark.batches import BATCH
 from topicschema.spark.errors import SourceError
 from topicschema.spark.question import Columns, FileFormat, FilesAsked
 from topicschema.spark.sources.files import Files
-from topicschema.spark.sources.formats import avro_blocks
+from topicschema.spark.sources.formats import avro_blocks, json_lines
 
 ORDERS = stored_orders.orders(2_500)
 SIZES = (1, 700, 5_003, 1 << 30)
@@ -207,6 +207,16 @@ def test_a_file_that_is_broken_is_told_with_its_place(tmp_path: Path, name: str,
         rows_of(FilesAsked((str(path),)), 1 << 30)
     assert str(path) in raised.value.message
     assert said in raised.value.message
+
+
+def test_a_line_that_memory_should_not_hold_is_told_before_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "long.jsonl"
+    longest = b'{"value": "%s"}' % (b"x" * (json_lines.MAX_LINE - 1024))
+    path.write_bytes(longest + b"\n" + b'{"value": 1}\n')
+    assert len(rows_of(FilesAsked((str(path),)), 1 << 30)) == 2
+    path.write_bytes(b'{"value": 1}\n' + b"x" * (json_lines.MAX_LINE + (2 << 20)))
+    with pytest.raises(SourceError, match=r"long\.jsonl, byte 13: the line is longer than 8 MiB"):
+        rows_of(FilesAsked((str(path),)), 1 << 30)
 
 
 @pytest.mark.parametrize("where", [-1, -40, 500])

@@ -19,7 +19,8 @@ from topicschema.spark.question import Columns
 from topicschema.spark.sources.formats.opened import File, Piece, Rows, ranges
 
 _CHUNK: Final = 1024 * 1024
-MAX_LINE: Final = 64 * 1024 * 1024
+MAX_LINE: Final = 8 * 1024 * 1024
+"""Room for any message of a broker's (5 MiB at most, unless it is told otherwise) in base64; parsed, JSON is larger."""
 _SAMPLE: Final = 64 * 1024
 _BASE64: Final = "_base64"
 
@@ -63,7 +64,7 @@ def _lines(file: File, piece: Piece) -> Iterator[tuple[int, bytes]]:
                 if start >= piece.last:
                     return
             if len(rest) > MAX_LINE:
-                raise SourceError("the line is longer than 64 MiB", file.place(f"byte {start}"))
+                raise SourceError("the line is longer than 8 MiB", file.place(f"byte {start}"))
         if rest and is_whole:
             yield start, rest
 
