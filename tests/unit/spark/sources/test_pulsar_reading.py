@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from reader_at_the_wire import Happening, ReaderAtTheWire, message, serving, single
+from reader_at_the_wire import Happening, ReaderAtTheWire, chunk, message, serving, single
 from topicschema.core.topics import Topic
 from topicschema.spark.sources import Gone
 from topicschema.spark.sources.pulsar import reading
@@ -18,9 +18,9 @@ LONGER_THAN_QUIET = 1.3
 Send = Callable[[bytes], object]
 
 
-def payloads(broker: ReaderAtTheWire, patience: float = 20.0) -> list[bytes]:
-    """What a reader of all that the broker has gets."""
-    span = Span("persistent://shop/live/orders", 0, (Stretch(3, 0, broker.entries),))
+def payloads(broker: ReaderAtTheWire, patience: float = 20.0, first: int = 0) -> list[bytes]:
+    """What a reader of all that the broker has from that entry on gets."""
+    span = Span("persistent://shop/live/orders", 0, (Stretch(3, first, broker.entries - first),))
     found: list[bytes] = []
     with serving(broker) as asked:
         terms = Terms(asked, has_keys=False, patience=patience)
@@ -80,3 +80,33 @@ def test_the_broker_may_send_again_what_it_took_off_for_a_batch_however_many_tha
     assert first == 50_000
     assert all(each < 1 << 31 for each in more)
     assert sum(more) == 2 * given + 30_000
+
+
+def _told(*sent: bytes) -> Happening:
+    return lambda send: send(b"".join(sent))
+
+
+def test_a_first_chunk_is_looked_for_back_to_the_beginning_of_a_topic_where_that_is_not_far() -> None:
+    end = [chunk(99, 1, 2, b"end"), message(100, b"last")]
+    broker = ReaderAtTheWire(101, 101, [_told(*end), _told(*end), _told(chunk(3, 0, 2, b"the "), *end)])
+    assert payloads(broker, first=90) == [b"last", b"the end"]
+    assert len(broker.names) == 3
+
+
+def test_a_message_without_a_first_chunk_is_none_where_the_whole_topic_was_looked_through() -> None:
+    end = [chunk(99, 1, 2, b"end"), message(100, b"last")]
+    assert payloads(ReaderAtTheWire(101, 101, [_told(*end)] * 3), first=90) == [b"last"]
+
+
+def test_a_first_chunk_that_is_too_far_back_is_looked_for_in_vain_and_told() -> None:
+    end = [chunk(1_999_998, 1, 2, b"end"), message(1_999_999, b"last")]
+    broker = ReaderAtTheWire(2_000_000, 2_000_000, [_told(*end)] * 9)
+    assert payloads(broker, first=1_999_990) == [b"last", b""]
+    assert len(broker.names) == 6
+
+
+def test_chunks_that_end_no_message_of_the_span_send_nobody_back() -> None:
+    again = [chunk(95, 0, 2, b"the "), chunk(96, 1, 2, b"end"), chunk(97, 1, 2, b"end"), chunk(98, 1, 3, b"?")]
+    broker = ReaderAtTheWire(101, 101, [_told(*again, message(100, b"last"))])
+    assert payloads(broker, first=90) == [b"the end", b"last"]
+    assert len(broker.names) == 1

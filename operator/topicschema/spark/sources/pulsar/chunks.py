@@ -9,6 +9,8 @@ from topicschema.spark.sources.pulsar.ranges import Position
 
 _PENDING_BYTES: Final = 128 << 20
 _MOST_PENDING: Final = 100_000
+_MOST_ENDED: Final = 10_000
+_UNKNOWN: Final = Position(-1, -1)
 
 
 class Ended(NamedTuple):
@@ -33,16 +35,19 @@ class Chunks:
     """Messages that come in chunks, each put together when its last one is here; chunks of others may lie between.
 
     Where more is pending than may be, the oldest message loses what it has, which is told when its last chunk comes. Of
-    one that its producer left unfinished none comes.
+    one that its producer left unfinished none comes. With `is_farthest`, nobody looks farther back for a first chunk:
+    what ends from `first` on without one is lost, too.
     """
 
-    def __init__(self, first: Position) -> None:
+    def __init__(self, first: Position, *, is_farthest: bool = False) -> None:
         self._first = first
+        self._is_farthest = is_farthest
+        self._ended: dict[bytes, None] = {}
         self._pending: dict[bytes, _Pending] = {}
         self._kept: dict[bytes, None] = {}
         self._size = 0
         self.has_strays = False
-        """Whether a chunk came whose first one did not."""
+        """Whether a message ended from `first` on whose first chunk did not come."""
 
     def add(self, uuid: bytes, chunk: tuple[int, int], position: Position, body: bytes) -> Ended | None:
         """The message once the last of `chunk`'s count is here; None before that. SourceError for far too many."""
@@ -52,13 +57,14 @@ class Chunks:
             self._begin(name, position)
         pending = self._pending.get(name)
         if pending is None or number > pending.chunks:
-            self.has_strays = self.has_strays or position >= self._first
-            return None
+            is_end = number == count - 1 and name not in self._ended and position >= self._first
+            self.has_strays = self.has_strays or is_end
+            return Ended(_UNKNOWN, None) if is_end and self._is_farthest else None
         if number < pending.chunks:
             return None  # sent once more by a producer that saw no receipt
         self._keep(pending, body)
         if number == count - 1:
-            self._forget(name)
+            self._end(name)
             return Ended(pending.begins, None if pending.is_lost else b"".join(pending.parts))
         return None
 
@@ -67,6 +73,13 @@ class Chunks:
         if len(self._pending) >= _MOST_PENDING:
             raise SourceError(f"more than {_MOST_PENDING:,} messages in chunks have no end", str(position))
         self._pending[name], self._kept[name] = _Pending(position), None
+
+    def _end(self, name: bytes) -> None:
+        """Remember it a while: its producer may send it once more, or a part of it."""
+        self._forget(name)
+        self._ended[name] = None
+        if len(self._ended) > _MOST_ENDED:
+            del self._ended[next(iter(self._ended))]
 
     def _forget(self, name: bytes) -> None:
         found = self._pending.pop(name, None)

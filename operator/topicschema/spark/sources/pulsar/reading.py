@@ -38,6 +38,8 @@ _FEWEST_BYTES: Final = 3 << 20
 _PERMITS: Final = 50_000
 _MOST_PERMITS: Final = (1 << 31) - 1
 _LOOK_BACK: Final = 16
+_FARTHEST: Final = 16**5
+"""How many entries before a span are looked through at most: or a few chunks could have all read again by everybody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,16 +263,19 @@ class Passage:
 def _begun_before(terms: Terms, span: Span, admin: Admin, partition: Topic) -> Iterator[pa.RecordBatch]:
     """The messages that end in the span, and whose first chunk is before it: read from further and further back.
 
-    One whose first chunk is gone is no message any more, for nobody.
+    One whose first chunk is gone is no message any more, for nobody; one whose first chunk is too far back is lost.
     """
     standing = admin.standing(partition)
     known = () if standing is None else standing.known
     back = _LOOK_BACK
     while first := before(known, span.first, back):
+        is_all = first == Position(known[0].ledger, known[0].first)
+        is_farthest = back >= _FARTHEST and not is_all
         wider = replace(span, stretches=(*since(until(known, span.first), first), *span.stretches))
-        parcels = Parcels(span.partition, Chunks(span.first), terms.has_keys, straddled=span.first)
+        chunks = Chunks(span.first, is_farthest=is_farthest)
+        parcels = Parcels(span.partition, chunks, terms.has_keys, straddled=span.first)
         batches = list(Passage(admin, wider, partition, terms.patience).batches(parcels))
-        if not parcels.chunks.has_strays or first == Position(known[0].ledger, known[0].first):
+        if not chunks.has_strays or is_all or is_farthest:
             yield from batches
             return
         back *= _LOOK_BACK
