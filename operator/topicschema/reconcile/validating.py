@@ -163,8 +163,11 @@ async def _with_jobs(around: Surroundings, resource: TopicSchema, seen: Inquiry)
     there = await jobs_of(around, metadata)
     label = jobs.question_label(seen.asked)
     of_question = [job for job in there if job["metadata"]["labels"].get(jobs.QUESTION_LABEL) == label]
-    strays = tuple(job for job in there if job not in of_question and ended(job) is None)
-    seen = replace(seen, strays=strays)
+    before = resource.status.validation
+    # One whose verdict is told ends by itself a moment later; without it the same would be asked again one day.
+    told_by = before.job if before is not None and before.is_final else None
+    unended = [job for job in there if ended(job) is None and job["metadata"]["name"] != told_by]
+    seen = replace(seen, strays=tuple(job for job in unended if job not in of_question))
     if not of_question:
         return seen
     newest = max(of_question, key=lambda job: replace(seen, job=job).attempt)

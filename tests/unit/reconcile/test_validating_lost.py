@@ -1,4 +1,4 @@
-"""A question that was never made, or went, is made where it is missing, also where its Job was let in already."""
+"""Questions that never were or went are made where they are missing; Jobs that nobody waits for end, but not all."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -10,6 +10,7 @@ from specimens import history, record
 from topic_world import World, opened
 from topicschema.api.kinds import CONFIG_MAP, JOB, OLD_EVENT, POD
 from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.validation import ValidationPhase, ValidationStatus
 from topicschema.api.wire import decode
 from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.schemas import PulsarLine
@@ -36,10 +37,14 @@ async def world() -> AsyncIterator[World]:
         yield world
 
 
-async def seen(world: World) -> Inquiry:
+def policy_found() -> FoundPolicy:
     spec = {"pulsarCluster": "p", "pulsarNamespace": "shop/orders", "validation": {"mode": "Gate", "source": FILES}}
     policy = decode(NamespaceSchemaPolicy, {"metadata": {"name": "orders"}, "spec": spec})
-    found = await look(world.around, world.resource, FoundPolicy(policy, policy_of(policy)), SUBJECT)
+    return FoundPolicy(policy, policy_of(policy))
+
+
+async def seen(world: World) -> Inquiry:
+    found = await look(world.around, world.resource, policy_found(), SUBJECT)
     assert found is not None
     return found
 
@@ -72,3 +77,16 @@ async def test_a_question_that_is_not_there_is_made_for_the_same_job(world: Worl
     world.api.requests.clear()
     assert not (await seen(world)).planned.is_due
     assert {each.partition(" ")[0] for each in world.api.requests} == {"GET"}
+
+
+@pytest.mark.parametrize("phase", [ValidationPhase.RUNNING, ValidationPhase.FAILED])
+async def test_a_newer_edit_ends_a_job_unless_its_verdict_is_told(world: World, phase: ValidationPhase) -> None:
+    await ask(world.around, world.resource, await seen(world))
+    before = await seen(world)
+    assert before.job is not None
+    told = ValidationStatus(phase=phase, question=before.asked, job=before.job["metadata"]["name"])
+    resource = replace(world.resource, status=replace(world.resource.status, validation=told))
+    newer = await look(world.around, resource, policy_found(), replace(SUBJECT, schema=record("id", "total").info))
+    assert newer is not None
+    assert newer.asked != before.asked
+    assert newer.planned.has_strays == (phase is ValidationPhase.RUNNING)
