@@ -14,13 +14,8 @@ from watched_shop import WatchedShop, watched
 @pytest.fixture(scope="module")
 def controller(cluster: Cluster, instance: Instance) -> Iterator[Product]:
     """The product with its controller running and nobody reviewing edits."""
-    installed = Product.install(instance, cluster, SHORT_LEASE)
-    try:
-        installed.admit_all()
-        installed.start_controller()
+    with Product.controlling(instance, cluster, SHORT_LEASE) as installed:
         yield installed
-    finally:
-        installed.stop()
 
 
 @pytest.fixture
