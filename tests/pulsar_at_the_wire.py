@@ -19,6 +19,13 @@ from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import SchemaInfo, SchemaType
 
 _MISSING = {"reason": "Schema not found"}
+_OWN = {
+    401: "Unauthorized to validateTopicPolicyOperation for operation [READ] on topic",
+    403: "Don't have permission to administrate resources on this topic",
+    404: "Topic persistent://shop/orders/created not found",
+    405: "Topic level policies is disabled",
+}
+"""Why a broker does not tell a topic's own settings."""
 
 
 def _nothing(number: int) -> None:
@@ -31,8 +38,8 @@ class PulsarAtTheWire:
     """The broker, and the calls that it got as METHOD and the part of the path after the topic.
 
     `is_shut` while it lets nobody in; `settings` are those of its Pulsar namespaces; `own_status` is how it answers who
-    asks for a topic's own. `happens` is told the number of
-    each call of schemas, from 1, before it is carried out: what others do meanwhile.
+    asks for a topic's own, `asked_for_own` how often somebody did. `happens` is told the number of each call of
+    schemas, from 1, before it is carried out: what others do meanwhile.
     """
 
     schemas: PulsarSchemas
@@ -41,6 +48,7 @@ class PulsarAtTheWire:
     happens: Callable[[int], object] = _nothing
     is_shut: bool = False
     own_status: int = 200
+    asked_for_own: int = 0
     settings: dict[str, Any] = field(default_factory=lambda: {"schema_validation_enforced": False})
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
@@ -67,8 +75,9 @@ class PulsarAtTheWire:
 
     def _own(self, topic: str, setting: str) -> web.Response:
         """The topic's own setting, as a topic has it that exists."""
+        self.asked_for_own += 1
         if self.own_status != HTTPStatus.OK:
-            return web.json_response({"reason": "Topic level policies is disabled"}, status=self.own_status)
+            return web.json_response({"reason": _OWN[self.own_status]}, status=self.own_status)
         key = {"schemaCompatibilityStrategy": "strategy", "schemaValidationEnforced": "enforced"}[setting]
         return web.json_response(self.schemas.settings.get(topic, {}).get(key))
 

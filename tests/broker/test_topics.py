@@ -35,14 +35,18 @@ async def test_an_edit_becomes_the_broker_s_next_version_in_three_requests(topic
     assert await topic.looked_again() == []
 
 
-async def test_a_topic_with_one_version_is_adopted_in_one_request(topic: BrokeredTopic) -> None:
+async def test_a_topic_with_one_version_is_adopted_in_two_requests(topic: BrokeredTopic) -> None:
     topic.rest.uploaded(ONE)
     await topic.governed()
     topic.put(ONE)
     status = await topic.ready()
     assert [version["origin"] for version in status["versions"]] == ["Spec"]
     assert (topic.written, await topic.agree()) == ([], [0])
-    assert {str(call) for call in topic.calls} == {f"GET /admin/v2{topic.rest.schemas}/schema"}
+    looked = [
+        f"GET /admin/v2{topic.rest.schemas}/schema",
+        f"GET /admin/v2{topic.rest.itself}/schemaCompatibilityStrategy",
+    ]
+    assert list(dict.fromkeys(map(str, topic.calls))) == looked
     assert await topic.looked_again() == []
 
 

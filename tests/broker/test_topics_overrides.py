@@ -46,6 +46,25 @@ async def test_an_override_stands_at_the_broker_before_the_schema_that_needs_it(
     assert await topic.looked_again() == []
 
 
+@pytest.mark.parametrize("there", [(), (ONE,)], ids=["no schema", "one"])
+async def test_a_topic_is_judged_by_the_strategy_that_others_gave_it_before(
+    topic: BrokeredTopic, there: tuple[str, ...]
+) -> None:
+    for schema in there:
+        topic.rest.uploaded(schema)
+    topic.shop.pulsar.tell("PUT", f"{topic.rest.itself}/schemaCompatibilityStrategy", "ALWAYS_COMPATIBLE")
+    await topic.governed(schemaCompatibilityStrategy="FULL")
+    topic.put(ONE)
+    status = await topic.ready()
+    assert "keeps a strategy of its own at the broker, ALWAYS_COMPATIBLE" in conditions(status)["Ready"]["message"]
+    topic.put(CLASHING)
+    status = await topic.ready()
+    assert status["effectiveStrategy"] == {"value": "ALWAYS_COMPATIBLE", "source": "Topic"}
+    assert (await topic.agree(), own(topic)) == ([0, 1], "ALWAYS_COMPATIBLE")
+    assert not any(call.endswith("schemaCompatibilityStrategy") for call in topic.written)
+    assert await topic.looked_again() == []
+
+
 async def test_a_field_that_is_removed_leaves_the_topic_s_strategy_and_says_so(topic: BrokeredTopic) -> None:
     await topic.governed(schemaCompatibilityStrategy="FULL")
     topic.put(ONE, schemaCompatibilityStrategy="BACKWARD")
@@ -131,9 +150,10 @@ async def test_a_name_that_needs_escapes_has_schemas_and_settings_of_its_own(top
     assert quote(name) not in str(own(topic))
 
 
-async def test_what_others_set_is_named_when_the_broker_refuses_by_it(topic: BrokeredTopic) -> None:
-    topic.rest.uploaded(TWO)
+async def test_what_others_set_later_is_named_when_the_broker_refuses_by_it(topic: BrokeredTopic) -> None:
     await topic.governed(schemaCompatibilityStrategy="ALWAYS_COMPATIBLE")
+    topic.put(TWO)
+    await topic.ready()
     topic.shop.pulsar.tell("PUT", f"{topic.rest.itself}/schemaCompatibilityStrategy", "FULL")
 
     async def is_in_force() -> bool:

@@ -127,7 +127,10 @@ class SchemaHistorySpec:
     ] = None
     topic_settings: Annotated[
         TopicSettingsSpec | None,
-        Field("The topic's own settings at the broker, from before the first was written; absent until then."),
+        Field(
+            "The topic's own settings at the broker, from before the first was written; absent until then, unless "
+            "others gave it a strategy before."
+        ),
     ] = None
 
 

@@ -135,9 +135,13 @@ class Broker:
 
         `domain` is `persistent` or `non-persistent`.
         """
-        strategy = await self._read("topic_settings", wire.topic_path(topic, domain, Setting.STRATEGY))
+        strategy = await self.topic_strategy(topic, domain)
         enforced = await self._read("topic_settings", wire.topic_path(topic, domain, Setting.ENFORCEMENT))
-        return TopicSettings(wire.strategy_of(strategy), wire.flag_of(enforced))
+        return TopicSettings(strategy, wire.flag_of(enforced))
+
+    async def topic_strategy(self, topic: Topic, domain: str) -> Strategy | None:
+        """The strategy that is set on the topic itself, in one request; TopicMissingError when it does not exist."""
+        return wire.strategy_of(await self._read("topic_settings", wire.topic_path(topic, domain, Setting.STRATEGY)))
 
     async def set_topic(self, topic: Topic, domain: str, settings: TopicSettings) -> None:
         """Write the settings that are not None and read them back; BrokerInconsistentError where they differ."""

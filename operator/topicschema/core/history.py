@@ -103,7 +103,8 @@ class History:
     """All versions of one topic in the current incarnation, oldest first, and the claim.
 
     `counted_by` is who gave them their numbers; where it is the broker, `uncounted` of the newest were registered here
-    since then, while there was none. `topic_settings` is None until a setting of the topic is to be written.
+    since then, while there was none. `topic_settings` is None until a setting of the topic is to be written, or one
+    that others gave it was found there.
     """
 
     key: TopicKey

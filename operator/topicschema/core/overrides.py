@@ -6,7 +6,7 @@ the broker refuses it. A topic that does not exist has no settings, and nobody h
 
 from dataclasses import dataclass, replace
 
-from topicschema.core.history import PendingTopicSettings, TopicSettingsRecord
+from topicschema.core.history import History, PendingTopicSettings, TopicSettingsRecord
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import Strategy
 
@@ -87,6 +87,14 @@ def back(overrides: Overrides) -> Step | None:
         is_ours = _strategy(there) is record.pending.wanted.strategy
         return WriteSettings(TopicSettings(strategy=before)) if is_ours else NoteSettings(replace(record, pending=None))
     return NoteSettings(replace(record, written=replace(record.written, strategy=before), pending=None))
+
+
+def noting(history: History, overrides: Overrides) -> History:
+    """The record, which from now on tells that the topic has a strategy of its own: each look asks for it then."""
+    there = overrides.there
+    if history.topic_settings is not None or there is None or there.strategy is None:
+        return history
+    return replace(history, topic_settings=TopicSettingsRecord(there))
 
 
 def _wish(wanted: TopicSettings, there: TopicSettings, *, is_before_schema: bool) -> TopicSettings:

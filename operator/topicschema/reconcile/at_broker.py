@@ -4,17 +4,22 @@ How the broker is looked at is `looking`'s matter, what is written there `regist
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.broker.broker import Broker
-from topicschema.broker.errors import BrokerUnauthorizedError, TopicMissingError
+from topicschema.broker.errors import (
+    BrokerForbiddenError,
+    BrokerUnauthorizedError,
+    RefusedByBrokerError,
+    TopicMissingError,
+)
 from topicschema.core import plan
 from topicschema.core.alignment import Ahead, Behind, Lost
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
-from topicschema.core.overrides import Overrides
+from topicschema.core.overrides import Overrides, noting
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
@@ -39,6 +44,13 @@ class View:
     overrides: Overrides | None = None
     refused: StalledError | None = None
     is_serving: bool = False
+
+    def after(self, found: Look) -> "View":
+        """The view after another look; a record that is to grow tells of the topic's own strategy from then on, too."""
+        if self.overrides is not None and isinstance(found.alignment, Behind):
+            history = noting(found.alignment.history, self.overrides)
+            found = replace(found, alignment=replace(found.alignment, history=history))
+        return replace(self, look=found)
 
     @property
     def remote(self) -> plan.Remote:
@@ -107,7 +119,8 @@ async def view(around: Surroundings, broker: Broker, found: FoundPolicy, resourc
         )
     domain = resource.spec.topic.partition("://")[0]
     settings = await _overrides(broker, resource, sought, domain)
-    return View(broker, seen, domain, may_write(found, resource), settings, _refused_before(resource, found, settings))
+    refused = _refused_before(resource, found, settings)
+    return View(broker, seen, domain, may_write(found, resource), settings, refused).after(seen)
 
 
 def may_write(found: FoundPolicy, resource: TopicSchema) -> bool:
@@ -147,12 +160,24 @@ def _adopts(sought: Sought, seen: Look) -> bool:
 
 
 async def _overrides(broker: Broker, resource: TopicSchema, sought: Sought, domain: str) -> Overrides | None:
-    """The topic's own settings, asked for where the resource or the record says anything of them."""
+    """The topic's own settings, asked for where the resource or the record tells of any, and before any version counts.
+
+    What others set there later is not looked for: it would double what a look costs.
+    """
     spec, record = resource.spec, sought.history.topic_settings
     wanted = TopicSettings(spec.schema_compatibility_strategy, spec.schema_validation_enforced)
     if wanted == TopicSettings() and record is None:
-        return None
+        return None if sought.history.counted else await _set_by_others(broker, sought.topic, domain)
     return Overrides(wanted, await topic_settings(broker, sought.topic, domain), record)
+
+
+async def _set_by_others(broker: Broker, topic: Topic, domain: str) -> Overrides | None:
+    """The strategy that the topic has before the first of its versions is taken over; None where it is not told."""
+    try:
+        strategy = await broker.topic_strategy(topic, domain)
+    except (TopicMissingError, BrokerForbiddenError, RefusedByBrokerError):
+        return None
+    return None if strategy is None else Overrides(TopicSettings(), TopicSettings(strategy))
 
 
 async def topic_settings(broker: Broker, topic: Topic, domain: str) -> TopicSettings | None:

@@ -134,7 +134,7 @@ async def _soft_delete(seen: Observation) -> Observation:
 
 
 def _looked(seen: Observation, found: Look) -> Observation:
-    return replace(seen, view=replace(_view(seen), look=found), verdict=None)
+    return replace(seen, view=_view(seen).after(found), verdict=None)
 
 
 def _with_refusal(seen: Observation, message: str) -> Observation:

@@ -49,7 +49,9 @@ async def test_a_pass_ends_at_a_broker_that_forgets_now_more_and_now_less_of_wha
 
 async def refused_by_a_topic_s_own_strategy(world: World, own_status: int) -> str:
     """What is told when the broker refuses by a strategy that was set there."""
-    world.there(SCHEMAS[0])
+    world.wants(SCHEMAS[0])
+    assert await world.settle() == ""
+    world.broker.calls.clear()
     world.broker.schemas.settings[TOPIC] = {"strategy": Strategy.ALWAYS_INCOMPATIBLE}
     world.broker.own_status = own_status
     world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire.update(status=IN_FORCE))

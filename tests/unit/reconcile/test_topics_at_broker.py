@@ -13,7 +13,8 @@ from topicschema.api.brokers import AdoptionPolicy
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
 from topicschema.api.topicschemas import TopicSchemaStatus
 from topicschema.core.alignment import Behind
-from topicschema.core.history import Flaw, Origin, Owner
+from topicschema.core.history import Flaw, Origin, Owner, TopicSettingsRecord
+from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.at_broker import refusal
@@ -105,16 +106,47 @@ async def test_one_request_while_nothing_changes_four_for_an_edit(world: World) 
         assert world.broker.calls == calls
 
 
-@pytest.mark.parametrize(("there", "requests"), [((ONE,), 1), ((ONE, TWO), 3), ((ONE, TWO, THREE), 3)])
-async def test_adopting_costs_three_requests_at_most(world: World, there: tuple[Schema, ...], requests: int) -> None:
+@pytest.mark.parametrize(("there", "requests"), [((ONE,), 2), ((ONE, TWO), 4), ((ONE, TWO, THREE), 4)])
+async def test_adopting_costs_four_requests_at_most(world: World, there: tuple[Schema, ...], requests: int) -> None:
     world.there(*there)
     world.wants(there[-1])
     assert await world.settle() == ""
-    assert len(world.broker.calls) == requests
+    assert len(world.broker.calls) + world.broker.asked_for_own == requests
     assert await world.agrees()
     history = await world.history()
     assert (history.claim, history.entries[-1].origin) == (Owner("shop", "created", "uid-1"), Origin.SPEC)
     assert all(entry.origin is Origin.BROKER for entry in history.entries[:-1])
+
+
+@pytest.mark.parametrize("there", [(), (ONE,)], ids=["none", "one"])
+async def test_a_strategy_that_others_gave_the_topic_is_what_it_is_judged_by(
+    world: World, there: tuple[Schema, ...]
+) -> None:
+    world.there(*there)
+    world.broker.schemas.settings[TOPIC] = {"strategy": Strategy.ALWAYS_COMPATIBLE}
+    for schema in (ONE, record("other")):
+        world.wants(schema)
+        assert await world.settle() == ""
+    assert await world.agrees()
+    noted = (await world.history()).topic_settings
+    assert noted == TopicSettingsRecord(TopicSettings(Strategy.ALWAYS_COMPATIBLE))
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 405])
+async def test_a_topic_is_adopted_where_its_own_strategy_is_not_told(world: World, status: int) -> None:
+    world.there(ONE)
+    world.broker.own_status = status
+    world.wants(TWO)
+    assert await world.settle() == ""
+    assert await world.agrees()
+    assert (await world.history()).topic_settings is None
+
+
+async def test_a_topic_s_own_strategy_is_looked_for_once_where_there_is_none(world: World) -> None:
+    for schema in (ONE, TWO, TWO, ONE):
+        world.wants(schema)
+        assert await world.settle() == ""
+    assert world.broker.asked_for_own == 1
 
 
 async def test_a_version_of_others_costs_three_requests(world: World) -> None:
