@@ -136,8 +136,8 @@ class TopicSchemaSpec:
     schema_compatibility_strategy: Annotated[
         Strategy | None,
         Field(
-            "The topic's own schema compatibility strategy, by Pulsar's name, where the policy allows it. Absent or "
-            "UNDEFINED: the policy's."
+            "The topic's own schema compatibility strategy, by Pulsar's name, where the policy allows it. UNDEFINED: "
+            "the policy's. Absent: the same, but at a broker the topic keeps what it has."
         ),
     ] = None
     schema_validation_enforced: Annotated[
@@ -177,7 +177,12 @@ class TopicSchemaSpec:
         ),
     ] = ManagementPolicy.MANAGE
     suspend: Annotated[
-        bool, Field("Write nothing outside this resource while true. Edits are judged all the same.")
+        bool,
+        Field(
+            "While true the controller does nothing: it registers nothing, ends a validation that runs, and writes no "
+            "status, which tells of an older generation then. Edits are judged by the webhook all the same. Deleting a "
+            "suspended resource leaves record and broker as they are, whatever deletionPolicy says."
+        ),
     ] = False
 
 
