@@ -1,11 +1,13 @@
 """A small API server for unit tests: a fake at the wire, so that the product's own client and adapters are in play.
 
-Keeps objects in memory and answers GET, list, POST, PUT, DELETE and a JSON patch of whole members, minding
-resourceVersions as Kubernetes does. No validation, no watch, no apply: what needs those belongs to the cluster tier.
+Keeps objects in memory and answers GET, list, POST, PUT, DELETE, a merge patch and a JSON patch of whole members,
+minding resourceVersions as Kubernetes does. No validation, no watch, no apply: what needs those belongs to the cluster
+tier.
 """
 
 import asyncio
 import copy
+import re
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -22,13 +24,17 @@ Object = dict[str, Any]
 
 
 class FakeApiServer:
-    """The objects by path, the requests seen as `METHOD path`; `is_away`: answers 503, `is_silent`: answers nothing."""
+    """The objects by path, the requests seen as `METHOD path`; `is_away`: answers 503, `is_silent`: answers nothing.
+
+    `refusals` are the statuses with which it refuses requests, by how `METHOD path` begins.
+    """
 
     def __init__(self) -> None:
         self.requests: list[str] = []
         self.was_asked = asyncio.Event()
         self.is_away = False
         self.is_silent = False
+        self.refusals: dict[str, int] = {}
         self._end = asyncio.Event()
         self._objects: dict[str, Object] = {}
         self._resource_version = 0
@@ -49,6 +55,15 @@ class FakeApiServer:
     def take_away(self, kind: Kind, namespace: str, name: str) -> Object:
         """Delete an object; what it was."""
         return self._objects.pop(path_of(kind, namespace, name))
+
+    @property
+    def writes(self) -> int:
+        """How often anything was stored."""
+        return self._resource_version
+
+    def has(self, kind: Kind, namespace: str, name: str) -> bool:
+        """Whether the object is there."""
+        return path_of(kind, namespace, name) in self._objects
 
     def speak(self) -> None:
         """Answer what has not been answered, and from now on."""
@@ -82,12 +97,15 @@ class FakeApiServer:
             await self._end.wait()
         if self.is_away:
             return _status(503, "ServiceUnavailable")
+        for asked, status in self.refusals.items():
+            if self.requests[-1].startswith(asked):
+                return _status(status, "Refused")
         body = await request.json() if request.can_read_body else {}
         answers = {
             "GET": lambda: self._get(request.path),
             "POST": lambda: self._create(request.path, body),
             "PUT": lambda: self._write(request.path, body, creates=False),
-            "PATCH": lambda: self._patch(request.path, body),
+            "PATCH": lambda: (self._merge if request.content_type == _MERGE else self._patch)(request.path, body),
             "DELETE": lambda: self._delete(request.path),
         }
         return answers[request.method]()
@@ -96,12 +114,28 @@ class FakeApiServer:
         if path in self._objects:
             return web.json_response(self._objects[path])
         if path.rpartition("/")[2] in _PLURALS:
-            items = [wire for there, wire in sorted(self._objects.items()) if there.startswith(f"{path}/")]
+            root, _, plural = path.rpartition("/")
+            within = re.compile(f"{re.escape(root)}/(namespaces/[^/]+/)?{plural}/")
+            items = [wire for there, wire in sorted(self._objects.items()) if within.match(there)]
             return web.json_response({"kind": "List", "metadata": {}, "items": items})
         return _missing(path)
 
     def _delete(self, path: str) -> web.Response:
         return _missing(path) if self._objects.pop(path, None) is None else _status(200, "")
+
+    def _merge(self, path: str, body: Object) -> web.Response:
+        if path not in self._objects:
+            return _missing(path)
+        wire = copy.deepcopy(self._objects[path])
+        rest: list[tuple[Object, Object]] = [(wire, body)]
+        while rest:
+            there, said = rest.pop()
+            for name, value in said.items():
+                if isinstance(value, dict):
+                    rest.append((there.setdefault(name, {}), value))
+                else:
+                    there[name] = value
+        return self._write(path, wire, creates=False)
 
     def _patch(self, path: str, steps: Any) -> web.Response:
         path, _, part = path.partition("/status")
@@ -143,6 +177,7 @@ class FakeApiServer:
         self._objects[path] = wire
 
 
+_MERGE = "application/merge-patch+json"
 _PLURALS = frozenset(
     {
         "events",

@@ -33,7 +33,7 @@ from topicschema.reconcile.report_at_broker import AtBroker
 from topicschema.reconcile.status_write import SILENT
 from topicschema.reconcile.surroundings import Surroundings
 from topicschema.reconcile.validating_logs import with_report, without_values
-from topicschema.spark.outcome import Running, Waiting
+from topicschema.spark.outcome import CouldNotRun, Running, Waiting
 
 # A policy's counts follow its topics within this time: many topics that settle are one write of its status. Seconds.
 _COUNT_DELAY = 3.0
@@ -103,20 +103,26 @@ class TopicSchemas:
         """The same, seen anew where a Job waited for its turn: it may have come."""
         if seen.inquiry is None or not isinstance(seen.inquiry.outcome, Waiting):
             return seen
-        await self._around.validation.turns.take(self._around.client, key)
+        await self._around.validation.turns.take(self._around.client, key, self._around.ring)
         return await inquired(self._around, seen)
 
     async def _validated(self, key: Key, seen: Observation) -> tuple[ValidationStatus | None, Said | None]:
         """What is told of the messages; who waits for them is looked at again soon, for a log rings nobody."""
         inquiry, around = seen.inquiry, self._around
         if inquiry is None:
+            around.validation.turns.done(key, around.ring)
             await without_values(around, seen.resource, seen.found, None)
             return None, None
         told = validating_report.status(inquiry)
         told = await with_report(around, seen.resource.metadata, inquiry, told)
         await without_values(around, seen.resource, seen.found, told)
-        if not isinstance(inquiry.outcome, Waiting | Running):
-            around.validation.turns.done(key, around.ring)
+        match inquiry.outcome:
+            case Waiting():
+                pass
+            case Running() | CouldNotRun(is_over=False):
+                around.validation.turns.runs(key)
+            case _:
+                around.validation.turns.done(key, around.ring)
         after = validating.look_again_in(around, inquiry)
         if after is not None:
             around.ring(key, after)

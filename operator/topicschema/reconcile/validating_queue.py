@@ -5,10 +5,13 @@ cluster, and outlives every process.
 """
 
 import asyncio
+import math
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final
 
 from topicschema.api.kinds import JOB, TOPIC_SCHEMA
@@ -23,6 +26,8 @@ Object = Mapping[str, Any]
 
 _UNFINISHED: Final = "status.successful=0"
 """What a list of Jobs can be narrowed to; those that failed are in it, too."""
+_BETWEEN_LISTS: Final = 2.0
+"""Seconds: all who wait ask for one list of all Jobs in that time, however many they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +80,47 @@ class Turns:
     """Gives out turns, one who asks at a time. Whom it remembers is only rung: what counts stands in the cluster."""
 
     caps: Caps = field(default_factory=Caps)
+    clock: Callable[[], float] = time.monotonic
     _waiting: set[Key] = field(default_factory=set)
+    _running: set[Key] = field(default_factory=set)
+    _listed: frozenset[Key] = frozenset()
+    _began: float = -math.inf
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def take(self, client: ApiClient, key: Key) -> None:
-        """Let all run whose turn it is, perhaps that of `key`, who waits."""
+    async def take(self, client: ApiClient, key: Key, ring: Callable[[Key, float], None]) -> None:
+        """Let all run whose turn it is, perhaps that of `key`, who waits; who comes too early is rung for it."""
+        self._running.discard(key)
         self._waiting.add(key)
         async with self._one:
-            jobs = await client.list(JOB, field_selector=_UNFINISHED, label_selector=TOPIC_LABEL)
-            for job in let_in(jobs, self.caps):
-                metadata = job["metadata"]
-                body = {"metadata": {"resourceVersion": metadata["resourceVersion"]}, "spec": {"suspend": False}}
-                # Whoever ended it, or touched it, has it looked at again.
-                with suppress(NotFoundError, ConflictError):
-                    await client.patch(JOB, metadata["namespace"], metadata["name"], body)
+            left = self._began + _BETWEEN_LISTS - self.clock()
+            if left <= 0:
+                await self._give(client)
+            elif key not in self._listed:
+                ring(key, left)
+
+    async def _give(self, client: ApiClient) -> None:
+        self._began, self._listed = self.clock(), frozenset(self._waiting)
+        jobs = await client.list(JOB, field_selector=_UNFINISHED, label_selector=TOPIC_LABEL)
+        for job in let_in(jobs, self.caps):
+            metadata = job["metadata"]
+            body = {"metadata": {"resourceVersion": metadata["resourceVersion"]}, "spec": {"suspend": False}}
+            # Whoever ended it, or touched it, has it looked at again.
+            with suppress(NotFoundError, ConflictError):
+                await client.patch(JOB, metadata["namespace"], metadata["name"], body)
+
+    def runs(self, key: Key) -> None:
+        """`key` has had its turn, and has not ended."""
+        self._waiting.discard(key)
+        self._running.add(key)
 
     def done(self, key: Key, ring: Callable[[Key, float], None]) -> None:
-        """`key` waits no more, or has ended: who waits looks at once whether it is their turn."""
+        """`key` waits no more, or has ended: some who wait look at once, for one list lets in all whose turn it is."""
+        if key not in self._waiting and key not in self._running:
+            return
         self._waiting.discard(key)
-        for other in self._waiting:
+        self._running.discard(key)
+        self._began = -math.inf
+        for other in islice(self._waiting, self.caps.in_all):
             ring(other, 0.0)
 
 

@@ -1,10 +1,16 @@
 """Turns: the caps hold, everybody's turn comes, and where one namespace asks much the others do not wait for it."""
 
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from api_server import FakeApiServer
+from topicschema.api.kinds import JOB
+from topicschema.cluster.client import ApiClient
 from topicschema.reconcile.queue import Key
 from topicschema.reconcile.validating_queue import Caps, Turns, let_in, owner_key
 
@@ -85,12 +91,83 @@ def test_it_is_the_same_for_whoever_looks_and_in_whatever_order() -> None:
     assert names(let_in(jobs, Caps(2, 1))) == names(let_in(jobs[::-1], Caps(2, 1))) == ["z", "y"]
 
 
-def test_who_ends_rings_those_who_wait() -> None:
-    turns, rung = Turns(), []
-    first, second = Key("topicschemas", "a", "1"), Key("topicschemas", "a", "2")
-    turns._waiting.update({first, second})
-    turns.done(first, lambda key, _: rung.append(key))
-    assert rung == [second]
+@dataclass
+class Asking:
+    """An API server with a Job of each of these topics, and what they are rung for."""
+
+    api: FakeApiServer
+    client: ApiClient
+    now: float = 0.0
+    rung: list[tuple[Key, float]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.turns = Turns(Caps(in_all=1), lambda: self.now)
+
+    def job(self, name: str, made: int) -> Key:
+        """A Job that waits; its topic's key."""
+        self.api.put(JOB, "a", name, job("a", name, made))
+        return Key("topicschemas", "a", name)
+
+    def ring(self, key: Key, after: float) -> None:
+        self.rung.append((key, after))
+
+    async def takes(self, key: Key) -> bool:
+        """Whether the Job runs after its topic asked for its turn."""
+        await self.turns.take(self.client, key, self.ring)
+        wire = await self.client.get(JOB, "a", key.name)
+        return not wire["spec"]["suspend"]
+
+    @property
+    def lists(self) -> int:
+        return self.api.requests.count("GET /apis/batch/v1/jobs")
+
+
+@pytest.fixture
+async def asking() -> AsyncIterator[Asking]:
+    api = FakeApiServer()
+    async with api.running(), ApiClient(api.connection) as client:
+        yield Asking(api, client)
+
+
+async def test_who_ends_lets_the_next_in_at_once_and_later_passes_ring_nobody(asking: Asking) -> None:
+    first, second, stranger = asking.job("1", 1), asking.job("2", 2), Key("topicschemas", "b", "told long ago")
+    assert await asking.takes(first)
+    asking.turns.runs(first)
+    asking.now = 2.0
+    assert not await asking.takes(second)
+    asking.turns.done(stranger, asking.ring)
+    assert asking.rung == []
+    asking.api.change("/jobs/1", lambda wire: wire["status"].update(conditions=[{"type": "Failed", "status": "True"}]))
+    asking.turns.done(first, asking.ring)
+    asking.turns.done(first, asking.ring)
+    assert asking.rung == [(second, 0.0)]
+    assert await asking.takes(second)
+
+
+async def test_an_end_rings_no_more_than_may_run_at_once(asking: Asking) -> None:
+    first, *others = [asking.job(str(n), n) for n in range(5)]
+    for key in (first, *others):
+        asking.now += 2.0
+        await asking.takes(key)
+    asking.turns.done(first, asking.ring)
+    assert len(asking.rung) == 1
+    assert asking.rung[0][0] in others
+
+
+async def test_however_many_wait_all_jobs_are_listed_once_in_two_seconds(asking: Asking) -> None:
+    first, second, third = (asking.job(str(n), n) for n in range(3))
+    for _ in range(3):
+        for key in (first, second, third):
+            await asking.takes(key)
+        asking.now += 0.5
+    assert asking.lists == 1
+    assert {key for key, _ in asking.rung} == {second, third}, "whom the list did not wait for comes back for the next"
+    assert min(after for _, after in asking.rung) == 1.0
+    asking.now, asking.rung = 2.0, []
+    for key in (first, second, third):
+        await asking.takes(key)
+    assert asking.lists == 2
+    assert asking.rung == []
 
 
 def test_a_job_rings_the_topic_that_owns_it() -> None:
