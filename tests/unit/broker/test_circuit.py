@@ -2,7 +2,9 @@
 
 import asyncio
 import gc
+import socket
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -20,6 +22,7 @@ from topicschema.core.errors import TopicSchemaError
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.topics import Topic
 
+LOOPBACK = AllowedHosts.parse("127.0.0.1")
 MINUTE = 60.0
 AWAY_FIRST, AWAY_LATER = 15, 2
 ILL_FIRST, ILL_LATER = 50, 40  # one in two seconds, and the eight that may be under way
@@ -52,6 +55,20 @@ async def hammer(broker: Broker, clock: TurnedClock, minutes: int) -> None:
         clock.time = max(clock.time, before + 1)
 
 
+def knocks(clock: TurnedClock, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The times at which a connection is tried from now on, whether or not there is anybody to take it."""
+    times: list[float] = []
+    loop = asyncio.get_running_loop()
+    connect = loop.sock_connect
+
+    async def counted(door: socket.socket, address: Any) -> None:
+        times.append(clock.time)
+        await connect(door, address)
+
+    monkeypatch.setattr(loop, "sock_connect", counted)
+    return times
+
+
 def most_in_a_minute(times: list[float], since: float) -> int:
     late = [each for each in times if each >= since]
     return max((sum(start <= each < start + MINUTE for each in late) for start in late), default=0)
@@ -80,6 +97,17 @@ async def test_a_broker_that_is_away_is_asked_15_times_in_its_first_minute_and_t
 ) -> None:
     times = plays(wire, turned, AWAY[ill])
     await hammer(broker, turned, 10)
+    assert 2 < most_in_a_minute(times, times[0]) <= AWAY_FIRST
+    assert 1 <= most_in_a_minute(times, times[0] + 2 * MINUTE) <= AWAY_LATER
+
+
+async def test_a_shut_door_is_knocked_at_as_rarely(turned: TurnedClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    times = knocks(turned, monkeypatch)
+    with socket.socket() as shut:
+        shut.bind(("127.0.0.1", 0))  # and nobody listens
+        broker = Broker(Access(f"http://127.0.0.1:{shut.getsockname()[1]}", LOOPBACK), turned.as_clock())
+        await hammer(broker, turned, 10)
+        await broker.close()
     assert 2 < most_in_a_minute(times, times[0]) <= AWAY_FIRST
     assert 1 <= most_in_a_minute(times, times[0] + 2 * MINUTE) <= AWAY_LATER
 
@@ -223,8 +251,7 @@ async def test_policies_of_one_broker_learn_together_that_it_is_away_and_alone_t
 ) -> None:
     clock = turned.as_clock()
     gate = Gate(clock)
-    allowed = AllowedHosts.parse("127.0.0.1")
-    one, other = (Broker(Access(wire.url, allowed, gate=gate), clock) for _ in range(2))
+    one, other = (Broker(Access(wire.url, LOOPBACK, gate=gate), clock) for _ in range(2))
     topic = Topic("t", "n", "x")
     wire.says(401, {"message": "Authentication required"})
     wire.says(200, VERSION)
@@ -252,9 +279,7 @@ async def test_open_circuits_are_counted_while_those_who_ask_are_there(wire: Pla
 
     gc.collect()  # circuits of other tests, which nobody holds any more
     before, gate = count(), Gate(turned.as_clock())
-    brokers = [
-        Broker(Access(wire.url, AllowedHosts.parse("127.0.0.1"), gate=gate), turned.as_clock()) for _ in range(2)
-    ]
+    brokers = [Broker(Access(wire.url, LOOPBACK, gate=gate), turned.as_clock()) for _ in range(2)]
     wire.says(401, {"message": "Authentication required"})
     for broker in brokers:
         with pytest.raises(BrokerUnauthorizedError):
