@@ -1,5 +1,6 @@
 """The brokers of the policies: which Secrets are read when, and when another broker takes an earlier one's place."""
 
+import asyncio
 import base64
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
@@ -110,6 +111,22 @@ async def test_a_policy_that_names_another_broker_gets_another(api: FakeApiServe
     keep(api, "first")
     broker = await brokers.of(policy())
     assert await brokers.of(policy(url="https://pulsar:8443")) is not broker
+
+
+async def test_connections_to_the_broker_of_before_end_when_whoever_still_used_them_is_done(
+    brokers: Brokers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("topicschema.reconcile.brokers._FAREWELL_SECONDS", 0.1)
+    async with playing() as wire:
+        wire.says(404, {"reason": "Schema not found"})
+        before = await brokers.of(policy(None, wire.url))
+        assert before is not None
+        await before.latest(Topic("shop", "orders", "created"))
+        await brokers.of(policy(None))
+        assert wire.requests[0].transport is not None
+        async with asyncio.timeout(10):
+            while wire.requests[0].transport is not None:  # noqa: ASYNC110 - the wire rings no bell
+                await asyncio.sleep(0.01)
 
 
 async def test_two_policies_with_one_address_share_no_broker(api: FakeApiServer, brokers: Brokers) -> None:
