@@ -17,6 +17,7 @@ from aiohttp import web
 from pulsar_schemas import PulsarSchemas, RefusedError
 from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
 
 _MISSING = {"reason": "Schema not found"}
 _OWN = {
@@ -38,8 +39,8 @@ class PulsarAtTheWire:
     """The broker, and the calls that it got as METHOD and the part of the path after the topic.
 
     `is_shut` while it lets nobody in; `settings` are those of its Pulsar namespaces; `own_status` is how it answers who
-    asks for a topic's own, `asked_for_own` how often somebody did. `happens` is told the number of each call of
-    schemas, from 1, before it is carried out: what others do meanwhile.
+    asks for a topic's own, `asked_for_own` how often somebody did, `upload_status` how it answers who uploads.
+    `happens` is told the number of each call of schemas, from 1, before it is carried out: what others do meanwhile.
     """
 
     schemas: PulsarSchemas
@@ -49,6 +50,7 @@ class PulsarAtTheWire:
     is_shut: bool = False
     own_status: int = 200
     asked_for_own: int = 0
+    upload_status: int = 200
     settings: dict[str, Any] = field(default_factory=lambda: {"schema_validation_enforced": False})
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
@@ -59,7 +61,7 @@ class PulsarAtTheWire:
         if parts[2] == "namespaces":
             return web.json_response(self.settings)
         if parts[2] != "schemas":
-            return self._own(unquote(parts[5]), parts[6])
+            return await self._own(unquote(parts[5]), parts[6], request)
         topic, what = unquote(parts[5]), "/".join(parts[6:])
         self.calls.append(f"{request.method} {what}")
         self.happens(len(self.calls))
@@ -73,15 +75,23 @@ class PulsarAtTheWire:
             return web.json_response({"message": "no"}, status=refused.status)
         return web.json_response({"version": number if request.method == "DELETE" else {"version": number}})
 
-    def _own(self, topic: str, setting: str) -> web.Response:
-        """The topic's own setting, as a topic has it that exists."""
-        self.asked_for_own += 1
+    async def _own(self, topic: str, setting: str, request: web.Request) -> web.Response:
+        """The topic's own setting, read or written, as a topic has it that exists."""
+        self.asked_for_own += request.method == "GET"
         if self.own_status != HTTPStatus.OK:
             return web.json_response({"reason": _OWN[self.own_status]}, status=self.own_status)
         key = {"schemaCompatibilityStrategy": "strategy", "schemaValidationEnforced": "enforced"}[setting]
-        return web.json_response(self.schemas.settings.get(topic, {}).get(key))
+        if request.method == "GET":
+            return web.json_response(self.schemas.settings.get(topic, {}).get(key))
+        wanted = await request.json()
+        is_unset = wanted == Strategy.UNDEFINED
+        value = wanted if isinstance(wanted, bool) else None if is_unset else Strategy(wanted)
+        self.schemas.settings.setdefault(topic, {})[key] = value
+        return web.Response(status=204)
 
     async def _upload(self, topic: str, request: web.Request) -> int:
+        if self.upload_status != HTTPStatus.OK:
+            raise RefusedError(self.upload_status)
         body = await request.json()
         info = SchemaInfo(SchemaType(body["type"]), body["schema"].encode(), body.get("properties") or {})
         return self.schemas.upload(topic, info)

@@ -29,8 +29,8 @@ _ENVELOPE = ("fileDescriptorSet", "rootMessageTypeName", "rootFileDescriptorName
 def as_for(found: FoundPolicy, spec: TopicSchemaSpec, old: TopicSchema | None, history: History) -> FoundPolicy:
     """The policy as it is for one topic: with the topic's own strategy that its broker keeps though `spec` names none.
 
-    The status tells what the controller saw, and the record what was last written or else found: it counts where the
-    resource is made anew, and where it named a strategy until now, which need not have come to the broker yet.
+    The status tells what the controller saw, and the record what stays there: it counts where the resource is made
+    anew, and where it named a strategy until now, which need not have come to the broker yet.
     """
     if found.resource.spec.pulsar is None or spec.schema_compatibility_strategy is not None:
         return found
@@ -39,7 +39,7 @@ def as_for(found: FoundPolicy, spec: TopicSchemaSpec, old: TopicSchema | None, h
         left = seen.value if seen.source is StrategySource.TOPIC else None
     else:
         recorded = history.topic_settings
-        left = None if recorded is None else recorded.written.strategy or recorded.found.strategy
+        left = None if recorded is None else recorded.left
     return replace(found, policy=replace(found.policy, left=None if left is Strategy.UNDEFINED else left))
 
 

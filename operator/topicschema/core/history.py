@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import AVRO_TEXTS, PulsarLine, Schema, SchemaType
+from topicschema.core.strategies import Strategy
 from topicschema.core.topics import TopicKey
 
 _MARK_LENGTH = 9
@@ -96,6 +97,13 @@ class TopicSettingsRecord:
     found: TopicSettings
     written: TopicSettings = field(default_factory=TopicSettings)
     pending: PendingTopicSettings | None = None
+
+    @property
+    def left(self) -> Strategy | None:
+        """The strategy that the topic keeps where no field names one (any more): what is under way is put back then."""
+        if self.pending is not None:
+            return self.pending.before.strategy
+        return self.written.strategy or self.found.strategy
 
 
 @dataclass(frozen=True, slots=True)

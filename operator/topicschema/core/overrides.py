@@ -46,6 +46,11 @@ class Overrides:
         return self.there is None and (strategy not in (None, Strategy.UNDEFINED) or enforces is True)
 
     @property
+    def is_withdrawn(self) -> bool:
+        """Whether a change is under way that is wanted no more: its schema never came, no field names a strategy."""
+        return self.wanted.strategy is None and self.record is not None and self.record.pending is not None
+
+    @property
     def left_behind(self) -> Strategy | None:
         """The topic's own strategy at the broker, of which the resource says nothing (any more)."""
         return self.there.strategy if self.there is not None and self.wanted.strategy is None else None
@@ -62,8 +67,11 @@ def toward(overrides: Overrides, *, is_before_schema: bool) -> Step | None:
     """The next step to what is wanted, or None.
 
     The strategy comes before the schema that it is to let in. Enforcement comes after: no schema is judged by it, and
-    it could never be unset again.
+    it could never be unset again. What was written for an edit that is withdrawn is put back before all else: the next
+    schema would be let in by it.
     """
+    if overrides.is_withdrawn:
+        return back(overrides)
     there, record = overrides.there, overrides.record
     if there is None:
         return None

@@ -176,7 +176,7 @@ def _align(observed: Observed, remote: Remote) -> tuple[Action, ...]:
     """The broker counts, the record copies: before anything else both tell the same."""
     match remote.alignment:
         case Behind(history, arrived):
-            return (Import(_with_candidate(observed, history), arrived),)
+            return (Import(_with_candidate(observed, history, arrived), arrived),)
         case Ahead(missing) if remote.may_write:
             if remote.is_refused:
                 return _undo(observed)
@@ -188,12 +188,15 @@ def _align(observed: Observed, remote: Remote) -> tuple[Action, ...]:
             return ()
 
 
-def _with_candidate(observed: Observed, history: History) -> History:
-    """The record to be; where the candidate is in it, it is the resource's, and no change of settings is under way."""
+def _with_candidate(observed: Observed, history: History, arrived: tuple[VersionEntry, ...]) -> History:
+    """The record to be; where the candidate is in it, it is the resource's.
+
+    Once the candidate has come, no change of settings is under way for it.
+    """
     if history.equal_to(observed.fingerprint) is None:
         return history
-    settings = history.topic_settings
-    if settings is not None and settings.pending is not None:
+    settings, has_come = history.topic_settings, any(each.fingerprint == observed.fingerprint for each in arrived)
+    if has_come and settings is not None and settings.pending is not None:
         history = replace(history, topic_settings=replace(settings, pending=None))
     is_held = observed.deletes_record and not observed.has_finaliser
     return history if is_held else history.claimed_by(observed.owner)

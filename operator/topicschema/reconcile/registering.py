@@ -18,7 +18,7 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic
 from topicschema.reconcile.at_broker import REFUSED, View, refusal, topic_settings
 from topicschema.reconcile.looking import Look, look, look_after_upload
-from topicschema.reconcile.observe import Observation
+from topicschema.reconcile.observe import Observation, judged
 from topicschema.reconcile.policies import says_ready
 from topicschema.reconcile.surroundings import Surroundings
 
@@ -35,7 +35,9 @@ async def act_at_broker(around: Surroundings, seen: Observation, action: BrokerA
         case plan.SoftDelete():
             return await _soft_delete(seen)
         case WriteSettings(settings):
-            return await _write_settings(seen, settings)
+            after = await _write_settings(seen, settings)
+            is_judged_otherwise = after.verdict is not None and after.policy != seen.policy
+            return await judged(around, after) if is_judged_otherwise else after
 
 
 async def _upload(around: Surroundings, seen: Observation) -> Observation | None:

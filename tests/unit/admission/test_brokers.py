@@ -2,6 +2,7 @@
 
 import base64
 import json
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
@@ -11,7 +12,7 @@ from admission_world import ID, NOTE, NOTE_WITH_DEFAULT, TOPIC, V0, World, recor
 from api_server import Object
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.arrivals import entry_of
-from topicschema.core.history import Counter, History, Owner, TopicSettingsRecord
+from topicschema.core.history import Counter, History, Owner, PendingTopicSettings, TopicSettingsRecord
 from topicschema.core.remote import RemoteVersion, TopicSettings
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
@@ -120,6 +121,10 @@ async def test_a_strategy_that_was_written_counts_for_the_edit_that_drops_it_and
     await world.storage.put(stored, freed)
     assert (await world.ask(edited, old)).is_allowed
     assert (await world.create(FORWARD_ONLY)).is_allowed
+    under_way = PendingTopicSettings(TopicSettings(), TopicSettings(Strategy.FORWARD))
+    stored = await world.storage.get_history(KEY)
+    await world.storage.put(stored, replace(freed, topic_settings=replace(settings, pending=under_way)))
+    assert not (await world.ask(edited, old)).is_allowed  # its schema never came: it is put back first
 
 
 async def test_without_a_broker_a_strategy_that_is_dropped_is_gone(world: World) -> None:

@@ -70,6 +70,23 @@ def test_what_somebody_else_set_meanwhile_is_not_written_over() -> None:
     assert back(Overrides(FULL, NOTHING, record)) == NoteSettings(TopicSettingsRecord(BACKWARD, FULL))
 
 
+@pytest.mark.parametrize("is_before_schema", [False, True], ids=["the schema of before", "another schema"])
+def test_what_was_written_for_an_edit_that_is_withdrawn_is_put_back_before_all_else(
+    is_before_schema: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    record = TopicSettingsRecord(BACKWARD, FULL, PendingTopicSettings(BACKWARD, FULL))
+    enforced = TopicSettings(enforces_validation=True)
+    for wanted in (NOTHING, enforced):
+        first = toward(Overrides(wanted, FULL, record), is_before_schema=is_before_schema)
+        assert first == WriteSettings(BACKWARD)
+        done = toward(Overrides(wanted, BACKWARD, record), is_before_schema=is_before_schema)
+        assert done == NoteSettings(TopicSettingsRecord(BACKWARD, BACKWARD))
+    # Another strategy is wanted now: it is written over the one of before.
+    assert isinstance(
+        toward(Overrides(TopicSettings(Strategy.FORWARD), FULL, record), is_before_schema=True), NoteSettings
+    )
+
+
 def test_only_what_is_to_be_written_waits_for_its_topic() -> None:
     assert Overrides(FULL, None).waits_for_topic
     assert Overrides(TopicSettings(enforces_validation=True), None).waits_for_topic

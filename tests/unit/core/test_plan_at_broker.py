@@ -35,6 +35,7 @@ COUNTED = replace(history(ONE, claim=ME), counted_by=Counter.BROKER)
 WISH = TopicSettings(Strategy.BACKWARD)
 UNDER_WAY = TopicSettingsRecord(TopicSettings(), WISH, PendingTopicSettings(TopicSettings(), WISH))
 SET = Overrides(WISH, WISH, UNDER_WAY)
+WITHDRAWN = replace(SET, wanted=TopicSettings())
 
 
 def observed(verdict: Verdict | None, remote: Remote, seen: History = COUNTED, **others: object) -> Observed:
@@ -70,6 +71,13 @@ def at(overrides: Overrides | None = None, **others: bool) -> Remote:
         (observed(EQUAL, at(SET)), (NoteSettings(TopicSettingsRecord(TopicSettings(), WISH)),)),
         (observed(NEXT, at(Overrides(WISH, None))), ()),
         (observed(EQUAL, at(Overrides(WISH, None))), ()),
+        (observed(NEXT, at(WITHDRAWN)), (WriteSettings(TopicSettings(Strategy.UNDEFINED)),)),
+        (observed(EQUAL, at(WITHDRAWN)), (WriteSettings(TopicSettings(Strategy.UNDEFINED)),)),
+        (observed(EQUAL, at(WITHDRAWN, may_write=False)), ()),
+        (
+            observed(None, Remote(Ahead(COUNTED.entries), overrides=WITHDRAWN)),
+            (WriteSettings(TopicSettings(Strategy.UNDEFINED)),),
+        ),
         (observed(NEXT, at(Overrides(WISH, None)), History(KEY, ME)), (Upload(),)),
         (observed(NEXT, at(), deletes_record=True), (AddFinaliser(),)),
         (observed(NEXT, at(), deletes_record=True, has_finaliser=True), (Upload(),)),
@@ -98,6 +106,12 @@ def test_what_the_broker_has_comes_on_record_and_with_the_candidate_the_claim() 
     (action,) = plan(observed(None, behind, unclaimed, fingerprint=TWO.fingerprint, deletes_record=True))
     assert isinstance(action, Import)
     assert action.history.claim is None  # the finaliser comes first
+
+
+def test_a_change_of_settings_stays_under_way_while_only_others_versions_come() -> None:
+    grown = replace(history(ONE, TWO), counted_by=Counter.BROKER, topic_settings=UNDER_WAY)
+    (action,) = plan(observed(None, Remote(Behind(grown, grown.entries[1:])), fingerprint=ONE.fingerprint))
+    assert action == Import(replace(grown, claim=ME), grown.entries[1:])
 
 
 @pytest.mark.parametrize(

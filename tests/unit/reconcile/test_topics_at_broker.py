@@ -13,8 +13,7 @@ from topicschema.api.brokers import AdoptionPolicy
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
 from topicschema.api.topicschemas import TopicSchemaStatus
 from topicschema.core.alignment import Behind
-from topicschema.core.history import Flaw, Origin, Owner, TopicSettingsRecord
-from topicschema.core.remote import TopicSettings
+from topicschema.core.history import Flaw, Origin, Owner
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.at_broker import refusal
@@ -116,37 +115,6 @@ async def test_adopting_costs_four_requests_at_most(world: World, there: tuple[S
     history = await world.history()
     assert (history.claim, history.entries[-1].origin) == (Owner("shop", "created", "uid-1"), Origin.SPEC)
     assert all(entry.origin is Origin.BROKER for entry in history.entries[:-1])
-
-
-@pytest.mark.parametrize("there", [(), (ONE,)], ids=["none", "one"])
-async def test_a_strategy_that_others_gave_the_topic_is_what_it_is_judged_by(
-    world: World, there: tuple[Schema, ...]
-) -> None:
-    world.there(*there)
-    world.broker.schemas.settings[TOPIC] = {"strategy": Strategy.ALWAYS_COMPATIBLE}
-    for schema in (ONE, record("other")):
-        world.wants(schema)
-        assert await world.settle() == ""
-    assert await world.agrees()
-    noted = (await world.history()).topic_settings
-    assert noted == TopicSettingsRecord(TopicSettings(Strategy.ALWAYS_COMPATIBLE))
-
-
-@pytest.mark.parametrize("status", [401, 403, 404, 405])
-async def test_a_topic_is_adopted_where_its_own_strategy_is_not_told(world: World, status: int) -> None:
-    world.there(ONE)
-    world.broker.own_status = status
-    world.wants(TWO)
-    assert await world.settle() == ""
-    assert await world.agrees()
-    assert (await world.history()).topic_settings is None
-
-
-async def test_a_topic_s_own_strategy_is_looked_for_once_where_there_is_none(world: World) -> None:
-    for schema in (ONE, TWO, TWO, ONE):
-        world.wants(schema)
-        assert await world.settle() == ""
-    assert world.broker.asked_for_own == 1
 
 
 async def test_a_version_of_others_costs_three_requests(world: World) -> None:
