@@ -135,6 +135,12 @@ def test_what_is_required_may_come_later_or_be_replaced() -> None:
     assert rules(NEEDY, "08 01 2a 02 12 00 2a 04 12 02 08 01") == [("MISSING_FIELD", "$.by{0}.id", 6, False)]
 
 
+def test_an_entry_without_a_value_lacks_what_its_default_lacks_but_to_generic_consumers() -> None:
+    assert rules(NEEDY, "08 01 2a 03 0a 01 6b") == [("MISSING_FIELD", "$.by{0}.id", 4, True)]
+    assert payload.decode(NEEDY, bytes.fromhex("08 01 2a 03 0a 01 6b")) == {"id": 1, "by": {"k": {}}}
+    assert rules(NEEDY, "08 01 2a 03 0a 01 6b 2a 07 0a 01 6b 12 02 08 01") == []
+
+
 def test_a_group_has_a_beginning_and_an_end() -> None:
     content = bytes.fromhex("08 01 13 08 02 14")
     assert payload.encode(NEEDY, {"id": 1, "part": {"id": 2}}).payload == content

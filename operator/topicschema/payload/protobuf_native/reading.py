@@ -228,8 +228,12 @@ class _Reading(Wire):
     def _put_entry(self, frame: _Frame, field: FieldPlan, inner: _Frame) -> None:
         key, value = (_or_default(inner, number) for number in (1, 2))
         entries = frame.value.setdefault(field.name, {})
-        if self._complete is not None and key in entries:
-            self._complete.replaced(entries[key])
+        if self._complete is not None:
+            if key in entries:
+                self._complete.replaced(entries[key])
+            held = inner.plan.read[2]
+            if held.message_name and held.name not in inner.value:
+                self._complete.absent(value, held.message, inner.path, inner.start)
         entries[key] = value
 
     def _clear_rivals(self, frame: _Frame, field: FieldPlan) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import judged_messages
+import protobuf_orders
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
@@ -147,6 +148,13 @@ def test_a_protobuf_field_that_the_reader_drops_is_a_loss_where_its_writer_had_i
     judge = judge_of(reader, None, LINE)
     verdicts = judge.judge(Column.of(payloads))
     assert {judge.paths[each] for each in verdicts.paths} == {"$.address"}
+
+
+def test_an_entry_without_a_value_lacks_what_its_message_requires() -> None:
+    schema = protobuf_orders.NEEDY.info
+    judge = judge_of(schema, schema, LINE)
+    contents = ["08 01 2a 03 0a 01 6b", "08 01 2a 05 0a 01 6b 12 00", "08 01 2a 07 0a 01 6b 12 02 08 01", "08 01"]
+    assert reasons(judge, *map(bytes.fromhex, contents)) == ["MISSING_FIELD", "MISSING_FIELD", "", ""]
 
 
 def test_a_message_that_does_not_fit_loses_nothing() -> None:

@@ -91,7 +91,7 @@ class Drawing:
             else:
                 self._rows.append(self._dropped(spot, written[number]))
                 self.fields.append(written[number])
-        is_odd = len(bits) < len(spot.reader.required)
+        is_odd = len(bits) < len(_needed(spot.reader))
         self._messages.append([first, len(self._rows) - first, sum(bits.values()), is_odd])
         self._direct.append(direct)
 
@@ -118,9 +118,18 @@ class Drawing:
 
 
 def _bits(plan: MessagePlan) -> dict[int, int]:
-    """A bit for each required field that is there once it was met: none where a rival or its default takes it away."""
-    required = [each for each in plan.read.values() if each.is_required and each.has_presence and not each.rivals]
-    return {each.number: 1 << place for place, each in enumerate(required[:_MOST_BITS])}
+    """A bit for each field needed that is there once it was met: none where a rival or its default takes it away."""
+    needed = [each for each in _needed(plan) if each.number in plan.read and each.has_presence and not each.rivals]
+    return {each.number: 1 << place for place, each in enumerate(needed[:_MOST_BITS])}
+
+
+def _needed(plan: MessagePlan) -> list[FieldPlan]:
+    """The fields that are required, and an entry's value whose default lacks something."""
+    return [
+        each
+        for each in plan.written
+        if each.is_required or (plan.is_pair and each.message_name and each.message.required)
+    ]
 
 
 def _kind(field: FieldPlan) -> int:
