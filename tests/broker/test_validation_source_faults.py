@@ -68,6 +68,17 @@ def test_the_right_to_consume_is_enough_and_needed(
     assert secured_pulsar.credentials.tokens.ordinary not in str(refused.value)
 
 
+def test_who_shows_no_credentials_is_told_to(secured_pulsar: Pulsar, secured_namespace: str, tmp_path: Path) -> None:
+    assert secured_pulsar.credentials is not None
+    topic = _filled(secured_pulsar, secured_namespace)
+    known = _token(secured_pulsar, tmp_path, secured_pulsar.credentials.tokens.superuser)
+    nobody = PulsarSource(PulsarAsked(known.admin_url, known.service_url, ca_file=known.ca_file), topic)
+    with pytest.raises(SourceRefusedError, match=r"no credentials: set validation\.authentication"):
+        nobody.plan()
+    with pytest.raises(SourceRefusedError, match=r"the reader.* set validation\.authentication"):
+        rows(nobody, PulsarSource(known, topic).plan())
+
+
 def test_a_token_that_has_expired_or_is_none_is_refused(
     secured_pulsar: Pulsar, secured_namespace: str, tmp_path: Path
 ) -> None:

@@ -86,6 +86,12 @@ def warnings(wanted: NamespaceSchemaPolicy, old: NamespaceSchemaPolicy | None) -
     is_of_files = validation.source is not None and validation.source.files is not None
     if not is_of_files and (spec.pulsar is None or spec.pulsar.service_url is None):
         yield "validation reads the topics' messages from spec.pulsar.serviceURL, which is not set: nothing can be read"
+    is_nobody = not is_of_files and validation.authentication is None
+    if is_nobody and spec.pulsar is not None and spec.pulsar.authentication is not None:
+        yield (
+            "validation's pods show the broker no credentials, for they never get the operator's: set "
+            "validation.authentication, a role that may consume"
+        )
     yield from _of_transport(spec)
     if validation.include_values:
         yield "validation.includeValues: what messages hold is shown to all who may read a TopicSchema or its report"

@@ -12,6 +12,7 @@ from topicschema.api.wire import decode
 PULSAR = {"adminURL": "https://pulsar:8443", "serviceURL": "pulsar+ssl://pulsar:6651"}
 PLAIN = {"adminURL": "http://pulsar:8080", "serviceURL": "pulsar://pulsar:6650"}
 TOKEN = {"token": {"secretKeyRef": {"name": "reader", "key": "token"}}}
+KNOWN = {**PULSAR, "authentication": TOKEN}
 GATE = {"mode": "Gate"}
 OURS = {"tls": {"caSecretKeyRef": {"name": "ours", "key": "ca.crt"}}}
 THEIRS = {"tls": {"caSecretKeyRef": {"name": "theirs", "key": "ca.crt"}}}
@@ -34,6 +35,9 @@ def policy(**spec: Any) -> NamespaceSchemaPolicy:
         (policy(validation={"mode": "Report"}), []),
         (policy(validation={"mode": "Report"}, pulsar=None), ["spec.pulsar.serviceURL"]),
         (policy(validation={**GATE, **FILES}, pulsar=None), []),
+        (policy(validation={"mode": "Report"}, pulsar=KNOWN), ["no credentials"]),
+        (policy(validation={"mode": "Report", "authentication": TOKEN}, pulsar=KNOWN), []),
+        (policy(validation={"mode": "Report", **FILES}, pulsar=KNOWN), []),
         (policy(validation={"mode": "Report", "includeValues": True}), ["includeValues"]),
         (policy(validation={"mode": "Report", "authentication": TOKEN}), []),
         (policy(validation={"mode": "Report"}, pulsar=PLAIN), []),

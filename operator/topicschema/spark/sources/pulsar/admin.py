@@ -31,7 +31,7 @@ from topicschema.core.topics import Topic
 from topicschema.spark.errors import SourceError
 from topicschema.spark.question import PulsarAsked
 from topicschema.spark.sources.pulsar.connection import Entrance
-from topicschema.spark.sources.pulsar.errors import SourceRefusedError
+from topicschema.spark.sources.pulsar.errors import refused
 from topicschema.spark.sources.pulsar.identity import content_of, credential_of
 from topicschema.spark.sources.pulsar.ranges import Position, Stretch, stretches
 
@@ -154,8 +154,8 @@ class Admin:
         except _MISSING:
             return None
         except (BrokerForbiddenError, BrokerUnauthorizedError) as error:
-            needed = "the run's role needs the permission to consume from the topic"
-            raise SourceRefusedError(f"{error.message}; {needed}", f"persistent://{topic}") from None
+            is_known = credential_of(self._asked) is not None
+            raise refused(error.message, f"persistent://{topic}", shows_credentials=is_known) from None
         except TopicSchemaError as error:
             raise SourceError(error.message, f"persistent://{topic}") from None
 

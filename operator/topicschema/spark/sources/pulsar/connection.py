@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from topicschema.spark.errors import SourceError
 from topicschema.spark.sources.pulsar import protocol
-from topicschema.spark.sources.pulsar.errors import SourceDeletedError, SourceRefusedError
+from topicschema.spark.sources.pulsar.errors import SourceDeletedError, SourceRefusedError, refused
 from topicschema.spark.sources.pulsar.protocol import Kind, Members
 from topicschema.spark.sources.pulsar.ranges import Position
 
@@ -79,7 +79,7 @@ class Connection:
         found = self._answer(Kind.LOOKUP_RESPONSE, topic)
         outcome = protocol.number(found, 3)
         if outcome not in {0, _CONNECT_TO}:
-            raise _failure(found, 6, 7, topic)
+            raise self._failure(found, 6, 7, topic)
         url = protocol.text(found, 2 if self._entrance.tls is not None else 1)
         is_proxied = bool(protocol.number(found, 8))
         return Owner(url, bool(protocol.number(found, 5)), is_proxied, is_found=outcome == _CONNECT_TO)
@@ -142,7 +142,17 @@ class Connection:
         elif kind in {Kind.CLOSE_CONSUMER, Kind.TOPIC_MIGRATED}:
             raise LostError("the broker closed the reader")
         elif kind == Kind.ERROR:
-            raise _failure(found, 2, 3, self._place)
+            raise self._failure(found, 2, 3, self._place)
+
+    def _failure(self, found: Members, code: int, message: int, place: str) -> Exception:
+        """What a broker's error means. Its words name topics and roles, never credentials."""
+        number, words = protocol.number(found, code), protocol.text(found, message)[:300]
+        if number in _REFUSED:
+            told = f"the broker refuses the reader: {words}"
+            return refused(told, place, shows_credentials=bool(self._entrance.method))
+        if number == _MISSING:
+            return SourceDeletedError("the topic was deleted after the run began", place)
+        return LostError(f"the broker says error {number}: {words}")
 
     def _introduce(self, proxied: str) -> None:
         wanted: Members = {1: protocol.CLIENT_VERSION, 4: protocol.PROTOCOL_VERSION, 10: protocol.written({1: 1})}
@@ -172,7 +182,7 @@ class Connection:
                     self._rest = held
                     return found
                 if kind == Kind.ERROR:
-                    raise _failure(found, 2, 3, place)
+                    raise self._failure(found, 2, 3, place)
                 self.obey(kind, found)
             if len(held) > _MAX_COMMAND:
                 raise SourceError("what answers is no broker", place)
@@ -253,17 +263,6 @@ def _command(content: bytes, place: str) -> tuple[int, Members]:
         return protocol.command(content)
     except ValueError:
         raise SourceError("what answers is no broker", place) from None
-
-
-def _failure(found: Members, code: int, message: int, place: str) -> Exception:
-    """What a broker's error means. Its words name topics and roles, never credentials."""
-    number, words = protocol.number(found, code), protocol.text(found, message)[:300]
-    if number in _REFUSED:
-        needed = "the run's role needs the permission to consume from the topic"
-        return SourceRefusedError(f"the broker refuses the reader: {words}; {needed}", place)
-    if number == _MISSING:
-        return SourceDeletedError("the topic was deleted after the run began", place)
-    return LostError(f"the broker says error {number}: {words}")
 
 
 def _why(error: OSError) -> str:
