@@ -11,6 +11,7 @@ from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.api.metadata import Metadata
 from topicschema.core import plan
 from topicschema.core.alignment import Aligned
+from topicschema.core.errors import TopicSchemaError
 from topicschema.core.history import History, Origin
 from topicschema.core.overrides import NoteSettings, WriteSettings
 from topicschema.core.schemas import SchemaInfo
@@ -21,6 +22,7 @@ from topicschema.reconcile.looking import Look
 from topicschema.reconcile.observe import Observation, inquired, judged, parsed
 from topicschema.reconcile.queue import Key
 from topicschema.reconcile.registering import act_at_broker
+from topicschema.reconcile.status_write import SILENT
 from topicschema.reconcile.surroundings import Surroundings
 from topicschema.storage.protocol import Stored
 
@@ -50,13 +52,19 @@ async def act(around: Surroundings, seen: Observation, action: plan.Action) -> O
 
 
 async def _inquire(around: Surroundings, seen: Observation, action: plan.Ask | plan.StopAsking) -> Observation:
-    """Have the messages asked, or asked no more; what comes of it is seen anew."""
+    """Have the messages asked, or asked no more; what comes of it is seen anew. Where that fails the topic does not."""
     if seen.inquiry is None:
         raise TypeError("nothing is asked")
-    if isinstance(action, plan.Ask):
-        await validating_acts.ask(around, seen.resource, seen.inquiry)
-    else:
-        await validating_acts.stop(around, seen.inquiry.strays)
+    try:
+        if isinstance(action, plan.Ask):
+            await validating_acts.ask(around, seen.resource, seen.inquiry)
+        else:
+            await validating_acts.stop(around, seen.inquiry.strays)
+    except SILENT:
+        raise
+    except TopicSchemaError as error:
+        what = "its Job cannot be made" if isinstance(action, plan.Ask) else "a Job of another question cannot be ended"
+        return replace(seen, inquiry=seen.inquiry.refused(what, error))
     return await inquired(around, seen)
 
 

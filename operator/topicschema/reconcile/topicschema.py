@@ -14,7 +14,7 @@ from topicschema.api.metadata import ConditionStatus, ConditionType, Metadata
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec, TopicSchemaStatus
 from topicschema.api.validation import ValidationStatus
 from topicschema.api.wire import decode, decode_status
-from topicschema.cluster.errors import NotFoundError
+from topicschema.cluster.errors import ApiRefusedError, ForbiddenError, NotFoundError
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import StalledError, TopicSchemaError
 from topicschema.core.policy import StrategySource
@@ -103,7 +103,10 @@ class TopicSchemas:
         """The same, seen anew where a Job waited for its turn: it may have come."""
         if seen.inquiry is None or not isinstance(seen.inquiry.outcome, Waiting):
             return seen
-        await self._around.validation.turns.take(self._around.client, key, self._around.ring)
+        try:
+            await self._around.validation.turns.take(self._around.client, key, self._around.ring)
+        except (ForbiddenError, ApiRefusedError) as error:
+            return replace(seen, inquiry=seen.inquiry.refused("its Job cannot be let run", error))
         return await inquired(self._around, seen)
 
     async def _validated(self, key: Key, seen: Observation) -> tuple[ValidationStatus | None, Said | None]:

@@ -14,7 +14,7 @@ from topicschema.api.kinds import CONFIG_MAP, JOB, OLD_EVENT, POD
 from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.validation import ValidationMode, ValidationPhase, ValidationStatus
-from topicschema.cluster.errors import NotFoundError
+from topicschema.cluster.errors import ApiRefusedError, ForbiddenError, NotFoundError
 from topicschema.core import plan
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.verdict import Outcome as Judged
@@ -23,12 +23,13 @@ from topicschema.reconcile.policies import FoundPolicy
 from topicschema.reconcile.surroundings import Surroundings
 from topicschema.reconcile.validating_spec import Subject, Wanted
 from topicschema.spark import jobs, marks
-from topicschema.spark.outcome import CouldNotRun, Outcome, Passed, Running, Waiting, ended, outcome
+from topicschema.spark.outcome import CouldNotRun, Failed, Outcome, Passed, Running, Waiting, ended, outcome, refused
 
 Object = Mapping[str, Any]
 
 _REVALIDATE_LENGTH: Final = 256
 _LOOK_AGAIN: Final = 10.0
+_ASK_AGAIN: Final = 300.0  # where the API server refused: each try packs the question anew
 _PROGRESS_LINES: Final = 50
 _PROGRESS_BYTES: Final = 64 * 1024
 _FIRST_PAUSE: Final = 30.0
@@ -41,7 +42,8 @@ class Inquiry:
 
     `recorded` is what the status tells of this very question, `kept` what it tells of another one and is not lost for
     that. `job` is the newest Job that asks, `outcome` what it came to; `strays` are Jobs that ask another. `wanted` is
-    None where nothing is to be asked; `is_only_seen` where the gate's topic is only observed.
+    None where nothing is to be asked; `is_only_seen` where the gate's topic is only observed. `is_refused`: it
+    cannot be asked, or be seen whether it is, and this pass tries no more.
     """
 
     subject: Subject
@@ -57,6 +59,7 @@ class Inquiry:
     is_retry_due: bool = False
     is_question_lost: bool = False
     is_only_seen: bool = False
+    is_refused: bool = False
     strays: tuple[Object, ...] = ()
 
     @property
@@ -88,12 +91,17 @@ class Inquiry:
     def planned(self) -> plan.Inquiry:
         """The same in the plan's words."""
         is_missing = self.job is None or self.is_retry_due or self.is_question_lost
-        can = self.wanted is not None and not self.wanted.cannot
+        can = self.wanted is not None and not self.wanted.cannot and not self.is_refused
         return plan.Inquiry(
             holds_back=self.is_gate and not self.is_only_seen and not self.has_passed,
             is_due=can and self.is_asked_anew and is_missing,
-            has_strays=bool(self.strays),
+            has_strays=bool(self.strays) and not self.is_refused,
         )
+
+    def refused(self, what: str, error: TopicSchemaError) -> "Inquiry":
+        """The same where `what` fails: no error of the topic, which is as sound as it was."""
+        outcome = self.outcome if isinstance(self.outcome, Passed | Failed) else refused(what, error.message)
+        return replace(self, outcome=outcome, is_refused=True)
 
 
 async def look(around: Surroundings, resource: TopicSchema, found: FoundPolicy, subject: Subject) -> Inquiry | None:
@@ -112,7 +120,10 @@ async def look(around: Surroundings, resource: TopicSchema, found: FoundPolicy, 
     # Without an image there are no Jobs, and perhaps no right to look for them.
     if is_settled or not around.validation.image:
         return seen
-    return await _with_jobs(around, resource, seen)
+    try:
+        return await _with_jobs(around, resource, seen)
+    except (ForbiddenError, ApiRefusedError) as error:
+        return seen.refused("its Jobs cannot be looked at", error)
 
 
 def _asked(seen: Inquiry, resource: TopicSchema, wanted: Wanted) -> Inquiry:
@@ -264,4 +275,6 @@ def look_again_in(around: Surroundings, seen: Inquiry) -> float | None:
     """Seconds after which there may be more to see that nobody rings for; None where there is not."""
     if isinstance(seen.outcome, CouldNotRun) and seen.outcome.is_over:
         return max(_left(around, seen), 1.0) if seen.is_asked_anew else None
+    if seen.is_refused:
+        return _ASK_AGAIN
     return _LOOK_AGAIN if isinstance(seen.outcome, Waiting | Running | CouldNotRun) else None

@@ -144,7 +144,7 @@ def stopped(seen: Inquiry) -> TopicSchemaError | None:
         case ValidationPhase.FAILED:
             return StalledError(VALIDATION_FAILED, _sentence(seen, told))
         case ValidationPhase.ERROR:
-            return WaitingError(VALIDATION_ERROR, _why(seen), _LATER if _cannot(seen) else _SOON)
+            return WaitingError(VALIDATION_ERROR, _why(seen), _LATER if _cannot(seen) or seen.is_refused else _SOON)
         case _:
             return WaitingError(VALIDATING, _progress(seen, told), _SOON)
 

@@ -90,6 +90,11 @@ def outcome(job: Object, pods: Sequence[Object], events: Sequence[Object] = ()) 
     return Running(ours[-1]["metadata"]["name"], _before(ours))
 
 
+def refused(what: str, said: str) -> CouldNotRun:
+    """What becomes of a question that cannot even be put: `what` fails, and what the API server `said`."""
+    return CouldNotRun(_after(what, said), is_over=False)
+
+
 def ended(job: Object) -> Object | None:
     """The condition by which the Job is over; None while it is not."""
     conditions = (job.get("status") or {}).get("conditions") or ()
