@@ -146,8 +146,9 @@ class _Reading:
             return self._compared(Sight((0,), (newest,)))
         index = await self._broker.index(topic)
         floor = self._floor(newest)
-        wanted = [number for number in index if number >= floor and number != newest.schema_version]
-        others = await self._versions(wanted, floor)
+        others = await self._others(index, newest, floor)
+        if floor and others is not None and not self._is_proof(others, floor):
+            floor, others = 0, await self._others(index, newest, 0)
         if others is None or newest.schema_version not in index:
             return None
         versions = sorted({*others, newest}, key=lambda entry: entry.schema_version)
@@ -167,6 +168,17 @@ class _Reading:
         if self._has_tail or not counted or counted[-1].schema_version >= newest.schema_version:
             return 0
         return counted[-1].schema_version
+
+    def _is_proof(self, others: list[VersionEntry], floor: int) -> bool:
+        """Whether the version at the floor is the one on record: the same text, counted anew, has another time."""
+        known = self._recorded.get(floor)
+        there = next((entry for entry in others if entry.schema_version == floor), None)
+        return known is None or there is None or known.registered_at == there.registered_at
+
+    async def _others(self, index: tuple[int, ...], newest: VersionEntry, floor: int) -> list[VersionEntry] | None:
+        """The versions but the newest, from the floor on; None where a listing contradicts the latest."""
+        wanted = [number for number in index if number >= floor and number != newest.schema_version]
+        return await self._versions(wanted, floor)
 
     async def _versions(self, wanted: list[int], floor: int) -> list[VersionEntry] | None:
         """The versions of these numbers that the broker serves; None where a listing contradicts the latest."""

@@ -187,6 +187,21 @@ async def test_a_record_that_is_gone_is_made_anew_from_the_broker_and_only_witho
     assert (await world.history()).entries == ()
 
 
+@pytest.mark.parametrize("more", [(THREE,), (THREE, record("id", "a?", "b?", "c?"))], ids=["one more", "two more"])
+async def test_a_broker_that_counted_anew_is_not_believed_because_the_newest_version_on_record_is_there_again(
+    world: World, more: tuple[Schema, ...]
+) -> None:
+    for schema in (ONE, TWO):
+        world.wants(schema)
+        assert await world.settle() == ""
+    before = await world.history()
+    world.broker.schemas.force_delete(TOPIC)
+    world.there(OTHER, TWO, *more)
+    for _ in range(2):
+        assert await world.reason() == "HistoryLost"
+        assert await world.history() == before
+
+
 async def test_refused_adoption_lets_equal_versions_pass(world: World) -> None:
     world.there(ONE)
     world.wants(TWO, adoption_policy=AdoptionPolicy.REFUSE)
