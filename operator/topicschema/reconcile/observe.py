@@ -24,7 +24,8 @@ from topicschema.reconcile.at_broker import View, as_known, view
 from topicschema.reconcile.candidates import sources_of
 from topicschema.reconcile.doorbell import history_key
 from topicschema.reconcile.looking import Sought
-from topicschema.reconcile.policies import FoundPolicy
+from topicschema.reconcile.policies import FoundPolicy, address_of
+from topicschema.reconcile.schedule import keep_to
 from topicschema.reconcile.surroundings import Surroundings
 from topicschema.reconcile.validating import Inquiry
 from topicschema.reconcile.validating_spec import Subject
@@ -87,6 +88,14 @@ class Observation:
         return None if sources is None else sources.source_hash
 
     @property
+    def was_counted(self) -> bool:
+        """Whether the record tells that a broker counted the schema: no sight of it gives no reason to doubt that."""
+        if self.stored is None:
+            return False
+        known = self.stored.history.equal_to(self.candidate.schema.fingerprint)
+        return known is not None and known in self.stored.history.counted
+
+    @property
     def stopped(self) -> TopicSchemaError | None:
         """What keeps a schema that was judged to pass from being settled: its messages, its broker, or no topic."""
         is_there = self.verdict is not None and self.verdict.outcome is Outcome.EQUAL_VERSION
@@ -141,22 +150,36 @@ def owner_of(metadata: Metadata) -> Owner:
 
 async def observe(around: Surroundings, resource: TopicSchema) -> Observation:
     """What a pass over a living resource sees, judged; the errors of design section 8 where it cannot be judged."""
+    return await at_broker(around, await on_record(around, resource))
+
+
+async def on_record(around: Surroundings, resource: TopicSchema) -> Observation:
+    """What is on record of the resource's topic, and the schema that it stands for: all but the broker, if it has one.
+
+    The errors of design section 8 that are not a broker's.
+    """
     topic = Topic.parse(resource.spec.topic)
     found = await around.policies.find(resource.metadata.namespace, topic.pulsar_namespace)
     if found is None:
         raise WaitingError("PolicyMissing", f"no NamespaceSchemaPolicy here governs {topic.pulsar_namespace}")
-    broker = await around.brokers.of(found.resource)
+    keep_to(address_of(found.resource))
     stored = await around.storage.get_history(found.key(topic))
     around.echoes.know(history_key(stored.history.key.history_name), stored.revision)
     await _refuse_if_held(around, stored, owner_of(resource.metadata))
-    if broker is None:
+    if found.resource.spec.pulsar is None:
         _refuse_if_lost(stored, resource)
-    seen = await parsed(around, Observation(resource, stored, found))
-    if broker is None:
-        return await judged(around, seen)
-    sought = seen.sought
-    there = await as_known(around, found, broker, lambda known: view(around, known, found, resource, sought))
-    seen = replace(seen, view=there)
+    return await parsed(around, Observation(resource, stored, found))
+
+
+async def at_broker(around: Surroundings, seen: Observation) -> Observation:
+    """The same with what is seen at its broker, if it has one, and judged; a broker's errors, and those of judging."""
+    if seen.found is None:
+        raise TypeError("nobody governs it")
+    resource, found, sought = seen.resource, seen.found, seen.sought
+    broker = await around.brokers.of(found.resource)
+    if broker is not None:
+        there = await as_known(around, found, broker, lambda known: view(around, known, found, resource, sought))
+        seen = replace(seen, view=there)
     return await judged(around, seen)
 
 

@@ -95,8 +95,6 @@ def _validated(seen: Seen) -> tuple[Said, ...]:
 def failed(before: TopicSchemaStatus, error: Exception, moment: Moment) -> TopicSchemaStatus:
     """The status of a resource that could not be judged: what it says of the topic stays."""
     reason, message = told(error)
-    if reason in _UNREACHED and _was_registered(before, moment):
-        return replace(before, conditions=moment.conditions(_out_of_sight(before, reason, message)))
     others = tuple(Said(kind, _judged(kind, reason), reason, message) for kind in _JUDGED)
     after = replace(
         before,
@@ -109,6 +107,18 @@ def failed(before: TopicSchemaStatus, error: Exception, moment: Moment) -> Topic
         return replace(after, incompatibility_count=1, incompatibilities=(_finding(finding),))
     is_same_spec = before.observed_generation == moment.generation
     return after if is_same_spec and not isinstance(error, StalledError) else _of_another_spec(after)
+
+
+def out_of_sight(before: TopicSchemaStatus, error: Exception, moment: Moment) -> TopicSchemaStatus | None:
+    """The status of a resource whose broker could not be looked at: as it was, but for InSync.
+
+    None where the error is another one, or this very generation was not Ready before. Only for a schema that is on
+    record as the broker's: of any other nothing is known until the broker shows it.
+    """
+    reason, message = told(error)
+    if reason not in _UNREACHED or not _was_ready(before, moment):
+        return None
+    return replace(before, conditions=moment.conditions(_unseen(before, reason, message)))
 
 
 def _still_validated(before: TopicSchemaStatus, moment: Moment) -> Iterator[Said]:
@@ -128,14 +138,14 @@ def _of_another_spec(status: TopicSchemaStatus) -> TopicSchemaStatus:
     return replace(status, schema_version=None, fingerprint=None, incompatibility_count=0, incompatibilities=())
 
 
-def _was_registered(before: TopicSchemaStatus, moment: Moment) -> bool:
+def _was_ready(before: TopicSchemaStatus, moment: Moment) -> bool:
     """Whether this very generation was settled: what then goes away is the sight of it."""
     ready_now = next((each for each in before.conditions if each.type is ConditionType.READY), None)
     is_well = ready_now is not None and ready_now.status is ConditionStatus.TRUE
     return is_well and before.observed_generation == moment.generation
 
 
-def _out_of_sight(before: TopicSchemaStatus, reason: str, message: str) -> tuple[Said, ...]:
+def _unseen(before: TopicSchemaStatus, reason: str, message: str) -> tuple[Said, ...]:
     kept = (Said(each.type, each.status, each.reason, each.message) for each in before.conditions)
     unknown = Said(ConditionType.IN_SYNC, ConditionStatus.UNKNOWN, reason, message)
     return tuple(unknown if each.type is ConditionType.IN_SYNC else each for each in kept)

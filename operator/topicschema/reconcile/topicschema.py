@@ -27,7 +27,7 @@ from topicschema.reconcile.candidates import placed
 from topicschema.reconcile.conditions import Moment, Said
 from topicschema.reconcile.farewell import observe_farewell, tell_released
 from topicschema.reconcile.neighbours import TopicSight
-from topicschema.reconcile.observe import Observation, inquired, observe
+from topicschema.reconcile.observe import Observation, at_broker, inquired, on_record
 from topicschema.reconcile.queue import Key, Rest
 from topicschema.reconcile.report_at_broker import AtBroker
 from topicschema.reconcile.status_write import SILENT
@@ -76,7 +76,12 @@ class TopicSchemas:
     async def _settle(self, key: Key, wire: Mapping[str, Any], resource: TopicSchema) -> Rest | TopicSchemaError:
         """What the pass asks for, or what stands in the way though all was seen and is reported."""
         around = self._around
-        seen: Observation | None = await observe(around, resource)
+        recorded = await on_record(around, resource)
+        try:
+            seen: Observation | None = await at_broker(around, recorded)
+        except TopicSchemaError as error:
+            await self._report_unseen(key, wire, recorded, error)
+            return error
         while seen is not None and seen.planned:
             seen = await act(around, seen, seen.planned[0])
         if seen is not None:
@@ -98,6 +103,17 @@ class TopicSchemas:
         )
         await self._report(key, wire, report.settled(judged, moment, seen.stopped))
         return seen.stopped if seen.stopped is not None and verdict.is_compatible else Rest.SETTLED
+
+    async def _report_unseen(
+        self, key: Key, wire: Mapping[str, Any], recorded: Observation, error: TopicSchemaError
+    ) -> None:
+        """Tell that the broker is not seen, where nothing else follows from it; else `error` is raised again."""
+        resource = recorded.resource
+        moment = Moment(resource.status.conditions, resource.metadata.generation, self._around.now())
+        status = report.out_of_sight(resource.status, error, moment) if recorded.was_counted else None
+        if status is None:
+            raise error
+        await self._report(key, wire, status)
 
     async def _taken_turn(self, key: Key, seen: Observation) -> Observation:
         """The same, seen anew where a Job waited for its turn: it may have come."""
