@@ -13,7 +13,7 @@ _SAID: dict[str, Any] = {
     "executors": 2,
     "includeValues": True,
     "activeDeadlineSeconds": 60,
-    "ttlSecondsAfterFinished": 60,
+    "ttlSecondsAfterFinished": 3600,
     "page": True,
     "template": {
         "image": "registry.test:5000/validation:1@sha256:ab",
@@ -111,7 +111,14 @@ WRONG_VALIDATIONS = [
     ),
     Row("too many executors", OWN, f"{_AT}.executors", 65, f"{_AT}.executors", "64 at most"),
     Row("no time at all", OWN, f"{_AT}.activeDeadlineSeconds", 0, f"{_AT}.activeDeadlineSeconds", "equal to 1"),
-    Row("gone at once", OWN, f"{_AT}.ttlSecondsAfterFinished", 0, f"{_AT}.ttlSecondsAfterFinished", "equal to 60"),
+    Row(
+        "gone before it is tried again",
+        OWN,
+        f"{_AT}.ttlSecondsAfterFinished",
+        60,
+        f"{_AT}.ttlSecondsAfterFinished",
+        "equal to 3600",
+    ),
     Row("nobody to be", SAYING, f"{_AT}.authentication", {}, f"{_AT}.authentication", "one of token, oauth2 and tls"),
     Row(
         "a resource of the host",

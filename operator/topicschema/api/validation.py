@@ -159,8 +159,9 @@ class TopicValidationSpec:
     ttl_seconds_after_finished: Annotated[
         int | None,
         Field(
-            "How long a Job stays after its end, a minute at least, so that its verdict is read; a day when absent.",
-            minimum=60,
+            "How long a Job stays after its end; a day when absent. An hour at least: its end tells when one that gave no "
+            "verdict is tried again.",
+            minimum=3600,
             rules=_most(2_592_000),
         ),
     ] = None

@@ -9,7 +9,9 @@ import pytest
 from specimens import history, record
 from topic_world import World, opened
 from topicschema.api.kinds import CONFIG_MAP, JOB, OLD_EVENT, POD
+from topicschema.api.openapi import root_schema
 from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.validation import ValidationPhase, ValidationStatus
 from topicschema.api.wire import decode
 from topicschema.core.policy import EffectiveStrategy, StrategySource
@@ -17,11 +19,11 @@ from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.policies import FoundPolicy, policy_of
-from topicschema.reconcile.validating import Inquiry, look
+from topicschema.reconcile.validating import Inquiry, look, pause
 from topicschema.reconcile.validating_acts import ask
 from topicschema.reconcile.validating_queue import Validations
 from topicschema.reconcile.validating_spec import Subject
-from topicschema.spark.jobs import last_part
+from topicschema.spark.jobs import ATTEMPT_ANNOTATION, last_part
 from topicschema.spark.outcome import CouldNotRun, Waiting
 
 FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
@@ -77,6 +79,18 @@ async def test_a_question_that_is_not_there_is_made_for_the_same_job(world: Worl
     world.api.requests.clear()
     assert not (await seen(world)).planned.is_due
     assert {each.partition(" ")[0] for each in world.api.requests} == {"GET"}
+
+
+async def test_a_job_that_failed_stays_until_long_after_the_next_one(world: World) -> None:
+    await ask(world.around, world.resource, await seen(world))
+    made = await seen(world)
+    assert made.job is not None
+    annotations = {**made.job["metadata"]["annotations"], ATTEMPT_ANNOTATION: "100"}
+    often = replace(made, job={"metadata": {**made.job["metadata"], "annotations": annotations}})
+    pauses = [pause(replace(often, outcome=CouldNotRun("", is_transient=each))) for each in (True, False)]
+    for kind in (TopicSchema, NamespaceSchemaPolicy):
+        said = root_schema(kind)["properties"]["spec"]["properties"]["validation"]["properties"]
+        assert said["ttlSecondsAfterFinished"]["minimum"] >= 2 * max(pauses)
 
 
 @pytest.mark.parametrize("phase", [ValidationPhase.RUNNING, ValidationPhase.FAILED])
