@@ -159,7 +159,7 @@ class TopicValidationSpec:
     ttl_seconds_after_finished: Annotated[
         int | None,
         Field(
-            "How long a Job stays after its end; a day when absent. An hour at least: its end tells when one that gave no "
+            "How long a Job stays after its end; a day when absent. An hour at least: its end tells when one without a "
             "verdict is tried again.",
             minimum=3600,
             rules=_most(2_592_000),
