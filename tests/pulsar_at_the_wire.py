@@ -15,10 +15,16 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from pulsar_schemas import PulsarSchemas, RefusedError
+from topicschema.core.formats import key_value
 from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
+_SETTINGS = {
+    "schemaCompatibilityStrategy": "schema_compatibility_strategy",
+    "isAllowAutoUpdateSchema": "is_allow_auto_update_schema",
+    "schemaValidationEnforced": "schema_validation_enforced",
+}
 _MISSING = {"reason": "Schema not found"}
 _OWN = {
     401: "Unauthorized to validateTopicPolicyOperation for operation [READ] on topic",
@@ -38,9 +44,10 @@ def _nothing(number: int) -> None:
 class PulsarAtTheWire:
     """The broker, and the calls that it got as METHOD and the part of the path after the topic.
 
-    `is_shut` while it lets nobody in; `settings` are those of its Pulsar namespaces; `own_status` is how it answers who
-    asks for a topic's own, `asked_for_own` how often somebody did, `upload_status` how it answers who uploads.
-    `happens` is told the number of each call of schemas, from 1, before it is carried out: what others do meanwhile.
+    `is_shut` while it lets nobody in. `settings` are those of its Pulsar namespaces, `settings_status` is how it
+    answers who writes them, `own_status` who asks for a topic's own, `upload_status` who uploads; `asked_for_own` is
+    how often somebody asked. `happens` is told the number of each call of schemas, from 1, before it is carried out:
+    what others do meanwhile.
     """
 
     schemas: PulsarSchemas
@@ -51,6 +58,7 @@ class PulsarAtTheWire:
     own_status: int = 200
     asked_for_own: int = 0
     upload_status: int = 200
+    settings_status: int = 200
     settings: dict[str, Any] = field(default_factory=lambda: {"schema_validation_enforced": False})
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
@@ -59,7 +67,7 @@ class PulsarAtTheWire:
             return web.json_response({"reason": "Don't have permission"}, status=403)
         parts = request.path.strip("/").split("/")
         if parts[2] == "namespaces":
-            return web.json_response(self.settings)
+            return await self._namespace(parts[5:], request)
         if parts[2] != "schemas":
             return await self._own(unquote(parts[5]), parts[6], request)
         topic, what = unquote(parts[5]), "/".join(parts[6:])
@@ -74,6 +82,18 @@ class PulsarAtTheWire:
         except RefusedError as refused:
             return web.json_response({"message": "no"}, status=refused.status)
         return web.json_response({"version": number if request.method == "DELETE" else {"version": number}})
+
+    async def _namespace(self, setting: list[str], request: web.Request) -> web.Response:
+        """The settings of the Pulsar namespace, or one of them written; schemas are judged by its strategy."""
+        if request.method == "GET":
+            return web.json_response(self.settings)
+        if self.settings_status != HTTPStatus.OK:
+            return web.json_response({"reason": "no"}, status=self.settings_status)
+        wanted = await request.json()
+        self.settings[_SETTINGS[setting[0]]] = wanted
+        if setting == ["schemaCompatibilityStrategy"]:
+            self.schemas.strategy = Strategy.FULL if wanted == Strategy.UNDEFINED else Strategy(wanted)
+        return web.Response(status=204)
 
     async def _own(self, topic: str, setting: str, request: web.Request) -> web.Response:
         """The topic's own setting, read or written, as a topic has it that exists."""
@@ -110,11 +130,12 @@ class PulsarAtTheWire:
 
 def _wire(version: RemoteVersion) -> dict[str, Any]:
     info = version.info
+    is_pair = info.type is SchemaType.KEY_VALUE
     return {
         "version": version.schema_version,
         "type": info.type.value,
         "timestamp": int(datetime.fromisoformat(version.registered_at).timestamp() * 1000),
-        "data": info.schema.decode(),
+        "data": key_value.text_of(info.schema) if is_pair else info.schema.decode(),
         "properties": dict(info.properties),
     }
 

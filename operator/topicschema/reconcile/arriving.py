@@ -38,7 +38,7 @@ async def keep_arrived(storage: SchemaStorage, arrival: Arrival, action: plan.Im
         return ()
     deadline, batch, room = time.monotonic() + _PATIENCE, [], _BATCH_BYTES
     for entry in action.arrived[:-1]:
-        info = await schema_of(arrival.broker, arrival.sought, arrival.found, entry)
+        info = await schema_of(storage, arrival.broker, arrival.sought, arrival.found, entry)
         batch.append((entry, info))
         room -= weight(info)
         if room <= 0:
@@ -46,5 +46,5 @@ async def keep_arrived(storage: SchemaStorage, arrival: Arrival, action: plan.Im
             batch, room = [], _BATCH_BYTES
         if time.monotonic() > deadline:
             raise BrokerUnavailableError(f"the broker is too slow to give {len(action.arrived)} versions in time")
-    newest = await schema_of(arrival.broker, arrival.sought, arrival.found, action.arrived[-1])
+    newest = await schema_of(storage, arrival.broker, arrival.sought, arrival.found, action.arrived[-1])
     return (*(info for _, info in batch), newest)

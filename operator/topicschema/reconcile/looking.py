@@ -19,6 +19,7 @@ from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.topics import Topic
 from topicschema.reconcile.surroundings import Surroundings
 from topicschema.storage.payloads import weight
+from topicschema.storage.protocol import SchemaStorage
 
 # So many versions are asked for one by one rather than all in one answer.
 _SINGLY = 1
@@ -68,17 +69,41 @@ async def look(around: Surroundings, broker: Broker, sought: Sought) -> Look:
     raise BrokerInconsistentError(f"the broker tells of topic {sought.topic} one thing now and another then")
 
 
-async def schema_of(broker: Broker, sought: Sought, found: Look, entry: VersionEntry) -> SchemaInfo:
+async def schema_of(
+    storage: SchemaStorage, broker: Broker, sought: Sought, found: Look, entry: VersionEntry
+) -> SchemaInfo:
     """The schema of a version that is new on record; BrokerInconsistentError where the broker shows it no more."""
     kept = found.payloads.get(entry.schema_version)
     if kept is not None:
         return kept
     version = await broker.version(sought.topic, entry.schema_version)
-    info = None if version is None else _as_sent(version, sought).info
-    if info is None or info.content_hash != entry.content_hash:
-        number = entry.schema_version
-        raise BrokerInconsistentError(f"the broker showed version {number} of topic {sought.topic}, and no longer does")
-    return info
+    if version is not None:
+        info = _as_sent(version, sought).info
+        known = None if info.content_hash == entry.content_hash else _counted_before(sought.history, entry)
+        if known is not None:
+            info = await _on_record(storage, sought.history, known, info) or info
+        if info.content_hash == entry.content_hash:
+            return info
+    number = entry.schema_version
+    raise BrokerInconsistentError(f"the broker showed version {number} of topic {sought.topic}, and no longer does")
+
+
+def _counted_before(history: History, entry: VersionEntry) -> VersionEntry | None:
+    """The entry on record that a new count begins with, too."""
+    sign = (entry.schema_version, entry.content_hash)
+    return next((each for each in history.entries if (each.schema_version, each.content_hash) == sign), None)
+
+
+async def _on_record(
+    storage: SchemaStorage, history: History, known: VersionEntry, shown: SchemaInfo
+) -> SchemaInfo | None:
+    """The schema of the entry, as it was sent, where it is what the broker shows; None where it is not."""
+    if known.content_hash == shown.content_hash:
+        return shown
+    if known.type is not SchemaType.KEY_VALUE or shown.type is not SchemaType.KEY_VALUE:
+        return None
+    sent = await storage.get(history.key, history.incarnation, known)
+    return sent if same_content(sent, shown) else None
 
 
 def _as_sent(version: RemoteVersion, sought: Sought) -> RemoteVersion:
@@ -204,10 +229,12 @@ class _Reading:
         """The version as an entry: the one on record where it is that; its schema is remembered where it is not."""
         number, info = version.schema_version, version.info
         known = self._recorded.get(number)
-        if known is not None and await self._is(known, info):
-            if self._has_tail:
-                self._keep(number, info)  # it may begin a new count
-            return replace(known, registered_at=version.registered_at)
+        if known is not None:
+            recorded = await _on_record(self._around.storage, self._sought.history, known, info)
+            if recorded is not None:
+                if self._has_tail:
+                    self._keep(number, recorded)  # it may begin a new count
+                return replace(known, registered_at=version.registered_at)
         sent, sought = _as_sent(version, self._sought), self._sought
         self._keep(number, sent.info)
         return await self._around.judge.read(
@@ -221,14 +248,6 @@ class _Reading:
         self._room -= weight(info)
         if self._room >= 0:
             self._infos[number] = info
-
-    async def _is(self, known: VersionEntry, info: SchemaInfo) -> bool:
-        if known.content_hash == info.content_hash:
-            return True
-        if known.type is not SchemaType.KEY_VALUE or info.type is not SchemaType.KEY_VALUE:
-            return False
-        history = self._sought.history
-        return same_content(await self._around.storage.get(history.key, history.incarnation, known), info)
 
     def _compared(self, sight: Sight) -> Look:
         found = alignment.align(self._sought.history, sight, self._around.now())
