@@ -26,7 +26,7 @@ _LONGEST_FRESH: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What came of a look: what the broker has, what it has otherwise (Observe), what is to be told of it.
+    """What came of a look: what the broker has, what it has otherwise and is not given, what is to be told of it.
 
     `undeclared` are the topics that a lock waits for, None where it waits until it is known which there are.
     """
@@ -74,7 +74,7 @@ class NamespaceLooks:
             raise
         except TopicSchemaError as error:
             return Look(observed=resource.status.observed, error=error)
-        if not look.undeclared and look.undeclared is not None:
+        if look.error is None and look.undeclared == ():
             self._last[metadata.uid] = (metadata.generation, now, look)
         return look
 
@@ -97,6 +97,17 @@ class NamespaceLooks:
         change = rules.differing(rules.wanted_by(resource.spec), seen)
         if resource.spec.management_policy is ManagementPolicy.OBSERVE:
             return Look(rules.observed(seen, own, address_of(resource)), rules.told_of(change, seen))
+        try:
+            return await self._applied(place, change, declared)
+        except SILENT:
+            raise
+        except TopicSchemaError as error:
+            # What differs was seen, whoever may not mend it.
+            return Look(rules.observed(seen, own, address_of(resource)), rules.told_of(change, seen), error=error)
+
+    async def _applied(self, place: _Place, change: NamespaceSettings, declared: Collection[str] | None) -> Look:
+        """The look once `change` is written, but for a lock that has to wait."""
+        resource, seen, own = place.resource, place.seen, place.own
         undeclared = await self._undeclared(place, change, declared)
         if undeclared or undeclared is None:
             change = rules.without_lock(change)

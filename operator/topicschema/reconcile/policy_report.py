@@ -35,6 +35,9 @@ def conditions(resource: NamespaceSchemaPolicy, look: Look) -> tuple[Said, ...]:
         return ready("InForce", "; ".join((governs, *_without_broker(resource))))
     if error is None:
         return _settled(resource, look, governs)
+    if look.difference:
+        message = f"{look.difference}: {error.message}"
+        return (*not_ready(error), Said(ConditionType.IN_SYNC, ConditionStatus.FALSE, error.reason, message))
     if error.reason in (*_KNOWN_NOT_TO_BE, UNDECLARED):
         return (*not_ready(error), _in_sync(ConditionStatus.FALSE, error))
     if says_ready(resource) and not isinstance(error, StalledError):

@@ -34,10 +34,13 @@ _PATHS = {
 
 @dataclass
 class PulsarNamespace:
-    """What a broker does with the settings of `shop/orders`; `fails` on writes with that status."""
+    """What a broker does with the settings of `shop/orders`; `fails` on writes with that status.
+
+    `topics` is None where they may not be listed.
+    """
 
     there: dict[str, Any] = field(default_factory=lambda: {"schema_compatibility_strategy": "UNDEFINED"})
-    topics: tuple[str, ...] = ()
+    topics: tuple[str, ...] | None = ()
     fails: int = 0
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
@@ -49,8 +52,10 @@ class PulsarNamespace:
                 return web.Response(status=self.fails)
             self.there[_PATHS[path.rpartition("/")[2]]] = json.loads(await request.text())
             return web.Response(status=204)
+        if path == "/persistent/shop/orders" and self.topics is None:
+            return web.Response(status=403)
         if path == "/persistent/shop/orders":
-            return web.json_response([f"persistent://shop/orders/{name}" for name in self.topics])
+            return web.json_response([f"persistent://shop/orders/{name}" for name in self.topics or ()])
         return web.json_response([] if "/shop/orders" in path else {"isSchemaValidationEnforced": "false"})
 
 
@@ -152,6 +157,38 @@ async def test_what_was_found_first_stays_on_record_when_a_write_fails_and_other
     assert (await world.look()).error is None  # an error is no look: the next one asks at once
     claim = await world.claim()
     assert (claim.found, claim.managed) == (NamespaceSettings(), (Setting.STRATEGY,))
+
+
+async def test_a_lock_that_others_lifted_is_seen_though_the_topics_may_not_be_listed(world: World) -> None:
+    world.change(is_allow_auto_update_schema=False)
+    assert (await world.look()).error is None
+    world.namespace.there["is_allow_auto_update_schema"] = True
+    world.namespace.topics = None
+    world.clock.time += 61
+    look = await world.look()
+    assert look.error is not None
+    assert look.difference == "isAllowAutoUpdateSchema is true and not false"
+    assert world.written == []
+
+
+@pytest.mark.parametrize("status", [403, 503])
+async def test_what_others_changed_and_may_not_be_put_back_is_seen_and_told(world: World, status: int) -> None:
+    world.change(schema_compatibility_strategy=Strategy.FULL, is_allow_auto_update_schema=False)
+    assert (await world.look()).error is None
+    before = await world.claim()
+    world.namespace.there.update(schema_compatibility_strategy="UNDEFINED", is_allow_auto_update_schema=True)
+    world.namespace.fails = status
+    for _ in range(2):
+        world.clock.time += 61
+        look = await world.look()
+        assert look.error is not None
+        assert look.error.reason == {403: "BrokerForbidden", 503: "BrokerUnavailable"}[status]
+        assert look.difference == (
+            "schemaCompatibilityStrategy is nothing and not FULL; isAllowAutoUpdateSchema is true and not false"
+        )
+        assert look.observed is not None
+        assert (look.observed.schema_compatibility_strategy, look.observed.is_allow_auto_update_schema) == (None, True)
+        assert await world.claim() == before
 
 
 async def test_an_error_leaves_what_was_seen_before(world: World) -> None:

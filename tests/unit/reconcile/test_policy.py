@@ -3,6 +3,7 @@
 import asyncio
 import gc
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import pytest
 
@@ -12,6 +13,7 @@ from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.api.topicschemas import TopicSchemaStatus
 from topicschema.api.wire import decode
+from topicschema.broker.errors import BrokerForbiddenError
 from topicschema.core.history import Origin
 from topicschema.core.schemas import Schema
 from topicschema.core.strategies import Strategy
@@ -89,6 +91,33 @@ async def test_what_would_not_pass_is_found_anew_when_the_broker_s_settings_chan
     assert await conflicts(world, NamespaceSchemaPolicies(world.around, 0.0)) == 1
     sees(world, Strategy.ALWAYS_COMPATIBLE)
     assert await conflicts(world, policies) == 0
+
+
+async def policy_says(world: World, policies: NamespaceSchemaPolicies) -> dict[str, str]:
+    """The policy's conditions after a pass; a second one writes nothing."""
+    for is_second in (False, True):
+        before = len(world.api.requests)
+        with suppress(BrokerForbiddenError):
+            await policies.reconcile(KEY)
+        written = [each for each in world.api.requests[before:] if not each.startswith("GET")]
+        assert not (is_second and written)
+    found = await world.around.policies.find("shop", "shop/orders")
+    assert found is not None
+    return {each.type: each.status for each in found.resource.status.conditions}
+
+
+async def test_a_strategy_that_others_changed_and_that_may_not_be_put_back_is_not_in_force(world: World) -> None:
+    world.api.change(
+        "/namespaceschemapolicies/orders", lambda wire: wire["spec"].update(schemaCompatibilityStrategy="FULL")
+    )
+    policies = NamespaceSchemaPolicies(world.around, 0.0)
+    assert await policy_says(world, policies) == {"Ready": "True", "InSync": "True"}
+    world.broker.settings["schema_compatibility_strategy"] = "ALWAYS_COMPATIBLE"
+    world.broker.settings_status = 403
+    assert await policy_says(world, policies) == {"Ready": "False", "Reconciling": "True", "InSync": "False"}
+    world.broker.settings_status = 200
+    assert await policy_says(world, policies) == {"Ready": "True", "InSync": "True"}
+    assert world.broker.settings["schema_compatibility_strategy"] == "FULL"
 
 
 def test_a_strategy_that_a_topic_keeps_at_its_broker_is_seen_though_the_resource_names_none(world: World) -> None:

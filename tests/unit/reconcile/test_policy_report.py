@@ -8,6 +8,7 @@ from topicschema.api.brokers import ManagementPolicy, PulsarSpec
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType, Metadata
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec, NamespaceSchemaPolicyStatus
 from topicschema.broker.errors import (
+    BrokerForbiddenError,
     BrokerInconsistentError,
     BrokerNotAllowedError,
     BrokerUnauthorizedError,
@@ -63,6 +64,18 @@ def test_a_broker_that_cannot_be_asked_leaves_what_was_applied_ready(error: Topi
     assert told(applied_before(), look) == {"Ready": ("True", "InForce"), "InSync": ("Unknown", error.reason)}
     fresh = {"Ready": ("False", error.reason), "Reconciling": ("True", error.reason)}
     assert told(applied_before(1), look) == {**fresh, "InSync": ("Unknown", error.reason)}
+
+
+@pytest.mark.parametrize("error", [BrokerUnavailableError("away"), BrokerForbiddenError("you may not")])
+def test_what_is_seen_to_differ_and_cannot_be_written_is_neither_ready_nor_in_sync(error: TopicSchemaError) -> None:
+    look = Look(difference="x is y and not z", error=error)
+    assert told(applied_before(), look) == {
+        "Ready": ("False", error.reason),
+        "Reconciling": ("True", error.reason),
+        "InSync": ("False", error.reason),
+    }
+    said = {each.type: each.message for each in conditions(applied_before(), look)}
+    assert said[ConditionType.IN_SYNC] == f"x is y and not z: {error.message}"
 
 
 @pytest.mark.parametrize("error", [BrokerInconsistentError("says yes"), NamespaceMissingError("gone")])
