@@ -234,9 +234,11 @@ async def _is_there(around: Surroundings, namespace: str, name: str) -> bool:
 
 
 async def _pods(around: Surroundings, job: Object) -> list[Object]:
+    """Its pods, the newest last."""
     metadata = job["metadata"]
     selector = f"batch.kubernetes.io/job-name={metadata['name']}"
-    return [*await around.client.list(POD, metadata["namespace"], label_selector=selector)]
+    found = await around.client.list(POD, metadata["namespace"], label_selector=selector)
+    return sorted(found, key=lambda pod: pod["metadata"].get("creationTimestamp") or "")
 
 
 async def _events(around: Surroundings, job: Object, pods: Sequence[Object]) -> Sequence[Object]:

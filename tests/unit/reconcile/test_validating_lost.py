@@ -55,10 +55,17 @@ def lets_in(world: World, job: Any) -> None:
     """Its turn came, and its pod waits for what it is to mount."""
     name = job["metadata"]["name"]
     world.api.change(f"/jobs/{name}", lambda there: there["spec"].update(suspend=False))
-    owner = {"kind": "Job", "name": name, "uid": job["metadata"]["uid"], "controller": True}
-    pod = world.api.put(POD, "shop", f"{name}-x", {"metadata": {"ownerReferences": [owner]}, "status": {}})
+    pod = puts_pod(world, job, "x", "2026-11-21T06:00:00Z")
     told = {"reason": "FailedMount", "message": "configmap not found", "involvedObject": pod["metadata"]}
     world.api.put(OLD_EVENT, "shop", "mount", told)
+
+
+def puts_pod(world: World, job: Any, name: str, made: str, **status: Any) -> dict[str, Any]:
+    """One more pod of the Job."""
+    owner = {"kind": "Job", "name": job["metadata"]["name"], "uid": job["metadata"]["uid"], "controller": True}
+    metadata = {"ownerReferences": [owner], "creationTimestamp": made}
+    wire = {"metadata": metadata, "status": status}
+    return world.api.put(POD, "shop", f"{job['metadata']['name']}-{name}", wire)
 
 
 @pytest.mark.parametrize("is_let_in", [False, True])
@@ -79,6 +86,17 @@ async def test_a_question_that_is_not_there_is_made_for_the_same_job(world: Worl
     world.api.requests.clear()
     assert not (await seen(world)).planned.is_due
     assert {each.partition(" ")[0] for each in world.api.requests} == {"GET"}
+
+
+async def test_why_a_second_pod_does_not_start_is_told_whatever_the_pods_are_called(world: World) -> None:
+    await ask(world.around, world.resource, await seen(world))
+    job = (await seen(world)).job
+    assert job is not None
+    lets_in(world, job)
+    puts_pod(world, job, "z", "2026-11-21T05:00:00Z", phase="Failed")
+    found = await seen(world)
+    assert isinstance(found.outcome, CouldNotRun)
+    assert found.outcome.why == "its pod cannot mount what it needs: configmap not found"
 
 
 async def test_a_job_that_failed_stays_until_long_after_the_next_one(world: World) -> None:
