@@ -1,8 +1,8 @@
 """A small API server for unit tests: a fake at the wire, so that the product's own client and adapters are in play.
 
 Keeps objects in memory and answers GET, list, POST, PUT, DELETE, a merge patch and a JSON patch of whole members,
-minding resourceVersions as Kubernetes does. No validation, no watch, no apply: what needs those belongs to the cluster
-tier.
+minding resourceVersions as Kubernetes does. No validation, no watch, no apply but of what is not there: what needs
+those belongs to the cluster tier.
 """
 
 import asyncio
@@ -26,7 +26,8 @@ Object = dict[str, Any]
 class FakeApiServer:
     """The objects by path, the requests seen as `METHOD path`; `is_away`: answers 503, `is_silent`: answers nothing.
 
-    `refusals` are the statuses with which it refuses requests, by how `METHOD path` begins.
+    `refusals` are the statuses with which it refuses requests, by how `METHOD path` begins; `logs` what
+    pods wrote, by their names.
     """
 
     def __init__(self) -> None:
@@ -35,6 +36,7 @@ class FakeApiServer:
         self.is_away = False
         self.is_silent = False
         self.refusals: dict[str, int] = {}
+        self.logs: dict[str, str] = {}
         self._end = asyncio.Event()
         self._objects: dict[str, Object] = {}
         self._resource_version = 0
@@ -113,6 +115,9 @@ class FakeApiServer:
     def _get(self, path: str) -> web.Response:
         if path in self._objects:
             return web.json_response(self._objects[path])
+        pod = path.removesuffix("/log").rpartition("/")[2]
+        if path.endswith("/log") and pod in self.logs:
+            return web.Response(text=self.logs[pod])
         if path.rpartition("/")[2] in _PLURALS:
             root, _, plural = path.rpartition("/")
             within = re.compile(f"{re.escape(root)}/(namespaces/[^/]+/)?{plural}/")
@@ -139,6 +144,8 @@ class FakeApiServer:
 
     def _patch(self, path: str, steps: Any) -> web.Response:
         path, _, part = path.partition("/status")
+        if path not in self._objects and not part and "apiVersion" in steps and "uid" not in steps["metadata"]:
+            return self._create(path.rpartition("/")[0], steps)
         if path not in self._objects:
             return _missing(path)
         wire = copy.deepcopy(self._objects[path])

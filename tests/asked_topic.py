@@ -15,6 +15,7 @@ from topicschema.reconcile.queue import Key
 from topicschema.reconcile.topicschema import TopicSchemas
 from topicschema.reconcile.validating_queue import Validations
 from topicschema.spark.jobs import ATTEMPT_ANNOTATION, QUESTION_ANNOTATION
+from topicschema.spark.marks import report_lines
 from topicschema.spark.verdict import Answer, VerdictDocument
 from topicschema.storage.record import RecordStorage
 
@@ -102,7 +103,7 @@ class AskedTopic:
         return (await self.jobs())[-1]
 
     def ends(self, job: Object, answer: Answer, when: str, messages: int = 10) -> None:
-        """The Job's pod has that verdict, and both have ended."""
+        """The Job's pod has that verdict and a report, and both have ended."""
         metadata, is_pass = job["metadata"], answer is Answer.PASS
         asked = metadata["annotations"][QUESTION_ANNOTATION]
         told = VerdictDocument(question=asked, verdict=answer, messages=messages, invalid=0 if is_pass else 1).text
@@ -110,6 +111,7 @@ class AskedTopic:
         labels = {"batch.kubernetes.io/job-name": metadata["name"]}
         pod["metadata"] |= {"name": f"{metadata['name']}-x", "labels": labels}
         self.world.api.put(POD, "shop", pod["metadata"]["name"], pod)
+        self.world.api.logs[pod["metadata"]["name"]] = "\n".join(report_lines(b"{}"))
         self._over(job, "Complete" if is_pass else "Failed", "PodFailurePolicy", when)
 
     def fails(self, job: Object, when: str) -> None:

@@ -14,6 +14,7 @@ from topicschema.api.kinds import CONFIG_MAP, TOPIC_SCHEMA
 from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.validation import ValidationStatus
+from topicschema.cluster.errors import ApiRefusedError, ForbiddenError
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile import validating_report
 from topicschema.reconcile.policies import FoundPolicy
@@ -48,9 +49,7 @@ async def with_report(
         if report is None:
             return told
         body = await asyncio.to_thread(manifest, metadata, job, report, is_page_wanted=is_page_wanted)
-    name = body["metadata"]["name"]
-    await around.client.apply(CONFIG_MAP, metadata.namespace, name, body, field_manager=FIELD_MANAGER)
-    return replace(told, report=name)
+    return replace(told, report=body["metadata"]["name"]) if await _kept(around, body) else told
 
 
 async def without_values(
@@ -62,9 +61,18 @@ async def without_values(
     if before is None or before.report is None or (said is not None and said.include_values):
         return
     if may_show_values(before) and (told is None or told.report is None):
-        body = _manifest(metadata, {"data": {"note": _EMPTIED}})
-        name = body["metadata"]["name"]
-        await around.client.apply(CONFIG_MAP, metadata.namespace, name, body, field_manager=FIELD_MANAGER)
+        await _kept(around, _manifest(metadata, {"data": {"note": _EMPTIED}}))
+
+
+async def _kept(around: Surroundings, body: dict[str, Any]) -> bool:
+    """Whether the ConfigMap was taken: a report that is refused, by a quota or a policy, loses no verdict."""
+    namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]
+    try:
+        await around.client.apply(CONFIG_MAP, namespace, name, body, field_manager=FIELD_MANAGER)
+    except (ApiRefusedError, ForbiddenError) as error:
+        _LOG.warning("report not kept", extra={"fields": {"namespace": namespace, "name": name, "why": error.message}})
+        return False
+    return True
 
 
 async def _read(around: Surroundings, namespace: str, pod: str) -> bytes | None:
@@ -100,8 +108,9 @@ def _manifest(metadata: Metadata, content: dict[str, Any]) -> dict[str, Any]:
 
 def _content(job: str, report: bytes, *, is_page_wanted: bool) -> dict[str, Any]:
     told = {"job": job}
-    if len(report) <= _MAX_BYTES:
-        told |= {"report.json": report.decode(errors="replace")}
+    text = report.decode(errors="replace")
+    if len(text.encode()) <= _MAX_BYTES:  # not the report's own: what is no UTF-8 is longer afterwards
+        told |= {"report.json": text}
         shown = _page(report) if is_page_wanted else ""
         return {"data": told | ({"report.html": shown} if shown else {})}
     # More than a page is for: it would be larger still.
