@@ -123,6 +123,11 @@ class Admin:
         found = told.get("creationDate") if isinstance(told, dict) else None
         return found if isinstance(found, str) else ""
 
+    def has_transactions(self, partition: Topic) -> bool:
+        """Whether a transaction is open in which messages were sent to the partition."""
+        told = self._read(partition, "stats", {})
+        return isinstance(told, dict) and bool(told.get("ongoingTxnCount"))
+
     def standings(self, topic: Topic) -> Mapping[str, Standing]:
         """What those partitions hold that the broker tells of at once, by name.
 

@@ -2,7 +2,7 @@
 
 Entries may hold no message for a reader: marks of transactions and of replication, aborted transactions. The broker
 keeps these to itself. So the end is reached with the last entry, with one behind it, or when the broker says that it
-has nothing more to send up to there.
+has nothing more to send up to there. What it holds back, because a transaction is open, is waited for.
 """
 
 import secrets
@@ -229,7 +229,7 @@ class Passage:
 
     def _is_over(self) -> bool:
         """Whether nothing more of the span is to come; SourceSilentError where nobody could say so for too long."""
-        if self._last is not None and (self._is_sent or self._last <= self._at):
+        if self._last is not None and (self._is_sent or (self._last <= self._at and not self._is_held_back())):
             return True
         if self._is_asked:
             self._raise_if_silent("the broker does not say which message is the last")
@@ -247,6 +247,14 @@ class Passage:
         else:
             self._raise_if_silent("the broker sends nothing, though messages are left")
         return False
+
+    def _is_held_back(self) -> bool:
+        """Whether messages are left that the broker shows to nobody until a transaction that began before them ends."""
+        self._last = None  # it is to be asked for again
+        if not self._admin.has_transactions(self._partition):
+            return False
+        self._raise_if_silent("a transaction is open, and what was sent after it began is shown once it has ended")
+        return True
 
     def _standing(self) -> Standing:
         standing = self._admin.standing(self._partition)
