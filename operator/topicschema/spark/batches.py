@@ -12,6 +12,8 @@ ENCRYPTED: Final = -4
 """The writer of a message that cannot be read without a key, which a run has not."""
 DAMAGED: Final = -5
 """The writer of a message whose bytes are not those that its producer sent, by their checksum."""
+STRANGE_KEY: Final = -6
+"""The writer of a message whose key should be in base64, and is not."""
 NO_TIME: Final = -1
 """The publish time of a message that has none."""
 MAX_MESSAGES: Final = 25_000

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import zip_longest
 from typing import Any, Final
 
-from topicschema.spark.batches import DAMAGED, ENCRYPTED, NO_VERSION
+from topicschema.spark.batches import DAMAGED, ENCRYPTED, NO_VERSION, STRANGE_KEY
 from topicschema.spark.rollup import ANY, DAY, MONTH
 from topicschema.spark.sources import OWN_WRITERS, Plan
 from topicschema.spark.tally import EXAMPLES, UNKNOWN_WRITER, Example, Tally
@@ -25,6 +25,7 @@ _SPECIAL: Final = {
     UNKNOWN_WRITER: "unknown versions",
     ENCRYPTED: "encrypted",
     DAMAGED: "damaged",
+    STRANGE_KEY: "key not in base64",
     ANY: "any version",
 }
 

@@ -12,7 +12,7 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.payload.judges.column import Column
 from topicschema.payload.judges.verdicts import Judge, Loss
-from topicschema.spark.batches import DAMAGED, ENCRYPTED, NO_VERSION
+from topicschema.spark.batches import DAMAGED, ENCRYPTED, NO_VERSION, STRANGE_KEY
 from topicschema.spark.errors import InvalidQuestionError
 from topicschema.spark.grouping import grouped
 from topicschema.spark.tally import UNKNOWN_WRITER
@@ -22,7 +22,11 @@ Losses = Sequence[tuple[Loss, int]]
 JudgeOf = Callable[[SchemaInfo, SchemaInfo | None, PulsarLine], Judge]
 UNKNOWN_VERSION: Final = "UNKNOWN_WRITER_VERSION"
 """The reason for messages whose schema version the question does not have: nobody can say what wrote them."""
-UNJUDGED: Final[Mapping[int, str]] = {ENCRYPTED: "ENCRYPTED", DAMAGED: "CHECKSUM_MISMATCH"}
+UNJUDGED: Final[Mapping[int, str]] = {
+    ENCRYPTED: "ENCRYPTED",
+    DAMAGED: "CHECKSUM_MISMATCH",
+    STRANGE_KEY: "INVALID_BASE64",
+}
 """The reasons for messages that nobody, or nobody without a key, can read: they were not judged, and do not pass."""
 _FITS: Final = 0
 _ROOT: Final = 1

@@ -47,6 +47,20 @@ class Columns:
     publish_time: str = "publish_time"
     partition: str = ""
 
+    def demanded(self, *, has_keys: bool) -> tuple[str, ...]:
+        """The names beside the payload's that must be there: those that somebody gave, and the key's where it counts.
+
+        A name that is written wrong would else be a message without that: without a key that could be judged.
+        """
+        usual = Columns()
+        named = {
+            self.key: has_keys or self.key != usual.key,
+            self.schema_version: self.schema_version != usual.schema_version,
+            self.publish_time: self.publish_time != usual.publish_time,
+            self.partition: True,
+        }
+        return tuple(name for name, is_needed in named.items() if name and is_needed)
+
 
 @dataclass(frozen=True, slots=True)
 class FilesAsked:

@@ -238,6 +238,9 @@ def test_a_file_that_is_not_there_a_column_that_is_missing_and_a_file_that_chang
     path = stored_orders.write(ORDERS[:10], tmp_path / "orders.parquet")
     with pytest.raises(SourceError, match="no column 'body'; its columns are: value, schema_version"):
         rows_of(FilesAsked((str(path),), columns=Columns(payload="body")), 1)
+    for columns, name in ((Columns(key="id"), "id"), (Columns(schema_version="v"), "v"), (Columns(partition="p"), "p")):
+        with pytest.raises(SourceError, match=f"no column '{name}'"):
+            rows_of(FilesAsked((str(path),), columns=columns), 1)
     source = Files(FilesAsked((str(path),), FileFormat.PARQUET))
     splits: Sequence[Any] = source.plan().splits
     path.write_bytes(path.read_bytes() + b"x")

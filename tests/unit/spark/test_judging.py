@@ -6,7 +6,7 @@ import pytest
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.payload.judges import judge_of
 from topicschema.spark import rendering
-from topicschema.spark.batches import BATCH, DAMAGED, ENCRYPTED, STRANGE_VERSION
+from topicschema.spark.batches import BATCH, DAMAGED, ENCRYPTED, STRANGE_KEY, STRANGE_VERSION
 from topicschema.spark.examples import Drawing
 from topicschema.spark.judging import Judging
 from topicschema.spark.tally import Tally
@@ -19,6 +19,7 @@ _TEXT = SchemaInfo(SchemaType.STRING, b"")
     [
         (ENCRYPTED, "ENCRYPTED"),
         (DAMAGED, "CHECKSUM_MISMATCH"),
+        (STRANGE_KEY, "INVALID_BASE64"),
         (STRANGE_VERSION, "UNKNOWN_WRITER_VERSION"),
         (7, "UNKNOWN_WRITER_VERSION"),
         (0, ""),

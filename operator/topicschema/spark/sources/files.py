@@ -54,10 +54,11 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The source."""
+    """The source; with `has_keys` the messages are of pairs whose keys stand beside the payload."""
 
     asked: FilesAsked
     split_bytes: int = SPLIT_BYTES
+    has_keys: bool = False
 
     def plan(self) -> Plan:
         """The pieces of all files, as large as they are now; SourceError where one cannot be found or read."""
@@ -76,7 +77,8 @@ class Files:
     def _splits(self, file: File, writers: dict[bytes, int]) -> Iterator[Split]:
         form = self.asked.format or _form_of(file)
         number = writers.setdefault(avro.writer(file), OWN_WRITERS - len(writers)) if form is FileFormat.AVRO else None
-        for piece in _FORMS[form].pieces(file, self.split_bytes):
+        demanded = self.asked.columns.demanded(has_keys=self.has_keys)
+        for piece in _FORMS[form].pieces(file, self.split_bytes, demanded):
             yield Split(_Part(file, form, piece, number), piece.messages)
 
     def read(self, split: Split) -> Iterator[pa.RecordBatch]:

@@ -1,6 +1,6 @@
 """The source that a question names. What reads it is imported with it."""
 
-from topicschema.core.schemas import SchemaType
+from topicschema.core.formats.key_value import has_keys_apart
 from topicschema.spark.errors import InvalidQuestionError
 from topicschema.spark.question import Question
 from topicschema.spark.sources import Source
@@ -8,13 +8,13 @@ from topicschema.spark.sources import Source
 
 def source_of(asked: Question, started: int) -> Source:
     """The source, for a run that starts then (milliseconds since 1970); InvalidQuestionError where it names none."""
+    has_keys = has_keys_apart(asked.candidate)
     if asked.files is not None:
         from topicschema.spark.sources.files import Files  # noqa: PLC0415  # Arrow's file systems
 
-        return Files(asked.files)
+        return Files(asked.files, has_keys=has_keys)
     if asked.pulsar is not None:
         from topicschema.spark.sources.pulsar.source import PulsarSource  # noqa: PLC0415  # the broker's client
 
-        has_keys = asked.candidate.type is SchemaType.KEY_VALUE
         return PulsarSource(asked.pulsar, asked.topic, has_keys, asked.sample.since(started))
     raise InvalidQuestionError("the question names no source")

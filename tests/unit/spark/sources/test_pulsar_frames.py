@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reader_at_the_wire import chunk, crc32c, message, single
-from topicschema.spark.batches import DAMAGED, ENCRYPTED, NO_TIME, NO_VERSION, STRANGE_VERSION
+from topicschema.spark.batches import DAMAGED, ENCRYPTED, NO_TIME, NO_VERSION, STRANGE_KEY, STRANGE_VERSION
 from topicschema.spark.sources.pulsar import frames, protocol
 from topicschema.spark.sources.pulsar.checksums import checksum
 from topicschema.spark.sources.pulsar.chunks import Chunks
@@ -50,6 +50,28 @@ def test_messages_alone_and_in_batches_come_with_all_that_is_known_of_them() -> 
 )
 def test_a_schema_version_that_no_broker_gives_is_said_to_be_strange(version: bytes, number: int) -> None:
     assert [row["writer"] for row in rows(message(0, b"x", {16: version}))] == [number]
+
+
+@pytest.mark.parametrize(("key", "told"), [(b"AAAAAQ", b"\0\0\0\1"), (b"AAAAAQ==", b"\0\0\0\1"), (b"", None)])
+def test_base64_is_taken_without_padding_as_java_does(key: bytes, told: bytes | None) -> None:
+    found = rows(message(0, b"0", {6: key, 17: 1}) if key else message(0, b"0", {17: 1}), has_keys=True)
+    assert [(row["key"], row["writer"]) for row in found] == [(told, NO_VERSION)]
+
+
+@pytest.mark.parametrize("key", [b"!!!!", b"AAAAAQ=", b"A", b"AAAA AAA"])
+def test_a_key_that_is_no_base64_though_the_message_says_so_is_a_finding(key: bytes) -> None:
+    found = rows(message(0, b"0", {6: key, 17: 1}) + message(1, b"1", {6: b"AAAA", 17: 1}), has_keys=True)
+    assert [(row["payload"], row["key"], row["writer"]) for row in found] == [
+        (b"0", None, STRANGE_KEY),
+        (b"1", b"\0\0\0", NO_VERSION),
+    ]
+    assert [row["writer"] for row in rows(message(0, b"0", {6: key, 17: 1}))] == [NO_VERSION]
+
+
+def test_keys_that_are_no_text_are_what_java_makes_of_them() -> None:
+    sent = [b"\0\0\0\xc8", "schön".encode(), b"plain"]
+    found = rows(b"".join(message(number, b"", {6: key}) for number, key in enumerate(sent)), has_keys=True)
+    assert [row["key"] for row in found] == [b"\0\0\0\xef\xbf\xbd", *sent[1:]]
 
 
 def test_keys_are_taken_out_of_base64_where_the_message_says_so() -> None:

@@ -11,7 +11,7 @@ from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats.format import Format, Mismatch
 from topicschema.core.formats.key_value import risks
 from topicschema.core.formats.key_value.model import Encoding, KeyValue, Part, Side
-from topicschema.core.formats.key_value.properties import decode, encode
+from topicschema.core.formats.key_value.properties import decode, encode, has_keys_apart
 from topicschema.core.formats.key_value.rest import compacted, payload_of, text_of
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType, fingerprint_of_bytes
 
@@ -25,6 +25,7 @@ __all__ = [
     "compacted",
     "decode",
     "encode",
+    "has_keys_apart",
     "payload_of",
     "text_of",
     "traps",

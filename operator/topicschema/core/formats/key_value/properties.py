@@ -30,6 +30,11 @@ def decode(info: SchemaInfo) -> KeyValue:
     )
 
 
+def has_keys_apart(info: SchemaInfo) -> bool:
+    """Whether messages of this schema have their keys beside the payload: a pair that is SEPARATED."""
+    return info.type is SchemaType.KEY_VALUE and info.properties.get(_ENCODING) == Encoding.SEPARATED.value
+
+
 def encode(pair: KeyValue, properties: Mapping[str, str] | None = None) -> SchemaInfo:
     """The SchemaInfo that Pulsar's Java client makes of a pair, with `properties` of the topic's own beside.
 

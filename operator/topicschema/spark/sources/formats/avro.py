@@ -34,8 +34,12 @@ class Header:
     size: int
 
 
-def pieces(file: File, size: int) -> Sequence[Piece]:
-    """Ranges of about `size` bytes; how many messages there are is guessed from the first block."""
+def pieces(file: File, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
+    """Ranges of about `size` bytes; how many messages there are is guessed from the first block.
+
+    A container has no columns: none is demanded of it.
+    """
+    del demanded
     with file.opened() as raw:
         stream = _Stream(file, raw)
         header = _header(stream)

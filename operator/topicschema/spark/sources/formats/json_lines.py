@@ -25,12 +25,18 @@ _SAMPLE: Final = 64 * 1024
 _BASE64: Final = "_base64"
 
 
-def pieces(file: File, size: int) -> Sequence[Piece]:
-    """Ranges of about `size` bytes; how many messages there are is guessed from the first lines."""
+def pieces(file: File, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
+    """Ranges of about `size` bytes; how many messages there are is guessed from the first lines.
+
+    SourceError where none of the first lines has a member that is demanded.
+    """
     with file.opened() as stream:
         head = stream.read(_SAMPLE)
     if not head:
         return []
+    for name in demanded:
+        if not any(json.dumps(name + end).encode() in head for end in ("", _BASE64)):
+            raise SourceError(f"none of its first lines has a member {name!r}", file.uri)
     each = len(head) / max(1, head.count(b"\n"))
     return [Piece(*bounds, max(1, round((bounds[1] - bounds[0]) / each))) for bounds in ranges(file.size, size)]
 

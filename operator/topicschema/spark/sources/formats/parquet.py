@@ -15,10 +15,14 @@ from topicschema.spark.sources.formats.opened import File, Piece
 _VERSION_BYTES = 8
 
 
-def pieces(file: File, size: int) -> Sequence[Piece]:
-    """Row groups, as many at once as have about `size` bytes; a row group is never cut."""
+def pieces(file: File, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
+    """Row groups, as many at once as have about `size` bytes; a row group is never cut.
+
+    SourceError where a column is not there that is demanded.
+    """
     with file.opened() as stream:
         metadata = parquet.read_metadata(stream)
+        _demand(metadata.schema.to_arrow_schema(), demanded, file)
         found: list[Piece] = []
         first = before = rows = held = 0
         for number in range(metadata.num_row_groups):
@@ -51,13 +55,17 @@ def _rows_at_once(opened: Any, piece: Piece) -> int:
     return max(1, min(MAX_MESSAGES, int(MAX_BYTES / max(1.0, largest))))
 
 
-def _wanted(schema: Any, columns: Columns, file: File) -> list[str]:
-    for name in filter(None, (columns.payload, columns.partition)):
+def _demand(schema: Any, names: Sequence[str], file: File) -> None:
+    for name in names:
         if name not in schema.names:
             there = ", ".join(schema.names[:20])
             raise SourceError(f"it has no column {name!r}; its columns are: {there}", file.uri)
+
+
+def _wanted(schema: Any, columns: Columns, file: File) -> list[str]:
     if not columns.payload:
         raise SourceError("a column must hold the payload; only a line of JSON can be one itself", file.uri)
+    _demand(schema, [columns.payload], file)
     names = (columns.payload, columns.key, columns.schema_version, columns.publish_time, columns.partition)
     return [name for name in dict.fromkeys(names) if name in schema.names]
 

@@ -1,7 +1,6 @@
 """Frames as batches of messages: unpacked, put together from chunks, split, and laid out as Arrow wants them."""
 
 import base64
-import binascii
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -11,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from topicschema.payload import text
 from topicschema.spark.batches import (
     BATCH,
     DAMAGED,
@@ -18,6 +18,7 @@ from topicschema.spark.batches import (
     MAX_BYTES,
     MAX_MESSAGES,
     NO_TIME,
+    STRANGE_KEY,
     STRANGE_VERSION,
 )
 from topicschema.spark.sources.pulsar import singles
@@ -33,6 +34,7 @@ _MOST_COUNT: Final = 1_000_000
 """How many messages an entry may have: more than fit into one that brokers take, unless it is packed."""
 _MOST_SEALED: Final = 10_000
 """How many messages are counted of an encrypted entry, whose claim nobody can check."""
+_ASCII: Final = 0x7F
 _ROOM_BYTES: Final = 64 << 20
 _ROOM_COUNT: Final = 250_000
 """How much is unpacked and split at once; an entry that is larger, by itself."""
@@ -133,11 +135,13 @@ class Parcels:
         of = table[rows[:, In.ROW]]
         writer = np.where(rows[:, In.AT] < 0, STRANGE_VERSION, of[:, Of.VERSION])
         writer = np.where(of[:, Of.IS_BROKEN] != 0, STRANGE_VERSION, writer)
+        keys, has_strange_key = self._keys(content, rows, writer)
+        writer = np.where(has_strange_key, STRANGE_KEY, writer)
         has_none = (rows[:, In.AT] < 0) | (of[:, Of.IS_BROKEN] != 0) | (writer == ENCRYPTED)
         sizes = np.where(has_none, 0, rows[:, In.SIZE])
         columns = [
             _column(content, rows[:, In.AT], sizes, rows[:, In.IS_NULL] != 0),
-            self._keys(content, rows, writer),
+            keys,
             pa.array(writer),
             pa.array(np.full(len(rows), self.partition, np.int32)),
             pa.array(of[:, Of.LEDGER]),
@@ -147,17 +151,23 @@ class Parcels:
         ]
         return pa.RecordBatch.from_arrays(columns, schema=BATCH)
 
-    def _keys(self, content: Content, rows: Table, writer: Any) -> pa.Array:
+    def _keys(self, content: Content, rows: Table, writer: Any) -> tuple[pa.Array, Any]:
+        """The keys as Java's client hands them on, and which of them it fails on."""
+        has_strange_key = np.zeros(len(rows), bool)
         if not self.has_keys:
-            return pa.nulls(len(rows), pa.large_binary())
+            return pa.nulls(len(rows), pa.large_binary()), has_strange_key
         is_absent = (rows[:, In.KEY_AT] < 0) | (writer == ENCRYPTED)
         sizes = np.where(is_absent, 0, rows[:, In.KEY_SIZE])
         keys = _column(content, rows[:, In.KEY_AT], sizes, is_absent)
-        if not rows[:, In.KEY_IS_BASE64].any():
-            return keys
         flags = rows[:, In.KEY_IS_BASE64] != 0
-        told = [_decoded(key) if flag else key for key, flag in zip(keys.to_pylist(), flags, strict=True)]
-        return pa.array(told, pa.large_binary())
+        if not flags.any() and not _has_high_bytes(keys):
+            return keys, has_strange_key
+        told = keys.to_pylist()
+        for number, (key, is_base64) in enumerate(zip(told, flags, strict=True)):
+            if key is not None:
+                told[number] = _decoded(key) if is_base64 else text.encode(text.decode(key)[0])
+                has_strange_key[number] = told[number] is None
+        return pa.array(told, pa.large_binary()), has_strange_key
 
 
 def _undamaged(table: Table) -> Table:
@@ -221,11 +231,19 @@ def _column(content: Content, places: Any, sizes: Any, nulls: Any) -> pa.Array:
     return pa.Array.from_buffers(pa.large_binary(), len(places), buffers)
 
 
-def _decoded(key: bytes | None) -> bytes | None:
+def _has_high_bytes(keys: pa.Array) -> bool:
+    """Whether any byte of the keys is none of ASCII's: a text of such is the same in bytes."""
+    values = keys.buffers()[2]
+    return values is not None and bool((np.frombuffer(values, np.uint8) > _ASCII).any())
+
+
+def _decoded(key: bytes) -> bytes | None:
+    """The key out of base64, which Java takes without padding, too; None for what it takes for none."""
+    padding = b"" if b"=" in key else b"=" * (-len(key) % 4)
     try:
-        return None if key is None else base64.b64decode(key, validate=True)
-    except (binascii.Error, ValueError):
-        return key
+        return base64.b64decode(key + padding, validate=True)
+    except ValueError:
+        return None
 
 
 def _pieces(weights: Any, room: float, most: int) -> Iterator[tuple[int, int]]:
