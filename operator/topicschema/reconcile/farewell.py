@@ -101,7 +101,7 @@ async def _serving(around: Surroundings, broker: Broker, found: FoundPolicy, see
     is_serving = await broker.latest(seen.topic) is not None
     if is_serving:
         history, line, schema = seen.stored.history, found.policy.profile.line, None
-        if not history.entries:  # it may have been uploaded, and the process have ended before it was on record
+        if not history.trimmed:  # it may have been uploaded, and the process have ended before it was on record
             with suppress(TopicSchemaError):
                 schema = await around.judge.schema_of(seen.resource.spec, line, history)
         there = await look(around, broker, Sought(history, line, schema))
@@ -111,14 +111,17 @@ async def _serving(around: Surroundings, broker: Broker, found: FoundPolicy, see
 
 
 def _has_ours(there: Alignment, history: History, uploaded: str | None) -> bool:
-    """Whether anything at the broker is the record's, or what was `uploaded`: never is only what others have hidden."""
+    """Whether anything at the broker is the record's, or what was `uploaded`: never is only what others have hidden.
+
+    Others' alone may be there after a soft delete of ours, too, whose answer was never read.
+    """
     match there:
         case Lost():
             return False
-        case Behind(is_recount=True):
-            return bool(history.counted)
-        case Behind(arrived=arrived) if not history.entries:
-            return any(entry.fingerprint == uploaded for entry in arrived)
+        case Behind(history=after, arrived=arrived):
+            ours = {(entry.schema_version, entry.content_hash) for entry in history.entries}
+            is_on_record = any((entry.schema_version, entry.content_hash) in ours for entry in after.trimmed)
+            return is_on_record or any(entry.fingerprint == uploaded for entry in arrived)
         case _:
             return True
 

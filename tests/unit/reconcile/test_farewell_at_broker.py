@@ -20,6 +20,7 @@ from topicschema.api.wire import decode
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import BrokerUnauthorizedError
 from topicschema.core import plan
+from topicschema.core.alignment import Behind, Sight, align
 from topicschema.core.errors import WaitingError
 from topicschema.core.history import Counter, History, Origin, Owner
 from topicschema.core.schemas import Schema
@@ -52,6 +53,7 @@ async def holds(world: World, wire: dict[str, Any], *schemas: Schema, counted_by
     history = History(KEY, counted_by=counted_by).claimed_by(Owner("shop", "created", wire["metadata"]["uid"]))
     for schema in schemas:
         history = history.with_version(schema, Origin.SPEC, "2026-11-20T00:00:00Z")
+    history = replace(history, uncounted=0)
     await world.around.storage.put(Stored(History(KEY)), history, tuple(schema.info for schema in schemas))
 
 
@@ -92,6 +94,34 @@ async def test_what_the_broker_never_counted_for_us_is_deleted_there_only_where_
     await holds(world, wire, *recorded)
     assert await first(world, wire) == action
     assert all(call.startswith("GET") for call in world.broker.calls)
+
+
+@pytest.mark.parametrize("theirs", [OTHER, ONE], ids=["another", "the same"])
+@pytest.mark.parametrize("counted_by", list(Counter))
+async def test_what_others_bring_after_our_soft_delete_is_not_deleted_though_its_answer_was_lost(
+    world: World, theirs: Schema, counted_by: Counter
+) -> None:
+    world.there(ONE)
+    wire = resource(world, ONE)
+    await holds(world, wire, ONE, counted_by=counted_by)
+    assert await first(world, wire) == plan.SoftDelete()
+    world.broker.schemas.soft_delete(TOPIC)
+    world.there(theirs)
+    assert await first(world, wire) == plan.DeleteRecord()
+
+
+@pytest.mark.parametrize(("there", "action"), [(ONE, plan.SoftDelete()), (OTHER, plan.DeleteRecord())])
+async def test_what_was_uploaded_after_a_soft_delete_of_others_and_is_not_on_record_yet_is_deleted(
+    world: World, there: Schema, action: plan.Action
+) -> None:
+    wire = resource(world, ONE)
+    claimed = History(KEY).claimed_by(Owner("shop", "created", wire["metadata"]["uid"]))
+    hidden = align(claimed, Sight((0,)), "2026-11-20T00:00:00Z")
+    assert isinstance(hidden, Behind)
+    await world.around.storage.put(Stored(History(KEY)), hidden.history)
+    world.broker.schemas.soft_delete(TOPIC)
+    world.there(there)
+    assert await first(world, wire) == action
 
 
 async def test_what_is_on_record_and_not_at_an_observed_broker_is_seen_to_be_lacking(world: World) -> None:
