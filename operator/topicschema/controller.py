@@ -17,7 +17,7 @@ import aiohttp
 import kopf
 
 from topicschema import checkers, telemetry
-from topicschema.api.kinds import JOB, NAMESPACE, NAMESPACE_SCHEMA_POLICY, SCHEMA_HISTORY, TOPIC_SCHEMA, Kind
+from topicschema.api.kinds import JOB, NAMESPACE, NAMESPACE_SCHEMA_POLICY, POD, SCHEMA_HISTORY, TOPIC_SCHEMA, Kind
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.checkers import UnusableCheckerError
 from topicschema.cluster.client import ApiClient
@@ -40,7 +40,7 @@ from topicschema.reconcile.topicschema import TopicSchemas
 from topicschema.reconcile.validating_queue import Caps, Turns, Validations
 from topicschema.settings import Claims as ClaimsSetting
 from topicschema.settings import InvalidSettingError, Settings
-from topicschema.spark.jobs import TOPIC_LABEL
+from topicschema.spark.jobs import DRIVERS, TOPIC_LABEL
 from topicschema.storage.claims import Claims
 from topicschema.storage.record import RecordStorage
 from topicschema.storage.sweep import sweep
@@ -55,10 +55,10 @@ _CANCELLATIONS, _CANCELLATION_SECONDS = 3, 3.0
 
 
 def _watched(settings: Settings) -> dict[Kind, Scope]:
-    """Jobs only where there are any: without validation nobody needs to give us the right."""
+    """Jobs and their pods only where there are any: without validation nobody needs to give us the right."""
     kinds = dict.fromkeys((TOPIC_SCHEMA, NAMESPACE_SCHEMA_POLICY, NAMESPACE), Scope())
-    ours = {SCHEMA_HISTORY: Scope(namespace=settings.namespace)}
-    return kinds | ours | ({JOB: Scope(labels=TOPIC_LABEL)} if settings.validation.image else {})
+    runs = {JOB: Scope(labels=TOPIC_LABEL), POD: Scope(labels=DRIVERS)} if settings.validation.image else {}
+    return kinds | {SCHEMA_HISTORY: Scope(namespace=settings.namespace)} | runs
 
 
 class Stop:

@@ -33,7 +33,7 @@ CONTROLLER_MAY = [
     ("get update", "leases/topicschema-controller", OWN),
     ("get list watch create patch delete", "jobs.batch", OTHER),
     ("get create patch", "configmaps", OTHER),
-    ("list", "pods", OTHER),
+    ("list watch", "pods", OTHER),
     ("list", "events", OTHER),
 ]
 CONTROLLER_MAY_NOT = [

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
-from topicschema.api.kinds import JOB, NAMESPACE, NAMESPACE_SCHEMA_POLICY, SCHEMA_HISTORY, TOPIC_SCHEMA
+from topicschema.api.kinds import JOB, NAMESPACE, NAMESPACE_SCHEMA_POLICY, POD, SCHEMA_HISTORY, TOPIC_SCHEMA
 from topicschema.reconcile.echoes import Echoes
 from topicschema.reconcile.neighbours import Neighbours
 from topicschema.reconcile.queue import AHEAD, Key
 from topicschema.reconcile.validating_queue import owner_key
+from topicschema.spark.jobs import TOPIC_LABEL
 
 _Metadata = Mapping[str, Any]
 
@@ -41,8 +42,8 @@ class Doorbell:
             self._heard_of_namespace(key.name, metadata)
             if is_deleted:
                 self._annotations.pop(key.name, None)
-        elif plural == JOB.plural:
-            self._heard_of_job(metadata)
+        elif plural in (JOB.plural, POD.plural):
+            self._heard_of_run(plural, metadata)
         elif plural == SCHEMA_HISTORY.plural:
             self._heard_of_history(history_key(key.name), metadata, is_deleted=is_deleted)
         else:
@@ -97,11 +98,17 @@ class Doorbell:
         if is_deleted or self._echoes.is_news(key, metadata["resourceVersion"]):
             self._ring_topics_of(key)
 
-    def _heard_of_job(self, metadata: _Metadata) -> None:
-        """Its topic looks at what it came to, ahead of others: somebody waits for it."""
-        topic = owner_key(metadata)
+    def _heard_of_run(self, plural: str, metadata: _Metadata) -> None:
+        """Its topic looks at what it came to, ahead of others: somebody waits for it. A pod ends before its Job."""
+        topic = owner_key(metadata) if plural == JOB.plural else self._labelled(metadata)
         if topic is not None:
             self._ring(topic, AHEAD)
+
+    def _labelled(self, metadata: _Metadata) -> Key | None:
+        """The topic that a pod's label names; of a name that is too long for a label only the Job tells."""
+        name = (metadata.get("labels") or {}).get(TOPIC_LABEL, "")
+        topic = Key(TOPIC_SCHEMA.plural, metadata.get("namespace", ""), name)
+        return topic if topic in self._neighbours.known[TOPIC_SCHEMA.plural] else None
 
     def _ring_topics_of(self, history: Key) -> None:
         for topic in self._neighbours.of_history(history.name):

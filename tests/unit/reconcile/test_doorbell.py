@@ -8,6 +8,7 @@ from topicschema.reconcile.doorbell import Doorbell, history_key
 from topicschema.reconcile.echoes import Echoes
 from topicschema.reconcile.neighbours import Neighbours, TopicSight
 from topicschema.reconcile.queue import Key
+from topicschema.spark.jobs import TOPIC_LABEL
 
 TOPICS, POLICIES, HISTORIES, NAMESPACES = (
     "topicschemas",
@@ -17,6 +18,7 @@ TOPICS, POLICIES, HISTORIES, NAMESPACES = (
 )
 CREATED, CHANGED = Key(TOPICS, "shop", "created"), Key(TOPICS, "shop", "changed")
 ORDERS = Key(POLICIES, "shop", "orders")
+POD = Key("pods", "shop", "created-check-1")
 ANNOTATION = "topicschema.io/pulsar-namespaces"
 
 
@@ -242,6 +244,16 @@ def test_topics_whose_policy_changed_come_after_what_was_edited(ears: Ears) -> N
     ears.rung()
     ears.tell(ORDERS, "2", generation=2)
     assert ears.ahead() == {ORDERS}
+
+
+def test_a_pod_rings_the_topic_that_its_label_names_ahead_of_others_if_there_is_one(ears: Ears) -> None:
+    ears.hear(CREATED)
+    ears.tell(POD, labels={TOPIC_LABEL: "created"})
+    assert ears.ahead() == {CREATED}
+    assert ears.hear(POD, "2", labels={TOPIC_LABEL: "created"}, is_deleted=True) == {CREATED}
+    assert ears.hear(POD, labels={TOPIC_LABEL: "nobody's"}) == set()
+    assert ears.hear(Key("pods", "elsewhere", "made-up"), labels={TOPIC_LABEL: "created"}) == set()
+    assert ears.hear(POD) == set()
 
 
 def test_nothing_is_kept_of_policies_and_namespaces_that_are_gone(ears: Ears) -> None:
