@@ -3,26 +3,24 @@
 The question itself is `validating_spec`'s, whose turn it is `validating_queue`'s, what is told `validating_report`'s.
 """
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
 from topicschema.api import REVALIDATE_ANNOTATION
-from topicschema.api.kinds import CONFIG_MAP, JOB, OLD_EVENT, POD
-from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.validation import ValidationMode, ValidationPhase, ValidationStatus
-from topicschema.cluster.errors import ApiRefusedError, ForbiddenError, NotFoundError
+from topicschema.cluster.errors import ApiRefusedError, ForbiddenError
 from topicschema.core import plan
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.verdict import Outcome as Judged
 from topicschema.reconcile import validating_spec
 from topicschema.reconcile.policies import FoundPolicy
 from topicschema.reconcile.surroundings import Surroundings
+from topicschema.reconcile.validating_jobs import events_of, is_there, jobs_of, percent_of, pods_of
 from topicschema.reconcile.validating_spec import Subject, Wanted
-from topicschema.spark import jobs, marks
+from topicschema.spark import jobs
 from topicschema.spark.outcome import CouldNotRun, Failed, Outcome, Passed, Running, Waiting, ended, outcome, refused
 
 Object = Mapping[str, Any]
@@ -30,8 +28,6 @@ Object = Mapping[str, Any]
 _REVALIDATE_LENGTH: Final = 256
 _LOOK_AGAIN: Final = 10.0
 _ASK_AGAIN: Final = 300.0  # where the API server refused: each try packs the question anew
-_PROGRESS_LINES: Final = 50
-_PROGRESS_BYTES: Final = 64 * 1024
 _FIRST_PAUSE: Final = 30.0
 _LONGEST_PAUSE: Final = 1800.0
 
@@ -185,33 +181,22 @@ async def _with_jobs(around: Surroundings, resource: TopicSchema, seen: Inquiry)
     return await _with_outcome(around, replace(seen, job=newest))
 
 
-async def jobs_of(around: Surroundings, metadata: Metadata) -> list[Object]:
-    """The Jobs of this resource, not of one that had its name before."""
-    selector = f"{jobs.TOPIC_LABEL}={jobs.topic_label(metadata.name)}"
-    listed = await around.client.list(JOB, metadata.namespace, label_selector=selector)
-    return [job for job in listed if not job["metadata"].get("deletionTimestamp") and _owns(metadata, job)]
-
-
-def _owns(metadata: Metadata, job: Object) -> bool:
-    return any(owner["uid"] == metadata.uid for owner in job["metadata"].get("ownerReferences") or ())
-
-
 async def _with_outcome(around: Surroundings, seen: Inquiry) -> Inquiry:
     if seen.job is None:
         return seen
     job, namespace = seen.job, seen.job["metadata"]["namespace"]
     if ended(job) is None and job["spec"].get("suspend"):
-        is_lost = not await _is_there(around, namespace, jobs.last_part(job))
+        is_lost = not await is_there(around, namespace, jobs.last_part(job))
         return replace(seen, outcome=Waiting(), is_question_lost=is_lost)
-    pods = await _pods(around, job)
-    found = outcome(job, pods, await _events(around, job, pods))
+    pods = await pods_of(around, job)
+    found = outcome(job, pods, await events_of(around, job, pods))
     if isinstance(found, Running) and found.pod:
-        seen = replace(seen, percent=await _percent(around, namespace, found.pod))
+        seen = replace(seen, percent=await percent_of(around, namespace, found.pod))
     seen = _with_retry(around, replace(seen, outcome=found))
     if not isinstance(found, CouldNotRun) or found.is_over or seen.is_retry_due:
         return seen
     # Another topic's pass may have let it in before its question was there, and then its pod waits for that.
-    return replace(seen, is_question_lost=not await _is_there(around, namespace, jobs.last_part(job)))
+    return replace(seen, is_question_lost=not await is_there(around, namespace, jobs.last_part(job)))
 
 
 def _with_retry(around: Surroundings, seen: Inquiry) -> Inquiry:
@@ -223,40 +208,6 @@ def _with_retry(around: Surroundings, seen: Inquiry) -> Inquiry:
         stuck = () if seen.outcome.is_over else (seen.job,)
         return replace(seen, is_retry_due=True, strays=(*seen.strays, *stuck))
     return replace(seen, is_retry_due=seen.outcome.is_over and _left(around, seen) <= 0)
-
-
-async def _is_there(around: Surroundings, namespace: str, name: str) -> bool:
-    try:
-        await around.client.get(CONFIG_MAP, namespace, name)
-    except NotFoundError:
-        return False
-    return True
-
-
-async def _pods(around: Surroundings, job: Object) -> list[Object]:
-    """Its pods, the newest last."""
-    metadata = job["metadata"]
-    selector = f"batch.kubernetes.io/job-name={metadata['name']}"
-    found = await around.client.list(POD, metadata["namespace"], label_selector=selector)
-    return sorted(found, key=lambda pod: pod["metadata"].get("creationTimestamp") or "")
-
-
-async def _events(around: Surroundings, job: Object, pods: Sequence[Object]) -> Sequence[Object]:
-    """What was told of a Job without a pod, or of a pod that does not run yet."""
-    about = pods[-1] if pods else job
-    if ended(job) is not None or (about.get("status") or {}).get("phase") not in (None, "Pending"):
-        return ()
-    selector = f"involvedObject.uid={about['metadata']['uid']}"
-    return await around.client.list(OLD_EVENT, job["metadata"]["namespace"], field_selector=selector)
-
-
-async def _percent(around: Surroundings, namespace: str, pod: str) -> int:
-    """How far the run is, by its log; 0 where that cannot be read now: it is worth no error."""
-    with suppress(TopicSchemaError):
-        log = await around.client.log(namespace, pod, jobs.CONTAINER, lines=_PROGRESS_LINES, limit=_PROGRESS_BYTES)
-        told = marks.progress_in(log.splitlines()) or {}
-        return int(told.get("percent", 0))
-    return 0
 
 
 def pause(seen: Inquiry) -> float:

@@ -12,7 +12,8 @@ from topicschema.core.history import History, Owner
 from topicschema.core.schemas import SchemaInfo
 from topicschema.reconcile import validating_spec
 from topicschema.reconcile.surroundings import Surroundings
-from topicschema.reconcile.validating import Inquiry, jobs_of
+from topicschema.reconcile.validating import Inquiry
+from topicschema.reconcile.validating_jobs import jobs_of
 from topicschema.reconcile.validating_spec import Names
 from topicschema.spark import jobs
 from topicschema.spark.jobs import JobRequest

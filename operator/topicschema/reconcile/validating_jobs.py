@@ -1,0 +1,67 @@
+"""What is read of a TopicSchema's Jobs: themselves, their questions, their pods, and what is told of these.
+
+What all that comes to is `validating`'s matter.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from topicschema.api.kinds import CONFIG_MAP, JOB, OLD_EVENT, POD
+from topicschema.api.metadata import Metadata
+from topicschema.cluster.errors import NotFoundError
+from topicschema.core.errors import TopicSchemaError
+from topicschema.reconcile.surroundings import Surroundings
+from topicschema.spark import jobs, marks
+from topicschema.spark.outcome import ended
+
+Object = Mapping[str, Any]
+
+_PROGRESS_LINES: Final = 50
+_PROGRESS_BYTES: Final = 64 * 1024
+
+
+async def jobs_of(around: Surroundings, metadata: Metadata) -> list[Object]:
+    """The Jobs of this resource, not of one that had its name before."""
+    selector = f"{jobs.TOPIC_LABEL}={jobs.topic_label(metadata.name)}"
+    listed = await around.client.list(JOB, metadata.namespace, label_selector=selector)
+    return [job for job in listed if not job["metadata"].get("deletionTimestamp") and _owns(metadata, job)]
+
+
+def _owns(metadata: Metadata, job: Object) -> bool:
+    return any(owner["uid"] == metadata.uid for owner in job["metadata"].get("ownerReferences") or ())
+
+
+async def is_there(around: Surroundings, namespace: str, name: str) -> bool:
+    """Whether there is a ConfigMap of that name."""
+    try:
+        await around.client.get(CONFIG_MAP, namespace, name)
+    except NotFoundError:
+        return False
+    return True
+
+
+async def pods_of(around: Surroundings, job: Object) -> list[Object]:
+    """Its pods, the newest last."""
+    metadata = job["metadata"]
+    selector = f"batch.kubernetes.io/job-name={metadata['name']}"
+    found = await around.client.list(POD, metadata["namespace"], label_selector=selector)
+    return sorted(found, key=lambda pod: pod["metadata"].get("creationTimestamp") or "")
+
+
+async def events_of(around: Surroundings, job: Object, pods: Sequence[Object]) -> Sequence[Object]:
+    """What was told of a Job without a pod, or of a pod that does not run yet."""
+    about = pods[-1] if pods else job
+    if ended(job) is not None or (about.get("status") or {}).get("phase") not in (None, "Pending"):
+        return ()
+    selector = f"involvedObject.uid={about['metadata']['uid']}"
+    return await around.client.list(OLD_EVENT, job["metadata"]["namespace"], field_selector=selector)
+
+
+async def percent_of(around: Surroundings, namespace: str, pod: str) -> int:
+    """How far the run is, by its log; 0 where that cannot be read now: it is worth no error."""
+    with suppress(TopicSchemaError):
+        log = await around.client.log(namespace, pod, jobs.CONTAINER, lines=_PROGRESS_LINES, limit=_PROGRESS_BYTES)
+        told = marks.progress_in(log.splitlines()) or {}
+        return int(told.get("percent", 0))
+    return 0
