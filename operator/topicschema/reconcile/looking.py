@@ -201,20 +201,22 @@ class _Reading:
         return known is None or there is None or known.registered_at == there.registered_at
 
     async def _others(self, index: tuple[int, ...], newest: VersionEntry, floor: int) -> list[VersionEntry] | None:
-        """The versions but the newest, from the floor on; None where a listing contradicts the latest."""
+        """The versions from the floor on that are served beside the newest; None where that is not served any more."""
         wanted = [number for number in index if number >= floor and number != newest.schema_version]
-        return await self._versions(wanted, floor)
-
-    async def _versions(self, wanted: list[int], floor: int) -> list[VersionEntry] | None:
-        """The versions of these numbers that the broker serves; None where a listing contradicts the latest."""
         if len(wanted) <= _SINGLY:
-            return await self.singly(wanted)
+            found = await self.singly(wanted)
+            # What is not served is a tombstone, or hidden by one that came just now.
+            return found if len(found) == len(wanted) or await self._is_newest(newest) else None
         found = []
         async for version in self._broker.versions(self._sought.topic, floor):
             found.append(await self._entry(version))
             await asyncio.sleep(0)  # a long history must not hold up everybody else
-        is_whole = max(wanted) <= max((entry.schema_version for entry in found), default=-1)
-        return found if is_whole else None
+        return found if newest in found else None
+
+    async def _is_newest(self, entry: VersionEntry) -> bool:
+        """Whether the broker still gives this version as its newest."""
+        latest = await self._broker.latest(self._sought.topic)
+        return latest is not None and await self._entry(latest) == entry
 
     async def singly(self, wanted: list[int]) -> list[VersionEntry]:
         """Those of the versions that the broker serves, each read by itself."""

@@ -20,6 +20,7 @@ from topicschema.reconcile.at_broker import refusal
 from topicschema.reconcile.looking import Sought, look
 
 ONE, TWO, THREE, OTHER = record("id"), record("id", "a?"), record("id", "a?", "b?"), record("id", "z?")
+FOUR = record("id", "a?", "b?", "c?")
 
 
 @pytest.fixture
@@ -88,6 +89,38 @@ async def test_whatever_others_do_before_a_call_record_and_broker_agree_or_the_l
     assert reason in ("", "Incompatible")
     if reason == "":
         assert THREE.info in [version.info for version in world.broker.schemas.served(TOPIC)]
+
+
+@pytest.mark.parametrize("meddle", [others_delete, others_delete_and_upload], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("more", [(THREE,), (THREE, FOUR)], ids=["one more", "two more"])
+@pytest.mark.parametrize("number", range(2, 5))
+async def test_versions_that_are_hidden_while_they_are_read_are_neither_lost_nor_counted(
+    world: World,
+    meddle: Callable[[PulsarSchemas], None],
+    more: tuple[Schema, ...],
+    number: int,
+) -> None:
+    for schema in (ONE, TWO):
+        world.wants(schema)
+        assert await world.settle() == ""
+    world.there(*more)
+    world.broker.calls.clear()
+    world.broker.happens = lambda now: meddle(world.broker.schemas) if now == number else None
+    assert await world.reason() == ""
+    world.broker.happens = lambda _: None
+    assert await world.reason() == ""
+    assert await world.agrees()
+
+
+async def test_a_number_that_is_a_tombstone_since_the_broker_counted_anew_is_told_as_a_loss(world: World) -> None:
+    for schema in (ONE, TWO):
+        world.wants(schema)
+        assert await world.settle() == ""
+    world.broker.schemas.force_delete(TOPIC)
+    world.there(OTHER)
+    world.broker.schemas.soft_delete(TOPIC)
+    world.there(THREE)
+    assert await world.reason() == "HistoryLost"
 
 
 async def test_one_request_while_nothing_changes_four_for_an_edit(world: World) -> None:
@@ -187,7 +220,7 @@ async def test_a_record_that_is_gone_is_made_anew_from_the_broker_and_only_witho
     assert (await world.history()).entries == ()
 
 
-@pytest.mark.parametrize("more", [(THREE,), (THREE, record("id", "a?", "b?", "c?"))], ids=["one more", "two more"])
+@pytest.mark.parametrize("more", [(THREE,), (THREE, FOUR)], ids=["one more", "two more"])
 async def test_a_broker_that_counted_anew_is_not_believed_because_the_newest_version_on_record_is_there_again(
     world: World, more: tuple[Schema, ...]
 ) -> None:
