@@ -100,7 +100,10 @@ def _check(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--batch", action="store_true", help="answer JSON lines from standard input (docs/cli.md)")
     command.add_argument(
-        "candidate", nargs="?", metavar="CANDIDATE", help="the schema's file; a primitive type needs none"
+        "candidate",
+        nargs="?",
+        metavar="CANDIDATE",
+        help="the schema's file, or a manifest; a primitive type needs none",
     )
 
 
@@ -146,7 +149,7 @@ def _client(command: argparse.ArgumentParser) -> None:
 def _fingerprint(command: argparse.ArgumentParser) -> None:
     _schema_options(command)
     _proto_options(command)
-    command.add_argument("file", metavar="FILE", help="the schema's file; - is standard input")
+    command.add_argument("file", metavar="FILE", help="the schema's file, or a manifest; - is standard input")
 
 
 def _explain(command: argparse.ArgumentParser) -> None:

@@ -4,7 +4,7 @@ import json
 import sys
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from topicschema.cli import arguments, asking, batch, files, plugged, schema_files, telling, wire
 from topicschema.cli.asking import Question
@@ -20,13 +20,8 @@ def run(options: Namespace) -> int:
     """Answer on standard output; the exit code is the verdict."""
     if options.batch:
         return _batch(options)
-    names = [*options.history, *([] if options.candidate is None else [options.candidate])]
-    kind = schema_files.kind_of(options.type, names)
-    if options.candidate is None and kind not in PRIMITIVES:
-        raise WrongInputError("name the CANDIDATE's file, or ask with --batch")
-    given = properties(options.property, kind)
-    texts = [*schema_files.read_all(kind, names, options), *([b""] if options.candidate is None else [])]
-    *history, candidate = (SchemaInfo(kind, text, given) for text in texts)
+    missing = "name the CANDIDATE's file, or ask with --batch"
+    *history, candidate = history_and(options.candidate, options, PRIMITIVES, missing)
     profile = BrokerProfile(PulsarLine(options.line), checkers=plugged.load())
     policy = Policy(Strategy(options.strategy), Strictness(options.strictness), profile)
     question = Question(candidate, tuple(history), policy)
@@ -34,10 +29,54 @@ def run(options: Namespace) -> int:
     if options.output == "json":
         print(json.dumps(wire.line_of(options.candidate, answer), indent=2))
     else:
-        asked = kind.value if options.candidate is None else files.shown(options.candidate)
+        asked = candidate.type.value if options.candidate is None else files.shown(options.candidate)
         earlier = tuple(map(files.shown, options.history))
         print(telling.told(question, answer, Files(asked, earlier, not schema_files.is_proto(asked))))
     return COMPATIBLE if answer.is_compatible else INCOMPATIBLE
+
+
+def history_and(
+    name: str | None, options: Namespace, textless: Collection[SchemaType], otherwise: str
+) -> list[SchemaInfo]:
+    """The history, and last the schema in the file.
+
+    Without a file it is the type's, which needs no text; WrongInputError with `otherwise` where it does.
+    """
+    if name is not None:
+        return schemas([*options.history, name], options)
+    kind = schema_files.kind_of(options.type, options.history)
+    if kind not in textless:
+        raise WrongInputError(otherwise)
+    without_text = SchemaInfo(kind, b"", properties(options.property, kind))
+    return [*schemas(options.history, options), without_text]
+
+
+def schemas(names: Sequence[str], options: Namespace) -> list[SchemaInfo]:
+    """The schemas in the files, as they are sent over REST; WrongInputError where one cannot be read.
+
+    A manifest tells its type and properties; files beside it that are none are of its type, and have its properties.
+    """
+    texts = files.read_all(names)
+    in_manifests = [
+        _of_manifest(name, text, options) if schema_files.is_manifest(name, text) else None
+        for name, text in zip(names, texts, strict=True)
+    ]
+    told = next(filter(None, reversed(in_manifests)), None)
+    plain = [name for name, info in zip(names, in_manifests, strict=True) if info is None]
+    kind = schema_files.kind_of(options.type if told is None else told.type.value, plain)
+    given = properties(vars(options).get("property", ()), kind) if told is None else told.properties
+    kinds = [kind if info is None else SchemaType.NONE for info in in_manifests]
+    made = schema_files.made_of(kinds, names, texts, options)
+    return [info or SchemaInfo(kind, text, given) for info, text in zip(in_manifests, made, strict=True)]
+
+
+def _of_manifest(name: str, text: bytes, options: Namespace) -> SchemaInfo:
+    from topicschema.cli import in_manifest  # noqa: PLC0415  # YAML and the CRDs' room, for manifests alone
+
+    shown = files.shown(name)
+    if options.type is not None or vars(options).get("property"):
+        raise WrongInputError(f"{shown} tells type and properties itself: leave out --type and --property")
+    return in_manifest.schema(shown, text)
 
 
 def _batch(options: Namespace) -> int:

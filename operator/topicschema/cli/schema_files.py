@@ -1,11 +1,17 @@
 """The schemas that a command line names: what is in the files, or, of `.proto` files, what a client would send."""
 
+import re
 from argparse import Namespace
 from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Final
 
 from topicschema.cli import files
 from topicschema.cli.files import STANDARD_INPUT, WrongInputError
 from topicschema.core.schemas import SchemaType
+
+_MANIFESTS: Final = frozenset({".yaml", ".yml"})
+_RESOURCE: Final = re.compile(rb"\s*(---|apiVersion:|kind:|\{\s*\"(apiVersion|kind)\")")
 
 
 def kind_of(named: str | None, names: Sequence[str], option: str = "--type") -> SchemaType:
@@ -26,6 +32,11 @@ def is_proto(name: str) -> bool:
     return name.endswith(".proto")
 
 
+def is_manifest(name: str, content: bytes) -> bool:
+    """Whether the file has a Kubernetes resource, by its name or by how it begins: no schema begins like that."""
+    return PurePath(name).suffix in _MANIFESTS or _RESOURCE.match(content) is not None
+
+
 def read_all(kind: SchemaType, names: Sequence[str], options: Namespace) -> list[bytes]:
     """The schema in each file, all of one type; WrongInputError where one cannot be read or compiled."""
     return read_each([kind] * len(names), names, options)
@@ -34,15 +45,26 @@ def read_all(kind: SchemaType, names: Sequence[str], options: Namespace) -> list
 def read_each(kinds: Sequence[SchemaType], names: Sequence[str], options: Namespace) -> list[bytes]:
     """The schema in each file, each of its own type; WrongInputError where one cannot be read or compiled.
 
-    Where the command has a history, its files come first.
+    Where the command has a history, its files come first. A manifest is no schema's file.
     """
-    given = vars(options)
     texts = files.read_all(names)
+    manifest = next((name for name, text in zip(names, texts, strict=True) if is_manifest(name, text)), None)
+    if manifest is not None:
+        where = "check, fingerprint and validate-messages --schema take it"
+        raise WrongInputError(f"{files.shown(manifest)} is a manifest ({where}): name the file of the schema alone")
+    return made_of(kinds, names, texts, options)
+
+
+def made_of(
+    kinds: Sequence[SchemaType], names: Sequence[str], texts: Sequence[bytes], options: Namespace
+) -> list[bytes]:
+    """The same of what was read already."""
+    given = vars(options)
     are_sources = [_is_source(*each) for each in zip(kinds, names, texts, strict=True)]
     if not any(are_sources):
         if any(given.get(each) for each in ("message", "history_message", "folders")):
             raise WrongInputError("--message, --history-message and -I are for .proto files")
-        return texts
+        return list(texts)
     from topicschema.cli import proto_files  # noqa: PLC0415  # a child process and asyncio, for .proto alone
 
     search = proto_files.Search(options.message, options.folders)

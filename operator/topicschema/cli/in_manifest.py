@@ -1,0 +1,61 @@
+"""The schema that a TopicSchema manifest holds, for commands that take a manifest where a schema's file is wanted."""
+
+from dataclasses import replace
+from typing import Any
+
+import yaml
+
+from topicschema import sources
+from topicschema.api.topicschemas import TopicSchemaSpec
+from topicschema.api.wire import decode
+from topicschema.cli import telling
+from topicschema.cli.asking import Refusal
+from topicschema.cli.files import WrongInputError
+from topicschema.core.errors import InvalidSchemaError, StalledError, WaitingError
+from topicschema.core.formats import key_value
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.reconcile import candidates
+from topicschema.sources import ProtobufSources
+
+
+def schema(name: str, content: bytes) -> SchemaInfo:
+    """The schema as it is sent over REST; WrongInputError unless there is one TopicSchema whose schema can be made."""
+    spec = _spec(name, content)
+    wanted = candidates.sources_of(spec)
+    if wanted is not None:
+        return SchemaInfo(SchemaType.PROTOBUF_NATIVE, _compiled(name, wanted), dict(spec.properties))
+    try:
+        info = candidates.info_of(spec)
+        if info.type is not SchemaType.KEY_VALUE:
+            return info
+        return replace(info, schema=key_value.text_of(info.schema).encode())
+    except InvalidSchemaError as error:
+        raise WrongInputError(f"{name}: {error.sentence}") from None
+
+
+def _spec(name: str, content: bytes) -> TopicSchemaSpec:
+    try:
+        found = [each for each in yaml.safe_load_all(content) if _is_topic_schema(each)]
+        if len(found) != 1:
+            raise WrongInputError(f"{name} has {len(found)} TopicSchemas; one is needed")
+        return decode(TopicSchemaSpec, found[0].get("spec"))
+    except yaml.YAMLError as error:
+        raise WrongInputError(f"{name} is not YAML: {getattr(error, 'problem', error)}") from None
+    except StalledError as error:
+        raise WrongInputError(f"{name}: {error.message}") from None
+
+
+def _is_topic_schema(resource: Any) -> bool:
+    return isinstance(resource, dict) and resource.get("kind") == "TopicSchema"
+
+
+def _compiled(name: str, wanted: ProtobufSources) -> bytes:
+    try:
+        return sources.compile_envelope(wanted)
+    except InvalidSchemaError as error:
+        culprit = sources.file_of(error.place.path, wanted.files)
+        text = "" if culprit is None or error.place.line is None else wanted.files[culprit]
+        shown = f"{culprit} of {name}" if culprit else name
+        raise WrongInputError(telling.not_compiled(text, Refusal.of(error), shown)) from None
+    except WaitingError as error:
+        raise WrongInputError(error.message) from None

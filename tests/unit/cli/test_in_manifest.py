@@ -1,0 +1,89 @@
+"""A manifest where a schema's file is wanted: what it tells is what is asked, and what others do not take is said."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted((Path(__file__).parents[3] / "manifests" / "examples").glob("topicschema*.yaml"))
+V1 = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
+V2 = V1.replace("}]", '}, {"name": "note", "type": "string"}]')
+MANIFEST = """kind: NamespaceSchemaPolicy
+---
+apiVersion: topicschema.io/v1alpha1
+kind: TopicSchema
+spec: {{topic: "persistent://shop/orders/created", type: {kind}, properties: {{owner: a}}, schema: '{schema}'}}
+"""
+PAIR = """kind: TopicSchema
+spec:
+  topic: persistent://shop/orders/pairs
+  type: KEY_VALUE
+  keyValue: {encoding: INLINE, key: {type: STRING}, value: {type: AVRO, schema: '%s'}}
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    for name, schema in (("v1", V1), ("v2", V2)):
+        (tmp_path / f"{name}.avsc").write_text(schema)
+        (tmp_path / f"{name}.yaml").write_text(MANIFEST.format(kind="AVRO", schema=schema))
+    (tmp_path / "pair.yaml").write_text(PAIR % V1)
+    (tmp_path / "pair.json").write_text(f'{{"key": "", "value": {V1}}}')
+    one = MANIFEST.format(kind="AVRO", schema=V1)
+    (tmp_path / "list.yaml").write_text(f"{one}---\n{one}")
+    (tmp_path / "quotes.yaml").write_text(PAIR % '""')
+    (tmp_path / "broken.yaml").write_text("kind: {")
+    (tmp_path / "text.yaml").write_text(MANIFEST.format(kind="AVRO", schema="Int"))
+    return tmp_path
+
+
+def run(where: Path, line: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "topicschema", *line.split()]
+    return subprocess.run(command, cwd=where, input=stdin, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("check --strategy BACKWARD --history v1.avsc v2.yaml", 1, "FIELD_WITHOUT_DEFAULT at $.fields[1]"),
+        ("check --strategy FORWARD --history v1.yaml v2.yaml", 0, "it may follow version 0 (v1.yaml)"),
+        ("check --history v1.yaml v1.avsc", 0, "equals version 0 (v1.yaml)"),
+        ("check --strategy BACKWARD --history - v2.yaml", 1, "(standard input)"),
+        ("check --history pair.json pair.yaml", 0, "equals version 0 (pair.json)"),
+        ("check text.yaml", 1, "text.yaml is no schema that a broker takes"),
+    ],
+)
+def test_check_takes_manifests_as_candidate_and_as_history(here: Path, line: str, code: int, words: str) -> None:
+    done = run(here, line, (here / "v1.yaml").read_text())
+    assert (done.returncode, done.stderr) == (code, "")
+    assert words in done.stdout
+
+
+def test_a_manifest_has_the_fingerprint_of_its_schema(here: Path) -> None:
+    assert run(here, "fingerprint v1.yaml").stdout == run(here, "fingerprint v1.avsc").stdout
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda each: each.stem)
+def test_an_example_s_manifest_is_equal_to_itself(here: Path, example: Path) -> None:
+    done = run(here, f"check --strategy FULL_TRANSITIVE --history {example} {example}")
+    assert (done.returncode, "equals version 0" in done.stdout) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("check --type AVRO v1.yaml", "leave out --type and --property"),
+        ("check --property owner=b --history v1.avsc v1.yaml", "leave out --type and --property"),
+        ("check list.yaml", "list.yaml has 2 TopicSchemas; one is needed"),
+        ("check broken.yaml", "broken.yaml is not YAML"),
+        ("check quotes.yaml", "quotes.yaml: KEY_VALUE_FORM"),
+        ("can-connect producer v1.yaml", "v1.yaml is a manifest"),
+        ("manifest --topic persistent://shop/orders/created v1.yaml", "v1.yaml is a manifest"),
+        ("decode --schema v1.yaml /dev/null", "v1.yaml is a manifest"),
+    ],
+)
+def test_what_cannot_be_asked_of_a_manifest_is_wrong_input(here: Path, line: str, words: str) -> None:
+    done = run(here, line)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
