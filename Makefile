@@ -45,8 +45,8 @@ test-cluster: setup ## what needs a Kubernetes API server
 test-broker: setup ## what needs a real Pulsar broker
 	$(BIN)/python -m pytest -m broker
 
-e2e: setup ## the operator and its jobs as pods on a real node; root, or Docker with kind
-	$(BIN)/python -m pytest -m e2e tests/e2e
+e2e: setup ## the operator and its jobs as pods on a real node, about 2,000,000 messages; root, or Docker with kind
+	TOPICSCHEMA_TEST_MESSAGES=$${TOPICSCHEMA_TEST_MESSAGES:-2000000} $(BIN)/python -m pytest -m e2e tests/e2e
 
 images: setup ## the operator's image and the validation image, into the cache
 	$(BIN)/python -m testbed.images

@@ -16,7 +16,7 @@ from topicschema.spark.sources.pulsar.source import PulsarSource
 
 pytestmark = [pytest.mark.timeout(400), pytest.mark.broker]
 
-LATER = float(os.environ.get("TOPICSCHEMA_TEST_LATER_SECONDS", "4"))
+LATER = float(os.environ.get("TOPICSCHEMA_TEST_LATER") or 4)
 """After how long a test looks again: the broker collects what was idle for two seconds, and looks every second."""
 ONE = record(optional("a"))
 
