@@ -1,6 +1,9 @@
 """What becomes a version on a real broker, and what is taken for one that is there, where one expects otherwise."""
 
 import json
+import re
+import urllib.request
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -214,6 +217,37 @@ def test_uploads_at_a_time_of_one_schema_are_one_version_and_of_many_take_consec
         assert set(threads.map(topic.uploaded, [many[0]] * 8)) == {0}
 
         assert sorted(threads.map(topic.uploaded, many[1:])) == list(range(1, 8))
+
+
+def _lookups(topic: RestTopic) -> int:
+    """How often the broker looked up a ledger so far; each version of a schema is in a ledger of its own."""
+    with urllib.request.urlopen(f"{topic.pulsar.admin_url}/metrics/") as answer:  # noqa: S310 - a broker of the tests
+        found = re.search(r'\ncaffeine_cache_requests_total\{[^}]*"serde"[^}]*\} (\S+)\n', answer.read().decode())
+    assert found is not None
+    return int(float(found[1]))
+
+
+def _cost(topic: RestTopic, ask: Callable[[], object]) -> int:
+    """How many it looks up for one request: the least of a few, as others may ask the broker, too."""
+    found = []
+    for _ in range(4):
+        before = _lookups(topic)
+        ask()
+        found.append(_lookups(topic) - before)
+    return min(found)
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_an_upload_reads_all_versions_even_of_a_known_schema_and_a_look_at_the_latest_does_not(
+    topic: RestTopic, count: int
+) -> None:
+    for number in range(count):
+        topic.uploaded(record(*(optional(f"f{each}") for each in range(number + 1))))
+
+    of_one = 2 if LINE == "4.2" else 1
+    assert _cost(topic, lambda: topic.uploaded(record(optional("f0")))) == count * of_one
+    assert _cost(topic, topic.read) == of_one
+    assert _cost(topic, topic.index) == 0
 
 
 def test_a_key_value_schema_without_its_types_is_taken_and_shown_without_its_parts(topic: RestTopic) -> None:
