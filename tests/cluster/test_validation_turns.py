@@ -10,6 +10,9 @@ import pytest
 from testbed.cluster import Cluster
 from testbed.instances import Instance
 from testbed.product import SHORT_LEASE, Product
+from topicschema.api.kinds import TOPIC_SCHEMA
+from topicschema.reconcile.queue import Key
+from topicschema.reconcile.validating_queue import Caps, Turns
 from topicschema.spark.jobs import ATTEMPT_ANNOTATION
 from validated_shop import ENVIRONMENT, GATE, Object, ValidatedShop
 from watched_shop import conditions, text, until, watched
@@ -55,6 +58,29 @@ async def test_two_run_in_all_and_the_next_is_of_the_namespace_that_has_none(sho
     await few.passes(next_one)
     await few.watched.ready("Registered")
     await many.running(2)
+
+
+async def test_a_job_that_does_not_start_gives_way_to_one_that_waits(shops: list[ValidatedShop]) -> None:
+    many, few = shops
+    for shop in shops:
+        shop.watched.govern(validation=GATE)
+    for name in ("a", "b"):
+        many.watched.put(ONE, name)
+
+    async def begun() -> bool:
+        return all("startTime" in job["status"] for job in await many.running(2))
+
+    await until(begun, bool)
+    few.watched.put(ONE)
+    await few.validation("Waiting")
+    later = (datetime.now(UTC) + timedelta(minutes=6)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    key = Key(TOPIC_SCHEMA.plural, few.namespace, "created")
+    await Turns(Caps(2, 2)).take(few.watched.shop.client, key, lambda *_: None, later)
+    await few.running()
+    await many.running(1)
+    (suspended,) = [job for job in await many.jobs() if job["spec"]["suspend"]]
+    status = await many.validation("Waiting", suspended["metadata"]["ownerReferences"][0]["name"])
+    assert "did not start within 5 minutes" in conditions(status)["Validated"]["message"]
 
 
 async def test_a_run_that_failed_is_tried_again_after_a_minute_and_then_after_two(shops: list[ValidatedShop]) -> None:

@@ -120,7 +120,8 @@ class TopicSchemas:
         if seen.inquiry is None or not isinstance(seen.inquiry.outcome, Waiting):
             return seen
         try:
-            await self._around.validation.turns.take(self._around.client, key, self._around.ring)
+            around = self._around
+            await around.validation.turns.take(around.client, key, around.ring, around.now())
         except (ForbiddenError, ApiRefusedError) as error:
             return replace(seen, inquiry=seen.inquiry.refused("its Job cannot be let run", error))
         return await inquired(self._around, seen)

@@ -187,7 +187,7 @@ async def _with_outcome(around: Surroundings, seen: Inquiry) -> Inquiry:
     job, namespace = seen.job, seen.job["metadata"]["namespace"]
     if ended(job) is None and job["spec"].get("suspend"):
         is_lost = not await is_there(around, namespace, jobs.last_part(job))
-        return replace(seen, outcome=Waiting(), is_question_lost=is_lost)
+        return replace(seen, outcome=outcome(job, ()), is_question_lost=is_lost)
     pods = await pods_of(around, job)
     found = outcome(job, pods, await events_of(around, job, pods))
     if isinstance(found, Running) and found.pod:

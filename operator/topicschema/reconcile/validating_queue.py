@@ -1,16 +1,17 @@
 """Who may read messages now: so many Jobs at once, in all and in each namespace, and nobody is passed over.
 
-A Job that waits is suspended, and its place in the queue is when it was made: so all that is known stands in the
-cluster, and outlives every process.
+A Job that waits is suspended, and its place in the queue is when it was made, or when it gave its turn to another: so
+all that is known stands in the cluster, and outlives every process.
 """
 
 import asyncio
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import islice
 from typing import Any, Final
 
@@ -19,13 +20,17 @@ from topicschema.broker.allowed import AllowedHosts
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import ConflictError, NotFoundError
 from topicschema.reconcile.queue import Key
-from topicschema.spark.jobs import TOPIC_LABEL
+from topicschema.spark.jobs import GAVE_WAY_ANNOTATION, TOPIC_LABEL
 from topicschema.spark.outcome import ended
 
 Object = Mapping[str, Any]
 
 _UNFINISHED: Final = "status.successful=0"
 """What a list of Jobs can be narrowed to; those that failed are in it, too."""
+_START: Final = 300.0
+"""Seconds that a Job has for its pod to run, while others wait."""
+_BEGUN: Final = ("ready", "succeeded", "failed")
+"""What a Job's status counts of pods that run, or ran."""
 _BETWEEN_LISTS: Final = 2.0
 """Seconds: all who wait ask for one list of all Jobs in that time, however many they are."""
 
@@ -72,7 +77,27 @@ def _namespace(job: Object) -> str:
 
 def _place(job: Object) -> tuple[str, str, str]:
     metadata = job["metadata"]
-    return metadata.get("creationTimestamp") or "", metadata["namespace"], metadata["name"]
+    gave_way = (metadata.get("annotations") or {}).get(GAVE_WAY_ANNOTATION, "")
+    return max(metadata.get("creationTimestamp") or "", gave_way), metadata["namespace"], metadata["name"]
+
+
+def gives_way(jobs: Sequence[Object], caps: Caps, now: str) -> Object | None:
+    """Of the Jobs that had their turn and did not start, the one that has tried longest and keeps another one out."""
+    stuck = sorted((job for job in jobs if _counts(job) and _is_stuck(job, now)), key=_started)
+    return next((job for job in stuck if let_in([each for each in jobs if each is not job], caps)), None)
+
+
+def _is_stuck(job: Object, now: str) -> bool:
+    status = job.get("status") or {}
+    if job["spec"].get("suspend") or not _started(job) or any(status.get(each) for each in _BEGUN):
+        return False
+    return (datetime.fromisoformat(now) - datetime.fromisoformat(_started(job))).total_seconds() > _START
+
+
+def _started(job: Object) -> str:
+    """When it was let run; "" where its controller has not seen that yet."""
+    started: str = (job.get("status") or {}).get("startTime") or ""
+    return started
 
 
 @dataclass(slots=True)
@@ -87,26 +112,30 @@ class Turns:
     _began: float = -math.inf
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def take(self, client: ApiClient, key: Key, ring: Callable[[Key, float], None]) -> None:
+    async def take(self, client: ApiClient, key: Key, ring: Callable[[Key, float], None], now: str) -> None:
         """Let all run whose turn it is, perhaps that of `key`, who waits; who comes too early is rung for it."""
         self._running.discard(key)
         self._waiting.add(key)
         async with self._one:
             left = self._began + _BETWEEN_LISTS - self.clock()
             if left <= 0:
-                await self._give(client)
+                await self._give(client, now)
             elif key not in self._listed:
                 ring(key, left)
 
-    async def _give(self, client: ApiClient) -> None:
+    async def _give(self, client: ApiClient, now: str) -> None:
         self._began, self._listed = self.clock(), frozenset(self._waiting)
         jobs = await client.list(JOB, field_selector=_UNFINISHED, label_selector=TOPIC_LABEL)
-        for job in let_in(jobs, self.caps):
-            metadata = job["metadata"]
-            body = {"metadata": {"resourceVersion": metadata["resourceVersion"]}, "spec": {"suspend": False}}
-            # Whoever ended it, or touched it, has it looked at again.
+        chosen = let_in(jobs, self.caps)
+        stuck = None if chosen else gives_way(jobs, self.caps, now)
+        # Whoever ended one of them, or touched it, has it looked at again.
+        with suppress(NotFoundError, ConflictError):
+            if stuck is not None:
+                await _suspended(client, stuck, now)
+                chosen = let_in([job for job in jobs if job is not stuck], self.caps)
+        for job in chosen:
             with suppress(NotFoundError, ConflictError):
-                await client.patch(JOB, metadata["namespace"], metadata["name"], body)
+                await _patched(client, job, {"spec": {"suspend": False}})
 
     def runs(self, key: Key) -> None:
         """`key` has had its turn, and has not ended."""
@@ -122,6 +151,16 @@ class Turns:
         self._began = -math.inf
         for other in islice(self._waiting, self.caps.in_all):
             ring(other, 0.0)
+
+
+async def _suspended(client: ApiClient, job: Object, now: str) -> None:
+    await _patched(client, job, {"metadata": {"annotations": {GAVE_WAY_ANNOTATION: now}}, "spec": {"suspend": True}})
+
+
+async def _patched(client: ApiClient, job: Object, body: Object) -> None:
+    metadata = job["metadata"]
+    of_this_one = {**body.get("metadata", {}), "resourceVersion": metadata["resourceVersion"]}
+    await client.patch(JOB, metadata["namespace"], metadata["name"], {**body, "metadata": of_this_one})
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.reconcile.conditions import FINDING_BYTES, Said, capped
 from topicschema.reconcile.validating import Inquiry
 from topicschema.reconcile.validating_spec import Wanted
-from topicschema.spark.outcome import CouldNotRun, Failed, Passed, Running
+from topicschema.spark.outcome import CouldNotRun, Failed, Passed, Running, Waiting
 from topicschema.spark.verdict import VerdictDocument
 
 VALIDATING: Final = "Validating"
@@ -164,7 +164,8 @@ def _why(seen: Inquiry) -> str:
 def _progress(seen: Inquiry, told: ValidationStatus) -> str:
     name = "" if told.job is None else f" (Job {told.job})"
     if told.phase is ValidationPhase.WAITING:
-        return f"its messages are validated when it is their turn{name}"
+        why = seen.outcome.why if isinstance(seen.outcome, Waiting) else ""
+        return f"its messages are validated when it is their turn{name}" + (f"; {why}" if why else "")
     before = seen.outcome.before if isinstance(seen.outcome, Running) else ""
     tried = f"; it is tried again, for {before}" if before else ""
     return f"its messages are being validated: {told.percent_in_tens} %{name}{tried}"

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from topicschema.spark.jobs import CONTAINER, QUESTION_ANNOTATION
+from topicschema.spark.jobs import CONTAINER, GAVE_WAY_ANNOTATION, QUESTION_ANNOTATION
 from topicschema.spark.verdict import FAILED_STATUS, PASSED_STATUS, Answer, VerdictDocument, read
 
 Object = Mapping[str, Any]
 
 _TOLD: Final = 300
 _KILLED: Final = 137
+_GAVE_WAY: Final = "its turn came, its pod did not start within 5 minutes, and it gave way to another"
 _SCHEDULED: Final = "PodScheduled"
 _WAITING_FOR: Final[Mapping[str, str]] = {
     "ErrImagePull": "its image cannot be pulled",
@@ -29,7 +30,9 @@ _WAITING_FOR: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """It has not been let run yet."""
+    """It has not been let run yet, or waits once more, and `why`."""
+
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,8 @@ def outcome(job: Object, pods: Sequence[Object], events: Sequence[Object] = ()) 
     if end is not None:
         return _end(job, ours, end)
     if job["spec"].get("suspend"):
-        return Waiting()
+        gave_way = GAVE_WAY_ANNOTATION in (job["metadata"].get("annotations") or {})
+        return Waiting(_GAVE_WAY if gave_way else "")
     if not ours:
         return _without_pod(events)
     found = _verdict(job, ours)

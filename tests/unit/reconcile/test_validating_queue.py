@@ -12,9 +12,11 @@ from api_server import FakeApiServer
 from topicschema.api.kinds import JOB
 from topicschema.cluster.client import ApiClient
 from topicschema.reconcile.queue import Key
-from topicschema.reconcile.validating_queue import Caps, Turns, let_in, owner_key
+from topicschema.reconcile.validating_queue import Caps, Turns, gives_way, let_in, owner_key
+from topicschema.spark.outcome import Waiting, outcome
 
 Object = dict[str, Any]
+NOW = "2026-11-21T07:00:00Z"
 
 
 def job(namespace: str, name: str, made: int, *, waits: bool = True, end: str = "") -> Object:
@@ -86,6 +88,25 @@ def test_jobs_that_a_tenant_makes_by_hand_hold_up_no_other_namespace() -> None:
     assert names(let_in(jobs, Caps(in_all=10, in_namespace=2))) == ["a0", "c0"]
 
 
+def stuck(namespace: str, name: str, started: str, **status: int) -> Object:
+    """A Job that has had its turn since then."""
+    wire = job(namespace, name, 0, waits=False)
+    wire["status"] |= {"startTime": f"2026-11-21T{started}Z", **status}
+    return wire
+
+
+def test_who_does_not_start_gives_way_where_somebody_waits_who_could_have_the_place() -> None:
+    old, older, runs = stuck("a", "old", "06:50:00"), stuck("b", "older", "06:40:00"), stuck("c", "runs", "06:00:00")
+    runs["status"]["ready"] = 1
+    failed, fresh = stuck("d", "failed", "06:00:00", failed=1), stuck("d", "fresh", "06:55:00")
+    jobs, caps = [old, older, runs, failed, fresh], Caps(in_all=5, in_namespace=2)
+    assert gives_way(jobs, caps, NOW) is None, "nobody waits"
+    assert gives_way([*jobs, job("a", "next", 1)], caps, NOW) is older
+    narrow = Caps(in_all=9, in_namespace=1)
+    assert gives_way([*jobs, job("a", "next", 1)], narrow, NOW) is old, "the other one is in nobody's way"
+    assert gives_way([runs, failed, fresh, job("d", "next", 1)], Caps(in_all=3), NOW) is None
+
+
 def test_it_is_the_same_for_whoever_looks_and_in_whatever_order() -> None:
     jobs = [job("a", "x", 1), job("b", "y", 1), job("a", "z", 0)]
     assert names(let_in(jobs, Caps(2, 1))) == names(let_in(jobs[::-1], Caps(2, 1))) == ["z", "y"]
@@ -113,7 +134,7 @@ class Asking:
 
     async def takes(self, key: Key) -> bool:
         """Whether the Job runs after its topic asked for its turn."""
-        await self.turns.take(self.client, key, self.ring)
+        await self.turns.take(self.client, key, self.ring, NOW)
         wire = await self.client.get(JOB, "a", key.name)
         return not wire["spec"]["suspend"]
 
@@ -142,6 +163,24 @@ async def test_who_ends_lets_the_next_in_at_once_and_later_passes_ring_nobody(as
     asking.turns.done(first, asking.ring)
     assert asking.rung == [(second, 0.0)]
     assert await asking.takes(second)
+
+
+async def test_who_gave_way_comes_to_the_end_of_the_queue(asking: Asking) -> None:
+    first, second, third = (asking.job(str(n), n) for n in range(3))
+    assert await asking.takes(first)
+    asking.api.change("/jobs/0", lambda wire: wire["status"].update(startTime="2026-11-21T06:54:59Z"))
+    asking.now = 2.0
+    assert await asking.takes(second), "the place is free at once"
+    asking.now = 4.0
+    assert not await asking.takes(first)
+    assert not await asking.takes(third)
+    asking.api.take_away(JOB, "a", "1")
+    asking.turns.done(second, asking.ring)
+    assert await asking.takes(third)
+    waiting = await asking.client.get(JOB, "a", "0")
+    found = outcome(waiting, ())
+    assert isinstance(found, Waiting)
+    assert found.why.endswith("did not start within 5 minutes, and it gave way to another")
 
 
 async def test_an_end_rings_no_more_than_may_run_at_once(asking: Asking) -> None:
