@@ -26,7 +26,10 @@ def run(options: Namespace) -> int:
     rule = rules.find(options.rule)
     if rule is None:
         others = f"; ask {' or '.join(each.name for each in checkers.values())}" if checkers else ""
-        raise WrongInputError(f"there is no rule {options.rule!r}; topicschema explain lists them all{others}")
+        raise WrongInputError(
+            f"there is no rule {options.rule!r}; topicschema explain lists them all, "
+            f"and docs/validation-reasons.md what validation says of messages{others}"
+        )
     print("\n".join(_explained(rule)))
     return COMPATIBLE
 

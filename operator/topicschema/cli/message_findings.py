@@ -26,6 +26,9 @@ def told(report: Row, *, writers: bool) -> Iterator[str]:
     yield from _places(report["byPlace"])
     yield from _losses(report["losses"])
     yield from _examples(report["examples"])
+    if report["byPlace"] or report["losses"]:
+        yield ""
+        yield "What a reason means and what to do: docs/validation-reasons.md"
     if writers:
         yield from _writers(report["byWriter"])
 

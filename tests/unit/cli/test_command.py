@@ -84,6 +84,12 @@ WRONG = [
 ]
 
 
+def test_where_reasons_of_messages_are_told_is_said_of_what_is_no_rule(here: Path) -> None:
+    done = run(here, "explain", "NULL_NOT_ALLOWED")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "docs/validation-reasons.md" in done.stderr
+
+
 @pytest.mark.parametrize(("line", "code"), CODES.items(), ids=CODES)
 def test_an_answer_is_on_standard_output_and_its_exit_code_tells_it(here: Path, line: str, code: int) -> None:
     done = run(here, *line.split())

@@ -53,6 +53,7 @@ def test_messages_that_do_not_pass_are_told_with_their_reasons_and_a_report_and_
     assert done.stdout.startswith(f"600 messages judged, {sum(BAD.values())} invalid: they do not pass\n")
     assert all(f"{count:>12}  {reason} at $" in done.stdout for reason, count in BAD.items() if reason != "TRUNCATED")
     assert "unknown versions" in done.stdout
+    assert "what to do: docs/validation-reasons.md" in done.stdout
     report = json.loads((here / "r.json").read_text())
     assert report["invalid"] == sum(BAD.values())
     assert (here / "p.html").read_text().startswith("<!DOCTYPE html>")
