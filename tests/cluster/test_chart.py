@@ -12,6 +12,7 @@ from testbed import helm, install
 from testbed.cluster import Cluster
 from testbed.controlplane import owned
 from testbed.errors import TestbedError
+from topicschema.settings import InvalidSettingError, Settings
 
 NAMESPACE = "schemas"
 RESTRICTED = "pod-security.kubernetes.io/enforce=restricted"
@@ -26,9 +27,23 @@ REFUSED = {
     "one of a process that is none": {"webhook": {"replics": 1}},
     "another owner of claims": {"claims": "open"},
     "a list of hosts in one": {"brokers": {"allowedHosts": ["a:1,b:1"]}},
+    "a host with a scheme": {"brokers": {"allowedHosts": ["https://pulsar:8443"]}},
+    "a port that is none": {"brokers": {"allowedHosts": ["pulsar:"]}},
+    "a level that no process takes": {"controller": {"logLevel": "CRITICAL"}},
     "a Secret without its CA": {"webhook": {"certificate": {"source": "Secret"}}},
     "a time that no API server waits": {"webhook": {"timeoutSeconds": 31}},
 }
+HOSTS = [
+    "*.pulsar.svc:8443",
+    "10.0.7.*",
+    "[fd00::1]:6651",
+    "fd00::1",
+    "a_b",
+    "a b",
+    "pulsar/",
+    "pulsar:123456",
+    "pülsar",
+]
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +71,18 @@ def test_crds_are_the_generated_ones_and_stay_when_the_release_goes() -> None:
 @pytest.mark.parametrize("values", REFUSED.values(), ids=REFUSED)
 def test_values_that_mean_nothing_are_refused(values: dict[str, Any]) -> None:
     with pytest.raises(TestbedError, match="values don't meet the specifications"):
+        helm.render(values, NAMESPACE)
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_host_is_taken_just_when_the_processes_take_it(host: str) -> None:
+    values = {"brokers": {"allowedHosts": [host]}}
+    try:
+        Settings.load({"TOPICSCHEMA_BROKER_HOSTS": host})
+    except InvalidSettingError:
+        with pytest.raises(TestbedError, match="values don't meet the specifications"):
+            helm.render(values, NAMESPACE)
+    else:
         helm.render(values, NAMESPACE)
 
 
