@@ -59,6 +59,8 @@ class PulsarAtTheWire:
     asked_for_own: int = 0
     upload_status: int = 200
     settings_status: int = 200
+    are_settings_shown: bool = True
+    version: str = "4.0.7"
     settings: dict[str, Any] = field(default_factory=lambda: {"schema_validation_enforced": False})
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
@@ -66,10 +68,8 @@ class PulsarAtTheWire:
         if self.is_shut:
             return web.json_response({"reason": "Don't have permission"}, status=403)
         parts = request.path.strip("/").split("/")
-        if parts[2] == "namespaces":
-            return await self._namespace(parts[5:], request)
         if parts[2] != "schemas":
-            return await self._own(unquote(parts[5]), parts[6], request)
+            return await self._other(parts[2:], request)
         topic, what = unquote(parts[5]), "/".join(parts[6:])
         self.calls.append(f"{request.method} {what}")
         self.happens(len(self.calls))
@@ -83,8 +83,18 @@ class PulsarAtTheWire:
             return web.json_response({"message": "no"}, status=refused.status)
         return web.json_response({"version": number if request.method == "DELETE" else {"version": number}})
 
+    async def _other(self, parts: list[str], request: web.Request) -> web.Response:
+        """What is no schema: of a Pulsar namespace, of the broker itself, or of a topic."""
+        if parts[0] == "namespaces":
+            return await self._namespace(parts[3:], request)
+        if parts[0] == "brokers":
+            return web.Response(text=self.version) if parts[1] == "version" else web.json_response({})
+        return await self._own(unquote(parts[3]), parts[4], request)
+
     async def _namespace(self, setting: list[str], request: web.Request) -> web.Response:
         """The settings of the Pulsar namespace, or one of them written; schemas are judged by its strategy."""
+        if request.method == "GET" and not self.are_settings_shown:
+            return web.json_response({"reason": "no"}, status=403)
         if request.method == "GET":
             return web.json_response(self.settings)
         if self.settings_status != HTTPStatus.OK:

@@ -6,7 +6,7 @@ and under Observe nothing at all. What to write is `namespace_settings`' matter.
 
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from topicschema import telemetry
@@ -28,7 +28,8 @@ _LONGEST_FRESH: Final = 60.0
 class Look:
     """What came of a look: what the broker has, what it has otherwise and is not given, what is to be told of it.
 
-    `undeclared` are the topics that a lock waits for, None where it waits until it is known which there are.
+    `undeclared` are the topics that a lock waits for, None where it waits until it is known which there are. `wrote`:
+    the broker had something else until now.
     """
 
     observed: ObservedSettings | None = None
@@ -36,6 +37,7 @@ class Look:
     notes: tuple[str, ...] = ()
     undeclared: tuple[str, ...] | None = ()
     error: TopicSchemaError | None = None
+    wrote: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ class NamespaceLooks:
         except TopicSchemaError as error:
             return Look(observed=resource.status.observed, error=error)
         if look.error is None and look.undeclared == ():
-            self._last[metadata.uid] = (metadata.generation, now, look)
+            self._last[metadata.uid] = (metadata.generation, now, replace(look, wrote=False))
         return look
 
     def forget(self, uid: str) -> None:
@@ -114,7 +116,8 @@ class NamespaceLooks:
         known = await self._write(place, change)
         after, wanted = rules.written_over(seen, change), rules.wanted_by(resource.spec)
         notes = (*rules.overruled(wanted, own), *rules.left_behind(wanted, after, known))
-        return Look(rules.observed(after, own, address_of(resource)), notes=notes, undeclared=undeclared)
+        there, wrote = rules.observed(after, own, address_of(resource)), bool(rules.named(change))
+        return Look(there, notes=notes, undeclared=undeclared, wrote=wrote)
 
     @staticmethod
     async def _undeclared(

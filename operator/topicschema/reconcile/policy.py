@@ -123,7 +123,7 @@ class NamespaceSchemaPolicies:
 
     async def _tell(self, wire: Mapping[str, Any], resource: NamespaceSchemaPolicy, look: Look) -> None:
         """Ring whom the broker's settings concern, and have an Event of what was not said before."""
-        if look.observed != resource.status.observed:
+        if look.wrote or look.observed != resource.status.observed:
             for topic in self._around.neighbours.topics_in(resource.metadata.namespace):
                 self._around.ring(topic, 0.0)
         was_shut_out = any(condition.reason in telling.SHUT_OUT for condition in resource.status.conditions)

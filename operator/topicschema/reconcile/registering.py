@@ -6,20 +6,23 @@ What the broker answers is not believed before it was read back, and nothing of 
 from dataclasses import replace
 
 from topicschema import telemetry
-from topicschema.broker.errors import BrokerInconsistentError, RefusedByBrokerError
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
+from topicschema.broker.errors import BrokerForbiddenError, BrokerInconsistentError, RefusedByBrokerError
 from topicschema.cluster.errors import NotLeadingError
 from topicschema.core import plan
 from topicschema.core.alignment import Ahead, Aligned, Behind
 from topicschema.core.errors import TopicSchemaError, WaitingError
 from topicschema.core.history import VersionEntry
 from topicschema.core.overrides import WriteSettings
+from topicschema.core.policy import StrategySource, effective_strategy
 from topicschema.core.remote import TopicSettings
-from topicschema.core.strategies import Strategy
-from topicschema.core.topics import Topic
+from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
+from topicschema.core.topics import PulsarNamespaceKey, Topic
 from topicschema.reconcile.at_broker import REFUSED, View, refusal, topic_settings
 from topicschema.reconcile.looking import Look, look, look_after_upload
 from topicschema.reconcile.observe import Observation, judged
 from topicschema.reconcile.policies import says_ready
+from topicschema.reconcile.queue import Key
 from topicschema.reconcile.surroundings import Surroundings
 
 BrokerAction = plan.Upload | plan.UploadRecorded | plan.SoftDelete | WriteSettings
@@ -65,9 +68,6 @@ async def _refused(around: Surroundings, seen: Observation, why: str) -> Observa
     found = await look(around, seen_at.broker, seen.sought)
     if not isinstance(found.alignment, Aligned):
         return None
-    if seen.found is not None and not says_ready(seen.found.resource):
-        message = f"the policy's settings are not at the broker yet, and it refuses the schema meanwhile: {why}"
-        raise WaitingError(REFUSED, message)
     if seen_at.overrides is None:
         own = await _own_strategy(seen_at, seen.sought.topic)
         if own is not None:
@@ -76,6 +76,7 @@ async def _refused(around: Surroundings, seen: Observation, why: str) -> Observa
                 f"{set_outside}; put it into schemaCompatibilityStrategy, or unset it there. The broker says: {why}"
             )
             return _with_refusal(seen, message)
+    await _wait_for_policy(around, seen, why)
     telemetry.BUGS.add("broker")
     return _with_refusal(seen, f"the broker refuses a schema that was judged to pass: {why}")
 
@@ -91,6 +92,38 @@ async def _own_strategy(seen_at: View, topic: Topic) -> Strategy | None:
     return None if own is None else own.strategy
 
 
+async def _wait_for_policy(around: Surroundings, seen: Observation, why: str) -> None:
+    """WaitingError where the broker judges by another strategy of the Pulsar namespace than was judged by here.
+
+    The policy writes its own, or takes note of what is there, and has its topics looked at then.
+    """
+    found, policy = seen.found, seen.policy
+    if found is None or effective_strategy(policy, seen.candidate.strategy).source is StrategySource.TOPIC:
+        return
+    spec, metadata = found.resource.spec, found.resource.metadata
+    try:
+        settings = await _view(seen).broker.namespace_settings(
+            PulsarNamespaceKey.parse(spec.pulsar_cluster, spec.pulsar_namespace)
+        )
+    except BrokerForbiddenError:
+        return  # it is as much a refusal to whoever may not see the settings
+    there = settings.strategy or BY_AUTO_UPDATE_NAME.get(settings.auto_update_strategy or "")
+    here = None if policy.strategy is Strategy.UNDEFINED else policy.strategy
+    if there is here:
+        return
+    if says_ready(found.resource):  # else it looks by itself
+        around.ring(Key(NAMESPACE_SCHEMA_POLICY.plural, metadata.namespace, metadata.name), 0.0)
+    message = (
+        f"at the broker {spec.pulsar_namespace} has {_named(there)}, and not {_named(here)}, by which the schema was "
+        f"judged to pass; policy {metadata.name} sees to that. The broker says: {why}"
+    )
+    raise WaitingError(REFUSED, message)
+
+
+def _named(strategy: Strategy | None) -> str:
+    return "no strategy of its own" if strategy is None else strategy.value
+
+
 async def _upload_recorded(
     around: Surroundings, seen: Observation, missing: tuple[VersionEntry, ...]
 ) -> Observation | None:
@@ -101,6 +134,7 @@ async def _upload_recorded(
         try:
             number = await broker.upload(sought.topic, info)
         except RefusedByBrokerError as error:
+            await _wait_for_policy(around, seen, error.message)
             message = f"the broker refuses version {entry.schema_version} of the record, which it does not have yet"
             return _with_refusal(seen, f"{message}: {error.message}")
         if number != entry.schema_version:

@@ -1,0 +1,94 @@
+"""What a refusal of the broker comes to: a wait where its Pulsar namespace has another strategy, else a refusal."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from specimens import record
+from told_topic import FALSE, KEY, TRUE, UNKNOWN, WELL, ToldTopic
+from topic_world import TOPIC, opened
+from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
+from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY
+from topicschema.core.strategies import Strategy
+from topicschema.reconcile.policy import NamespaceSchemaPolicies
+from topicschema.reconcile.queue import Key
+from topicschema.telemetry import BUGS
+
+POLICY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
+ONE, LESS = record("id"), record("a?")  # LESS reads ONE, and is not read by it
+REFUSED = {"Ready": FALSE, "Stalled": TRUE, "Compatible": TRUE, "Registered": FALSE, "InSync": FALSE}
+WAITS = {"Ready": FALSE, "Reconciling": TRUE, "Compatible": UNKNOWN, "Registered": UNKNOWN, "InSync": UNKNOWN}
+
+
+@pytest.fixture
+async def topic() -> AsyncIterator[ToldTopic]:
+    """A topic with one version, under a policy that has BACKWARD at its broker."""
+    async with opened() as world:
+        annotations = {PULSAR_NAMESPACES_ANNOTATION: "shop/*"}
+        world.api.put(NAMESPACE, "", "shop", {"metadata": {"annotations": annotations}})
+        topic = ToldTopic(world)
+        topic.around.neighbours.are_topics_listed = True
+        await topic.governed(schemaCompatibilityStrategy="BACKWARD")
+        topic.wants(ONE)
+        await NamespaceSchemaPolicies(topic.around, 0.0).reconcile(POLICY)
+        assert await topic.says() == WELL
+        yield topic
+
+
+def has(topic: ToldTopic, strategy: Strategy) -> None:
+    """Somebody gives the Pulsar namespace this strategy."""
+    topic.broker.settings["schema_compatibility_strategy"] = strategy.value
+    topic.broker.schemas.strategy = strategy
+
+
+def waits_for_topics(wire: dict[str, Any]) -> None:
+    """The policy has its strategy, and not its lock."""
+    ready = {"type": "Ready", "status": "False", "reason": "UndeclaredTopics"}
+    wire["status"]["conditions"] = [{**ready, "observedGeneration": wire["metadata"]["generation"]}]
+
+
+async def test_a_stricter_strategy_that_somebody_set_is_waited_for_until_it_is_put_back(topic: ToldTopic) -> None:
+    bugs = BUGS.value("broker")
+    has(topic, Strategy.FULL)
+    topic.wants(LESS)
+    topic.rung.clear()
+    assert await topic.says() == WAITS
+    reason, message = await topic.ready()
+    assert reason == "RefusedByBroker"
+    assert "has FULL, and not BACKWARD" in message
+    assert POLICY in topic.rung
+    policies = NamespaceSchemaPolicies(topic.around, 600.0)
+    topic.rung.clear()
+    await policies.reconcile(POLICY)
+    assert topic.rung.count(KEY) == 1
+    await policies.reconcile(POLICY)
+    assert topic.rung.count(KEY) == 1
+    assert await topic.says() == WELL
+    assert await topic.world.agrees()
+    assert BUGS.value("broker") == bugs
+
+
+async def test_a_refusal_is_one_though_the_policy_waits_for_something_else(topic: ToldTopic) -> None:
+    topic.world.api.change("/shop/namespaceschemapolicies/orders", waits_for_topics)
+    topic.broker.upload_status = 409
+    topic.wants(LESS)
+    assert await topic.says() == REFUSED
+    assert "judged to pass" in (await topic.ready())[1]
+
+
+async def test_a_topic_s_own_strategy_is_put_back_though_the_policy_waits_for_something_else(topic: ToldTopic) -> None:
+    topic.world.api.change("/shop/namespaceschemapolicies/orders", waits_for_topics)
+    topic.broker.schemas.settings[TOPIC] = {"strategy": Strategy.FORWARD}
+    topic.broker.upload_status = 409
+    has(topic, Strategy.FULL)
+    topic.wants(LESS, schemaCompatibilityStrategy="ALWAYS_COMPATIBLE")
+    assert await topic.says() == REFUSED
+    assert topic.broker.schemas.settings[TOPIC]["strategy"] is Strategy.FORWARD
+
+
+async def test_a_refusal_stays_one_where_the_pulsar_namespace_s_settings_may_not_be_read(topic: ToldTopic) -> None:
+    has(topic, Strategy.FULL)
+    topic.broker.are_settings_shown = False
+    topic.wants(LESS)
+    assert await topic.says() == REFUSED
