@@ -21,7 +21,7 @@ from topicschema.reconcile.policies import FoundPolicy
 
 _NO_BROKER = "names no broker (spec.pulsar)"
 _PLAIN = "http:"
-_ASTRAY = "is not on a host that the operator may call (TOPICSCHEMA_BROKER_HOSTS)"
+_ASTRAY = "is not on a host that the operator may call (TOPICSCHEMA_BROKER_HOSTS, of the chart brokers.allowedHosts)"
 _ENVELOPE = ("fileDescriptorSet", "rootMessageTypeName", "rootFileDescriptorName")
 """The members of a PROTOBUF_NATIVE schema, in the order in which clients write them."""
 

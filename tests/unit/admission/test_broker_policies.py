@@ -195,7 +195,8 @@ async def test_a_host_that_the_operator_may_not_call_is_warned_of_where_the_webh
     assert reply.is_allowed
     stops = {"serviceURL": "validation stops with ValidationError"}
     assert reply.warnings == [
-        f"spec.pulsar.{field} is not on a host that the operator may call (TOPICSCHEMA_BROKER_HOSTS): "
+        f"spec.pulsar.{field} is not on a host that the operator may call "
+        "(TOPICSCHEMA_BROKER_HOSTS, of the chart brokers.allowedHosts): "
         f"{stops.get(field, 'the policy stops with BrokerNotAllowed')}"
         for field in fields
     ]
