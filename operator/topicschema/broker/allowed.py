@@ -71,7 +71,7 @@ class AllowedHosts:
         if not any(each.names(host, port) for each in self.patterns):
             raise BrokerNotAllowedError(
                 f"the operator may not call {host[:200]}:{port}; "
-                "whoever runs it names the hosts of brokers in TOPICSCHEMA_BROKER_HOSTS (the chart's brokers.allowedHosts)"
+                "whoever runs it lists the hosts of brokers in TOPICSCHEMA_BROKER_HOSTS (the chart's brokers.allowedHosts)"
             )
         if (host, port) in self.api_servers:
             raise _forbidden(host, port)
