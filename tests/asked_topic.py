@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 from job_samples import ended
@@ -13,7 +14,7 @@ from topicschema.core.errors import TopicSchemaError
 from topicschema.core.schemas import Schema
 from topicschema.reconcile.queue import Key
 from topicschema.reconcile.topicschema import TopicSchemas
-from topicschema.reconcile.validating_queue import Validations
+from topicschema.reconcile.validating_queue import Turns, Validations
 from topicschema.spark.jobs import ATTEMPT_ANNOTATION, QUESTION_ANNOTATION
 from topicschema.spark.marks import report_lines
 from topicschema.spark.verdict import Answer, VerdictDocument
@@ -37,7 +38,7 @@ class AskedTopic:
     def __post_init__(self) -> None:
         around = replace(
             self.world.around,
-            validation=Validations("validation:1"),
+            validation=Validations("validation:1", Turns(clock=count(step=60.0).__next__)),
             now=lambda: self.clock,
             ring=lambda key, after: self.rung.append((key.name, after)),
         )
@@ -110,6 +111,7 @@ class AskedTopic:
         pod = ended(0 if is_pass else 42, told.decode(), owner=metadata["uid"])
         labels = {"batch.kubernetes.io/job-name": metadata["name"]}
         pod["metadata"] |= {"name": f"{metadata['name']}-x", "labels": labels}
+        pod["status"]["containerStatuses"][0]["state"]["terminated"]["finishedAt"] = when
         self.world.api.put(POD, "shop", pod["metadata"]["name"], pod)
         self.world.api.logs[pod["metadata"]["name"]] = "\n".join(report_lines(b"{}"))
         self._over(job, "Complete" if is_pass else "Failed", "PodFailurePolicy", when)

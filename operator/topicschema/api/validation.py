@@ -223,6 +223,14 @@ class ValidationStatus:
         str | None,
         Field("The value of the annotation topicschema.io/revalidate that this validation answers.", max_length=256),
     ] = None
+    renews: Annotated[
+        str | None,
+        Field("When the verdict was given that is too old to register by, and that this one renews.", max_length=32),
+    ] = None
+    judged_at: Annotated[
+        str | None,
+        Field("When the run ended that has the verdict, in UTC. A gate registers by it for 24 hours.", max_length=32),
+    ] = None
     percent_in_tens: Annotated[int, Field("How far it is, in steps of ten per cent.")] = 0
     messages: Annotated[int | None, Field("How many messages were judged.")] = None
     invalid: Annotated[int | None, Field("How many of them cannot be read.")] = None

@@ -204,7 +204,8 @@ async def inquired(around: Surroundings, seen: Observation) -> Observation:
     if seen.found is None or seen.stored is None or seen.verdict is None:
         raise TypeError("nothing was judged")
     subject = Subject(seen.candidate.schema.info, seen.stored.history, seen.verdict, seen.line)
-    inquiry = await validating.look(around, seen.resource, seen.found, subject)
+    may_advance = seen.view is None or (seen.view.may_write and seen.view.stopped(seen.topic) is None)
+    inquiry = await validating.look(around, seen.resource, seen.found, subject, may_advance=may_advance)
     if inquiry is not None and seen.view is not None:
         inquiry = replace(inquiry, is_only_seen=not seen.view.may_write)
     return replace(seen, inquiry=inquiry)

@@ -28,6 +28,9 @@ Object = Mapping[str, Any]
 _REVALIDATE_LENGTH: Final = 256
 _LOOK_AGAIN: Final = 10.0
 _ASK_AGAIN: Final = 300.0  # where the API server refused: each try packs the question anew
+PASS_COUNTS: Final = 86_400.0
+"""Seconds in which a version may be registered by it: of messages that came since, a verdict says nothing."""
+_OF_OLD: Final = "unknown"
 _FIRST_PAUSE: Final = 30.0
 _LONGEST_PAUSE: Final = 1800.0
 
@@ -38,14 +41,16 @@ class Inquiry:
 
     `recorded` is what the status tells of this very question, `kept` what it tells of another one and is not lost for
     that. `job` is the newest Job that asks, `outcome` what it came to; `strays` are Jobs that ask another. `wanted` is
-    None where nothing is to be asked; `is_only_seen` where the gate's topic is only observed. `is_refused`: it
-    cannot be asked, or be seen whether it is, and this pass tries no more.
+    None where nothing is to be asked; `is_only_seen` where the gate's topic is only observed. `renews` is when the
+    verdict was given that is too old to register by, for which it is asked anew. `is_refused`: it cannot be asked, or
+    be seen whether it is, and this pass tries no more.
     """
 
     subject: Subject
     wanted: Wanted | None = None
     asked: str = ""
     revalidate: str = ""
+    renews: str = ""
     recorded: ValidationStatus | None = None
     kept: ValidationStatus | None = None
     is_asked_now: bool = False
@@ -100,8 +105,13 @@ class Inquiry:
         return replace(self, outcome=outcome, is_refused=True)
 
 
-async def look(around: Surroundings, resource: TopicSchema, found: FoundPolicy, subject: Subject) -> Inquiry | None:
-    """What is to be seen of the question; None where nothing is asked and nothing was."""
+async def look(
+    around: Surroundings, resource: TopicSchema, found: FoundPolicy, subject: Subject, *, may_advance: bool = True
+) -> Inquiry | None:
+    """What is to be seen of the question; None where nothing is asked and nothing was.
+
+    `may_advance`: a version would be registered if its messages passed, so that what passed too long ago is asked anew.
+    """
     before = resource.status.validation
     wanted = validating_spec.wanted(found, resource, around.validation.image, around.validation.hosts)
     if wanted is None and (before is None or before.is_final):
@@ -109,6 +119,7 @@ async def look(around: Surroundings, resource: TopicSchema, found: FoundPolicy, 
     seen = Inquiry(subject=subject)
     if wanted is not None and subject.verdict.outcome is not Judged.INCOMPATIBLE:
         seen = _asked(seen, resource, wanted)
+        seen = _renewed(around, seen) if may_advance else seen
     elif wanted is not None:
         seen = replace(seen, kept=_shown(before, wanted) if before is not None and before.is_final else None)
     known = seen.recorded or (None if wanted is None else seen.kept)
@@ -117,9 +128,12 @@ async def look(around: Surroundings, resource: TopicSchema, found: FoundPolicy, 
     if is_settled or not around.validation.image:
         return seen
     try:
-        return await _with_jobs(around, resource, seen)
+        seen = await _with_jobs(around, resource, seen)
+        while may_advance and (anew := _renewed(around, seen)) is not seen:
+            seen = await _with_jobs(around, resource, anew)
     except (ForbiddenError, ApiRefusedError) as error:
         return seen.refused("its Jobs cannot be looked at", error)
+    return seen
 
 
 def _asked(seen: Inquiry, resource: TopicSchema, wanted: Wanted) -> Inquiry:
@@ -130,7 +144,10 @@ def _asked(seen: Inquiry, resource: TopicSchema, wanted: Wanted) -> Inquiry:
     before, metadata = resource.status.validation, resource.metadata
     told = metadata.annotations.get(REVALIDATE_ANNOTATION, "")[:_REVALIDATE_LENGTH]
     known = "" if before is None else before.revalidate or ""
-    question = validating_spec.asked(seen.subject, wanted, told or known)
+    renews = "" if before is None else before.renews or ""
+    question = _question(seen.subject, wanted, told or known, renews)
+    if before is None or before.question != question:
+        renews, question = "", _question(seen.subject, wanted, told or known)
     recorded = before if before is not None and before.question == question else None
     is_same_schema = resource.status.fingerprint is not None and recorded is None and _is_of(resource, seen.subject)
     is_next = seen.subject.verdict.outcome is Judged.NEXT_VERSION
@@ -140,10 +157,37 @@ def _asked(seen: Inquiry, resource: TopicSchema, wanted: Wanted) -> Inquiry:
         wanted=wanted,
         asked=question,
         revalidate=told or known,
+        renews=renews,
         recorded=recorded,
         kept=_shown(before, wanted) if is_same_schema and wanted.mode is ValidationMode.GATE and not is_next else None,
         is_asked_now=wanted.mode is ValidationMode.REPORT or is_next or is_forced or recorded is not None,
     )
+
+
+def _question(subject: Subject, wanted: Wanted, revalidate: str, renews: str = "") -> str:
+    return validating_spec.asked(subject, wanted, f"{revalidate}\n{renews}" if renews else revalidate)
+
+
+def _renewed(around: Surroundings, seen: Inquiry) -> Inquiry:
+    """The same while its verdict may be registered by; else a question that neither that nor its Job answers."""
+    passed = _passed_at(seen)
+    if not passed or seen.wanted is None or (passed != _OF_OLD and _since(around, passed) <= PASS_COUNTS):
+        return seen
+    asked = _question(seen.subject, seen.wanted, seen.revalidate, passed)
+    return replace(seen, asked=asked, renews=passed, recorded=None, job=None, outcome=None, strays=())
+
+
+def _passed_at(seen: Inquiry) -> str:
+    """When the messages passed by which the gate would let a version through; "" where none would."""
+    if not seen.is_gate or not seen.has_passed or seen.subject.verdict.outcome is not Judged.NEXT_VERSION:
+        return ""
+    if seen.recorded is not None and seen.recorded.is_final:
+        return seen.recorded.judged_at or _OF_OLD
+    return seen.outcome.at if isinstance(seen.outcome, Passed) else ""
+
+
+def _since(around: Surroundings, then: str) -> float:
+    return (datetime.fromisoformat(around.now()) - datetime.fromisoformat(then)).total_seconds()
 
 
 def may_show_values(told: ValidationStatus) -> bool:
@@ -190,6 +234,8 @@ async def _with_outcome(around: Surroundings, seen: Inquiry) -> Inquiry:
         return replace(seen, outcome=outcome(job, ()), is_question_lost=is_lost)
     pods = await pods_of(around, job)
     found = outcome(job, pods, await events_of(around, job, pods))
+    if isinstance(found, Passed | Failed) and not found.at:
+        found = replace(found, at=around.now())
     if isinstance(found, Running) and found.pod:
         seen = replace(seen, percent=await percent_of(around, namespace, found.pod))
     seen = _with_retry(around, replace(seen, outcome=found))
@@ -220,8 +266,7 @@ def _left(around: Surroundings, seen: Inquiry) -> float:
     end = None if seen.job is None else ended(seen.job)
     if end is None:
         return 0.0
-    passed = datetime.fromisoformat(around.now()) - datetime.fromisoformat(end["lastTransitionTime"])
-    return pause(seen) - passed.total_seconds()
+    return pause(seen) - _since(around, end["lastTransitionTime"])
 
 
 def look_again_in(around: Surroundings, seen: Inquiry) -> float | None:

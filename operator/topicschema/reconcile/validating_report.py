@@ -4,6 +4,7 @@ Pure. What was read of Jobs and pods, `validating` knows.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from topicschema.api.metadata import ConditionStatus, ConditionType
@@ -34,10 +35,10 @@ def status(seen: Inquiry) -> ValidationStatus | None:
     if seen.wanted is None or not (seen.is_asked_now or seen.job):
         return seen.kept
     match seen.outcome:
-        case Passed(found):
-            return _answered(seen, found, ValidationPhase.PASSED)
-        case Failed(found):
-            return _answered(seen, found, ValidationPhase.FAILED)
+        case Passed(found, _, at):
+            return replace(_answered(seen, found, ValidationPhase.PASSED), judged_at=at or None)
+        case Failed(found, _, at):
+            return replace(_answered(seen, found, ValidationPhase.FAILED), judged_at=at or None)
         case _:
             return _unanswered(seen, seen.wanted)
 
@@ -52,6 +53,7 @@ def _unanswered(seen: Inquiry, wanted: Wanted) -> ValidationStatus:
         phase=phase,
         question=seen.asked,
         revalidate=seen.revalidate or None,
+        renews=seen.renews or None,
         percent_in_tens=_tens(seen) if phase is ValidationPhase.RUNNING else 0,
         job=_job(seen),
     )
@@ -62,6 +64,7 @@ def _answered(seen: Inquiry, found: VerdictDocument, phase: ValidationPhase) -> 
         phase=phase,
         question=seen.asked,
         revalidate=seen.revalidate or None,
+        renews=seen.renews or None,
         percent_in_tens=100,
         messages=found.messages,
         invalid=found.invalid,

@@ -5,7 +5,7 @@ happen to a pod is a run that failed, and never a verdict.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from topicschema.spark.jobs import CONTAINER, GAVE_WAY_ANNOTATION, QUESTION_ANNOTATION
@@ -45,18 +45,20 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """The messages pass, says the pod."""
+    """The messages pass, says the pod, `at` the time at which it ended."""
 
     document: VerdictDocument
     pod: str
+    at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The messages do not pass, says the pod."""
+    """The messages do not pass, says the pod, `at` the time at which it ended."""
 
     document: VerdictDocument
     pod: str
+    at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ def outcome(job: Object, pods: Sequence[Object], events: Sequence[Object] = ()) 
         return _without_pod(events)
     found = _verdict(job, ours)
     if found is not None:  # the Job itself says so a second or two later
-        return _answered(*found)
+        return found
     stuck = _stuck(ours[-1]) or _unmounted(events)
     if stuck is not None:
         return CouldNotRun(stuck, is_over=False)
@@ -108,8 +110,8 @@ def ended(job: Object) -> Object | None:
 def _end(job: Object, pods: Sequence[Object], end: Object) -> Outcome:
     found = _verdict(job, pods)
     is_complete = end["type"] == "Complete"
-    if found is not None and found[0].exit_status == (PASSED_STATUS if is_complete else FAILED_STATUS):
-        return _answered(*found)
+    if found is not None and found.document.exit_status == (PASSED_STATUS if is_complete else FAILED_STATUS):
+        return found if found.at else replace(found, at=end.get("lastTransitionTime") or "")
     if is_complete or end.get("reason") == "PodFailurePolicy":
         if not _statuses(pods, (PASSED_STATUS, FAILED_STATUS)):
             return CouldNotRun("its pod was removed before its verdict was read")
@@ -121,11 +123,7 @@ def _end(job: Object, pods: Sequence[Object], end: Object) -> Outcome:
     return _failure(pods)
 
 
-def _answered(document: VerdictDocument, pod: str) -> Outcome:
-    return Passed(document, pod) if document.verdict is Answer.PASS else Failed(document, pod)
-
-
-def _verdict(job: Object, pods: Sequence[Object]) -> tuple[VerdictDocument, str] | None:
+def _verdict(job: Object, pods: Sequence[Object]) -> Passed | Failed | None:
     """The verdict of a pod of this Job that agrees with how it ended, on the question that the Job asks."""
     asked = (job["metadata"].get("annotations") or {}).get(QUESTION_ANNOTATION)
     for pod in pods:
@@ -134,7 +132,8 @@ def _verdict(job: Object, pods: Sequence[Object]) -> tuple[VerdictDocument, str]
         if end is None or document is None or document.question != asked or not asked:
             continue
         if end.get("exitCode") == document.exit_status and _is_of(pod, job):
-            return document, pod["metadata"]["name"]
+            said = Passed if document.verdict is Answer.PASS else Failed
+            return said(document, pod["metadata"]["name"], end.get("finishedAt") or "")
     return None
 
 
