@@ -70,8 +70,8 @@ class AllowedHosts:
     def _check_host(self, host: str, port: int) -> None:
         if not any(each.names(host, port) for each in self.patterns):
             raise BrokerNotAllowedError(
-                f"the operator may not call {host[:200]}:{port}; "
-                "whoever runs it lists the hosts of brokers in TOPICSCHEMA_BROKER_HOSTS (the chart's brokers.allowedHosts)"
+                f"the operator may not call {host[:200]}:{port}; whoever runs it names the hosts of brokers in "
+                "TOPICSCHEMA_BROKER_HOSTS (the chart's brokers.allowedHosts)"
             )
         if (host, port) in self.api_servers:
             raise _forbidden(host, port)
