@@ -16,9 +16,8 @@ from testbed.fault_proxy import Call, Fault, FaultProxy
 AWAY = UNWELCOME = 15
 SLOWER = 50
 """Requests in the first minute, as docs/broker.md states them."""
-ONE_TOPIC = 90
-"""The same where an error concerns one topic and slows nobody: six at most at each look, of two topics that are looked
-at every half minute, and of one that is deleted and looked at ever more rarely."""
+ONE_TOPIC = 5 * 7
+"""The same of each topic where an error concerns topics alone and slows nobody: looks, and requests of one look."""
 _ELSEWHERE = "http://169.254.169.254"
 
 
@@ -48,18 +47,24 @@ class Breakage:
     """`reason` is what a topic says that has anything to write, and where it `hides` all, what InSync of others says.
 
     `on_deletion` is the reason of a topic that is being deleted, where it is another one. `a_minute` bounds the
-    requests, or the connections where nothing comes over them.
+    requests, or the connections where nothing comes over them, and those of each topic where it `is_of_topics`; None
+    where the proxy takes none and so cannot count.
     """
 
     name: str
     reason: str
-    a_minute: int
+    a_minute: int | None
     begin: Turn
     end: Turn
     hides: bool = True
     hides_policy: bool = True
     on_deletion: str = ""
     is_tls: bool = False
+
+    @property
+    def is_of_topics(self) -> bool:
+        """Whether what fails concerns single topics, each of which waits for itself."""
+        return self.a_minute == ONE_TOPIC
 
     @property
     def is_stalled(self) -> bool:
@@ -126,7 +131,8 @@ def _trusted(proxy: FaultProxy, certificates: Certificates) -> None:
 _GONE = "BrokerUnavailable"
 _REFUSED = "RefusedByBroker"
 BREAKAGES: tuple[Breakage, ...] = (
-    Breakage("refused", _GONE, 0, lambda proxy, _: proxy.refuse(), lambda proxy, _: proxy.accept()),
+    # How often it is tried is counted in tests/unit/broker/test_circuit.py, at the side that knocks.
+    Breakage("refused", _GONE, None, lambda proxy, _: proxy.refuse(), lambda proxy, _: proxy.accept()),
     _all("reset", _GONE, AWAY, broker_faults.reset),
     _all("reset mid-body", _GONE, AWAY, broker_faults.reset_mid_body),
     _all("30 s of silence", _GONE, AWAY, broker_faults.silence(30)),

@@ -20,7 +20,7 @@ from brokered_topic import CLASHING, ONE, TWO, BrokeredTopic
 from reviewed_shop import Shop
 from testbed import audit
 from testbed.cluster import Cluster
-from testbed.fault_proxy import FaultProxy
+from testbed.fault_proxy import Call, FaultProxy
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.pulsar import Pulsar
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
@@ -55,7 +55,8 @@ class Scene:
     policy: Wire = field(default_factory=dict)
     yes: set[str] = field(default_factory=set)
     refusal: ApiRefusedError | None = None
-    requests: int = 0
+    calls: list[Call] = field(default_factory=list)
+    connections: int = 0
     recovered: float | None = None
     after: dict[str, Wire] = field(default_factory=dict)
     rewritten: list[str] = field(default_factory=list)
@@ -66,6 +67,10 @@ class Scene:
     @property
     def namespace(self) -> str:
         return self.shop.watched.namespace
+
+    def asked_of(self, role: str) -> int:
+        """How many requests were about that topic."""
+        return sum(f"/{role}/" in call.path for call in self.calls)
 
     def topic(self, role: str) -> BrokeredTopic:
         return BrokeredTopic(self.shop, role)
@@ -134,8 +139,8 @@ class Course:
             await self._look()
             await asyncio.sleep(_EACH)
         for scene in self.scenes:
-            proxy = scene.shop.proxy
-            scene.requests = sum(call.when < began + MINUTE for call in proxy.calls) or proxy.connections
+            scene.calls = [call for call in scene.shop.proxy.calls if call.when < began + MINUTE]
+            scene.connections = scene.shop.proxy.connections
         await asyncio.gather(*map(self._keep, self.scenes))
 
     async def _look(self) -> None:
