@@ -7,11 +7,11 @@ import pytest
 
 from brokered_shop import BrokeredShop, brokered
 from testbed.cluster import Cluster
-from testbed.fault_proxy import FaultProxy
+from testbed.fault_proxy import FaultProxy, credential_of
 from testbed.product import Product
 from testbed.pulsar import Pulsar
 from testbed.tokens import SUPERUSER, sign
-from watched_shop import conditions, says
+from watched_shop import conditions, says, until
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 
@@ -60,9 +60,24 @@ async def test_over_tls_with_a_token_and_a_token_that_is_renewed(secured: Broker
     assert secured.there()["schemaCompatibilityStrategy"] == "BACKWARD"
     await secured.in_sync("BrokerUnauthorized")  # once the token has run out
     secured.keep("admin", token=credentials.tokens.superuser, ca_crt=ca)
-    secured.apply(by_token(secured), schemaCompatibilityStrategy="FULL")
+    await secured.in_sync("Applied")  # and nobody touched the policy
+
+
+async def test_a_token_that_is_replaced_before_it_runs_out_is_used_from_the_next_look_on(secured: BrokeredShop) -> None:
+    credentials = secured.pulsar.credentials
+    assert credentials is not None
+    authentication = by_token(secured)["authentication"]
+    secured.keep("admin", token=credentials.tokens.superuser)
+    secured.govern({"authentication": authentication}, schemaCompatibilityStrategy="FULL")
     await secured.policy_ready("InForce")
-    assert secured.there()["schemaCompatibilityStrategy"] == "FULL"
+    token = sign(credentials.tokens.key, SUPERUSER, int(time.time()) + 3600)
+    secured.keep("admin", token=token)
+
+    async def shown() -> set[str]:
+        return {call.credential for call in secured.proxy.calls}
+
+    await until(shown, lambda found: credential_of(f"Bearer {token}") in found)
+    assert all(call.status != 401 for call in secured.proxy.calls)
 
 
 async def test_a_broker_whose_certificate_nobody_vouches_for_is_not_trusted(secured: BrokeredShop) -> None:
