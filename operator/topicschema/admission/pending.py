@@ -6,7 +6,7 @@ The controller may still register it, or skip it because a newer edit came. So t
 from collections.abc import Mapping
 from typing import Any
 
-from topicschema.api.metadata import ConditionStatus, ConditionType
+from topicschema.api.metadata import ConditionType
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
 from topicschema.core.errors import StalledError
@@ -16,7 +16,7 @@ from topicschema.core.schemas import Schema
 from topicschema.core.verdict import Candidate
 from topicschema.reconcile.judging import Judge
 
-_REFUSALS = frozenset({"Incompatible", "InvalidSchema", "ValidationFailed"})
+_REFUSALS = frozenset({"Incompatible", "InvalidSchema", "RefusedByBroker", "ValidationFailed"})
 
 
 def readable(old: Mapping[str, Any] | None) -> TopicSchema | None:
@@ -46,11 +46,13 @@ async def pending(judge: Judge, old: TopicSchema | None, history: History, polic
 
 
 def _was_refused(old: TopicSchema) -> bool:
-    for condition in old.status.conditions:
-        is_no = condition.type is ConditionType.READY and condition.status is ConditionStatus.FALSE
-        if is_no and condition.observed_generation == old.metadata.generation and condition.reason in _REFUSALS:
-            return True
-    return False
+    """Whether that generation is Stalled for one of the refusals: what is only awaited may still be registered."""
+    return any(
+        condition.type is ConditionType.STALLED
+        and condition.reason in _REFUSALS
+        and condition.observed_generation == old.metadata.generation
+        for condition in old.status.conditions
+    )
 
 
 def _is_reported(old: TopicSchema, history: History) -> bool:

@@ -65,12 +65,12 @@ async def test_a_spec_under_suspend_is_not_pending(judged: World) -> None:
     assert reply.warnings == []
 
 
-def refused(reason: str, generation: int) -> dict[str, Any]:
-    condition = {"type": "Ready", "status": "False", "reason": reason, "observedGeneration": generation}
-    return {"observedGeneration": generation, "conditions": [condition]}
+def refused(reason: str, generation: int, kind: str = "Stalled") -> dict[str, Any]:
+    ready = {"type": "Ready", "status": "False", "reason": reason, "observedGeneration": generation}
+    return {"observedGeneration": generation, "conditions": [ready, {**ready, "type": kind, "status": "True"}]}
 
 
-@pytest.mark.parametrize("reason", ["Incompatible", "InvalidSchema"])
+@pytest.mark.parametrize("reason", ["Incompatible", "InvalidSchema", "RefusedByBroker", "ValidationFailed"])
 async def test_a_spec_that_the_controller_refused_is_not_pending(judged: World, reason: str) -> None:
     old = {**judged.resource(schema=A), "status": refused(reason, 1)}
     assert (await judged.edit(old, schema=CLASHES_WITH_A)).is_allowed
@@ -81,8 +81,9 @@ async def test_a_refusal_of_an_earlier_generation_says_nothing_of_this_one(judge
     assert not (await judged.edit(old, schema=CLASHES_WITH_A)).is_allowed
 
 
-async def test_waiting_is_not_a_refusal(judged: World) -> None:
-    old = {**judged.resource(schema=A), "status": refused("PolicyMissing", 1)}
+@pytest.mark.parametrize("reason", ["PolicyMissing", "RefusedByBroker"])
+async def test_waiting_is_not_a_refusal(judged: World, reason: str) -> None:
+    old = {**judged.resource(schema=A), "status": refused(reason, 1, "Reconciling")}
     assert not (await judged.edit(old, schema=CLASHES_WITH_A)).is_allowed
 
 
