@@ -248,10 +248,12 @@ def _too_large(spec: object, size: int) -> Cause:
 
 def _lost(old: TopicSchema | None, history: History) -> Iterator[str]:
     """A status tells of this resource's versions only, and is written after the record: what it tells of was there."""
-    if old is not None and old.status.version_count and not history.entries:
+    if old is not None and history.lacks(old.status.incarnation, old.status.version_count):
+        there = history.version_count
         yield (
-            f"HistoryLost: the status tells of {old.status.version_count} versions, the record has none; admitted "
-            "unjudged, and not registered until the record is restored"
+            f"HistoryLost: the status tells of {old.status.version_count} versions, the record has {there or 'none'}; "
+            f"admitted {'judged by those alone' if there else 'unjudged'}, and not registered until the record is "
+            "restored"
         )
 
 

@@ -149,6 +149,20 @@ class History:
                 return self.entries[index + 1 :]
         return self.entries
 
+    @property
+    def version_count(self) -> int:
+        """How many versions there are, those before a tombstone too."""
+        return sum(not each.is_tombstone for each in self.entries)
+
+    def lacks(self, incarnation: int | None, count: int) -> bool:
+        """Whether so many versions were seen that are not on record (any more): it is gone, or an older one is back.
+
+        `incarnation` is the one they were seen in, None where that is not told.
+        """
+        if not self.entries or incarnation is None:
+            return count > self.version_count
+        return (incarnation, count) > (self.incarnation, self.version_count)
+
     def equal_to(self, fingerprint: str) -> VersionEntry | None:
         """The oldest counting version with that fingerprint: the one the broker would answer with."""
         return next((entry for entry in self.trimmed if entry.fingerprint == fingerprint), None)

@@ -227,13 +227,15 @@ async def _refuse_if_held(around: Surroundings, stored: Stored, owner: Owner) ->
 
 def _refuse_if_lost(stored: Stored, resource: TopicSchema) -> None:
     """A status is written after the record, and of this resource only: what it tells of was there."""
-    if resource.status.version_count and not stored.history.entries:
-        key = stored.history.key
+    status, history = resource.status, stored.history
+    if history.lacks(status.incarnation, status.version_count):
+        key, there = history.key, history.version_count
         raise StalledError(
             "HistoryLost",
-            f"the status tells of {resource.status.version_count} versions, but topic {key.topic} has no history for "
-            f"Pulsar cluster {key.pulsar_cluster}; restore {key.history_name} and its versions, or, to begin again "
-            "with version 0, delete this resource and create it anew",
+            f"the status tells of {status.version_count} versions, the record of topic {key.topic} of Pulsar cluster "
+            f"{key.pulsar_cluster} has {there or 'none'}: the next would get a number that was given before; restore "
+            f"{key.history_name} and its versions, or, to go on from version {history.next_version}, delete this "
+            "resource and create it anew",
         )
 
 

@@ -1,0 +1,61 @@
+"""A record that tells of less than the status does: nothing is registered under numbers that were given before."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from specimens import record
+from topic_world import ORDERS, World, opened
+from topicschema.api.topicschemas import TopicSchemaStatus
+from topicschema.core.history import History
+
+ONE, TWO, THREE = record("id"), record("id", "a?"), record("id", "a?", "b?")
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    """Without a broker, and with two versions on record."""
+    async with opened() as world:
+        world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire["spec"].pop("pulsar"))
+        claim = await world.around.claims.get_claim(ORDERS)
+        assert claim.owner is not None
+        await world.around.claims.put_claim(claim, claim.owner)
+        for schema in (ONE, TWO):
+            world.wants(schema)
+            assert await world.settle() == ""
+        world.wants(THREE)
+        yield world
+
+
+def tells(world: World, incarnation: int, count: int) -> None:
+    """The status that the resource has."""
+    status = TopicSchemaStatus(incarnation=incarnation, version_count=count)
+    world.resource = replace(world.resource, status=status)
+
+
+async def of_incarnation_1(world: World) -> History:
+    """The record, as if a broker had begun anew once."""
+    key = (await world.history()).key
+    stored = await world.around.storage.get_history(key)
+    payloads = [await world.around.storage.get(key, 0, entry) for entry in stored.history.entries]
+    history = replace(stored.history, incarnation=1)
+    return (await world.around.storage.put(stored, history, tuple(payloads))).history
+
+
+async def test_a_record_that_is_older_than_the_status_takes_no_version(world: World) -> None:
+    for incarnation, count in ((0, 3), (1, 0), (1, 2)):
+        tells(world, incarnation, count)
+        for _ in range(2):
+            assert await world.reason() == "HistoryLost"
+            assert len((await world.history()).entries) == 2
+
+
+async def test_a_status_that_is_older_than_the_record_or_as_old_loses_nothing(world: World) -> None:
+    tells(world, 0, 2)
+    assert await world.reason() == ""
+    await of_incarnation_1(world)
+    for count in (1, 3, 5):  # of an incarnation that is over
+        tells(world, 0, count)
+        assert await world.reason() == ""
+    assert len((await world.history()).entries) == 3
