@@ -33,6 +33,8 @@ _BEGUN: Final = ("ready", "succeeded", "failed")
 """What a Job's status counts of pods that run, or ran."""
 _BETWEEN_LISTS: Final = 2.0
 """Seconds: all who wait ask for one list of all Jobs in that time, however many they are."""
+_ENDING: Final = 30.0
+"""Seconds within which a Job says that it has ended, after its pod left a verdict: only then its place is free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +109,14 @@ class Turns:
     caps: Caps = field(default_factory=Caps)
     clock: Callable[[], float] = time.monotonic
     _waiting: set[Key] = field(default_factory=set)
-    _running: set[Key] = field(default_factory=set)
+    _running: dict[Key, float] = field(default_factory=dict)  # until when each of its passes may tell of an end
     _listed: frozenset[Key] = frozenset()
     _began: float = -math.inf
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def take(self, client: ApiClient, key: Key, ring: Callable[[Key, float], None], now: str) -> None:
         """Let all run whose turn it is, perhaps that of `key`, who waits; who comes too early is rung for it."""
-        self._running.discard(key)
+        self._running.pop(key, None)
         self._waiting.add(key)
         async with self._one:
             left = self._began + _BETWEEN_LISTS - self.clock()
@@ -140,14 +142,16 @@ class Turns:
     def runs(self, key: Key) -> None:
         """`key` has had its turn, and has not ended."""
         self._waiting.discard(key)
-        self._running.add(key)
+        self._running[key] = math.inf
 
     def done(self, key: Key, ring: Callable[[Key, float], None]) -> None:
         """`key` waits no more, or has ended: some who wait look at once, for one list lets in all whose turn it is."""
-        if key not in self._waiting and key not in self._running:
+        now, until = self.clock(), self._running.pop(key, -math.inf)
+        if until > now:
+            self._running[key] = min(until, now + _ENDING)
+        elif key not in self._waiting:
             return
         self._waiting.discard(key)
-        self._running.discard(key)
         self._began = -math.inf
         for other in islice(self._waiting, self.caps.in_all):
             ring(other, 0.0)

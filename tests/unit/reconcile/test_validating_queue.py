@@ -158,11 +158,16 @@ async def test_who_ends_lets_the_next_in_at_once_and_later_passes_ring_nobody(as
     assert not await asking.takes(second)
     asking.turns.done(stranger, asking.ring)
     assert asking.rung == []
-    asking.api.change("/jobs/1", lambda wire: wire["status"].update(conditions=[{"type": "Failed", "status": "True"}]))
-    asking.turns.done(first, asking.ring)
     asking.turns.done(first, asking.ring)
     assert asking.rung == [(second, 0.0)]
+    assert not await asking.takes(second), "its pod left a verdict, and its Job has not ended"
+    asking.api.change("/jobs/1", lambda wire: wire["status"].update(conditions=[{"type": "Failed", "status": "True"}]))
+    asking.turns.done(first, asking.ring)
+    assert asking.rung == [(second, 0.0)] * 2
     assert await asking.takes(second)
+    asking.now += 30.0
+    asking.turns.done(first, asking.ring)
+    assert asking.rung == [(second, 0.0)] * 2
 
 
 async def test_who_gave_way_comes_to_the_end_of_the_queue(asking: Asking) -> None:
