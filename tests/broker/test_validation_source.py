@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -187,6 +188,21 @@ class _Raw(Schema):
 
     def encode(self, obj: bytes) -> bytes:
         return obj
+
+
+def test_from_a_time_on_every_message_is_read(broker: Pulsar) -> None:
+    topic = RetainedTopic.made(broker)
+    with client_of(broker) as client:
+        for number in range(4):  # several ledgers
+            topic.send(client, [b"%d" % number] * 30, batching_enabled=False)
+            topic.send(client, [b"%d" % number] * 30, batching_enabled=True)
+            time.sleep(0.2)
+    times = sorted(row["publish_time"] for row in rows(topic.source()))
+    assert len({place[1] for place in places(rows(topic.source()))}) > 1
+    edges = [times[0] - 1_000, *times[:: len(times) // 8], times[-1], times[-1] + 1, times[-1] + 60_000]
+    for since in edges:
+        read = [row["publish_time"] for row in rows(topic.source(since=since))]
+        assert sorted(each for each in read if each >= since) == [each for each in times if each >= since], since
 
 
 def test_keys_come_as_they_were_sent_and_only_where_they_are_asked_for(broker: Pulsar) -> None:

@@ -18,6 +18,9 @@ from topicschema.spark.sources.pulsar.admin import Admin, Standing
 from topicschema.spark.sources.pulsar.ranges import Position, Span, cut, since
 from topicschema.spark.sources.pulsar.reading import Terms
 
+_SKEW: Final = 600_000
+"""Pulsar looks for a time by halves, as if publish times only grew. They are of producers' clocks: so many milliseconds
+before it are read, too."""
 _PROBES: Final = 8
 _SPLITS: Final = 16
 _FEWEST: Final = 20_000
@@ -72,7 +75,7 @@ class PulsarSource:
             return _Part(name)
         known, span = standing.known, None
         if self.since is not None:
-            begins = admin.at(partition, self.since)
+            begins = admin.at(partition, max(0, self.since - _SKEW))
             known = known if begins is None else since(known, begins)
         if known:
             created = told.creations.get(name) or admin.created(partition)

@@ -1,0 +1,183 @@
+"""Whole runs over a real topic: each type's messages judged to exact figures, by age too, and by the command."""
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import _pulsar
+import pytest
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorSet
+from pulsar.schema import Schema
+
+from protobuf_schemas import envelope
+from retained_topic import RetainedTopic, client_of, rows
+from testbed.pulsar import Pulsar
+from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.spark import running
+from topicschema.spark.question import Question, Sample
+from topicschema.spark.report import Report
+from topicschema.spark.sources.opening import source_of
+
+pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
+GOOD, BAD = 60, 3
+VERSIONLESS = {SchemaType.INT32, SchemaType.KEY_VALUE}
+"""Types that Python's client has no schema for which the broker would give a version: their messages name none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What writes messages and what is to read them; a good one and a bad one, each with its key."""
+
+    written: SchemaInfo
+    proposed: SchemaInfo
+    good: tuple[bytes, str]
+    bad: tuple[bytes, str]
+    finding: tuple[str, str]
+
+
+def record(kind: SchemaType, *fields: tuple[str, str]) -> SchemaInfo:
+    members = [{"name": name, "type": told} for name, told in fields]
+    return SchemaInfo(kind, json.dumps({"type": "record", "name": "R", "fields": members}).encode())
+
+
+def numbered(*names: str) -> SchemaInfo:
+    """A protobuf message with int32 fields of these names, numbered from 1."""
+    files = FileDescriptorSet()
+    message = files.file.add(name="m.proto", package="p", syntax="proto3").message_type.add(name="M")
+    for number, name in enumerate(names, 1):
+        kind, label = FieldDescriptorProto.TYPE_INT32, FieldDescriptorProto.LABEL_OPTIONAL
+        message.field.add(name=name, number=number, type=kind, label=label, json_name=name)
+    return SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope(files, "p.M", "m.proto")).encode())
+
+
+def pair(encoding: Encoding, value: SchemaInfo) -> SchemaInfo:
+    return encode(KeyValue(Part(SchemaInfo(SchemaType.INT32)), Part(value), encoding), {})
+
+
+def inline(key: bytes, value: bytes) -> bytes:
+    return b"".join(len(part).to_bytes(4, "big") + part for part in (key, value))
+
+
+ONE, TWO = (record(SchemaType.AVRO, *fields) for fields in ((("n", "int"),), (("n", "long"),)))
+CASES = {
+    "AVRO": Case(ONE, TWO, (b"\x02", ""), (b"\x82", ""), ("TRUNCATED", "$.n")),
+    "JSON": Case(
+        record(SchemaType.JSON, ("n", "int")),
+        record(SchemaType.JSON, ("n", "long")),
+        *((b'{"n":1}', ""), (b'{"n":[]}', ""), ("WRONG_TYPE", "$.n")),
+    ),
+    "PROTOBUF_NATIVE": Case(
+        numbered("a"), numbered("a", "b"), (b"\x08\x01", ""), (b"\x08\x81", ""), ("TRUNCATED", "$.a")
+    ),
+    "STRING": Case(
+        *(SchemaInfo(SchemaType.STRING), SchemaInfo(SchemaType.STRING)),
+        *((b"text", ""), (b"t\xff", ""), ("INVALID_UTF8", "$")),
+    ),
+    "INT32": Case(
+        *(SchemaInfo(SchemaType.INT32), SchemaInfo(SchemaType.INT32)),
+        *((b"four", ""), (b"ten", ""), ("TRUNCATED", "$")),
+    ),
+    "KEY_VALUE INLINE": Case(
+        *(pair(Encoding.INLINE, ONE), pair(Encoding.INLINE, ONE)),
+        *((inline(b"four", b"\x02"), ""), (inline(b"four", b"\x82"), ""), ("TRUNCATED", "$.value.n")),
+    ),
+    "KEY_VALUE SEPARATED": Case(
+        *(pair(Encoding.SEPARATED, ONE), pair(Encoding.SEPARATED, ONE)),
+        *((b"\x02", "four"), (b"\x02", "ten"), ("TRUNCATED", "$.key")),
+    ),
+}
+
+
+class _Sent(Schema):
+    """Bytes that are sent as messages of a schema. Python's client knows no properties: none of pairs."""
+
+    def __init__(self, info: SchemaInfo) -> None:
+        kind = getattr(_pulsar.SchemaType, info.type.value)
+        super().__init__(bytes, kind, {}, "R")
+        self._schema_info = _pulsar.SchemaInfo(kind, "R", info.schema.decode())
+
+    def encode(self, obj: bytes) -> bytes:
+        return obj
+
+
+def filled(pulsar: Pulsar, case: Case) -> RetainedTopic:
+    """A topic with the case's messages: some alone, some in batches."""
+    topic = RetainedTopic.made(pulsar)
+    schema = {} if case.written.properties else {"schema": _Sent(case.written)}
+    with client_of(pulsar) as client:
+        for count, (payload, key), batched in (
+            *((GOOD // 2, case.good, False), (BAD, case.bad, True), (GOOD - GOOD // 2, case.good, True)),
+        ):
+            topic.send(client, [payload] * count, key=key, batching_enabled=batched, **schema)
+    return topic
+
+
+def ran(topic: RetainedTopic, case: Case, **more: Any) -> Report:
+    asked = Question(case.proposed, {0: case.written}, topic.full_name, pulsar=topic.asked, **more)
+    return running.run(asked, source_of(asked, int(time.time() * 1000)), processes=1)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_each_type_s_messages_are_judged_to_exact_figures(pulsar: Pulsar, case: Case) -> None:
+    told = ran(filled(pulsar, case), case).document
+    reason, path = case.finding
+    assert [(each["reason"], each["path"], each["messages"]) for each in told["byPlace"]] == [(reason, path, BAD)]
+    assert (told["messages"], told["invalid"]) == (GOOD + BAD, BAD)
+    version = None if case.written.type in VERSIONLESS else 0
+    assert [(each["schemaVersion"], each["messages"], each["invalid"]) for each in told["byWriter"]] == [
+        (version, GOOD + BAD, BAD)
+    ]
+
+
+def test_a_run_judges_what_is_young_enough_and_nothing_older(pulsar: Pulsar) -> None:
+    case = CASES["AVRO"]
+    topic = RetainedTopic.made(pulsar)
+    with client_of(pulsar) as client:
+        for _ in range(3):
+            topic.send(client, [b"\x02"] * 5, schema=_Sent(case.written), batching_enabled=True)
+            time.sleep(2.5)
+    times = sorted(row["publish_time"] for row in rows(topic.source()))
+    for first in (times[5], times[10]):
+        seconds = (int(time.time() * 1000) - first) // 1000 + 1
+        told = ran(topic, case, sample=Sample(since_seconds=seconds)).document
+        began = int(datetime.fromisoformat(told["startedAt"]).timestamp() * 1000)  # or up to a second later
+        earliest, latest = (began - 1000 * seconds, began + 1000 - 1000 * seconds)
+        most, fewest = (sum(each >= since for each in times) for since in (earliest, latest))
+        assert fewest <= told["messages"] <= most < len(times)
+
+
+def command(topic: RetainedTopic, folder: Path, case: Case, *more: str) -> "subprocess.CompletedProcess[str]":
+    """`topicschema validate-messages` over the topic."""
+    for name, info in (("new", case.proposed), ("old", case.written)):
+        (folder / f"{name}.avsc").write_bytes(info.schema)
+    where = ["--schema", str(folder / "new.avsc"), "--history", str(folder / "old.avsc")]
+    urls = ["--pulsar", topic.asked.admin_url, topic.asked.service_url]
+    return subprocess.run(
+        [sys.executable, "-m", "topicschema", "validate-messages", *where, *(more or (*urls, topic.full_name))],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_the_command_says_the_same_of_a_topic_and_that_a_run_failed_where_nobody_answers(
+    pulsar: Pulsar, tmp_path: Path
+) -> None:
+    case = CASES["AVRO"]
+    topic = filled(pulsar, case)
+    done = command(topic, tmp_path, case)
+    assert done.returncode == 1, done.stderr
+    assert "TRUNCATED" in done.stdout
+    assert f"{GOOD + BAD} messages judged, {BAD} invalid" in done.stdout
+    urls = ("--pulsar", topic.asked.admin_url, topic.asked.service_url)
+    young = command(topic, tmp_path, case, "--since", "1h", "--writers", *urls, topic.full_name)
+    assert (young.returncode, f"{GOOD + BAD}" in young.stdout) == (1, True)
+    nowhere = ("--pulsar", "http://127.0.0.1:9", "pulsar://127.0.0.1:9", topic.full_name)
+    assert command(topic, tmp_path, case, *nowhere).returncode == 3
