@@ -52,7 +52,7 @@ class AskedTopic:
             f"/{NAMESPACE_SCHEMA_POLICY.plural}/orders", lambda there: there["spec"].update(validation=told)
         )
 
-    def wants(self, schema: Schema | None = None, **spec: Any) -> None:
+    def wants(self, schema: Schema | None = None, /, **spec: Any) -> None:
         """The resource as it is to be; its status stays."""
         text = (schema or record("id")).info.schema.decode()
         said = {"topic": "persistent://shop/orders/created", "type": "AVRO", "schema": text, **spec}

@@ -1,0 +1,72 @@
+"""Runs end with what gave the right to them: a policy, its claim, a resource that can be read."""
+
+from collections.abc import Callable
+
+import pytest
+
+from asked_topic import AskedTopic, asked
+from topic_world import ORDERS
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
+from topicschema.core.history import Owner
+from topicschema.spark.verdict import Answer
+
+JOBS = "/apis/batch/v1/namespaces/shop/jobs"
+
+
+def without_policy(topic: AskedTopic) -> None:
+    topic.world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+
+
+def not_readable(topic: AskedTopic) -> None:
+    topic.wants(type="NONE_OF_THEM")
+
+
+def not_a_schema(topic: AskedTopic) -> None:
+    topic.wants(schema="{")
+
+
+@pytest.mark.parametrize(
+    ("takes_away", "reason"),
+    [(without_policy, "PolicyMissing"), (not_readable, "InvalidResource"), (not_a_schema, "InvalidSchema")],
+)
+@pytest.mark.parametrize("mode", ["Gate", "Report"])
+async def test_a_run_ends_with_what_gave_the_right_to_it(
+    takes_away: Callable[[AskedTopic], None], reason: str, mode: str
+) -> None:
+    async with asked(mode) as topic:
+        await topic.look()
+        assert len(await topic.jobs()) == 1
+        takes_away(topic)
+        topic.world.api.refusals = {f"DELETE {JOBS}": 403}
+        assert await topic.look() == reason
+        assert (await topic.status())["validation"]["phase"] in ("Waiting", "Running")
+        topic.world.api.refusals = {}
+        assert await topic.look() == reason
+        assert await topic.jobs() == []
+        topic.world.api.requests.clear()
+        status = await topic.settle()
+        assert "validation" not in status
+        assert "Validated" not in await topic.conditions()
+        assert not [each for each in topic.world.api.requests if "/jobs" in each]
+
+
+async def test_a_run_ends_where_another_namespace_got_the_claim() -> None:
+    async with asked("Gate") as topic:
+        await topic.look()
+        claims = topic.world.around.claims
+        await claims.put_claim(await claims.get_claim(ORDERS), Owner("other", "orders", "uid-2"), "pulsar")
+        assert await topic.look() == "TopicClaimed"
+        assert await topic.jobs() == []
+
+
+async def test_a_verdict_stays_though_the_policy_goes() -> None:
+    async with asked("Report") as topic:
+        await topic.look()
+        job = await topic.newest()
+        topic.ends(job, Answer.FAIL, "2026-11-21T12:00:00Z")
+        await topic.look()
+        without_policy(topic)
+        assert await topic.look() == "PolicyMissing"
+        assert (await topic.settle())["validation"]["phase"] == "Failed"
+        assert (await topic.conditions())["Validated"]["status"] == "False"
+        assert len(await topic.jobs()) == 1
