@@ -5,6 +5,7 @@ test says why; under CI=true that is a failure. With PULSAR_ADMIN_URL and PULSAR
 `pulsar`, nothing is started, and tests that need another one are skipped.
 """
 
+import itertools
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
@@ -30,6 +31,8 @@ from testbed.pulsar_setup import Access, Setup
 _HERE = Path(__file__).parent
 _BREAKAGES, _WITH_ITS_OWN, _SHARED = "test_broken_brokers.py", "test_demo.py", "shared_controller"
 _CONTROLLER = pytest.StashKey[Product]()
+_TIER = pytest.StashKey[frozenset[str]]()
+_TIER_SECONDS = 900  # fifteen minutes: what is slower is not run before each change
 
 StartBroker = Callable[[str, Setup], Pulsar]
 """From a name and a set-up: the test run's broker of that name, started when first asked for."""
@@ -79,7 +82,9 @@ def _end_controller(stash: pytest.Stash) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Fetch the broker's jars before the first test if one will need them: that may take longer than a test may."""
-    if session.config.option.collectonly or not any(item.get_closest_marker("broker") for item in session.items):
+    tier = frozenset(item.nodeid for item in session.items if item.get_closest_marker("broker"))
+    session.config.stash[_TIER] = tier
+    if session.config.option.collectonly or not tier:
         return
     capture = session.config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():
@@ -89,6 +94,17 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             _no_broker(session, str(error))
         except TestbedError as error:
             raise pytest.UsageError(f"the broker tier cannot run: {error}") from error
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Tell how long the tier took, and in CI, loudly, that it took too long: no failure, for a machine may be busy."""
+    tier = config.stash.get(_TIER, frozenset())
+    reports = itertools.chain.from_iterable(terminalreporter.stats.values())
+    seconds = sum(each.duration for each in reports if isinstance(each, pytest.TestReport) and each.nodeid in tier)
+    if seconds >= 1:
+        terminalreporter.write_line(f"the broker tier took {seconds:.0f} s")
+    if seconds > _TIER_SECONDS and os.environ.get("CI") == "true":
+        terminalreporter.write_sep("!", f"the broker tier took longer than {_TIER_SECONDS} s", red=True, bold=True)
 
 
 def _no_broker(session: pytest.Session, reason: str) -> None:
