@@ -29,7 +29,7 @@ class Look:
     """What came of a look: what the broker has, what it has otherwise and is not given, what is to be told of it.
 
     `undeclared` are the topics that a lock waits for, None where it waits until it is known which there are. `wrote`:
-    the broker had something else until now.
+    the broker had something else until now. `other_line` is told of a broker of another line than the policy says.
     """
 
     observed: ObservedSettings | None = None
@@ -38,6 +38,7 @@ class Look:
     undeclared: tuple[str, ...] | None = ()
     error: TopicSchemaError | None = None
     wrote: bool = False
+    other_line: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +98,12 @@ class NamespaceLooks:
             own = rules.known_of_broker(resource.observed)
         place = _Place(resource, claim, broker, seen, own)
         change = rules.differing(rules.wanted_by(resource.spec), seen)
+        other_line = rules.other_line(resource.spec.broker_profile.line, own)
         if resource.spec.management_policy is ManagementPolicy.OBSERVE:
-            return Look(rules.observed(seen, own, address_of(resource)), rules.told_of(change, seen))
+            there, difference = rules.observed(seen, own, address_of(resource)), rules.told_of(change, seen)
+            return Look(there, difference, other_line=other_line)
         try:
-            return await self._applied(place, change, declared)
+            return replace(await self._applied(place, change, declared), other_line=other_line)
         except SILENT:
             raise
         except TopicSchemaError as error:

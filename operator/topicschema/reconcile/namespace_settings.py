@@ -4,6 +4,7 @@ A field that the policy leaves out is not managed: the broker keeps what it has,
 writing is `namespace_look`'s matter.
 """
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
@@ -12,6 +13,7 @@ from topicschema.api.brokers import ObservedBroker, ObservedSettings
 from topicschema.api.policies import NamespaceSchemaPolicySpec
 from topicschema.core.history import Setting
 from topicschema.core.remote import BrokerSettings, NamespaceSettings
+from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 
 _ATTRIBUTES: Final = {
@@ -19,6 +21,9 @@ _ATTRIBUTES: Final = {
     Setting.AUTO_UPDATE: "allows_auto_update",
     Setting.ENFORCEMENT: "enforces_validation",
 }
+
+
+_RELEASE: Final = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})[0-9A-Za-z.-]{0,40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,21 @@ def overruled(wanted: NamespaceSettings, own: BrokerSettings | None) -> tuple[st
     return ()
 
 
+def other_line(line: PulsarLine, own: BrokerSettings | None) -> str:
+    """What is to be told of a broker of another release line than topics are judged by, "" where it is of that line.
+
+    What came before the first line that is known has its rules, what comes after the last is taken for it.
+    """
+    release = _RELEASE.match((own.version or "") if own is not None else "")
+    if release is None:
+        return ""
+    number = (int(release[1]), int(release[2]))
+    there = [each for each in PulsarLine if _number(each) <= number] or [min(PulsarLine, key=_number)]
+    if max(there, key=_number) is line:
+        return ""
+    return f"the broker is {release[0]}, brokerProfile.line says {line}: topics are judged by the rules of {line}"
+
+
 def told_of(change: NamespaceSettings, seen: NamespaceSettings) -> str:
     """What is wanted and what is there instead."""
     return "; ".join(f"{each} is {_shown(seen, each)} and not {_shown(change, each)}" for each in named(change))
@@ -127,6 +147,11 @@ def known_of_broker(before: ObservedSettings | None) -> BrokerSettings | None:
     return BrokerSettings(
         known.schema_compatibility_strategy, known.is_allow_auto_update_schema, known.schema_validation_enforced
     )
+
+
+def _number(line: PulsarLine) -> tuple[int, int]:
+    major, minor = line.value.split(".")
+    return int(major), int(minor)
 
 
 def _value(settings: NamespaceSettings, setting: Setting) -> Strategy | bool | None:

@@ -29,7 +29,7 @@ class Note(NamedTuple):
 
 def conditions(resource: NamespaceSchemaPolicy, look: Look) -> tuple[Said, ...]:
     """What is to be said of a policy that holds its claim."""
-    governs = f"governs {resource.spec.pulsar_namespace}"
+    governs = "; ".join(filter(None, (f"governs {resource.spec.pulsar_namespace}", look.other_line)))
     error = awaited(look)
     if resource.spec.pulsar is None:
         return ready("InForce", "; ".join((governs, *_without_broker(resource))))
@@ -65,7 +65,8 @@ def notes(look: Look) -> tuple[Note, ...]:
     """What is worth an Event when it is said first."""
     error = awaited(look)
     undeclared = (Note("Warning", UNDECLARED, error.message),) if error is not None and look.undeclared else ()
-    return (*undeclared, *(Note("Normal", "SettingKept", text) for text in look.notes))
+    line = (Note("Warning", "OtherLine", look.other_line),) if look.other_line else ()
+    return (*undeclared, *line, *(Note("Normal", "SettingKept", text) for text in look.notes))
 
 
 def _settled(resource: NamespaceSchemaPolicy, look: Look, governs: str) -> tuple[Said, ...]:

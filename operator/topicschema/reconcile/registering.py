@@ -20,6 +20,7 @@ from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic
 from topicschema.reconcile.at_broker import REFUSED, View, refusal, topic_settings
 from topicschema.reconcile.looking import Look, look, look_after_upload
+from topicschema.reconcile.namespace_settings import other_line
 from topicschema.reconcile.observe import Observation, judged
 from topicschema.reconcile.policies import says_ready
 from topicschema.reconcile.queue import Key
@@ -77,8 +78,19 @@ async def _refused(around: Surroundings, seen: Observation, why: str) -> Observa
             )
             return _with_refusal(seen, message)
     await _wait_for_policy(around, seen, why)
+    line = await _other_line(around, seen)
+    if line:
+        return _with_refusal(seen, f"{line}. It refuses a schema that passes by them: {why}")
     telemetry.BUGS.add("broker")
     return _with_refusal(seen, f"the broker refuses a schema that was judged to pass: {why}")
+
+
+async def _other_line(around: Surroundings, seen: Observation) -> str:
+    """What is to be told of a broker of another release line than the schema was judged by, or ""."""
+    if seen.found is None:
+        return ""
+    own = await around.brokers.own_settings(seen.found.resource, _view(seen).broker)
+    return other_line(seen.line, own)
 
 
 async def _own_strategy(seen_at: View, topic: Topic) -> Strategy | None:

@@ -18,6 +18,7 @@ from topicschema.broker.allowed import AllowedHosts
 from topicschema.cluster.client import ApiClient
 from topicschema.core.history import Owner, Setting
 from topicschema.core.remote import NamespaceSettings
+from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.brokers import Brokers
@@ -52,10 +53,11 @@ class PulsarNamespace:
                 return web.Response(status=self.fails)
             self.there[_PATHS[path.rpartition("/")[2]]] = json.loads(await request.text())
             return web.Response(status=204)
-        if path == "/persistent/shop/orders" and self.topics is None:
-            return web.Response(status=403)
         if path == "/persistent/shop/orders":
-            return web.json_response([f"persistent://shop/orders/{name}" for name in self.topics or ()])
+            names = [f"persistent://shop/orders/{name}" for name in self.topics or ()]
+            return web.json_response(names, status=403 if self.topics is None else 200)
+        if path == "/brokers/version":
+            return web.Response(text="4.1.2")
         return web.json_response([] if "/shop/orders" in path else {"isSchemaValidationEnforced": "false"})
 
 
@@ -248,6 +250,16 @@ async def test_who_only_observes_tells_the_difference_and_writes_nothing_anywher
     assert "schemaCompatibilityStrategy is nothing and not FULL" in (await world.look()).difference
     assert world.written == []
     assert await world.claim() == before
+
+
+@pytest.mark.parametrize("management", ManagementPolicy)
+async def test_a_broker_of_another_line_than_the_policy_says_is_told_of(
+    world: World, management: ManagementPolicy
+) -> None:
+    world.change(management_policy=management)
+    assert (await world.look()).other_line.startswith("the broker is 4.1.2, brokerProfile.line says 4.0")
+    world.change(broker_profile=replace(world.policy.spec.broker_profile, line=PulsarLine.V4_1))
+    assert (await world.look()).other_line == ""
 
 
 async def test_a_policy_without_a_broker_has_nothing_to_look_at(world: World) -> None:

@@ -5,6 +5,7 @@ import pytest
 from topicschema.api.policies import NamespaceSchemaPolicySpec
 from topicschema.core.history import Setting
 from topicschema.core.remote import BrokerSettings, NamespaceSettings
+from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.namespace_settings import (
     Recorded,
@@ -13,6 +14,7 @@ from topicschema.reconcile.namespace_settings import (
     known_of_broker,
     left_behind,
     observed,
+    other_line,
     overruled,
     recorded_before,
     told_of,
@@ -141,3 +143,25 @@ def test_what_a_broker_told_of_itself_is_known_while_it_tells_no_more() -> None:
     told = BrokerSettings(Strategy.BACKWARD, allows_auto_update=False, enforces_validation=True)
     assert known_of_broker(observed(NOTHING, told)) == told
     assert known_of_broker(observed(NOTHING, None)) is known_of_broker(None) is None
+
+
+@pytest.mark.parametrize(
+    ("version", "line", "is_told"),
+    [
+        ("4.0.7", "4.0", False),
+        ("4.1.0", "4.0", True),
+        ("4.0.7", "4.1", True),
+        ("3.0.9", "4.0", False),
+        ("3.3.2.1", "4.1", True),
+        ("4.2.0-SNAPSHOT", "4.2", False),
+        ("5.1.0", "4.2", False),
+        ("5.1.0", "4.1", True),
+        ("<html>", "4.1", False),
+        (None, "4.1", False),
+    ],
+)
+def test_a_broker_of_another_line_is_told_of(version: str | None, line: str, *, is_told: bool) -> None:
+    told = other_line(PulsarLine(line), BrokerSettings(version=version))
+    expected = f"the broker is {version}, brokerProfile.line says {line}: topics are judged by the rules of {line}"
+    assert told == (expected if is_told else "")
+    assert other_line(PulsarLine(line), None) == ""

@@ -103,6 +103,14 @@ def test_a_lock_that_waits_names_the_first_topics_without_a_topicschema() -> Non
     assert [note.reason for note in notes(look)] == ["UndeclaredTopics"]
 
 
+@pytest.mark.parametrize("resource", [POLICY, OBSERVING])
+def test_a_broker_of_another_line_is_told_of_beside_what_is_in_force(resource: NamespaceSchemaPolicy) -> None:
+    look = Look(other_line="the broker is 4.1.2")
+    ready = conditions(resource, look)[0]
+    assert (ready.status, ready.message.split("; ")[:2]) == ("True", ["governs shop/orders", "the broker is 4.1.2"])
+    assert notes(look) == (("Warning", "OtherLine", "the broker is 4.1.2"),)
+
+
 def test_a_lock_waits_until_it_is_known_which_topics_have_one() -> None:
     look = Look(undeclared=None)
     assert told(POLICY, look)["Ready"] == ("False", "UndeclaredTopics")

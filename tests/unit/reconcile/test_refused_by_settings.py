@@ -77,6 +77,17 @@ async def test_a_refusal_is_one_though_the_policy_waits_for_something_else(topic
     assert "judged to pass" in (await topic.ready())[1]
 
 
+async def test_a_refusal_by_a_broker_of_another_line_says_so_and_is_no_bug(topic: ToldTopic) -> None:
+    bugs = BUGS.value("broker")
+    topic.broker.version = "4.1.2"
+    topic.around.brokers._own.clear()  # as some minutes later
+    topic.broker.upload_status = 409
+    topic.wants(LESS)
+    assert await topic.says() == REFUSED
+    assert "the broker is 4.1.2, brokerProfile.line says 4.0" in (await topic.ready())[1]
+    assert BUGS.value("broker") == bugs
+
+
 async def test_a_topic_s_own_strategy_is_put_back_though_the_policy_waits_for_something_else(topic: ToldTopic) -> None:
     topic.world.api.change("/shop/namespaceschemapolicies/orders", waits_for_topics)
     topic.broker.schemas.settings[TOPIC] = {"strategy": Strategy.FORWARD}
