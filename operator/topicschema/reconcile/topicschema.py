@@ -58,7 +58,7 @@ class TopicSchemas:
                 return await self._say_farewell(key, wire, metadata)
             resource = decode(TopicSchema, wire)
             if resource.spec.suspend:
-                await validating_acts.stop_all(self._around, resource)
+                await self._end_runs(key, metadata, resource.status)
                 self._saw(key, wire, resource.status)
                 return Rest.SETTLED
             stopped = await self._settle(key, wire, resource)
@@ -66,12 +66,31 @@ class TopicSchemas:
             raise
         except Exception as error:
             before = decode_status(TopicSchemaStatus, wire.get("status"))
+            before = await self._without_rights(key, metadata, before, error)
             moment = Moment(before.conditions, metadata.generation, self._around.now())
             await self._report(key, wire, report.failed(before, error, moment))
             raise
         if isinstance(stopped, TopicSchemaError):
             raise stopped  # it is told already, with all else that was seen
         return stopped
+
+    async def _end_runs(self, key: Key, metadata: Metadata, status: TopicSchemaStatus) -> None:
+        await validating_acts.stop_all(self._around, metadata, status.validation)
+        self._around.validation.turns.done(key, self._around.ring)
+
+    async def _without_rights(
+        self, key: Key, metadata: Metadata, status: TopicSchemaStatus, error: Exception
+    ) -> TopicSchemaStatus:
+        """The status without a run, which is ended, where it may be the right to it that is gone, as `error` says."""
+        is_ruled_out = isinstance(error, StalledError) or getattr(error, "reason", "") == "PolicyMissing"
+        if not is_ruled_out or status.validation is None or status.validation.is_final:
+            return status
+        try:
+            await self._end_runs(key, metadata, status)
+        except TopicSchemaError:
+            return status  # the next pass tries again, for this still tells of it
+        conditions = tuple(each for each in status.conditions if each.type is not ConditionType.VALIDATED)
+        return replace(status, validation=None, conditions=conditions)
 
     async def _settle(self, key: Key, wire: Mapping[str, Any], resource: TopicSchema) -> Rest | TopicSchemaError:
         """What the pass asks for, or what stands in the way though all was seen and is reported."""

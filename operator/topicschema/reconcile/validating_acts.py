@@ -6,7 +6,9 @@ from contextlib import suppress
 from typing import Any, Final
 
 from topicschema.api.kinds import CONFIG_MAP, JOB
+from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import TopicSchema
+from topicschema.api.validation import ValidationStatus
 from topicschema.cluster.errors import ConflictError, NotFoundError
 from topicschema.core.history import History, Owner
 from topicschema.core.schemas import SchemaInfo
@@ -79,8 +81,7 @@ async def stop(around: Surroundings, strays: Sequence[Object]) -> None:
             await around.client.delete(JOB, metadata["namespace"], metadata["name"], uid=metadata["uid"])
 
 
-async def stop_all(around: Surroundings, resource: TopicSchema) -> None:
-    """End what still asks for a resource that is suspended."""
-    before = resource.status.validation
-    if before is not None and not before.is_final and around.validation.image:
-        await stop(around, [job for job in await jobs_of(around, resource.metadata) if ended(job) is None])
+async def stop_all(around: Surroundings, metadata: Metadata, told: ValidationStatus | None) -> None:
+    """End what still asks for a resource whose status tells so: it is suspended, or nothing gives it the right."""
+    if told is not None and not told.is_final and around.validation.image:
+        await stop(around, [job for job in await jobs_of(around, metadata) if ended(job) is None])
