@@ -108,7 +108,7 @@ def locked(stage: Stage) -> None:
     stage.narrator.step(
         "13. Locked by Git",
         "One line in the policy, and no client adds schemas any more. A producer gets in with a schema that is in Git, "
-        "the one with a field that nobody reviewed does not.",
+        "the one with a field that nobody reviewed does not. A consumer gets in with whatever reads the newest one.",
     )
     stage.run("diff -U1 sales-policy.yaml sales-policy-locked.yaml", fails=True)
     stage.run(f"{_APPLY} sales-policy-locked.yaml")
@@ -123,6 +123,10 @@ def locked(stage: Stage) -> None:
     )
     received = stage.run("python3 consume.py placed placed-with-note.avsc")
     stage.claim("the message carries version 1", holds="with version 1" in received.output, instead=received.output)
+    stage.narrator.line("\nOne that asks for a field that the messages lack, and has no default for it, does not:")
+    refused = stage.run("python3 consume.py placed placed-with-invoice.avsc", fails=True)
+    said = "IncompatibleSchema" in refused.output
+    stage.claim("the broker refuses it, too: IncompatibleSchema", holds=said, instead=refused.output)
     _claim_there(stage, "placed", [0, 1])
 
 
