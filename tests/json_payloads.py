@@ -55,6 +55,9 @@ def content(rng: Random, node: Node) -> bytes:
     """A payload."""
     wrong = rng.choice((0.0, 0.0, 0.02, 0.3))
     written = json.dumps(value(rng, node, wrong=wrong), ensure_ascii=rng.random() < 0.5, indent=rng.choice((None, 1)))
+    if rng.random() < 0.05:
+        written = written.replace("{", rng.choice(('{"a":1,', '{"a" :1,"a": 2,', '{"a:":"\\":",')), 1)
+        written = written.replace(",}", "}")
     if rng.random() < 0.8:
         return written.encode("utf-8", "surrogatepass")
     out = bytearray(written.encode("utf-8", "surrogatepass"))

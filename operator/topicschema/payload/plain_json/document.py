@@ -1,8 +1,10 @@
 """A payload's text as JSON, and at which byte of it a value begins.
 
-The dialect is core's (json_text), which is Jackson's with comments; those a consumer does not read.
+The dialect is core's (json_text), which is Jackson's with comments; those a consumer does not read. Nor does it always
+read an object that says a name twice: each of the two values has to fit, of which only the last one is told here.
 """
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +16,7 @@ from topicschema.payload.finding import unreadable
 
 _STRING: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
+_NAME_OR_BRACE: Final = re.compile(rf"({_STRING.pattern})([ \t\r\n]*:)?|[{{}}]", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class Document:
 
 
 def read(payload: bytes) -> Document:
-    """The document; Unreadable INVALID_UTF8, SYNTAX, TOO_DEEP or TRAILING_BYTES."""
+    """The document; Unreadable INVALID_UTF8, SYNTAX, TOO_DEEP, TRAILING_BYTES or DUPLICATE_FIELD."""
     try:
         text = payload.decode()
     except UnicodeDecodeError as error:
@@ -43,7 +46,45 @@ def read(payload: bytes) -> Document:
         raise _refusal(text, error) from None
     for comment in _comments(text):
         raise unreadable("SYNTAX", "JSON has no comments", len(text[:comment].encode()))
+    again = _repeated(text) if repeats_a_name(text) else None
+    if again is not None:
+        raise unreadable("DUPLICATE_FIELD", "the object has this name already", len(text[:again].encode()))
     return Document(text, value)
+
+
+def repeats_a_name(text: str) -> bool:
+    """Whether an object in a text that is JSON may have a name twice; where this says no, none has."""
+    try:
+        _ONCE.decode(text)
+    except (ValueError, RecursionError):
+        return True
+    return False
+
+
+def _once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(members)
+    if len(value) < len(members):
+        raise ValueError("a name is there twice")
+    return value
+
+
+_ONCE: Final = json.JSONDecoder(object_pairs_hook=_once)
+
+
+def _repeated(text: str) -> int | None:
+    """Where the first name begins that its object has already; None where there is none."""
+    around: list[set[str]] = []
+    for match in _NAME_OR_BRACE.finditer(text):
+        if match.group() == "{":
+            around.append(set())
+        elif match.group() == "}":
+            around.pop()
+        elif match[2] is not None:
+            name = json.loads(match[1])
+            if name in around[-1]:
+                return match.start()
+            around[-1].add(name)
+    return None
 
 
 def _refusal(text: str, error: InvalidSchemaError) -> Exception:

@@ -14,6 +14,7 @@ from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.payload.judges import judge_of
 from topicschema.payload.judges.column import Column
 from topicschema.payload.judges.lists import Numbered, in_schema
+from topicschema.payload.judges.plain_json import names
 from topicschema.payload.judges.verdicts import ELSEWHERE, Judge, Loss
 
 LINE = PulsarLine.V4_0
@@ -128,6 +129,38 @@ def test_json_numbers_that_a_reader_rounds_are_a_loss() -> None:
     assert losses(judge_of(doubles, doubles, LINE), *payloads) == {Loss("PRECISION_LOST", "$.a"): 1}
     assert losses(judge_of(floats, floats, LINE), *payloads) == {Loss("PRECISION_LOST", "$.a"): 2}
     assert losses(judge_of(floats, doubles, LINE), *payloads) == {Loss("PRECISION_LOST", "$.a"): 3}
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b'{"a": "x", "a": 1}', "DUPLICATE_FIELD"),
+        (b'{"a" :{"b": 1}, "a": 1}', "DUPLICATE_FIELD"),
+        (b'{"a" :1, "\\u0061": 1}', "DUPLICATE_FIELD"),
+        (b'{"a": 1, "of": {"k": "x", "k": 1}}', "DUPLICATE_FIELD"),
+        (b'{"a": 1, "of": {"a": 1, "k:": 2, "\\":": 3}}', ""),
+    ],
+)
+def test_a_name_that_is_told_twice_is_a_reason_as_jackson_reads_each_of_the_values(content: bytes, reason: str) -> None:
+    of = {"name": "of", "type": {"type": "map", "values": "int"}, "default": {}}
+    schema = record(SchemaType.JSON, {"name": "a", "type": "int"}, of)
+    assert reasons(judge_of(schema, schema, LINE), content) == [reason]
+
+
+def test_names_are_counted_in_payloads_alone_wherever_they_lie() -> None:
+    contents = [b"%d" % each + b'"k":1, "l" :2, "no:no": ' * each for each in range(40)]
+    column = Column.of(contents)
+    assert names.most(column).tolist() == [3 * each for each in range(40)]
+    assert names.most(column.only(np.array([39, 3, 0, 4]))).tolist() == [117, 9, 0, 12]
+    assert names.most(column.only(np.array([0]))).tolist() == [0]
+    assert names.most(column.only(slice(0))).tolist() == []
+
+
+def test_names_that_an_unlooked_at_value_tells_twice_are_found_however_deep() -> None:
+    writer = record(SchemaType.JSON, {"name": "a", "type": "int"}, {"name": "old", "type": "string"})
+    judge = judge_of(record(SchemaType.JSON, {"name": "a", "type": "int"}), writer, LINE)
+    deep = b"[" * 990 + b'{"k": 1, "k": 2}' + b"]" * 990
+    assert reasons(judge, b'{"a": 1, "old": %s}' % deep, b'{"a": 1, "old": {"k": 1}}') == ["DUPLICATE_FIELD", ""]
 
 
 def test_losses_of_json_in_recursive_and_very_deep_messages_are_counted_once_a_message() -> None:

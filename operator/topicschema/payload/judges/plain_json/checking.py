@@ -1,7 +1,8 @@
 """A function of Python that says whether a JSON value surely fits a schema, written out for that schema.
 
-It knows nothing of what is wrong: who wants that walks the value. So it may say no of a value that fits after all (it
-does so of what is nested deeper than MAX_LEVELS), and must never say yes of one that does not.
+It counts the members of the objects that it comes by, as the value does not tell those that were said twice. It knows
+nothing of what is wrong: who wants that walks the value. So it may say no of a value that fits after all (it does so of
+what is nested deeper than MAX_LEVELS), and must never say yes of one that does not.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,11 +19,15 @@ MAX_LEVELS: Final = 64
 FIELD_DROPPED: Final = "FIELD_DROPPED"
 _MOST_FUNCTIONS: Final = 20_000
 
-Check = Callable[[Any], bool]
+DOES_NOT_FIT: Final = -1
+Check = Callable[[Any], int]
 
 
 def checker(reader: Node, writer: Nodes, lose: leaves.Lose) -> Check:
-    """Whether a value surely fits; what it loses, if it fits, is told to `lose` (a loss perhaps several times)."""
+    """How many members the objects in a value have, of those that were looked at; negative unless it surely fits.
+
+    What it loses, if it fits, is told to `lose` (a loss perhaps several times).
+    """
     source = _Source(lose)
     source.write(_Place(reader, writer, "$", None))
     exec(compile(source.text, "<checker of a JSON schema>", "exec"), source.names)  # noqa: S102  # made of numbers, `repr`
@@ -57,7 +62,7 @@ class _Place(NamedTuple):
         return self
 
 
-def _dropping(known: frozenset[str], losses: dict[str, Loss], lose: leaves.Lose) -> Check:
+def _dropping(known: frozenset[str], losses: dict[str, Loss], lose: leaves.Lose) -> Callable[[Any], bool]:
     """Tells of the fields that a record's reader does not have; whether its writer had all of them."""
 
     def drop(value: dict[str, Any]) -> bool:
@@ -88,7 +93,8 @@ class _Source:
 
     def write(self, root: _Place) -> None:
         """Writes `check(value)` and all that it calls."""
-        self._lines += ["def check(v):", " d = 0", f" return {self._expression(root, 'v')}"]
+        self._lines += ["def check(v):", " global t", " t = d = 0"]
+        self._lines += [f" return t if {self._expression(root, 'v')} else {DOES_NOT_FIT}"]
         while self._waiting:
             name, place = self._waiting.pop()
             self._lines.append(f"def {name}(v, d):")
@@ -141,6 +147,10 @@ class _Source:
             return
         shape = "list" if isinstance(node, Array) else "dict"
         yield f"if v.__class__ is not {shape} or d > {MAX_LEVELS}: return False"
+        if shape == "dict":
+            yield "global t"
+            yield "m = len(v)"
+            yield "t += m"
         if isinstance(node, Record):
             yield from self._record(node, place)
             return
@@ -173,7 +183,7 @@ class _Source:
         losses = {
             name: Loss(FIELD_DROPPED, f"{place.path}.{name}") for name in counterparts.names(place.written) - known
         }
-        yield f"return n == len(v) or {self._named(_dropping(known, losses, self._lose))}(v)"
+        yield f"return n == m or {self._named(_dropping(known, losses, self._lose))}(v)"
 
     def _choice(self, node: Union, place: _Place) -> Iterator[str]:
         """The branch that a value goes to, as payload/plain_json's walk chooses it."""

@@ -14,7 +14,7 @@ from topicschema.payload.finding import Unreadable
 from topicschema.payload.judges.column import Column
 from topicschema.payload.judges.judging import Lists, Reasons, Seen, Slate
 from topicschema.payload.judges.lists import in_schema
-from topicschema.payload.judges.plain_json import counterparts
+from topicschema.payload.judges.plain_json import counterparts, names
 from topicschema.payload.judges.plain_json.checking import FIELD_DROPPED, checker
 from topicschema.payload.judges.plain_json.counterparts import Nodes
 from topicschema.payload.judges.verdicts import Loss, Verdicts
@@ -24,7 +24,7 @@ from topicschema.payload.plain_json.walk import Misfit, Walk
 
 REASONS: Final[Reasons] = {
     **dict.fromkeys(("INVALID_UTF8", "SYNTAX", "TOO_DEEP", "TRAILING_BYTES", "WRONG_TYPE", "OUT_OF_RANGE"), False),
-    **dict.fromkeys(("UNKNOWN_SYMBOL", "INVALID_BASE64", "NO_BRANCH"), False),
+    **dict.fromkeys(("UNKNOWN_SYMBOL", "INVALID_BASE64", "NO_BRANCH", "DUPLICATE_FIELD"), False),
     **dict.fromkeys(("MISSING_FIELD", "UNEXPECTED_NULL", "UNKNOWN_FIELD"), True),
 }
 _SURE: Final = 1_000  # characters, in which no limit of the reader can be passed
@@ -56,9 +56,10 @@ class JsonJudge(Lists):
         counts: dict[Loss, int] = {}
         content = payloads.values.data
         lost = self._lost
-        for row, (start, end) in enumerate(zip(payloads.starts.tolist(), payloads.ends.tolist(), strict=True)):
+        places = zip(payloads.starts.tolist(), payloads.ends.tolist(), names.most(payloads).tolist(), strict=True)
+        for row, (start, end, most_names) in enumerate(places):
             piece = content[start:end]
-            if not self._fits(piece):
+            if not self._fits(piece, most_names):
                 self.note(slate, row, self._look(piece.tobytes()))
             if lost:
                 for loss in set(lost):
@@ -66,7 +67,7 @@ class JsonJudge(Lists):
                 lost.clear()
         return slate.verdicts(self._counted(counts))
 
-    def _fits(self, piece: memoryview) -> bool:
+    def _fits(self, piece: memoryview, most_names: int) -> bool:
         """Whether the payload surely fits; what it loses is noted then."""
         try:
             text = str(piece, "utf-8")
@@ -77,7 +78,8 @@ class JsonJudge(Lists):
             return False
         if len(text) > _SURE and (_LONG_NUMBER.search(text) or not json_text.is_within_bounds(text, value)):
             return False
-        if self._check(value):
+        members = self._check(value)
+        if members >= 0 and (members == most_names or not document.repeats_a_name(text)):
             return True
         self._lost.clear()
         return False
