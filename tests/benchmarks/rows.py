@@ -67,10 +67,10 @@ def _short(value: float) -> float:
 
 
 def write(rows: Iterable[Row], path: Path) -> None:
-    """Write the rows into `path`; rows of other names that are there already stay."""
-    fresh = {one.name: asdict(one) for one in rows}
+    """Write the rows into `path`; rows of other names, or beside other anchors, that are there already stay."""
+    fresh = {(one.name, one.anchor): asdict(one) for one in rows}
     kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-    merged = {one["name"]: one for one in kept} | fresh
+    merged = {(one["name"], one["anchor"]): one for one in kept} | fresh
     path.write_text(json.dumps(list(merged.values()), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
