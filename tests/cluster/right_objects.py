@@ -31,6 +31,7 @@ RIGHT = [
     Row("every letter a tenant may have", TOPIC, "spec.topic", "persistent://a-=:._9/or:ders/created"),
     Row("an umlaut in the topic's own name", TOPIC, "spec.topic", "persistent://shop/orders/für-Größen"),
     Row("an emoji in the topic's own name", TOPIC, "spec.topic", "persistent://shop/orders/🛒"),
+    Row("three dots and more", TOPIC, "spec.topic", "persistent://.../.a/..b"),
     Row("a percent sign that escapes nothing", TOPIC, "spec.topic", "persistent://shop/orders/100%-sure"),
     Row("512 letters", TOPIC, "spec.topic", "persistent://shop/orders/" + "x" * 512),
     Row("a partition's name in the middle", TOPIC, "spec.topic", "persistent://shop/orders/x-partition-1-y"),

@@ -71,6 +71,7 @@ class NamespaceSchemaPolicySpec:
                     cel=r"self.matches('^[-=:.\\w]+/[-=:.\\w]+$')",
                     message="write TENANT/NAMESPACE; both have letters, digits and - = : . _ only",
                 ),
+                Rule(cel="!self.matches('(^|/)[.][.]?(/|$)')", message="'.' and '..' are no names"),
             ),
         ),
     ]

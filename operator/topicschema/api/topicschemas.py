@@ -43,6 +43,7 @@ _TOPIC = Field(
             message="write persistent://TENANT/NAMESPACE/TOPIC, with exactly these three parts; tenant and namespace "
             "have letters, digits and - = : . _ only, the topic's own name at most 512 characters and no spaces",
         ),
+        Rule(cel="!self.matches('/[.][.]?(/|$)')", message="'.' and '..' are no names of a tenant, namespace or topic"),
         Rule(cel="!self.matches('%[0-9A-Fa-f]{2}')", message="write the topic's own name decoded, without %XX escapes"),
         Rule(
             cel="!self.matches('-partition-[0-9]+$')",

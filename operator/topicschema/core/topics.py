@@ -15,6 +15,8 @@ from topicschema.core.errors import StalledError
 _TOPIC = re.compile(r"(?P<domain>persistent|non-persistent)://(?P<tenant>[^/]+)/(?P<namespace>[^/]+)/(?P<local>[^/]+)")
 # NamespaceName.validateNamespaceName -> NamedEntity: [-=:.\w]
 _ENTITY = re.compile(r"[-=:.\w]+", re.ASCII)
+# As parts of an URL's path they would lead elsewhere: no client of a broker's REST API sends them.
+_DOTS = (".", "..")
 _PARTITION = re.compile(r"-partition-\d+$")
 _MAX_LOCAL_NAME = 512
 
@@ -39,18 +41,12 @@ class Topic:
         for part in ("tenant", "namespace"):
             if _ENTITY.fullmatch(match[part]) is None:
                 raise _invalid(text, f"the {part} may have letters, digits and - = : . _ only")
-        local = match["local"]
-        if any(c.isspace() or not c.isprintable() for c in local):
-            raise _invalid(text, "the topic's own name has a space or a control character")
-        if unquote(local) != local:
-            raise _invalid(text, "write the topic's own name decoded, without %XX escapes")
-        if _PARTITION.search(local):
-            raise _invalid(
-                text, "name the partitioned topic, without -partition-N; its partitions share one schema history"
-            )
-        if len(local) > _MAX_LOCAL_NAME:
-            raise _invalid(text, f"the topic's own name is longer than {_MAX_LOCAL_NAME} characters")
-        return cls(match["tenant"], match["namespace"], local)
+        if any(part in _DOTS for part in match.groups()):
+            raise _invalid(text, "'.' and '..' are no names: no request reaches what is named so")
+        why = _flaw_of(match["local"])
+        if why is not None:
+            raise _invalid(text, why)
+        return cls(match["tenant"], match["namespace"], match["local"])
 
     @property
     def pulsar_namespace(self) -> str:
@@ -60,6 +56,18 @@ class Topic:
     def __str__(self) -> str:
         """`tenant/namespace/topic`, without a domain."""
         return f"{self.tenant}/{self.namespace}/{self.local_name}"
+
+
+def _flaw_of(local: str) -> str | None:
+    if any(c.isspace() or not c.isprintable() for c in local):
+        return "the topic's own name has a space or a control character"
+    if unquote(local) != local:
+        return "write the topic's own name decoded, without %XX escapes"
+    if _PARTITION.search(local):
+        return "name the partitioned topic, without -partition-N; its partitions share one schema history"
+    if len(local) > _MAX_LOCAL_NAME:
+        return f"the topic's own name is longer than {_MAX_LOCAL_NAME} characters"
+    return None
 
 
 def _invalid(text: str, why: str) -> StalledError:
@@ -92,7 +100,7 @@ class PulsarNamespaceKey:
     def parse(cls, pulsar_cluster: str, pulsar_namespace: str) -> Self:
         """The key for `tenant/namespace`; StalledError(InvalidPulsarNamespace) when it does not read so."""
         parts = pulsar_namespace.split("/")
-        if len(parts) != 2 or not all(_ENTITY.fullmatch(part) for part in parts):  # noqa: PLR2004 - tenant and namespace
+        if len(parts) != 2 or not all(map(_is_entity, parts)):  # noqa: PLR2004 - tenant and namespace
             raise StalledError(
                 "InvalidPulsarNamespace",
                 f"{pulsar_namespace[:200]!r} is not a Pulsar namespace: write TENANT/NAMESPACE",
@@ -108,6 +116,10 @@ class PulsarNamespaceKey:
     def pulsar_namespace(self) -> str:
         """`tenant/namespace`."""
         return f"{self.tenant}/{self.namespace}"
+
+
+def _is_entity(name: str) -> bool:
+    return _ENTITY.fullmatch(name) is not None and name not in _DOTS
 
 
 def _digest(*parts: str) -> str:

@@ -8,6 +8,11 @@ def test_a_topic_is_taken_apart() -> None:
     assert Topic.parse("persistent://shop/orders/created") == Topic("shop", "orders", "created")
 
 
+def test_three_dots_are_a_name_as_any_other() -> None:
+    assert Topic.parse("persistent://.../.a/..b") == Topic("...", ".a", "..b")
+    assert PulsarNamespaceKey.parse("pulsar", ".../..a").pulsar_namespace == ".../..a"
+
+
 def test_both_domains_name_one_history_as_pulsar_keeps_it() -> None:
     assert Topic.parse("persistent://a/b/c") == Topic.parse("non-persistent://a/b/c")
 
@@ -26,6 +31,10 @@ def test_both_domains_name_one_history_as_pulsar_keeps_it() -> None:
         ("persistent://shop/orders/a\x00", "a space or a control character"),
         ("persistent://shop/orders/a%20b", "without %XX escapes"),
         ("persistent://shop/orders/created-partition-3", "its partitions share one schema history"),
+        ("persistent://./orders/created", "'.' and '..' are no names"),
+        ("persistent://shop/../created", "'.' and '..' are no names"),
+        ("persistent://shop/orders/.", "'.' and '..' are no names"),
+        ("persistent://shop/orders/..", "'.' and '..' are no names"),
         ("persistent://shop/orders/" + "x" * 513, "longer than 512 characters"),
     ],
 )
@@ -53,7 +62,9 @@ def test_no_two_topics_share_the_name_of_a_history() -> None:
     assert len(names) == 16
 
 
-@pytest.mark.parametrize("text", ["shop", "shop/orders/created", "shop/", "/orders", "sh op/orders", ""])
+@pytest.mark.parametrize(
+    "text", ["shop", "shop/orders/created", "shop/", "/orders", "sh op/orders", "", "./orders", "shop/.."]
+)
 def test_what_is_no_pulsar_namespace_is_refused(text: str) -> None:
     with pytest.raises(StalledError) as refused:
         PulsarNamespaceKey.parse("pulsar", text)
