@@ -6,7 +6,6 @@ resource is released as with Retain: never is a namespace held up by a broker th
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from datetime import datetime
 from typing import Any
 
 from topicschema.api import FINALIZER, RELEASE_ANNOTATION
@@ -149,8 +148,8 @@ async def _release(around: Surroundings, metadata: Metadata, found: FoundPolicy 
         return "its Kubernetes namespace is being deleted"
     if found is not None:
         return "" if found.resource.spec.pulsar is not None else "its policy names no broker any more"
-    now = around.now()
-    left = _GRACE - _seconds(around.neighbours.missed_policy(key, now), now)
+    now = around.clock()
+    left = _GRACE - (now - around.neighbours.missed_policy(key, now))
     if left <= 0:
         return "no policy governs its topic any more"
     around.ring(key, left)
@@ -164,10 +163,6 @@ async def _is_terminating(around: Surroundings, namespace: str) -> bool:
     except NotFoundError:
         return True
     return decode(Metadata, wire.get("metadata")).deletion_timestamp is not None
-
-
-def _seconds(since: str, now: str) -> float:
-    return (datetime.fromisoformat(now) - datetime.fromisoformat(since)).total_seconds()
 
 
 def _possible_keys(around: Surroundings, namespace: str, topic: Topic, known: KnownKeys) -> Iterator[TopicKey]:

@@ -43,7 +43,7 @@ class Neighbours:
         self.are_topics_listed = False
         self._topics: dict[Key, TopicSight] = {}
         self._policies: dict[Key, PulsarNamespaceKey] = {}
-        self._without_policy: dict[Key, str] = {}
+        self._without_policy: dict[Key, float] = {}
         self._shut_out: defaultdict[tuple[str, str], set[Key]] = defaultdict(set)
         self._of_topic: defaultdict[tuple[str, str], set[Key]] = defaultdict(set)
 
@@ -65,7 +65,7 @@ class Neighbours:
         """The topics that were shut out together, in order: who finds the door open tells them, once."""
         return tuple(sorted(self._shut_out.pop((namespace, pulsar_namespace), ())))
 
-    def missed_policy(self, key: Key, now: str) -> str:
+    def missed_policy(self, key: Key, now: float) -> float:
         """Since when passes over a topic that is being deleted have found no policy."""
         return self._without_policy.setdefault(key, now)
 

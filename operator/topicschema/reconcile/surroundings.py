@@ -1,5 +1,6 @@
 """What a pass over an object reaches outside of itself: API server, record, brokers, judge, clock, neighbours."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -27,7 +28,8 @@ class Surroundings:
     """Everything that passes share.
 
     `ring` has a key looked at within some seconds; `claims_are_open` lets every namespace claim any Pulsar namespace;
-    `namespace` is the operator's own.
+    `namespace` is the operator's own. `now` is the time that is written down; `clock`, which nobody sets back, measures
+    in seconds how long something lasts.
     """
 
     client: ApiClient
@@ -43,4 +45,5 @@ class Surroundings:
     namespace: str
     claims_are_open: bool = False
     now: Callable[[], str] = utc_now
+    clock: Callable[[], float] = time.monotonic
     validation: Validations = field(default_factory=Validations)

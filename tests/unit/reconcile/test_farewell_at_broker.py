@@ -139,7 +139,10 @@ async def test_the_minute_without_a_policy_begins_when_it_is_first_missed_not_wi
     policy = world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
 
     async def released_at(second: int) -> str:
-        around = replace(world.around, now=lambda: f"2026-11-21T00:{second // 60:02}:{second % 60:02}Z")
+        # The time of day is set back by an hour each second.
+        around = replace(
+            world.around, now=lambda: f"2026-11-21T{23 - second % 24:02}:00:00Z", clock=lambda: float(second)
+        )
         seen = await observe_farewell(around, going(wire))
         assert seen is not None
         return seen.released
