@@ -1,9 +1,16 @@
 """A real broker collects topics that nobody uses, with all their versions: it is never taken for an empty topic."""
 
+import json
+import subprocess
+import sys
+from functools import partial
+from typing import Any
+
 import pytest
 
 from brokered_shop import BrokeredShop
 from brokered_topic import ONE, THREE, TWO, BrokeredTopic
+from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from watched_shop import conditions, says, until
 
@@ -26,6 +33,15 @@ async def collected(topic: BrokeredTopic) -> None:
 
     await until(index, lambda found: found is None)
     topic.shop.pulsar.tell("DELETE", path)
+
+
+def on_record(topic: BrokeredTopic, history: str) -> list[dict[str, Any]]:
+    """The uploads that docs/broker.md has a person make of the record."""
+    kubectl = partial(topic.shop.watched.shop.cluster.kubectl, "get", "-n", SYSTEM, "-o", "json")
+    found = kubectl("schemahistory", history) + kubectl("schemaversions", "-l", f"topicschema.io/history={history}")
+    command = [sys.executable, "-m", "topicschema", "record"]
+    told = subprocess.run(command, input=found, capture_output=True, text=True, check=True).stdout
+    return [json.loads(line) for line in told.splitlines()]
 
 
 async def test_versions_that_went_with_an_idle_topic_are_lost_and_not_begun_anew(
@@ -57,8 +73,8 @@ async def test_versions_that_went_with_an_idle_topic_are_lost_and_not_begun_anew
     assert [entry.schema_version for entry in (await topic.history()).entries] == [0, 1]
     for each in (subscribed, never):
         assert (says(await each.ready())["InSync"], await each.agree()) == ("True", [0, 1])
-    for schema in (ONE, TWO):  # a person puts them back in order, from the record
-        topic.rest.uploaded(schema)
+    for body in on_record(topic, (await topic.history()).key.history_name):
+        topic.shop.pulsar.tell("POST", f"{topic.rest.schemas}/schema", body)
     await topic.ready("RolledBack")
     assert await topic.agree() == [0, 1]
     topic.put(THREE)

@@ -59,6 +59,9 @@ exit codes:
 examples:
   topicschema can-connect producer --strategy FULL --no-auto-update --history v1.avsc v2.avsc
   topicschema can-connect consumer --type STRING --active"""
+_RECORD = """standard input is what kubectl prints of one SchemaHistory and its SchemaVersions (docs/broker.md):
+  { kubectl get schemahistory NAME -o json
+    kubectl get schemaversions -l topicschema.io/history=NAME -o json; } | topicschema record"""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -71,6 +74,7 @@ def parser() -> argparse.ArgumentParser:
     _fingerprint(_command(commands, "fingerprint", "what a broker tells schemas apart by"))
     _explain(_command(commands, "explain", "what a rule means, and what to do"))
     _manifest(_command(commands, "manifest", "a schema's file as a TopicSchema manifest"))
+    _command(commands, "record", "a topic's versions out of the record, as uploads to a broker that lost them", _RECORD)
     payload_arguments.add(commands, _proto_options)
     _validate_messages(_command(commands, "validate-messages", message_arguments.SUMMARY, message_arguments.EPILOG))
     _completion(_command(commands, "completion", "a script that completes this command in a shell"))
