@@ -1,12 +1,14 @@
 """A topic filled faster than clients do: batches made once, sent as they are, each with its writer's schema version."""
 
 import socket
+import ssl
 import struct
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from urllib.parse import urlsplit
 
+from testbed.pulsar_setup import Credentials
 from topicschema.spark.sources.pulsar import protocol
 from topicschema.spark.sources.pulsar.protocol import Kind, Members, command, written
 
@@ -18,11 +20,12 @@ Message = tuple[int, bytes]
 """The writer's version, and the payload."""
 
 
-def fill(service_url: str, topic: str, messages: Sequence[Message], total: int) -> None:
+def fill(
+    service_url: str, topic: str, messages: Sequence[Message], total: int, credentials: Credentials | None = None
+) -> None:
     """Send that many, the messages over and over, to a topic or a partition that exists."""
-    parts = urlsplit(service_url)
-    with closing(socket.create_connection((parts.hostname, parts.port), 20)) as line:
-        _introduce(line, topic)
+    with closing(_line(service_url, credentials)) as line:
+        _introduce(line, topic, credentials)
         waiting = 0
         for number, (count, sent) in enumerate(_batches(messages, total)):
             line.sendall(_frame({1: 1, 2: number, 3: count}, sent))
@@ -35,18 +38,27 @@ def fill(service_url: str, topic: str, messages: Sequence[Message], total: int) 
 
 def claim(service_url: str, topic: str, messages: int) -> None:
     """Send a batch of one message that says it has so many."""
-    parts = urlsplit(service_url)
-    with closing(socket.create_connection((parts.hostname, parts.port), 20)) as line:
-        _introduce(line, topic)
+    with closing(_line(service_url, None)) as line:
+        _introduce(line, topic, None)
         told = written({1: b"c", 2: 1, 3: time.time_ns() // 1_000_000, 11: messages})
         line.sendall(_frame({1: 1, 2: 0, 3: 1}, struct.pack(">I", len(told)) + told + _single(b"one")))
         while not _receipts(line):
             pass
 
 
-def _introduce(line: socket.socket, topic: str) -> None:
+def _line(service_url: str, credentials: Credentials | None) -> socket.socket:
+    parts = urlsplit(service_url)
+    line = socket.create_connection((parts.hostname, parts.port), 20)
+    if credentials is None:
+        return line
+    trust = ssl.create_default_context(cafile=str(credentials.ca))
+    return trust.wrap_socket(line, server_hostname=parts.hostname)
+
+
+def _introduce(line: socket.socket, topic: str, credentials: Credentials | None) -> None:
+    shown = {} if credentials is None else {5: b"token", 3: credentials.tokens.superuser.encode()}
     for kind, members in (
-        (int(Kind.CONNECT), {1: b"filling", 4: 19}),
+        (int(Kind.CONNECT), {1: b"filling", 4: 19, **shown}),
         (int(Kind.LOOKUP), {1: topic.encode(), 2: 1, 3: 0}),  # the broker takes the topic up, and is the only one
         (_PRODUCER, {1: topic.encode(), 2: 1, 3: 1}),
     ):

@@ -3,11 +3,12 @@
 What users do is done by kubectl, and waiting, too: it watches.
 """
 
+import base64
 import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pods import Pods
 from rest_topic import RestTopic
@@ -15,20 +16,29 @@ from retained_filling import Message, fill
 from retained_topic import RetainedTopic
 from testbed.errors import TestbedError
 from testbed.node_broker import NodeBroker
+from testbed.pulsar_setup import Credentials
+from testbed.tokens import ORDINARY
 
 Object = dict[str, Any]
 
+SUPERUSERS: Final = "superusers-token"
+READERS: Final = "readers-token"
+"""The Secrets with the operator's token and with that of its pods."""
 _CLAIMS = "topicschema.io/pulsar-namespaces"
 _RESOURCE = "topicschemas.topicschema.io"
 
 
 @dataclass(frozen=True, slots=True)
 class RetainedShop:
-    """The namespace, and the topic `created` of a Pulsar namespace of its own."""
+    """The namespace, and the topic `created` of a Pulsar namespace of its own.
+
+    `reader_token` is what its pods show a broker that asks for a token; "" for one that may read the topic.
+    """
 
     pods: Pods
     broker: NodeBroker
     topic: RetainedTopic
+    reader_token: str = ""
 
     @property
     def rest(self) -> RestTopic:
@@ -38,7 +48,9 @@ class RetainedShop:
     def govern(self, mode: str, pulsar: Mapping[str, str] | None = None, **validation: Any) -> None:
         """Leave to claim, and a policy in force that validates; `pulsar` is of its spec.pulsar."""
         self.pods.cluster.kubectl("annotate", "namespace", self.pods.namespace, f"{_CLAIMS}={self.topic.namespace}")
-        reached = {"adminURL": self.broker.admin_url, "serviceURL": self.broker.service_url, **(pulsar or {})}
+        credentials = self.broker.pulsar.credentials
+        shown, reader = ({}, {}) if credentials is None else self._introduced(credentials)
+        reached = {"adminURL": self.broker.admin_url, "serviceURL": self.broker.service_url, **shown, **(pulsar or {})}
         spec = {
             "pulsarCluster": "pulsar",
             "pulsarNamespace": self.topic.namespace,
@@ -46,17 +58,31 @@ class RetainedShop:
             "lockUndeclared": True,
             "schemaCompatibilityStrategy": "BACKWARD",
             "pulsar": reached,
-            "validation": {"mode": mode, "source": {"pulsar": {}}, **validation},
+            "validation": {"mode": mode, "source": {"pulsar": {}}, **reader, **validation},
         }
         self.pods.apply(_object("NamespaceSchemaPolicy", "orders", spec))
         self._wait("namespaceschemapolicies.topicschema.io/orders", _condition("Ready", "reason"), "InForce", 60)
 
+    def _introduced(self, credentials: Credentials) -> tuple[Object, Object]:
+        """What spec.pulsar and spec.validation say of who calls: the broker's superuser, and who may only consume."""
+        self.broker.pulsar.tell("POST", f"/namespaces/{self.topic.namespace}/permissions/{ORDINARY}", ["consume"])
+        self._keep(SUPERUSERS, "token", credentials.tokens.superuser)
+        self._keep(READERS, "token", self.reader_token or credentials.tokens.ordinary)
+        self._keep("trusted", "ca.crt", credentials.ca.read_text("ascii"))
+        trusted = {"tls": {"caSecretKeyRef": {"name": "trusted", "key": "ca.crt"}}}
+        return _by_token(SUPERUSERS) | trusted, _by_token(READERS)
+
+    def _keep(self, name: str, key: str, content: str) -> None:
+        data = {key: base64.b64encode(content.encode()).decode()}
+        self.pods.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": data})
+
     def fill(self, *parts: tuple[list[Message], int]) -> None:
         """Send to each partition its share of so many messages of each part, over and over."""
+        pulsar = self.broker.pulsar
         for partition in self._partitions:
             for messages, count in parts:
                 if share := _share(count, len(self._partitions), self._partitions.index(partition)):
-                    fill(self.broker.pulsar.service_url, partition, messages, share)
+                    fill(pulsar.service_url, partition, messages, share, pulsar.credentials)
 
     @property
     def _partitions(self) -> list[str]:
@@ -155,6 +181,10 @@ def conditions(status: Mapping[str, Any]) -> dict[str, Object]:
 
 def _condition(kind: str, member: str) -> str:
     return f'{{.status.conditions[?(@.type=="{kind}")].{member}}}'
+
+
+def _by_token(secret: str) -> Object:
+    return {"authentication": {"token": {"secretKeyRef": {"name": secret, "key": "token"}}}}
 
 
 def _share(count: int, of: int, number: int) -> int:

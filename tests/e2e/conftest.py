@@ -123,10 +123,15 @@ def pods(node: Node | GivenNode) -> Iterator[Pods]:
     node.cluster.kubectl("delete", "namespace", made.namespace, "--wait=false")
 
 
-@pytest.fixture
-def missing(operator: Pods, validation_image: str, broker: NodeBroker, pods: Pods) -> RetainedShop:
-    """A namespace whose topic does not exist at the broker."""
+@pytest.fixture(scope="session")
+def missing(operator: Pods, validation_image: str, broker: NodeBroker) -> RetainedShop:
+    """A namespace whose topic does not exist at the broker, which soon collects one that is made, and its schema."""
     namespace = broker.pulsar.fresh_namespace()
+    idle = {"inactiveTopicDeleteMode": "delete_when_no_subscriptions", "maxInactiveDurationSeconds": 1}
+    policies = {**idle, "deleteWhileInactive": True}
+    broker.pulsar.tell("POST", f"/namespaces/{namespace}/inactiveTopicPolicies", policies)
+    pods = Pods(operator.cluster, f"t-{secrets.token_hex(4)}")
+    pods.create_namespace()
     return RetainedShop(pods, broker, RetainedTopic(broker.pulsar, namespace, "created", 0))
 
 

@@ -1,4 +1,7 @@
-"""A broker that pods reach: one of our own outside of the node's room, through doors, or the one that is given."""
+"""A broker that pods reach: one of our own outside of the node's room, through doors, or the one that is given.
+
+Ours wants a token and speaks TLS; of the given one nothing is known but that it asks for neither.
+"""
 
 from dataclasses import dataclass
 from typing import Self
@@ -10,7 +13,7 @@ from testbed.node import Node
 from testbed.node_part import GivenNode
 from testbed.node_room import ADDRESS
 from testbed.pulsar import Pulsar
-from testbed.pulsar_setup import Setup
+from testbed.pulsar_setup import Access, Setup
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +30,9 @@ class NodeBroker:
         if isinstance(node, GivenNode):
             return cls._given()
         door = ports.free()
-        made = pulsar.start(node.instance, "for-pods", Setup(door=(ADDRESS, door)))
+        made = pulsar.start(node.instance, "for-pods", Setup(access=Access.TOKEN, door=(ADDRESS, door)))
         admin = urlsplit(made.admin_url).port or 0
-        return cls(made, f"http://{node.let_in(admin)}", f"pulsar://{node.let_in(door)}")
+        return cls(made, f"https://{node.let_in(admin)}", f"pulsar+ssl://{node.let_in(door)}")
 
     @classmethod
     def _given(cls) -> Self:

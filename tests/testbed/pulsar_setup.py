@@ -112,9 +112,9 @@ def write(setup: Setup, folder: Path, chosen: Ports) -> Credentials | None:
     credentials = None
     if setup.access is not Access.OPEN:
         credentials = Credentials.at(folder, setup.access)
-        settings |= _secured(credentials, folder, chosen)
+        settings |= _secured(credentials, folder, chosen, setup.door)
     if setup.door is not None:
-        settings |= _behind(*setup.door, chosen)
+        settings |= _behind(*setup.door, chosen, is_secured=credentials is not None)
     lines = "".join(f"{key}={value}\n" for key, value in {**settings, **setup.settings}.items())
     write_atomically(folder / "standalone.conf", lines)
     return credentials
@@ -128,17 +128,21 @@ def command(jars: Path, folder: Path, options: Sequence[str]) -> list[str]:
     return ["java", *_MEMORY, *_QUICK, *options, *opens, "-cp", f"{jars}/*", *main, *stored, "-nfw", "-nss"]
 
 
-def _behind(host: str, port: int, chosen: Ports) -> dict[str, str]:
+def _behind(host: str, port: int, chosen: Ports, *, is_secured: bool) -> dict[str, str]:
     """Whoever comes by the door is told of it again; all others, and the broker itself, of loopback."""
+    scheme = "pulsar+ssl" if is_secured else "pulsar"
+    here = [f"here:pulsar://{ports.LOOPBACK}:{chosen.service}"]
+    here += [f"here:pulsar+ssl://{ports.LOOPBACK}:{chosen.service_tls}"] if is_secured else []
     return {
-        "advertisedListeners": f"here:pulsar://{ports.LOOPBACK}:{chosen.service},door:pulsar://{host}:{port}",
+        "advertisedListeners": ",".join([*here, f"door:{scheme}://{host}:{port}"]),
         "internalListenerName": "here",
-        "bindAddresses": f"door:pulsar://{ports.LOOPBACK}:{port}",
+        "bindAddresses": f"door:{scheme}://{ports.LOOPBACK}:{port}",
     }
 
 
-def _secured(credentials: Credentials, folder: Path, chosen: Ports) -> dict[str, str]:
-    serving = Authority.at(folder / "pki").issue("broker", [ports.LOOPBACK, "localhost"])
+def _secured(credentials: Credentials, folder: Path, chosen: Ports, door: tuple[str, int] | None) -> dict[str, str]:
+    hosts = [ports.LOOPBACK, "localhost", *([] if door is None else [door[0]])]
+    serving = Authority.at(folder / "pki").issue("broker", hosts)
     asks_certificate = credentials.access is Access.CERTIFICATE
     providers = ["Token", "Tls"] if asks_certificate else ["Token"]  # the broker's own client has a token
     return {

@@ -1,0 +1,28 @@
+"""What runs leave at the broker, looked at when all others are through: the longer afterwards, the more would show.
+
+TOPICSCHEMA_TEST_LATER=180 has it looked at that many seconds after the run at the earliest.
+"""
+
+import os
+import time
+from datetime import UTC, datetime
+
+import pytest
+
+from retained_orders import WRITTEN
+from retained_shop import RetainedShop, conditions
+
+pytestmark = pytest.mark.timeout(900)
+
+_LATER = float(os.environ.get("TOPICSCHEMA_TEST_LATER") or 5)
+
+
+def test_a_topic_that_no_run_found_is_still_not_there_and_its_schema_is(missing: RetainedShop) -> None:
+    missing.govern("Gate")  # as it was governed and proposed before, unless this file is run by itself
+    missing.propose(WRITTEN)
+    told = conditions(missing.ready("Registered"))["Validated"]["lastTransitionTime"]
+    passed = (datetime.now(UTC) - datetime.fromisoformat(told)).total_seconds()
+    time.sleep(max(_LATER - passed, 0.0))
+
+    assert missing.names_at_the_broker == []
+    assert missing.rest.versions() == [0]
