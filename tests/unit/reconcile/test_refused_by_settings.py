@@ -69,6 +69,20 @@ async def test_a_stricter_strategy_that_somebody_set_is_waited_for_until_it_is_p
     assert BUGS.value("broker") == bugs
 
 
+async def test_what_is_on_record_waits_for_the_policy_s_strategy_at_a_broker_that_lacks_it(topic: ToldTopic) -> None:
+    pulsar = {"adminURL": topic.broker.url}
+    await topic.governed(pulsar=None)
+    topic.wants(LESS)
+    assert await topic.says() == WELL
+    has(topic, Strategy.FULL)
+    await topic.governed(pulsar=pulsar)
+    assert await topic.says() == WAITS
+    assert "has FULL, and not BACKWARD" in (await topic.ready())[1]
+    await NamespaceSchemaPolicies(topic.around, 0.0).reconcile(POLICY)
+    assert await topic.says() == WELL
+    assert await topic.world.agrees()
+
+
 async def test_a_refusal_is_one_though_the_policy_waits_for_something_else(topic: ToldTopic) -> None:
     topic.world.api.change("/shop/namespaceschemapolicies/orders", waits_for_topics)
     topic.broker.upload_status = 409
