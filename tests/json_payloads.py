@@ -58,6 +58,8 @@ def content(rng: Random, node: Node) -> bytes:
     if rng.random() < 0.05:
         written = written.replace("{", rng.choice(('{"a":1,', '{"a" :1,"a": 2,', '{"a:":"\\":",')), 1)
         written = written.replace(",}", "}")
+    if rng.random() < 0.05:
+        written = written.replace("e+300", "e+400")
     if rng.random() < 0.8:
         return written.encode("utf-8", "surrogatepass")
     out = bytearray(written.encode("utf-8", "surrogatepass"))

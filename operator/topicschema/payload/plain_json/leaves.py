@@ -10,6 +10,7 @@ from typing import Any, Final
 from topicschema.core.errors import InvalidPayloadError
 from topicschema.core.formats.avro.model import Enum, Fixed, Node, Primitive
 from topicschema.payload import numbers
+from topicschema.payload.codec import refused
 from topicschema.payload.plain_json.walk import Misfit
 from topicschema.payload.primitives import checked, real
 
@@ -79,7 +80,12 @@ def _long(value: Any) -> int:
 
 
 def _read_double(value: Any) -> float:
-    return SPECIAL[value] if isinstance(value, str) and value in SPECIAL else real(value, "a double")
+    if isinstance(value, str) and value in SPECIAL:
+        return SPECIAL[value]
+    number = real(value, "a double")
+    if math.isinf(number):  # Jackson has infinity, too, which is not what was sent
+        raise refused("OUT_OF_RANGE", "a double has no room for so large a number")
+    return number
 
 
 def _read_float(value: Any) -> float:

@@ -163,6 +163,12 @@ def test_names_that_an_unlooked_at_value_tells_twice_are_found_however_deep() ->
     assert reasons(judge, b'{"a": 1, "old": %s}' % deep, b'{"a": 1, "old": {"k": 1}}') == ["DUPLICATE_FIELD", ""]
 
 
+def test_a_json_number_that_no_double_holds_is_out_of_range() -> None:
+    schema = record(SchemaType.JSON, {"name": "a", "type": "double"})
+    contents = [b'{"a": 1e400}', b'{"a": -1e309}', b'{"a": 1.7976931348623157e308}', b'{"a": "-Infinity"}']
+    assert reasons(judge_of(schema, schema, LINE), *contents) == ["OUT_OF_RANGE", "OUT_OF_RANGE", "", ""]
+
+
 def test_losses_of_json_in_recursive_and_very_deep_messages_are_counted_once_a_message() -> None:
     child = {"name": "child", "type": ["null", "R"]}
     writer = record(SchemaType.JSON, child, {"name": "old", "type": "int"})

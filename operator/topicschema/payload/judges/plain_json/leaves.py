@@ -3,6 +3,7 @@
 import base64
 import binascii
 import struct
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from topicschema.payload.plain_json.leaves import SPECIAL, is_bytes
 
 PRECISION_LOST: Final = "PRECISION_LOST"
 _LARGEST_FLOAT: Final = 3.4028234663852886e38
+_LARGEST_DOUBLE: Final = sys.float_info.max
 _EXACT_IN_FLOAT: Final = 1 << 24
 _EXACT_IN_DOUBLE: Final = 1 << 53
 _FLOAT: Final = struct.Struct(">f")
@@ -45,7 +47,9 @@ def real(node: Primitive, path: str, lose: Lose, *, narrows: bool) -> Callable[[
     """Whether a value of a float or double fits; what it loses is told. `narrows` where doubles were written."""
     loss = Loss(PRECISION_LOST, path)
     if node.kind == "double":
-        return lambda value: value.__class__ is float or _is_double(value, loss, lose)
+        return lambda value: (
+            -_LARGEST_DOUBLE <= value <= _LARGEST_DOUBLE if value.__class__ is float else _is_double(value, loss, lose)
+        )
     return lambda value: _is_float(value, loss, lose, narrows=narrows)
 
 
