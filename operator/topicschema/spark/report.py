@@ -10,6 +10,9 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from topicschema.api.validation import ExampleStatus, ReasonStatus
+from topicschema.core import formats
+from topicschema.core.formats.key_value import KeyValueSchema
+from topicschema.core.schemas import SchemaType
 from topicschema.spark.figures import Figures, shown_examples
 from topicschema.spark.question import Question
 from topicschema.spark.sources import Plan
@@ -118,7 +121,17 @@ def _notes(asked: Question, plan: Plan, tally: Tally) -> list[str]:
         notes.append(f"{tally.gone:,} messages were removed before they could be read")
     if -1 in tally.writers and asked.versions:
         notes.append("messages that name no schema version were read by the proposed schema, as consumers read them")
+    if tally.messages and SchemaType.PROTOBUF in _types(asked):
+        notes.append("of PROTOBUF the outermost message alone was looked at: its schema does not tell those inside")
     return notes
+
+
+def _types(asked: Question) -> set[SchemaType]:
+    """The candidate's type, or those of its parts."""
+    if asked.candidate.type is not SchemaType.KEY_VALUE:
+        return {asked.candidate.type}
+    pair = formats.parse(asked.candidate, asked.line, validate_defaults=False)
+    return {each.info.type for each in (pair.key, pair.value)} if isinstance(pair, KeyValueSchema) else set()
 
 
 def _wanted(asked: Question, tally: Tally) -> int:

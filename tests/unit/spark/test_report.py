@@ -1,0 +1,38 @@
+"""What a report notes beside its figures."""
+
+import json
+
+import pytest
+
+import stored_orders
+from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.spark.question import FilesAsked, Question
+from topicschema.spark.report import Course, report
+from topicschema.spark.sources import Plan
+from topicschema.spark.tally import Tally
+
+_FIELDS = json.dumps([{"number": 1, "name": "a", "type": "MESSAGE", "label": "LABEL_OPTIONAL"}])
+_OUTER = SchemaInfo(
+    SchemaType.PROTOBUF, b'{"type":"record","name":"R","fields":[]}', properties={"__PARSING_INFO__": _FIELDS}
+)
+_PAIR = encode(KeyValue(Part(SchemaInfo(SchemaType.STRING)), Part(_OUTER), Encoding.INLINE))
+_NOTE = "of PROTOBUF the outermost message alone was looked at: its schema does not tell those inside"
+
+
+@pytest.mark.parametrize(
+    ("candidate", "messages", "notes"),
+    [
+        (_OUTER, 1, [_NOTE]),
+        (_PAIR, 1, [_NOTE]),
+        (_OUTER, 0, ["there are no messages to judge"]),
+        (stored_orders.CANDIDATE, 1, []),
+        (SchemaInfo(SchemaType.BYTES), 1, []),
+    ],
+)
+def test_it_says_that_messages_inside_of_protobuf_messages_were_not_looked_at(
+    candidate: SchemaInfo, messages: int, notes: list[str]
+) -> None:
+    asked, tally = Question(candidate, {}, "orders", files=FilesAsked(("orders",))), Tally()
+    tally.messages = messages
+    assert report(asked, Plan(()), tally, Course(0, 1.0)).document["notes"] == notes
