@@ -252,6 +252,10 @@ class TopicSchemaStatus:
     validation: Annotated[
         ValidationStatus | None, Field("The newest validation of retained messages; absent where there is none.")
     ] = None
+    revalidated: Annotated[
+        str | None,
+        Field("The newest value of the annotation topicschema.io/revalidate that was answered.", max_length=256),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,7 +53,8 @@ class Seen:
     """What a pass that judged came to: the candidate's fingerprint, the verdict on it, and the history as it is now.
 
     `risks` is what the broker lets pass and consumers may suffer from, of a version that is on record. `broker` is None
-    where there is none. `validation` and `validated` tell what retained messages have to say, if they are asked.
+    where there is none. `validation` and `validated` tell what retained messages have to say, if they are asked;
+    `revalidated` is the newest wish for that which was answered.
     """
 
     fingerprint: str
@@ -63,6 +64,7 @@ class Seen:
     broker: AtBroker | None = None
     validation: ValidationStatus | None = None
     validated: Said | None = None
+    revalidated: str | None = None
 
 
 def settled(seen: Seen, moment: Moment, stopped: TopicSchemaError | None = None) -> TopicSchemaStatus:
@@ -85,6 +87,7 @@ def settled(seen: Seen, moment: Moment, stopped: TopicSchemaError | None = None)
         incompatibility_count=len(found),
         incompatibilities=tuple(map(_finding, found[:_INCOMPATIBILITIES])),
         validation=seen.validation,
+        revalidated=seen.revalidated,
     )
 
 

@@ -145,13 +145,13 @@ class TopicSchemas:
             return replace(seen, inquiry=seen.inquiry.refused("its Job cannot be let run", error))
         return await inquired(self._around, seen)
 
-    async def _validated(self, key: Key, seen: Observation) -> tuple[ValidationStatus | None, Said | None]:
+    async def _validated(self, key: Key, seen: Observation) -> tuple[ValidationStatus | None, Said | None, str | None]:
         """What is told of the messages; who waits for them is looked at again soon, for a log rings nobody."""
         inquiry, around = seen.inquiry, self._around
         if inquiry is None:
             around.validation.turns.done(key, around.ring)
             await without_values(around, seen.resource, seen.found, None)
-            return None, None
+            return None, None, seen.resource.status.revalidated
         told = validating_report.status(inquiry)
         told = await with_report(around, seen.resource.metadata, inquiry, told)
         await without_values(around, seen.resource, seen.found, told)
@@ -165,7 +165,8 @@ class TopicSchemas:
         after = validating.look_again_in(around, inquiry)
         if after is not None:
             around.ring(key, after)
-        return told, validating_report.said(inquiry, told)
+        answered = told.revalidate if told is not None and told.is_final else None
+        return told, validating_report.said(inquiry, told), answered or seen.resource.status.revalidated
 
     async def _risks(self, seen: Observation) -> tuple[Incompatibility, ...]:
         """What is to be told of a version that is on record; nothing where an earlier one cannot be read any more."""

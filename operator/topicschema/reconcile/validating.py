@@ -144,6 +144,7 @@ def _asked(seen: Inquiry, resource: TopicSchema, wanted: Wanted) -> Inquiry:
     before, metadata = resource.status.validation, resource.metadata
     told = metadata.annotations.get(REVALIDATE_ANNOTATION, "")[:_REVALIDATE_LENGTH]
     known = "" if before is None else before.revalidate or ""
+    answered = resource.status.revalidated or (known if before is not None and before.is_final else "")
     renews = "" if before is None else before.renews or ""
     question = _question(seen.subject, wanted, told or known, renews)
     if before is None or before.question != question:
@@ -151,7 +152,7 @@ def _asked(seen: Inquiry, resource: TopicSchema, wanted: Wanted) -> Inquiry:
     recorded = before if before is not None and before.question == question else None
     is_same_schema = resource.status.fingerprint is not None and recorded is None and _is_of(resource, seen.subject)
     is_next = seen.subject.verdict.outcome is Judged.NEXT_VERSION
-    is_forced = bool(told) and told != known
+    is_forced = told not in ("", answered)
     return replace(
         seen,
         wanted=wanted,
