@@ -194,7 +194,11 @@ def damaged() -> Iterator[tuple[str, bytes, str]]:
     yield "unnamed.bin", b"x", "its name does not tell its format"
     yield "bad.json", b'{"value": 1}\n{"value": \n', "the line at byte 13: it is not JSON"
     yield "list.json", b"[1]\n", "the line at byte 0: it is no JSON object"
-    yield "other.json", b'{"body": 1}\n', "neither a member 'value' nor 'value_base64'"
+    yield (
+        "other.json",
+        b'{"body": 1}\n',
+        "neither a member 'value' nor 'value_base64'; from a shell, --column payload=NAME",
+    )
     yield "base64.json", b'{"value_base64": "?"}\n', "not base64"
     yield "version.json", b'{"value": 1, "schema_version": "1"}\n', "'schema_version' is no whole number"
 

@@ -107,7 +107,8 @@ class _Members:
         if name + _BASE64 in self._members:
             return self._decoded(name + _BASE64)
         if is_needed and name not in self._members:
-            raise SourceError(f"it has neither a member {name!r} nor {name + _BASE64!r}", self._place)
+            hint = "from a shell, --column payload=NAME names another (payload= takes the whole line)"
+            raise SourceError(f"it has neither a member {name!r} nor {name + _BASE64!r}; {hint}", self._place)
         value = self._members.get(name)
         if value is None:
             return None
