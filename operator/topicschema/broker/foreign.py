@@ -11,6 +11,8 @@ import re
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from enum import Enum, auto
 from typing import Final
 
@@ -224,10 +226,23 @@ def _of_tls(error: ssl.SSLError, where: str) -> TopicSchemaError:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that the answer asks us to wait, at most a minute; None where it does not say, or names a date."""
+    """The seconds that the answer asks us to wait, at most a minute, by a number or a date; None where it does not."""
+    text = headers.get("Retry-After", "")
     try:
-        wanted = float(headers.get("Retry-After", ""))
+        wanted = float(text)
     except ValueError:
-        return None
+        until = _date(text)
+        if until is None:
+            return None
+        # By the clock of who answers, where it tells: ours may be another one.
+        wanted = (until - (_date(headers.get("Date", "")) or datetime.now(UTC))).total_seconds()
     # No number is neither more nor less than another, and no clock ever comes to it.
     return None if math.isnan(wanted) else min(max(wanted, 0.0), _MAX_AFTER)
+
+
+def _date(text: str) -> datetime | None:
+    """The date as HTTP writes it (RFC 9110, section 5.6.7), which is always in UTC; None where it is none."""
+    try:
+        return parsedate_to_datetime(text).replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return None

@@ -1,7 +1,11 @@
 """The table of answers, at the wire: for each, our error, whether it is asked again, and what a person reads."""
 
 import json
+import re
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
 
 import pytest
 from aiohttp import web
@@ -75,6 +79,11 @@ UNREADABLE = (
 )
 AWAY, FORBIDDEN, UNKNOWN = BrokerUnavailableError, BrokerForbiddenError, BrokerUnauthorizedError
 REFUSED = RefusedByBrokerError
+
+PAGE = (Path(__file__).parents[3] / "docs" / "broker.md").read_text()
+ANSWERS = PAGE.partition("## What an answer means")[2].partition("\n## ")[0]
+MANUAL = [line.split(" | ")[:2] for line in ANSWERS.splitlines() if line.startswith("| ")]
+REDIRECTED = 3
 
 Row = tuple[Ask, int, object, type[TopicSchemaError], int]
 # What is asked, status, body, our error, how often it is sent.
@@ -150,6 +159,19 @@ async def test_each_answer_has_one_meaning_and_repeats_no_schema(wire: PlayedBro
     assert len(caught.value.message) < 400
 
 
+@pytest.mark.parametrize("row", [row for row in TABLE if row[3] is not StalledError], ids=lambda row: f"{row[1]}")
+def test_the_manual_s_table_has_each_answer_with_its_reason(row: Row) -> None:
+    _, status, _, error, _ = row
+    called = {str(status), f"{status // 100}xx", "redirect" if status // 100 == REDIRECTED else str(status)}
+    reasons = "".join(means for answer, means in MANUAL if any(each in answer for each in called))
+    assert f"`{error.__name__.removesuffix('Error')}`" in reasons
+
+
+def test_the_manual_s_table_has_no_answer_that_is_not_tried_here() -> None:
+    told = {int(number) for answer, _ in MANUAL for number in re.findall(r"\b[2-5]\d\d\b", answer)}
+    assert told - {307, 308} <= {row[1] for row in TABLE}
+
+
 @pytest.mark.parametrize("text", ["Schema not found", "Schema is deleted"])
 async def test_there_is_no_schema_only_where_the_broker_itself_says_so(
     wire: PlayedBroker, broker: Broker, text: str
@@ -206,14 +228,36 @@ async def test_a_request_that_passes_at_the_second_try_is_no_error(wire: PlayedB
     assert len(wire.requests) == 2
 
 
-@pytest.mark.parametrize(("told", "after"), [("nan", 5.0), ("inf", 60.0), ("-1", 0.0), ("Wed, 21 Oct 2026", 5.0)])
-async def test_what_is_to_be_waited_for_is_a_number_of_seconds(
+@pytest.mark.parametrize(
+    ("told", "after"),
+    [
+        ("nan", 5.0),
+        ("inf", 60.0),
+        ("-1", 0.0),
+        ("soon", 5.0),
+        ("Wed, 21 Oct 2026 07:28:20 GMT", 20.0),
+        ("Wednesday, 21-Oct-26 07:28:20 GMT", 20.0),
+        ("Wed Oct 21 07:28:20 2026", 20.0),
+        ("Wed, 21 Oct 2026 09:28:20 GMT", 60.0),
+        ("Wed, 21 Oct 2026 07:27:00 GMT", 0.0),
+        ("Wed, 41 Oct 2026 07:28:20 GMT", 5.0),
+        ("Wed, 21 Oct 99999999999999999999 07:28:20 GMT", 5.0),
+    ],
+)
+async def test_what_is_to_be_waited_for_is_a_number_of_seconds_or_a_date(
     wire: PlayedBroker, broker: Broker, told: str, after: float
 ) -> None:
-    wire.says(503, "", Retry_After=told)
+    wire.says(503, "", Retry_After=told, Date="Wed, 21 Oct 2026 07:28:00 GMT")
     with pytest.raises(BrokerUnavailableError) as caught:
         await broker.soft_delete(TOPIC)
     assert caught.value.after == after
+
+
+async def test_a_date_without_the_answer_s_own_is_by_our_clock(wire: PlayedBroker, broker: Broker) -> None:
+    wire.says(503, "", Retry_After=format_datetime(datetime.now(UTC) + timedelta(days=1), usegmt=True), Date="none")
+    with pytest.raises(BrokerUnavailableError) as caught:
+        await broker.soft_delete(TOPIC)
+    assert caught.value.after == 60.0
 
 
 @pytest.mark.parametrize(
