@@ -40,10 +40,10 @@ class Inquiry:
     """The question of one pass, and what is known of its answer.
 
     `recorded` is what the status tells of this very question, `kept` what it tells of another one and is not lost for
-    that. `job` is the newest Job that asks, `outcome` what it came to; `strays` are Jobs that ask another. `wanted` is
-    None where nothing is to be asked; `is_only_seen` where the gate's topic is only observed. `renews` is when the
-    verdict was given that is too old to register by, for which it is asked anew. `is_refused`: it cannot be asked, or
-    be seen whether it is, and this pass tries no more.
+    that. `job` is the newest Job that asks, `outcome` what it came to; `superseded` the others that asked it,
+    `strays` are Jobs that ask another. `wanted` is None where nothing is to be asked; `is_only_seen` where the gate's
+    topic is only observed. `renews` is when the verdict was given that is too old to register by, for which it is asked
+    anew. `is_refused`: it cannot be asked, or be seen whether it is, and this pass tries no more.
     """
 
     subject: Subject
@@ -61,6 +61,7 @@ class Inquiry:
     is_question_lost: bool = False
     is_only_seen: bool = False
     is_refused: bool = False
+    superseded: tuple[Object, ...] = ()
     strays: tuple[Object, ...] = ()
 
     @property
@@ -175,7 +176,7 @@ def _renewed(around: Surroundings, seen: Inquiry) -> Inquiry:
     if not passed or seen.wanted is None or (passed != _OF_OLD and _since(around, passed) <= PASS_COUNTS):
         return seen
     asked = _question(seen.subject, seen.wanted, seen.revalidate, passed)
-    return replace(seen, asked=asked, renews=passed, recorded=None, job=None, outcome=None, strays=())
+    return replace(seen, asked=asked, renews=passed, recorded=None, job=None, outcome=None, superseded=(), strays=())
 
 
 def _passed_at(seen: Inquiry) -> str:
@@ -223,7 +224,8 @@ async def _with_jobs(around: Surroundings, resource: TopicSchema, seen: Inquiry)
     if not of_question:
         return seen
     newest = max(of_question, key=lambda job: replace(seen, job=job).attempt)
-    return await _with_outcome(around, replace(seen, job=newest))
+    superseded = tuple(job for job in of_question if job is not newest)
+    return await _with_outcome(around, replace(seen, job=newest, superseded=superseded))
 
 
 async def _with_outcome(around: Surroundings, seen: Inquiry) -> Inquiry:

@@ -9,7 +9,7 @@ from topicschema.api.kinds import CONFIG_MAP, JOB
 from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.validation import ValidationStatus
-from topicschema.cluster.errors import ConflictError, NotFoundError
+from topicschema.cluster.errors import ApiRefusedError, ConflictError, ForbiddenError, NotFoundError
 from topicschema.core.history import History, Owner
 from topicschema.core.schemas import SchemaInfo
 from topicschema.reconcile import validating_spec
@@ -27,7 +27,10 @@ _READS_AT_ONCE: Final = 16
 
 
 async def ask(around: Surroundings, resource: TopicSchema, seen: Inquiry) -> None:
-    """Make the Job, which waits for its turn, and after it its question; what is there already stays."""
+    """Make the Job, which waits for its turn, and after it its question; what is there already stays.
+
+    Of the Jobs that failed before it the last one stays, too, so that people can see why.
+    """
     if seen.wanted is None:
         raise TypeError("nothing is asked")
     owner = Owner(resource.metadata.namespace, resource.metadata.name, resource.metadata.uid)
@@ -45,6 +48,8 @@ async def ask(around: Surroundings, resource: TopicSchema, seen: Inquiry) -> Non
     for part in parts:
         with suppress(ConflictError):
             await around.client.create(CONFIG_MAP, owner.namespace, part)
+    with suppress(ForbiddenError, ApiRefusedError):  # they go by themselves one day
+        await stop(around, seen.superseded)
 
 
 async def _made(around: Surroundings, request: JobRequest, manifest: dict[str, Any]) -> Object:
