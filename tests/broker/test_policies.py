@@ -175,7 +175,8 @@ async def test_a_write_that_fails_finds_what_was_there_on_record_already(shop: B
     shop.proxy.fault = fails
     shop.govern(schemaCompatibilityStrategy="FULL")
     status = await shop.policy_ready("BrokerUnavailable")
-    assert says(status) == {"Ready": "False", "Reconciling": "True", "InSync": "Unknown"}
+    assert says(status) == {"Ready": "False", "Reconciling": "True", "InSync": "False"}
+    assert "schemaCompatibilityStrategy is FORWARD and not FULL" in conditions(status)["InSync"]["message"]
     assert shop.there()["schemaCompatibilityStrategy"] == "FORWARD"
     recorded = await shop.claim()
     assert (recorded.found, recorded.managed) == (NamespaceSettings(Strategy.FORWARD), (Setting.STRATEGY,))
