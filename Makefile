@@ -72,7 +72,7 @@ generate: setup ## CRDs and documents that are made from code
 	$(BIN)/python -m topicschema.api.crds crds
 	$(BIN)/python -m topicschema.cli.rules_page docs/rules.md
 	rm -rf charts/topicschema/files && mkdir -p charts/topicschema/files/crds
-	cp crds/*.yaml charts/topicschema/files/crds/ && cp manifests/base/rbac.yaml charts/topicschema/files/
+	cp crds/*.yaml charts/topicschema/files/crds/ && cp manifests/base/{rbac,admission_policy}.yaml charts/topicschema/files/
 
 lock: setup ## the locked dependencies, from pyproject.toml; versions move only with LOCK="--upgrade"
 	$(COMPILE) --generate-hashes $(LOCK) pyproject.toml -o requirements/runtime.txt

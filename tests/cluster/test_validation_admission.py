@@ -1,6 +1,9 @@
-"""Who sets what a validation's pods are made of must be allowed to make pods there: asked of a real authorizer."""
+"""Who sets what a validation's pods are made of must be allowed to make pods there: asked of a real authorizer.
 
-from collections.abc import AsyncIterator
+By the API server's own policy, for the webhook may be away, and by the webhook, which may be installed alone.
+"""
+
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -8,6 +11,7 @@ import pytest
 from reviewed_shop import Shop, Told, opened
 from testbed.cluster import Cluster
 from testbed.product import Product
+from watched_shop import until
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -18,11 +22,33 @@ TRUSTING = {**PULSAR, "tls": {"caSecretKeyRef": {"name": "theirs", "key": "ca.cr
 MOVED = {**PULSAR, "serviceURL": "pulsar+ssl://elsewhere:6651"}
 
 
+OWN, WEBHOOK = "ValidatingAdmissionPolicy", "Forbidden: validation.template"
+"""What the API server's own policy is known by in a refusal, and the webhook."""
+
+
+@pytest.fixture(scope="module", params=[OWN, WEBHOOK], ids=["policy", "webhook"])
+def answers(request: pytest.FixtureRequest, product: Product, cluster: Cluster) -> Iterator[str]:
+    """By what the one who is asked is known; the other one is taken away."""
+    by: str = request.param
+    if by == WEBHOOK:
+        cluster.kubectl("delete", "validatingadmissionpolicy,validatingadmissionpolicybinding", "topicschema-pods")
+    else:
+        product.admit_all()
+    yield by
+    product.admit()
+
+
 @pytest.fixture
-async def shop(product: Product, cluster: Cluster, namespace: str) -> AsyncIterator[Shop]:
+async def shop(answers: str, cluster: Cluster, namespace: str) -> AsyncIterator[Shop]:
     async with opened(cluster, namespace) as shop:
         shop.allow_claims()
         grant(shop, "alice", "policies", "get,list,create,update,patch", "namespaceschemapolicies.topicschema.io")
+        wanted = shop.policy(validation=TEMPLATE)
+
+        async def told() -> str:
+            return shop.run("create", "--dry-run=server", "--as=alice", objects=(wanted,)).stderr
+
+        await until(told, lambda words: answers in words)  # an API server hears of what it asks a little later
         yield shop
 
 
