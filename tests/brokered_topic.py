@@ -16,7 +16,7 @@ from topicschema.storage.record import RecordStorage
 from watched_shop import conditions, record_key, text, until
 
 ONE, TWO, THREE = text("id"), text("id", "note?"), text("id", "note?", "more?")
-CLASHING = text("id", "total")
+CLASHING, OTHER = text("id", "total"), text("id", "other?")
 
 
 @dataclass(frozen=True, slots=True)
