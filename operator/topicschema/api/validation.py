@@ -151,7 +151,11 @@ class TopicValidationSpec:
     tolerance: Annotated[ToleranceSpec | None, Field("How much may be wrong; nothing when absent.")] = None
     executors: Annotated[
         int | None,
-        Field("Pods that read beside the run's own; 0 when absent: one pod, without Spark.", rules=_most(64)),
+        Field(
+            "Pods that read beside the run's own; 0 when absent: one pod, without Spark and JVM, which judges in four "
+            "processes at most, whatever its CPU limit.",
+            rules=_most(64),
+        ),
     ] = None
     active_deadline_seconds: Annotated[
         int | None, Field("How long a run may take; an hour when absent.", minimum=1, rules=_most(604_800))
