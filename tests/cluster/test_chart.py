@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ from testbed.errors import TestbedError
 from topicschema.settings import InvalidSettingError, Settings
 
 NAMESPACE = "schemas"
+CERTIFICATE = "secret/topicschema-webhook-tls"
+RENEWAL = "topicschema.io/renewed-after"
 RESTRICTED = "pod-security.kubernetes.io/enforce=restricted"
 DEFAULTS_THAT_THE_CHART_NAMES = {
     "TOPICSCHEMA_CLAIMS",
@@ -122,6 +125,37 @@ def test_a_release_is_taken_by_a_restricted_namespace_and_its_certificate_outliv
     helm.uninstall(spare, NAMESPACE)
     assert spare.get("crd", "topicschemas.topicschema.io")["metadata"]["name"]
     assert spare.try_kubectl("get", "validatingwebhookconfiguration", "topicschema").returncode
+
+
+def test_a_certificate_is_renewed_when_two_thirds_of_its_days_are_over(spare: Cluster) -> None:
+    short = {"webhook": {"certificate": {"days": 3}}}
+    helm.install(spare, short, NAMESPACE)
+    first = trust(spare)
+    until = datetime.fromisoformat(renewal(spare))
+    assert timedelta(hours=47) < until - datetime.now(UTC) <= timedelta(hours=48)
+    spare.kubectl("-n", NAMESPACE, "annotate", "--overwrite", CERTIFICATE, f"{RENEWAL}=2026-01-01T00:00:00Z")
+    helm.install(spare, short, NAMESPACE)
+    second = trust(spare)
+    assert second["tls.crt"] != first["tls.crt"]
+    assert renewal(spare) > "2026-01-01T00:00:00Z"
+    assert authorities(second)[1:] == authorities(first), "pods still show what the one before it issued"
+    helm.install(spare, short, NAMESPACE)
+    assert trust(spare) == second
+    spare.kubectl("-n", NAMESPACE, "annotate", "--overwrite", CERTIFICATE, f"{RENEWAL}=2026-01-01T00:00:00Z")
+    helm.install(spare, short, NAMESPACE)
+    assert authorities(trust(spare))[1:] == authorities(second)[:1], "and none before that"
+    helm.uninstall(spare, NAMESPACE)
+
+
+def renewal(cluster: Cluster) -> str:
+    """After which time an upgrade makes another certificate."""
+    told: str = cluster.get("-n", NAMESPACE, *CERTIFICATE.split("/"))["metadata"]["annotations"][RENEWAL]
+    return told
+
+
+def authorities(content: dict[str, str]) -> list[x509.Certificate]:
+    """Those that the Secret names, the newest first."""
+    return x509.load_pem_x509_certificates(base64.b64decode(content["ca.crt"]))
 
 
 def trust(cluster: Cluster) -> dict[str, str]:
