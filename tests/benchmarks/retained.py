@@ -56,7 +56,7 @@ def _measured(broker: brokers.Pulsar) -> Iterator[Row]:
         fill(broker.service_url, f"{topic.full_name}-partition-{number}", messages, _MESSAGES // _READERS)
     source = PulsarSource(topic.asked, topic.full_name, split_messages=2 * _MESSAGES)
     splits = source.plan().splits
-    work = Work("benchmark", asked.packed, source, Sampling(0))
+    work = Work("benchmark", asked.pack().content, source, Sampling(0))
     with ProcessPoolExecutor(_READERS, get_context("spawn")) as pool:
         rounds = [_Round.of(pool, work, splits) for _ in range(_ROUNDS + 1)][1:]
     judged = statistics.median(each.judged for each in rounds)

@@ -50,6 +50,6 @@ def test_a_file_that_cannot_be_read_is_told_with_its_name_and_is_no_verdict(spar
     files = Files(asked.files)
     splits = files.plan().splits
     stored.write_bytes(stored.read_bytes() + b"x")
-    work = Work("a run", asked.packed, files, Sampling(0))
+    work = Work("a run", asked.pack().content, files, Sampling(0))
     with pytest.raises(SourceError, match=r"orders\.parquet: the file has changed since the run began"):
         in_spark.tally(spark, work, splits, lambda _share: None)

@@ -17,7 +17,7 @@ from topicschema.reconcile.surroundings import Surroundings
 from topicschema.reconcile.validating import Inquiry
 from topicschema.reconcile.validating_jobs import jobs_of
 from topicschema.reconcile.validating_spec import Names
-from topicschema.spark import jobs
+from topicschema.spark import jobs, question
 from topicschema.spark.jobs import JobRequest
 from topicschema.spark.outcome import ended
 
@@ -36,15 +36,16 @@ async def ask(around: Surroundings, resource: TopicSchema, seen: Inquiry) -> Non
     owner = Owner(resource.metadata.namespace, resource.metadata.name, resource.metadata.uid)
     attempt = seen.attempt if seen.is_question_lost else seen.attempt + 1
     names = Names(resource.spec.topic, seen.asked, attempt, seen.revalidate)
-    versions = await _payloads(around, seen.subject.history)
-    request = validating_spec.request(seen.subject, seen.wanted, versions, owner, names)
-    # One at a time, for packing takes memory, and not where all others wait.
+    # One at a time, for reading and packing take memory; the latter not where all others wait.
     async with around.validation.packing:
-        job = await _made(around, request, await asyncio.to_thread(jobs.manifest, request))
-        if (job["metadata"].get("annotations") or {}).get(jobs.QUESTION_ANNOTATION) != request.question.sha256:
+        versions = await _payloads(around, seen.subject.history)
+        request = validating_spec.request(seen.subject, seen.wanted, versions, owner, names)
+        packed = await asyncio.to_thread(request.question.pack)
+        job = await _made(around, request, jobs.manifest(request, packed))
+        if (job["metadata"].get("annotations") or {}).get(jobs.QUESTION_ANNOTATION) != packed.sha256:
             await stop(around, [job])  # its question was never made, and would be another one now
             return
-        parts = await asyncio.to_thread(jobs.question_parts, request, job["metadata"]["uid"])
+        parts = await asyncio.to_thread(jobs.question_parts, request, job["metadata"]["uid"], packed)
     for part in parts:
         with suppress(ConflictError):
             await around.client.create(CONFIG_MAP, owner.namespace, part)
@@ -67,7 +68,7 @@ async def _made(around: Surroundings, request: JobRequest, manifest: dict[str, A
 
 
 async def _payloads(around: Surroundings, history: History) -> dict[int, SchemaInfo]:
-    """The payloads of all versions that messages may be written with."""
+    """The payloads of all versions that messages may be written with; InvalidQuestionError where they are too much."""
     entries = [entry for entry in history.entries if not entry.is_tombstone]
     found: dict[int, SchemaInfo] = {}
     for start in range(0, len(entries), _READS_AT_ONCE):
@@ -75,6 +76,7 @@ async def _payloads(around: Surroundings, history: History) -> dict[int, SchemaI
         read = (around.storage.get(history.key, history.incarnation, entry) for entry in batch)
         infos = await asyncio.gather(*read)
         found |= {entry.schema_version: info for entry, info in zip(batch, infos, strict=True)}
+        question.check_size(sum(len(info.schema) for info in found.values()))
     return found
 
 

@@ -15,7 +15,7 @@ from topicschema.api.kinds import CONFIG_MAP, JOB, TOPIC_SCHEMA
 from topicschema.api.validation_pods import TemplateSpec
 from topicschema.core.history import Owner
 from topicschema.spark.pods import SecretFiles, pod
-from topicschema.spark.question import Question
+from topicschema.spark.question import Packed, Question
 from topicschema.spark.verdict import FAILED_STATUS
 
 Object = dict[str, Any]
@@ -92,9 +92,13 @@ def question_label(asked: str) -> str:
     return asked.removeprefix("sha256:")[:40]
 
 
-def manifest(request: JobRequest) -> Object:
-    """The Job, suspended: it waits for its turn, and for its question's ConfigMaps."""
-    parts = len(_parts(request.question.packed))
+def manifest(request: JobRequest, packed: Packed | None = None) -> Object:
+    """The Job, suspended: it waits for its turn, and for its question's ConfigMaps.
+
+    `packed` is the question where it is packed already.
+    """
+    packed = packed or request.question.pack()
+    parts = len(_parts(packed.content))
     return {
         "apiVersion": JOB.api_version,
         "kind": JOB.name,
@@ -104,7 +108,7 @@ def manifest(request: JobRequest) -> Object:
             "labels": _labels(request),
             "annotations": {
                 ATTEMPT_ANNOTATION: str(request.attempt),
-                QUESTION_ANNOTATION: request.question.sha256,
+                QUESTION_ANNOTATION: packed.sha256,
                 MEANS_ANNOTATION: request.means,
             },
             "ownerReferences": [
@@ -127,9 +131,9 @@ def manifest(request: JobRequest) -> Object:
     }
 
 
-def question_parts(request: JobRequest, job_uid: str) -> tuple[Object, ...]:
+def question_parts(request: JobRequest, job_uid: str, packed: Packed | None = None) -> tuple[Object, ...]:
     """The ConfigMaps of the question, which end with the Job of that uid; the last of them is to be made last."""
-    parts = _parts(request.question.packed)
+    parts = _parts((packed or request.question.pack()).content)
     contents = [{"binaryData": {part_name(n): base64.b64encode(part).decode()}} for n, part in enumerate(parts)]
     if request.question.executors:
         contents[0]["data"] = {EXECUTOR_TEMPLATE: json.dumps(_executor(request), sort_keys=True)}

@@ -192,15 +192,38 @@ class Question:
             errors="surrogatepass"
         )
 
-    @property
-    def packed(self) -> bytes:
-        """The JSON as xz packs it: what a Job mounts, in one part or several."""
-        return lzma.compress(self.text, preset=2)  # in 17 MiB of memory; 6 would take the operator 94
+    def pack(self) -> "Packed":
+        """What a Job mounts; InvalidQuestionError where that is more than a run takes."""
+        text = self.text
+        check_size(len(text))
+        # In 17 MiB of memory; 6 would take the operator 94.
+        return Packed(_hash(text), lzma.compress(text, preset=2))
 
     @property
     def sha256(self) -> str:
         """`sha256:` and 64 hex digits: which question a verdict answers."""
-        return "sha256:" + hashlib.sha256(self.text).hexdigest()
+        return _hash(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A question as it is mounted, in one part or several: its hash, and its JSON as xz packs it."""
+
+    sha256: str
+    content: bytes
+
+
+def check_size(size: int) -> None:
+    """InvalidQuestionError where schemas, or a question's text, of so many bytes are more than a run takes."""
+    if size >= MAX_BYTES:
+        raise InvalidQuestionError(
+            f"its versions have more than {MAX_BYTES >> 20} MiB of schemas, too much for a run to read: set "
+            "validation.mode Off for this topic"
+        )
+
+
+def _hash(text: bytes) -> str:
+    return "sha256:" + hashlib.sha256(text).hexdigest()
 
 
 def read(content: bytes) -> Question:

@@ -35,7 +35,7 @@ def run(
     started, clock = time.time_ns() // 1_000_000, time.monotonic()
     plan = source.plan()
     sampling = Sampling.of(asked.sample, plan.messages, started)
-    work = Work(uuid.uuid4().hex, asked.packed, source, sampling, dict(plan.writers))
+    work = Work(uuid.uuid4().hex, asked.pack().content, source, sampling, dict(plan.writers))
     progress(0, plan.messages)
     counted = _here(work, plan, processes, progress) if spark is None else _there(work, plan, spark, progress)
     progress(plan.messages, plan.messages)

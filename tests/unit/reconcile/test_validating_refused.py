@@ -6,6 +6,7 @@ from asked_topic import asked
 from specimens import record
 from topicschema.api.kinds import JOB, SCHEMA_VERSION
 from topicschema.api.record import version_name
+from topicschema.spark import question
 from topicschema.spark.verdict import Answer
 
 JOBS = "/apis/batch/v1/namespaces/shop/jobs"
@@ -81,3 +82,23 @@ async def test_a_job_that_may_not_be_ended_takes_no_verdict_along() -> None:
         topic.ends(second, Answer.PASS, "2026-11-21T12:00:00Z")
         topic.world.api.refusals = {f"DELETE {JOBS}": 403}
         assert await topic.look() == ""
+
+
+async def test_versions_that_are_too_much_for_a_run_are_told_of_and_make_no_job(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with asked("Off") as topic:
+        await topic.look()
+        topic.wants(record("id", "note?"))
+        await topic.look()
+        size = sum(len(each.info.schema) for each in (record("id"), record("id", "note?")))
+        topic.governs("Report")
+        for most in (size, size + 10):  # the payloads alone, or the question with what is around them
+            monkeypatch.setattr(question, "MAX_BYTES", most)
+            topic.begins_anew()
+            assert await topic.look() == ""
+            told = (await topic.conditions())["Validated"]
+            assert told["reason"] == "ValidationError"
+            assert "too much for a run to read" in told["message"]
+            await topic.settle()
+        assert await topic.jobs() == []

@@ -42,8 +42,8 @@ OF_PULSAR = Question(
 
 @pytest.mark.parametrize("asked", [ASKED, OF_PULSAR])
 def test_it_is_read_as_it_was_written_packed_or_not(asked: Question) -> None:
-    assert question.read(asked.text) == asked == question.read(asked.packed)
-    assert question.read(asked.packed).sha256 == asked.sha256
+    assert question.read(asked.text) == asked == question.read(asked.pack().content)
+    assert question.read(asked.pack().content).sha256 == asked.sha256
 
 
 WRONG: dict[str, Any] = {
@@ -77,7 +77,9 @@ def test_what_is_wrong_with_it_is_told_with_its_place(message: str) -> None:
     assert raised.value.message.startswith(message)
 
 
-@pytest.mark.parametrize("content", [b"", b"[", b"[]", b"\xff", ASKED.packed[:-9], b"\xfd7zXZ\0nothing", b"[" * 10_000])
+@pytest.mark.parametrize(
+    "content", [b"", b"[", b"[]", b"\xff", ASKED.pack().content[:-9], b"\xfd7zXZ\0nothing", b"[" * 10_000]
+)
 def test_bytes_that_hold_none_are_refused(content: bytes) -> None:
     with pytest.raises(InvalidQuestionError):
         question.read(content)

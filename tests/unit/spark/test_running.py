@@ -199,7 +199,7 @@ def test_the_page_is_whole_and_what_came_from_outside_is_text_in_it(stored: Path
 
 
 def ask(folder: Path, asked: Question) -> tuple[int, str]:
-    packed = asked.packed
+    packed = asked.pack().content
     (folder / "question.xz.000").write_bytes(packed[:40])
     (folder / "question.xz.001").write_bytes(packed[40:])
     status = driver.main([str(folder), "--termination-log", str(folder / "log")])
