@@ -1,5 +1,6 @@
 """Runs whose driver makes executors on a real node: their pods, and the moment in which messages are being read."""
 
+import json
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ import yaml
 
 from pods import Pods
 from testbed.programs import Program
-from topicschema.spark.marks import PROGRESS
+from topicschema.spark.marks import progress_in
 
 Object = dict[str, Any]
 T = TypeVar("T")
@@ -21,6 +22,7 @@ ACCOUNT = "topicschema-validation"
 _DOCUMENT = Path(__file__).parents[1] / "docs" / "validation.md"
 _RIGHTS = re.compile(r"\n### Executors\n.*?```yaml\n(.*?)```", re.DOTALL)
 _SECONDS = 240.0
+_ALL = 100
 
 
 def rights(namespace: str) -> list[Object]:
@@ -60,17 +62,28 @@ class ExecutedRuns:
     @contextmanager
     def halfway(self, driver: str) -> Iterator[None]:
         """While it lasts, that driver's messages are being read: its run has begun, and the broker is silent."""
-        until(lambda: self._log(driver), lambda log: PROGRESS in log)
+        until(lambda: self.percent(driver), lambda told: told >= 0)
         self.broker.pause()
         try:
             yield
-            assert '"percent": 100' not in self._log(driver)
+            assert self.percent(driver) < _ALL
         finally:
             self.broker.resume()
+
+    def percent(self, driver: str) -> int:
+        """How far the driver's log says that it is; -1 while that says nothing."""
+        told = progress_in(self._log(driver).splitlines()) or {}
+        return int(told.get("percent", -1))
 
     def delete(self, pod: str) -> None:
         """Delete the pod; returns when it is gone."""
         self.pods.cluster.kubectl("-n", self.pods.namespace, "delete", "pod", pod, "--grace-period=1", seconds=120)
+
+    def evict(self, pod: str) -> None:
+        """Have the pod go as `kubectl drain` has it, by the Eviction API; returns at once."""
+        place = f"/api/v1/namespaces/{self.pods.namespace}/pods/{pod}/eviction"
+        wanted = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}
+        self.pods.cluster.kubectl("create", "--raw", place, "-f", "-", stdin=json.dumps(wanted))
 
     def _living(self, role: str, *phases: str) -> list[str]:
         found = self.pods.cluster.get("-n", self.pods.namespace, "pods", "-l", f"topicschema.io/role={role}")["items"]
