@@ -1,6 +1,7 @@
 """The house rules that no other tool holds."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,3 +40,9 @@ def test_no_module_or_folder_has_a_name_that_says_nothing() -> None:
 def test_nobody_mocks() -> None:
     offenders = [path for path in SOURCES if "unittest" + ".mock" in path.read_text()]
     assert offenders == []
+
+
+def test_what_a_test_can_be_told_stands_in_a_document() -> None:
+    variable = re.compile("TOPICSCHEMA_" + r"TEST_[A-Z_]*[A-Z]")
+    told = {name for page in ("README.md", "docs/testing.md") for name in variable.findall((ROOT / page).read_text())}
+    assert {name for path in SOURCES for name in variable.findall(path.read_text())} == told
