@@ -18,7 +18,7 @@ from typing import Any, Final
 from topicschema.api.kinds import JOB, TOPIC_SCHEMA
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.cluster.client import ApiClient
-from topicschema.cluster.errors import ConflictError, NotFoundError
+from topicschema.cluster.errors import ApiRefusedError, ConflictError, ForbiddenError, NotFoundError
 from topicschema.reconcile.queue import Key
 from topicschema.spark.jobs import GAVE_WAY_ANNOTATION, TOPIC_LABEL
 from topicschema.spark.outcome import ended
@@ -112,10 +112,14 @@ class Turns:
     _running: dict[Key, float] = field(default_factory=dict)  # until when each of its passes may tell of an end
     _listed: frozenset[Key] = frozenset()
     _began: float = -math.inf
+    _refused: dict[Key | None, ForbiddenError | ApiRefusedError] = field(default_factory=dict)
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def take(self, client: ApiClient, key: Key, ring: Callable[[Key, float], None], now: str) -> None:
-        """Let all run whose turn it is, perhaps that of `key`, who waits; who comes too early is rung for it."""
+        """Let all run whose turn it is, perhaps that of `key`, who waits; who comes too early is rung for it.
+
+        ForbiddenError and ApiRefusedError where the API server does not let that of `key` run.
+        """
         self._running.pop(key, None)
         self._waiting.add(key)
         async with self._one:
@@ -124,20 +128,30 @@ class Turns:
                 await self._give(client, now)
             elif key not in self._listed:
                 ring(key, left)
+            if key in self._refused:
+                raise self._refused[key]
 
     async def _give(self, client: ApiClient, now: str) -> None:
-        self._began, self._listed = self.clock(), frozenset(self._waiting)
-        jobs = await client.list(JOB, field_selector=_UNFINISHED, label_selector=TOPIC_LABEL)
+        self._began, self._listed, self._refused = self.clock(), frozenset(self._waiting), {}
+        try:
+            jobs = await client.list(JOB, field_selector=_UNFINISHED, label_selector=TOPIC_LABEL)
+        except (ForbiddenError, ApiRefusedError) as error:
+            self._refused = dict.fromkeys(self._listed, error)
+            return
         chosen = let_in(jobs, self.caps)
         stuck = None if chosen else gives_way(jobs, self.caps, now)
         # Whoever ended one of them, or touched it, has it looked at again.
-        with suppress(NotFoundError, ConflictError):
+        with suppress(NotFoundError, ConflictError, ForbiddenError, ApiRefusedError):
             if stuck is not None:
                 await _suspended(client, stuck, now)
                 chosen = let_in([job for job in jobs if job is not stuck], self.caps)
         for job in chosen:
-            with suppress(NotFoundError, ConflictError):
+            try:
                 await _patched(client, job, {"spec": {"suspend": False}})
+            except (ForbiddenError, ApiRefusedError) as error:
+                self._refused[owner_key(job["metadata"])] = error
+            except (NotFoundError, ConflictError):
+                continue
 
     def runs(self, key: Key) -> None:
         """`key` has had its turn, and has not ended."""

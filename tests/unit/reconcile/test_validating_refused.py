@@ -6,7 +6,9 @@ from asked_topic import asked
 from specimens import record
 from topicschema.api.kinds import JOB, SCHEMA_VERSION
 from topicschema.api.record import version_name
+from topicschema.reconcile.queue import Key
 from topicschema.spark import question
+from topicschema.spark.jobs import TOPIC_LABEL
 from topicschema.spark.verdict import Answer
 
 JOBS = "/apis/batch/v1/namespaces/shop/jobs"
@@ -17,6 +19,8 @@ REFUSED = pytest.mark.parametrize(
         ({f"POST {JOBS}": 403}, "its Job cannot be made"),
         ({f"GET {JOBS}": 403}, "its Jobs cannot be looked at"),
         ({"POST /api/v1/namespaces/shop/configmaps": 403}, "its Job cannot be made"),
+        ({"GET /apis/batch/v1/jobs": 403}, "its Job cannot be let run"),
+        ({f"PATCH {JOBS}": 422}, "its Job cannot be let run"),
     ],
 )
 
@@ -102,3 +106,16 @@ async def test_versions_that_are_too_much_for_a_run_are_told_of_and_make_no_job(
             assert "too much for a run to read" in told["message"]
             await topic.settle()
         assert await topic.jobs() == []
+
+
+async def test_a_job_that_may_not_be_let_run_tells_its_own_topic_and_holds_up_no_other() -> None:
+    async with asked("Report") as topic:
+        topic.world.api.refusals = {f"PATCH {JOBS}": 422}
+        await topic.look()
+        key = Key("topicschemas", "another", "one")
+        turns, client = topic.topics._around.validation.turns, topic.world.around.client
+        owner = {"kind": "TopicSchema", "name": "one", "uid": "u", "controller": True}
+        metadata = {"labels": {TOPIC_LABEL: "one"}, "ownerReferences": [owner]}
+        topic.world.api.put(JOB, "another", "one", {"metadata": metadata, "spec": {"suspend": True}})
+        await turns.take(client, key, lambda _key, _after: None, topic.clock)
+        assert not (await client.get(JOB, "another", "one"))["spec"]["suspend"]
