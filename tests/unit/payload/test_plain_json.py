@@ -9,7 +9,10 @@ import pytest
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.errors import InvalidPayloadError
-from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.payload import json_form
+from topicschema.payload.judges import judge_of
+from topicschema.payload.judges.column import Column
 
 LINE = {"type": "record", "name": "Line", "fields": [{"name": "price", "type": "int"}]}
 NOTE = {"type": "record", "name": "Note", "fields": [{"name": "text", "type": "string"}]}
@@ -78,6 +81,40 @@ def test_a_decimal_may_be_a_number() -> None:
     schema = record(a={"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2})
     assert payload.decode(schema, b'{"a":1.25}') == {"a": 1.25}
     assert payload.decode(schema, b'{"a":"fQ=="}') == {"a": b"}"}
+
+
+JAVA_TIME = [
+    ("int", "date", [19724, [2024, 2, 29], [-5, 1, 1], "2024-01-02"], [[2023, 2, 29], [2024, 1], 1.5, "2024-13-01"]),
+    ("int", "time-millis", [5, [1, 2], [1, 2, 3, 4], "01:02:03.5"], [[1], [24, 0], [1, 2, 3, -1], 1.5, "1:2"]),
+    ("long", "time-micros", [5, [1, 2]], [[1, 60]]),
+    ("long", "local-timestamp-millis", [5, [2024, 1, 2, 3, 4], "2024-01-02T03:04"], [[2024, 1, 2], 1.5, "2024-01-02"]),
+    ("long", "timestamp-millis", [5, 1.5, "17.5", "2024-01-02T03:04:05Z"], [1e30, [2024, 1, 2], "2024-01-02", True]),
+    ("string", "java.math.BigDecimal", ["1.50", 1.5, 7], [True, []]),
+    ("string", "java.lang.String", ["1.50"], [1.5]),
+    ("int", "unheard-of", [1], ["1", [1]]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "name", "good", "bad"), JAVA_TIME)
+def test_values_of_javas_own_classes_are_read_as_jackson_writes_them(
+    kind: str, name: str, good: list[Any], bad: list[Any]
+) -> None:
+    schema = record(a={"type": kind, "java-class" if "." in name else "logicalType": name})
+    judge = judge_of(schema.info, schema.info, PulsarLine.V4_0)
+    for value in (*good, *bad):
+        content = json.dumps({"a": value}).encode()
+        wrong = ["WRONG_TYPE"] * (value in bad)
+        assert [rule for rule, _, _, _ in rules(schema, content)] == wrong
+        assert [judge.reasons[each] for each in judge.judge(Column.of([content])).reasons if each] == wrong
+        if not wrong:
+            assert json_form.to_json(schema, payload.decode(schema, content)) == {"a": value}
+
+
+def test_a_class_of_javas_own_that_avro_does_not_know_may_be_anything() -> None:
+    schema = record(a=["null", {"type": "record", "name": "Date", "namespace": "java.util", "fields": []}])
+    for content in (b'{"a":5}', b'{"a":"x"}', b'{"a":{}}', b'{"a":null}'):
+        assert rules(schema, content) == []
+    assert payload.decode(schema, b'{"a":5}') == {"a": 5}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from topicschema.core.formats.avro.model import Node
 from topicschema.core.formats.avro.stackless import run
 from topicschema.payload.codec import refused
 from topicschema.payload.path import Path, shown
-from topicschema.payload.plain_json import leaves
+from topicschema.payload.plain_json import jackson, leaves
 from topicschema.payload.plain_json.walk import Misfit, Walk
 
 
@@ -22,9 +22,8 @@ def of_json(schema: AvroSchema, value: Any) -> Any:
 
 
 def _shown(node: Node, value: Any) -> Any:
-    if leaves.is_bytes(node) and isinstance(value, int | float):
-        return value  # a decimal, which Jackson wrote as a number
-    return leaves.write(node, value)
+    shown = leaves.write(node, value)
+    return value if isinstance(shown, Misfit) and jackson.takes(node, value) else shown
 
 
 def _refuse(misfit: Misfit, path: Path | None) -> None:

@@ -11,6 +11,7 @@ from topicschema.core.errors import InvalidPayloadError
 from topicschema.core.formats.avro.model import Enum, Fixed, Node, Primitive
 from topicschema.payload import numbers
 from topicschema.payload.codec import refused
+from topicschema.payload.plain_json import jackson
 from topicschema.payload.plain_json.walk import Misfit
 from topicschema.payload.primitives import checked, real
 
@@ -21,7 +22,8 @@ SPECIAL: Final[Mapping[str, float]] = MappingProxyType(
 
 def read(node: Node, value: Any) -> Any:
     """The value of JSON; a Misfit where it is none of the type."""
-    return _read_bytes(node, value) if is_bytes(node) else _checked(node, value, _READ)
+    read = _read_bytes(node, value) if is_bytes(node) else _checked(node, value, _READ)
+    return value if isinstance(read, Misfit) and jackson.takes(node, value) else read
 
 
 def write(node: Node, value: Any) -> Any:
@@ -47,8 +49,6 @@ def is_bytes(node: Node) -> bool:
 
 
 def _read_bytes(node: Node, value: Any) -> Any:
-    if node.props.get("logicalType") == "decimal" and isinstance(value, int | float) and not isinstance(value, bool):
-        return value  # Jackson writes a BigDecimal as a number
     if not isinstance(value, str):
         return Misfit("WRONG_TYPE", "bytes are a text in base64")
     try:

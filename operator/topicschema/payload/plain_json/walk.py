@@ -10,6 +10,7 @@ from topicschema.core.formats.avro.model import ABSENT, Array, Field, Map, Node,
 from topicschema.core.formats.avro.stackless import Step
 from topicschema.payload.codec import HOLDERS
 from topicschema.payload.path import Entry, Path
+from topicschema.payload.plain_json import jackson
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,8 @@ class Walk:
             return self._told(converted, path) if isinstance(converted, Misfit) else converted
         wanted: type = list if isinstance(node, Array) else dict
         if not isinstance(value, wanted):
+            if jackson.takes(node, value):
+                return value
             return self._told(Misfit("WRONG_TYPE", f"{_SHAPES[wanted]} is needed"), path)
         return self._inside(node, value, path)
 

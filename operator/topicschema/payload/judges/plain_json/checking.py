@@ -13,6 +13,7 @@ from topicschema.payload.codec import HOLDERS
 from topicschema.payload.judges.plain_json import counterparts, leaves
 from topicschema.payload.judges.plain_json.counterparts import Nodes
 from topicschema.payload.judges.verdicts import MAX_PATHS, Loss
+from topicschema.payload.plain_json import jackson
 from topicschema.payload.plain_json.walk import may_be_absent
 
 MAX_LEVELS: Final = 64
@@ -123,6 +124,13 @@ class _Source:
         node = place.node
         if isinstance(node, Union):
             return self._union(node, place, value)
+        form = jackson.form_of(node)
+        fits = self._fitting(place, value)
+        return fits if form is None else f"({fits} or {self._named(form)}({value}))"
+
+    def _fitting(self, place: _Place, value: str) -> str:
+        """What is true where the value is one of the type, which is no union."""
+        node = place.node
         if isinstance(node, HOLDERS):
             return f"{self._function(place)}({value}, d + 1)"
         if isinstance(node, Primitive) and node.kind in leaves.PLAIN:

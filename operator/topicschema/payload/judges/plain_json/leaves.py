@@ -39,8 +39,7 @@ def of(node: Node) -> Callable[[Any], bool] | None:
     if not is_bytes(node):
         return None
     size = node.size if isinstance(node, Fixed) else None
-    is_decimal = node.props.get("logicalType") == "decimal"
-    return lambda value: (is_decimal and value.__class__ in (int, float)) or _is_base64(value, size)
+    return lambda value: _is_base64(value, size)
 
 
 def real(node: Primitive, path: str, lose: Lose, *, narrows: bool) -> Callable[[Any], bool]:

@@ -1,0 +1,115 @@
+"""What Jackson writes for values of Java's own classes, where the type of the schema would have it otherwise.
+
+Pulsar's JSONSchema leaves its mapper's defaults as they are (client 4.0.7, ObjectMapperFactory.create): java.time's
+values are arrays of numbers and decimals of seconds, and are read from texts as well; a BigDecimal is a number. The
+schema says so by a logical type, by a `java-class`, or not at all: for a class of Java's that Avro knows nothing of it
+has a record of that name, as which no value is written.
+"""
+
+import datetime as dt
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from topicschema.core.formats.avro.model import Fixed, Node, Primitive, Record
+
+_DATE: Final = r"([+-]?\d{4,9})-(\d\d)-(\d\d)"
+_TIME: Final = r"(\d\d):(\d\d)(?::(\d\d)(?:\.\d{1,9})?)?"
+_DATE_TEXT: Final = re.compile(rf"{_DATE}(?:T{_TIME}Z?)?", re.ASCII)
+_TIME_TEXT: Final = re.compile(_TIME, re.ASCII)
+_DATE_TIME_TEXT: Final = re.compile(rf"{_DATE}T{_TIME}Z?", re.ASCII)
+_INSTANT_TEXT: Final = re.compile(rf"{_DATE}T(\d\d):(\d\d):(\d\d)(?:\.\d{{1,9}})?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
+_SECONDS_TEXT: Final = re.compile(r"-?\d{1,11}(?:\.\d{1,9})?", re.ASCII)
+_LAST_YEAR: Final = 999_999_999
+_FIRST_SECOND: Final = -31_557_014_167_219_200  # of Instant.MIN
+_LAST_SECOND: Final = 31_556_889_864_403_199
+_NANOS: Final = 1_000_000_000
+
+Form = Callable[[Any], bool]
+
+
+def form_of(node: Node) -> Form | None:
+    """Whether a value, which is none of the type itself, is what Jackson writes for one; None where it writes none."""
+    logical, java_class = (node.props.get(each) for each in ("logicalType", "java-class"))
+    if isinstance(node, Record):
+        return _no_object if node.namespace.partition(".")[0] == "java" else None
+    kind = "bytes" if isinstance(node, Fixed) else node.kind if isinstance(node, Primitive) else ""
+    if kind == "string":
+        return _number if java_class in _DECIMALS else None
+    forms = _FORMS.get(kind)
+    return forms.get(logical) if forms and isinstance(logical, str) else None
+
+
+def takes(node: Node, value: Any) -> bool:
+    """Whether a value that is not null is what Jackson writes for one of the type."""
+    form = form_of(node)
+    return form is not None and form(value)
+
+
+def _no_object(value: Any) -> bool:
+    return value is not None and value.__class__ is not dict
+
+
+def _number(value: Any) -> bool:
+    return value.__class__ is int or value.__class__ is float
+
+
+def _date(value: Any) -> bool:
+    parts = _numbers(value, range(3, 4)) or _matched(_DATE_TEXT, value)
+    return bool(parts) and _is_date(*parts[:3]) and _is_time(*parts[3:])
+
+
+def _time(value: Any) -> bool:
+    parts = _numbers(value, range(2, 5)) or _matched(_TIME_TEXT, value)
+    return bool(parts) and _is_time(*parts)
+
+
+def _date_time(value: Any) -> bool:
+    parts = _numbers(value, range(5, 8)) or _matched(_DATE_TIME_TEXT, value)
+    return bool(parts) and _is_date(*parts[:3]) and _is_time(*parts[3:])
+
+
+def _instant(value: Any) -> bool:
+    if value.__class__ is float:
+        return _FIRST_SECOND <= value <= _LAST_SECOND
+    if value.__class__ is str and _SECONDS_TEXT.fullmatch(value):
+        return True
+    parts = _matched(_INSTANT_TEXT, value)
+    return bool(parts) and _is_date(*parts[:3]) and _is_time(*parts[3:])
+
+
+def _numbers(value: Any, lengths: range) -> list[int]:
+    """The numbers of an array of such a length; empty where the value is none."""
+    is_it = value.__class__ is list and len(value) in lengths and all(each.__class__ is int for each in value)
+    return value if is_it else []
+
+
+def _matched(pattern: re.Pattern[str], value: Any) -> list[int]:
+    """The numbers in a text; empty where the value is none."""
+    match = pattern.fullmatch(value) if value.__class__ is str else None
+    return [int(each) for each in match.groups() if each is not None] if match else []
+
+
+def _is_date(year: int, month: int, day: int) -> bool:
+    try:
+        dt.date(2000 + year % 400, month, day)  # the calendar is the same every 400 years; Python has 9,999 only
+    except (ValueError, OverflowError):
+        return False
+    return -_LAST_YEAR <= year <= _LAST_YEAR
+
+
+def _is_time(hour: int = 0, minute: int = 0, second: int = 0, nano: int = 0) -> bool:
+    return 0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60 and 0 <= nano < _NANOS  # noqa: PLR2004  # a day's
+
+
+_DECIMALS: Final = ("java.math.BigDecimal", "java.math.BigInteger")
+_INSTANTS: Final = dict.fromkeys(("timestamp-millis", "timestamp-micros", "timestamp-nanos"), _instant)
+_LOCAL: Final = dict.fromkeys(("local-timestamp-millis", "local-timestamp-micros", "local-timestamp-nanos"), _date_time)
+_FORMS: Final[Mapping[str, Mapping[str, Form]]] = MappingProxyType(
+    {
+        "int": {"date": _date, "time-millis": _time},
+        "long": {"time-micros": _time, **_INSTANTS, **_LOCAL},
+        "bytes": {"decimal": _number},
+    }
+)
