@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from brokered_topic import CLASHING, ONE, THREE, TWO, BrokeredTopic
+from brokered_topic import CLASHING, ONE, OTHER, THREE, TWO, BrokeredTopic
 from testbed import broker_faults
 from testbed.fault_proxy import Fault
 from topicschema.core.history import Setting
@@ -97,6 +97,12 @@ async def local(topic: BrokeredTopic) -> None:
     assert topic.rest.versions() == []
 
 
+async def displaced(topic: BrokeredTopic) -> None:
+    """The same, while the broker was given another first version."""
+    await local(topic)
+    await to_thread(topic.rest.uploaded, OTHER)
+
+
 def _own(topic: BrokeredTopic, setting: str) -> Any:
     return topic.shop.pulsar.tell("GET", f"{topic.rest.itself}/{setting}")
 
@@ -131,6 +137,10 @@ async def is_hidden(topic: BrokeredTopic) -> None:
     assert topic.rest.index() == [0, 1, 2]  # two versions and one tombstone
 
 
+async def is_counted_anew(topic: BrokeredTopic) -> None:
+    assert (await topic.history()).incarnation == 1
+
+
 def put(schema: str, **spec: Any) -> Callable[[BrokeredTopic], Awaitable[None]]:
     return lambda topic: topic.edit(schema, **spec)
 
@@ -144,6 +154,12 @@ async def _named(topic: BrokeredTopic) -> None:
     await to_thread(topic.shop.apply, schemaCompatibilityStrategy="FULL")
 
 
+async def _hidden(topic: BrokeredTopic) -> None:
+    """Somebody deletes the schema at the broker, and an edit says it again."""
+    await to_thread(topic.rest.delete)
+    await topic.edit(ONE)
+
+
 OVERRIDDEN = {"schemaCompatibilityStrategy": "ALWAYS_COMPATIBLE", "schemaValidationEnforced": True}
 FLOWS = (
     Flow("first version", governed, put(ONE), ("Registered", [0])),
@@ -155,6 +171,8 @@ FLOWS = (
     Flow("deletion", two, BrokeredTopic.delete, ("", []), is_hidden),
     Flow("settings and lock", unset, _set, ("Registered", [0]), is_set),
     Flow("local history", local, _named, ("Registered", [0, 1, 2])),
+    Flow("local history that yields", displaced, _named, ("Registered", [0, 1]), is_counted_anew),
+    Flow("once more after a soft delete", one, _hidden, ("Registered", [2])),
     Flow("first pair", governed, put("", **PAIR), ("Registered", [0])),
     Flow("first of Protobuf's", governed, put("", **SOURCES), ("Registered", [0])),
 )

@@ -73,7 +73,7 @@ class World:
         index, versions = self.topic.rest.index(), self.flow.end[1]
         assert index is not None
         assert index == list(range(len(index))), f"a number is there that no flow asks for: {index}"
-        assert not versions or len(index) == len(versions)
+        assert not versions or index[-1] == versions[-1]
         await self.quiet()
 
     async def _difference(self) -> str:
