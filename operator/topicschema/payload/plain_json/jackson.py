@@ -6,7 +6,6 @@ schema says so by a logical type, by a `java-class`, or not at all: for a class 
 has a record of that name, as which no value is written.
 """
 
-import datetime as dt
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -25,6 +24,8 @@ _LAST_YEAR: Final = 999_999_999
 _FIRST_SECOND: Final = -31_557_014_167_219_200  # of Instant.MIN
 _LAST_SECOND: Final = 31_556_889_864_403_199
 _NANOS: Final = 1_000_000_000
+_DAYS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_LEAP_DAY: Final = (2, 29)
 
 Form = Callable[[Any], bool]
 
@@ -92,11 +93,10 @@ def _matched(pattern: re.Pattern[str], value: Any) -> list[int]:
 
 
 def _is_date(year: int, month: int, day: int) -> bool:
-    try:
-        dt.date(2000 + year % 400, month, day)  # the calendar is the same every 400 years; Python has 9,999 only
-    except (ValueError, OverflowError):
+    if not (1 <= month <= len(_DAYS) and -_LAST_YEAR <= year <= _LAST_YEAR):
         return False
-    return -_LAST_YEAR <= year <= _LAST_YEAR
+    is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    return 1 <= day <= _DAYS[month - 1] and (is_leap or (month, day) != _LEAP_DAY)
 
 
 def _is_time(hour: int = 0, minute: int = 0, second: int = 0, nano: int = 0) -> bool:
