@@ -20,7 +20,8 @@ def judge_of(reader: SchemaInfo, writer: SchemaInfo | None, line: PulsarLine) ->
 
     A writer of None is a version that nobody knows: AVRO messages are UNKNOWN_WRITER_VERSION then, all others are read
     by `reader` alone, as clients read them. For messages that name no version, which consumers read by their own, give
-    `reader` twice. InvalidSchemaError where `reader` cannot be used; a writer that cannot be is a reason.
+    `reader` twice. InvalidSchemaError where `reader` cannot be used; a writer that cannot be is a reason for AVRO, and
+    as one that nobody knows for all others.
     """
     from topicschema.payload.judges import choosing  # noqa: PLC0415  # numpy, where somebody judges
 

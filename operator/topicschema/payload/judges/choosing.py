@@ -7,7 +7,7 @@ from typing import Any, Final
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema
-from topicschema.core.formats.key_value import Encoding, KeyValueSchema
+from topicschema.core.formats.key_value import Encoding, KeyValueSchema, decode
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.payload.judges import plain_json, primitives
 from topicschema.payload.judges.judging import Present, Refusing, Sifting, anything
@@ -26,39 +26,46 @@ def judge_of(reader: SchemaInfo, writer: SchemaInfo | None, line: PulsarLine) ->
     """As `judges.judge_of`."""
     if reader.type in _OPAQUE:
         return Sifting({}, anything, lambda _: None)
-    read = formats.parse(reader, line, validate_defaults=False)
-    if writer is None:
-        return _of(read, None)
-    if writer.type is not reader.type:
-        return Present(Refusing(TYPE_CHANGED))
-    try:
-        return _of(read, formats.parse(writer, line, validate_defaults=False))
-    except InvalidSchemaError:
-        return Present(Refusing(INVALID_WRITER_SCHEMA))
+    return _of(formats.parse(reader, line, validate_defaults=False), writer, line)
 
 
-def _of(reader: Schema, writer: Schema | None) -> Judge:
+def _of(reader: Schema, writer: SchemaInfo | None, line: PulsarLine) -> Judge:
     kind = reader.info.type
     if kind in _OPAQUE:
         return Sifting({}, anything, lambda _: None)
-    if writer is not None and writer.info.type is not kind:
+    if writer is not None and writer.type is not kind:
         return Present(Refusing(TYPE_CHANGED))
     if isinstance(reader, KeyValueSchema):
-        return _pair(reader, writer if isinstance(writer, KeyValueSchema) else None)
-    if kind in _STRUCTS:
-        return Present(_STRUCTS[kind](reader, writer))
-    return Present(primitives.judge_of(reader.info))
+        return _pair(reader, writer, line)
+    if kind not in _STRUCTS:
+        return Present(primitives.judge_of(reader.info))
+    return Present(_struct(reader, writer, line))
 
 
-def _pair(reader: KeyValueSchema, writer: KeyValueSchema | None) -> Judge:
+def _struct(reader: Schema, writer: SchemaInfo | None, line: PulsarLine) -> Judge:
+    make = _STRUCTS[reader.info.type]
+    if writer is None:
+        return make(reader, None)
+    try:
+        return make(reader, formats.parse(writer, line, validate_defaults=False))
+    except InvalidSchemaError:  # which Avro's readers alone ask for: all others read on
+        return Refusing(INVALID_WRITER_SCHEMA) if reader.info.type is SchemaType.AVRO else make(reader, None)
+
+
+def _pair(reader: KeyValueSchema, writer: SchemaInfo | None, line: PulsarLine) -> Judge:
     encoding = reader.pair.encoding
     if encoding is None:
         raise InvalidSchemaError("UNKNOWN_ENCODING", "the pair's encoding is neither INLINE nor SEPARATED")
     if writer is None:
-        return _joined(_of(reader.key, None), _of(reader.value, None), encoding)
-    if writer.pair.encoding is not encoding:
+        return _joined(_of(reader.key, None, line), _of(reader.value, None, line), encoding)
+    try:
+        written = decode(writer)
+    except InvalidSchemaError:
+        is_asked_for = SchemaType.AVRO in (reader.key.info.type, reader.value.info.type)
+        return Present(Refusing(INVALID_WRITER_SCHEMA)) if is_asked_for else _pair(reader, None, line)
+    if written.encoding is not encoding:
         return Present(Refusing(ENCODING_CHANGED))
-    return _joined(_of(reader.key, writer.key), _of(reader.value, writer.value), encoding)
+    return _joined(_of(reader.key, written.key.info, line), _of(reader.value, written.value.info, line), encoding)
 
 
 def _joined(key: Judge, value: Judge, encoding: Encoding) -> Judge:

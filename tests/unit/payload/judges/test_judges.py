@@ -99,6 +99,36 @@ def test_a_writer_whose_schema_cannot_be_used_is_a_reason_and_such_a_reader_an_e
         judge_of(broken, schema, LINE)
 
 
+def test_a_writer_whose_schema_cannot_be_used_is_none_where_readers_never_ask_for_it() -> None:
+    schema = record(SchemaType.JSON, {"name": "a", "type": "int"})
+    legacy = SchemaInfo(SchemaType.JSON, b'{"type": "object", "properties": {"a": {"type": "integer"}}}')
+    assert reasons(judge_of(schema, legacy, LINE), b'{"a": 1}', b'{"a": "x"}') == ["", "WRONG_TYPE"]
+    fields = {"__PARSING_INFO__": '[{"number": 1, "name": "a", "type": "INT32", "label": "LABEL_OPTIONAL"}]'}
+    text = record(SchemaType.AVRO).schema
+    outer, bare = SchemaInfo(SchemaType.PROTOBUF, text, properties=fields), SchemaInfo(SchemaType.PROTOBUF, text)
+    assert reasons(judge_of(outer, bare, LINE), b"\x08\1", b"\x08") == ["", "TRUNCATED"]
+    with pytest.raises(InvalidSchemaError):
+        judge_of(bare, outer, LINE)
+
+
+def test_of_a_pair_that_cannot_be_used_the_parts_of_avro_alone_are_refused() -> None:
+    texts, avro = (record(kind, {"name": "a", "type": "int"}) for kind in (SchemaType.JSON, SchemaType.AVRO))
+    broken = [SchemaInfo(each.type, b"{}") for each in (texts, avro)]
+    inline = b'\0\0\0\7{"a":1}\0\0\0\1\2'
+    reader = encode(KeyValue(Part(texts), Part(avro), Encoding.INLINE))
+    for key, value, reason, path in (
+        (broken[0], avro, "", "$"),
+        (texts, broken[1], "INVALID_WRITER_SCHEMA", "$.value"),
+    ):
+        judge = judge_of(reader, encode(KeyValue(Part(key), Part(value), Encoding.INLINE)), LINE)
+        verdicts = judge.judge(Column.of([inline]))
+        assert (judge.reasons[verdicts.reasons[0]], judge.paths[verdicts.paths[0]]) == (reason, path)
+    cut = SchemaInfo(SchemaType.KEY_VALUE, b"\0")
+    assert reasons(judge_of(reader, cut, LINE), inline) == ["INVALID_WRITER_SCHEMA"]
+    plain = encode(KeyValue(Part(INT), Part(texts), Encoding.INLINE))
+    assert reasons(judge_of(plain, cut, LINE), b'\0\0\0\4\0\0\0\1\0\0\0\7{"a":1}') == [""]
+
+
 def test_pairs_of_another_encoding_and_with_a_part_of_another_type_are_told() -> None:
     inline, separated = (encode(KeyValue(Part(INT), Part(TEXT), each)) for each in Encoding)
     assert reasons(judge_of(inline, separated, LINE), b"") == ["ENCODING_CHANGED"]
