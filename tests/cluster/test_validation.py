@@ -191,3 +191,37 @@ async def test_a_policy_that_names_no_place_to_read_from_is_told_so(shop: Valida
     assert await shop.watched.looked_again() == []
     shop.watched.put(ONE, validation={"mode": "Off"})
     assert "Validated" not in says(await shop.watched.ready("Registered"))
+
+
+@pytest.mark.parametrize("by", ["the Job's own rules", "a quota"])
+async def test_a_job_that_is_refused_leaves_a_sound_topic_ready_and_is_made_once_that_is_mended(
+    shop: ValidatedShop, by: str
+) -> None:
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none", "namespace": shop.namespace}}
+    wrong = {"template": {"resources": {"requests": {"memory": "2Gi"}, "limits": {"memory": "1Gi"}}}}
+    if by == "a quota":
+        shop.watched.apply({**quota, "spec": {"hard": {"count/jobs.batch": "0"}}})
+    shop.watched.govern(validation=REPORT if by == "a quota" else {**REPORT, **wrong})
+    shop.watched.put(ONE)
+    status = await shop.validation("Error")
+    assert (says(status)["Ready"], says(status)["Validated"]) == ("True", "Unknown")
+    assert "its Job cannot be made" in conditions(status)["Validated"]["message"]
+    assert await shop.watched.looked_again() == ["create jobs"]  # refused once more, and nothing else
+    if by == "a quota":
+        shop.watched.delete("quota/none")
+    shop.watched.apply(shop.watched.shop.policy(validation={**REPORT, "activeDeadlineSeconds": 60}))
+    (job,) = await shop.running()
+    await shop.passes(job)
+    assert conditions(await shop.validation("Passed"))["Validated"]["reason"] == "Passed"
+
+
+async def test_a_run_ends_with_the_claim_that_gave_the_right_to_it(shop: ValidatedShop) -> None:
+    shop.watched.govern(validation=GATE)
+    shop.watched.put(ONE)
+    (job,) = await shop.running()
+    await shop.validation("Running")
+    shop.watched.delete("nsp/orders")
+    await shop.gone(job)
+    status = await shop.watched.ready("PolicyMissing")
+    assert "validation" not in status
+    assert await shop.watched.looked_again() == []
