@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from topicschema.api import REVALIDATE_ANNOTATION
 from topicschema.api.metadata import ConditionStatus, ConditionType
 from topicschema.api.validation import ExampleStatus, ReasonStatus, ValidationPhase, ValidationStatus
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
-from topicschema.reconcile.conditions import FINDING_BYTES, Said, capped
+from topicschema.reconcile.conditions import FINDING_BYTES, MESSAGE_BYTES, Said, capped
 from topicschema.reconcile.validating import Inquiry
 from topicschema.reconcile.validating_spec import Wanted
 from topicschema.spark.outcome import CouldNotRun, Failed, Passed, Running, Waiting
@@ -116,13 +117,17 @@ def said(seen: Inquiry, told: ValidationStatus | None) -> Said | None:
             reason = NOT_LOCKED if _is_open(seen) else _PASSED
             return _said(seen, ConditionStatus.TRUE, reason, _sentence(seen, told))
         case ValidationPhase.FAILED:
-            return _said(seen, ConditionStatus.FALSE, VALIDATION_FAILED, _sentence(seen, told))
+            return _said(seen, ConditionStatus.FALSE, VALIDATION_FAILED, _no(seen, told))
         case ValidationPhase.ERROR:
             return _said(seen, ConditionStatus.UNKNOWN, VALIDATION_ERROR, _why(seen))
         case _:
             return _said(seen, ConditionStatus.UNKNOWN, VALIDATING, _progress(seen, told))
 
 
+_ADVICE: Final = (
+    "change the schema, or ask again when these messages are gone: annotate it with "
+    f"{REVALIDATE_ANNOTATION} and any new value"
+)
 _OPEN: Final = (
     "but clients may add schemas by themselves, which no gate holds back: isAllowAutoUpdateSchema: false locks them out"
 )
@@ -145,7 +150,7 @@ def stopped(seen: Inquiry) -> TopicSchemaError | None:
         return None
     match told.phase:
         case ValidationPhase.FAILED:
-            return StalledError(VALIDATION_FAILED, _sentence(seen, told))
+            return StalledError(VALIDATION_FAILED, _no(seen, told))
         case ValidationPhase.ERROR:
             return WaitingError(VALIDATION_ERROR, _why(seen), _LATER if _cannot(seen) or seen.is_refused else _SOON)
         case _:
@@ -172,6 +177,14 @@ def _progress(seen: Inquiry, told: ValidationStatus) -> str:
     before = seen.outcome.before if isinstance(seen.outcome, Running) else ""
     tried = f"; it is tried again, for {before}" if before else ""
     return f"its messages are being validated: {told.percent_in_tens} %{name}{tried}"
+
+
+def _no(seen: Inquiry, told: ValidationStatus) -> str:
+    """The same, with what to do where a gate holds the schema back, however long the reasons are."""
+    if not seen.planned.holds_back:
+        return _sentence(seen, told)
+    rest = f"; {_ADVICE}; {_OPEN}" if _is_open(seen) else f"; {_ADVICE}"
+    return f"{capped(_sentence(seen, told), MESSAGE_BYTES - len(rest))}; {_ADVICE}"
 
 
 def _sentence(seen: Inquiry, told: ValidationStatus) -> str:

@@ -17,9 +17,9 @@ _TOLD: Final = 300
 _KILLED: Final = 137
 _GAVE_WAY: Final = "its turn came, its pod did not start within 5 minutes, and it gave way to another"
 _SCHEDULED: Final = "PodScheduled"
+_UNPULLED: Final = ("ErrImagePull", "ImagePullBackOff")
+_PULLING: Final = "its image cannot be pulled with the imagePullSecrets"
 _WAITING_FOR: Final[Mapping[str, str]] = {
-    "ErrImagePull": "its image cannot be pulled",
-    "ImagePullBackOff": "its image cannot be pulled",
     "ErrImageNeverPull": "its image is not on the node",
     "InvalidImageName": "its image has a name that is none",
     "CreateContainerConfigError": "its container cannot be made up (a Secret or its key may be missing)",
@@ -194,6 +194,9 @@ def _stuck(pod: Object) -> str | None:
             return _after("no node takes its pod", condition.get("message"))
     for container in status.get("containerStatuses") or ():
         waiting = (container.get("state") or {}).get("waiting") or {}
+        if waiting.get("reason") in _UNPULLED:
+            account = (pod.get("spec") or {}).get("serviceAccountName") or "default"
+            return _after(f"{_PULLING} that ServiceAccount {account} had when the pod was made", waiting.get("message"))
         if waiting.get("reason") in _WAITING_FOR:
             return _after(_WAITING_FOR[waiting["reason"]], waiting.get("message"))
     return None

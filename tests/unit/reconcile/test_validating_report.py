@@ -27,6 +27,7 @@ from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
+from topicschema.reconcile.conditions import MESSAGE_BYTES, capped
 from topicschema.reconcile.validating import Inquiry
 from topicschema.reconcile.validating_report import said, status, stopped
 from topicschema.reconcile.validating_spec import Subject, Wanted
@@ -99,10 +100,27 @@ def test_what_is_in_status_stays_small_whatever_was_found() -> None:
 
 
 def test_the_message_says_how_many_and_why() -> None:
-    found = said(GATE, status(replace(GATE, outcome=Failed(BAD, "p"))))
+    seen = replace(REPORT, outcome=Failed(BAD, "p"))
+    found = said(seen, status(seen))
     assert found is not None
     assert found.message.startswith("3 of 10 messages cannot be read with this schema: TRUNCATED at $.f0 (1), ")
     assert found.message.endswith("TRUNCATED at $.f2 (3), and more (status.validation)")
+
+
+@pytest.mark.parametrize("is_locked", [True, False])
+@pytest.mark.parametrize("path", ["$.f", "$." + "<>" * 200])
+def test_a_gates_no_says_what_to_do_however_long_its_reasons_are(path: str, *, is_locked: bool) -> None:
+    reasons = tuple(ReasonStatus(reason="TRUNCATED", path=path, messages=1) for _ in range(3))
+    wanted, failed = replace(WANTED, is_locked=is_locked), Failed(replace(BAD, by_reason=reasons), "p")
+    seen = replace(GATE, outcome=failed, wanted=wanted)
+    found, stop = said(seen, status(seen)), stopped(seen)
+    assert found is not None
+    assert stop is not None
+    for each in (found.message, stop.message):
+        stored = capped(each, MESSAGE_BYTES)
+        assert stored == each
+        assert "; change the schema, or ask again when these messages are gone: " in stored
+        assert "topicschema.io/revalidate and any new value" in stored
 
 
 def test_no_messages_and_a_tolerance_are_told_as_what_they_are() -> None:
