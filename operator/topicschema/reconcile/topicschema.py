@@ -127,9 +127,10 @@ class TopicSchemas:
         self, key: Key, wire: Mapping[str, Any], recorded: Observation, error: TopicSchemaError
     ) -> None:
         """Tell that the broker is not seen, where nothing else follows from it; else `error` is raised again."""
-        resource = recorded.resource
-        moment = Moment(resource.status.conditions, resource.metadata.generation, self._around.now())
-        status = report.out_of_sight(resource.status, error, moment) if recorded.was_counted else None
+        metadata = recorded.resource.metadata
+        before = await self._without_rights(key, metadata, recorded.resource.status, error)
+        moment = Moment(before.conditions, metadata.generation, self._around.now())
+        status = report.out_of_sight(before, error, moment) if recorded.was_counted else None
         if status is None:
             raise error
         await self._report(key, wire, status)

@@ -1,13 +1,18 @@
 """Runs end with what gave the right to them: a policy, its claim, a resource that can be read."""
 
+import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from asked_topic import AskedTopic, asked
 from topic_world import ORDERS
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
+from topicschema.broker.allowed import AllowedHosts
 from topicschema.core.history import Owner
+from topicschema.reconcile.brokers import Brokers
+from topicschema.reconcile.topicschema import TopicSchemas
 from topicschema.spark.verdict import Answer
 
 JOBS = "/apis/batch/v1/namespaces/shop/jobs"
@@ -70,3 +75,17 @@ async def test_a_verdict_stays_though_the_policy_goes() -> None:
         assert (await topic.settle())["validation"]["phase"] == "Failed"
         assert (await topic.conditions())["Validated"]["status"] == "False"
         assert len(await topic.jobs()) == 1
+
+
+async def test_a_run_ends_where_its_broker_is_allowed_no_longer() -> None:
+    async with asked("Report") as topic:
+        await topic.look()
+        around = topic.topics._around
+        brokers = Brokers(around.client, AllowedHosts.parse("elsewhere.test"), lambda: None)
+        async with contextlib.aclosing(brokers):
+            topic.topics = TopicSchemas(replace(around, brokers=brokers))
+            assert await topic.look() == "BrokerNotAllowed"
+            assert await topic.jobs() == []
+            told = await topic.conditions()
+            assert (told["Ready"]["status"], "Validated" in told) == ("True", False)
+            assert "validation" not in await topic.settle()
