@@ -35,8 +35,13 @@ def test_fields_are_read_by_the_numbers_of_the_property_and_messages_inside_are_
 def test_what_is_wrong_has_its_byte_and_field() -> None:
     [found] = payload.validate(schema(FIELDS), b"\x10\x01\x0a\x05")
     assert (found.rule, found.path, found.offset) == ("TRUNCATED", "$.line[0]", 3)
-    [found] = payload.validate(schema(FIELDS), b"\x2b\x08\x01\x2c")
+    [found] = payload.validate(schema(FIELDS), b"\x33\x08\x01\x34")
     assert (found.rule, found.is_tolerated) == ("UNKNOWN_FIELD", True)
+
+
+def test_a_group_is_passed_over() -> None:
+    assert payload.decode(schema(FIELDS), b"\x2b\x08\x01\x2c\x10\x05") == {"id": 5}
+    assert payload.validate(schema(FIELDS), b"\x2b\x08\x01\x2c") == ()
 
 
 @pytest.mark.parametrize(

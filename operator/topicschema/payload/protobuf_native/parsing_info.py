@@ -2,8 +2,8 @@
 
 The payloads are protobuf, and the Avro text has no field numbers. Pulsar's Java client leaves them in the property
 `__PARSING_INFO__`: the number, name, type and label of each field of the message, not of messages inside it. So a
-message inside is its bytes, an enum's value its number, a group is passed over. Without the property nothing can be
-read.
+message inside is its bytes, an enum's value its number, a group is passed over, and not missed where it is required.
+Without the property nothing can be read.
 """
 
 from typing import Any, Final
@@ -35,11 +35,11 @@ def plan_of(schema: Schema) -> MessagePlan:
     known = [each for each in read if each is not None]
     if len(known) < len(read):
         raise _missing(f"the property {PROPERTY} is no list of fields with number, name, type and label")
-    fields = {each.number: each for each in known if each.kind is not Kind.GROUP}
+    fields = {each.number: each for each in known}
     plans = [FieldPlan(fields[number], FieldDescriptorProto(), _OWNER) for number in sorted(fields)]
     has_required = any(each.is_required for each in plans)
     plan = MessagePlan("the message", plans, has_required=has_required)
-    plan.declared = tuple(each.name for each in fields.values())
+    plan.declared = tuple(each.name for each in fields.values() if each.kind is not Kind.GROUP)
     return plan
 
 
@@ -52,6 +52,8 @@ def _field(told: Any) -> Field | None:
         return None
     if kind not in Kind.__members__ or label not in Label.__members__:
         return None
+    if Kind(kind) is Kind.GROUP and Label(label) is Label.REQUIRED:
+        label = Label.OPTIONAL
     return Field(name, number, _READ_AS.get(Kind(kind), Kind(kind)), Label(label))
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
 
 from topicschema.core.formats.protobuf_native import Enum, Field, Kind, Label, Message, ProtobufNativeSchema, envelope
-from topicschema.core.formats.protobuf_native.fields import Extendable
+from topicschema.core.formats.protobuf_native.fields import NOT_EXTENDABLE, Extendable
 from topicschema.payload.protobuf_native import defaults, kinds
 
 _PROTO_3: Final = "proto3"
@@ -61,6 +61,11 @@ class FieldPlan:
         return bool(value == self.default)
 
     @property
+    def is_passed_by(self) -> bool:
+        """Whether it is a group of which nobody knows what is in it."""
+        return self.kind is Kind.GROUP and not self.message_name
+
+    @property
     def message(self) -> "MessagePlan":
         """The message that it holds."""
         assert self._plans is not None  # noqa: S101  # who has no other plans, has no messages inside
@@ -78,10 +83,12 @@ class FieldPlan:
 class MessagePlan:
     """A message, as it is read and written; `read` has the fields that Java reads, `written` all, by their numbers.
 
-    `declared` are the names of all in the order of the descriptor.
+    `declared` are the names of all in the order of the descriptor, `extensions` the numbers that extensions may have.
     """
 
-    __slots__ = ("declared", "full_name", "has_required", "is_pair", "names", "read", "required", "written")
+    __slots__ = (
+        "declared", "extensions", "full_name", "has_required", "is_pair", "names", "read", "required", "written",
+    )  # fmt: skip
 
     def __init__(self, full_name: str, fields: list[FieldPlan], *, has_required: bool) -> None:
         for members in _oneofs(fields):
@@ -96,6 +103,7 @@ class MessagePlan:
         self.required = tuple(each.name for each in fields if each.is_required)
         self.has_required = has_required
         self.is_pair = False
+        self.extensions = NOT_EXTENDABLE
 
 
 class Plans:
@@ -128,8 +136,8 @@ class Plans:
         fields = [FieldPlan(field, protos[number], owner, self) for number, field in message.fields.items()]
         plan = MessagePlan(message.full_name, fields, has_required=self.has_required)
         plan.declared = tuple(each.name for each in proto.field)
-        extensions = Extendable.of(proto)
-        plan.read = {number: field for number, field in plan.read.items() if not extensions.takes(number)}
+        plan.extensions = Extendable.of(proto)
+        plan.read = {number: field for number, field in plan.read.items() if not plan.extensions.takes(number)}
         plan.is_pair = message.is_map_entry and _is_pair(plan.read)
         self._made[message.full_name] = plan
         return plan

@@ -106,6 +106,10 @@ class _Reading(Wire):
         if field is None or not (wire == field.wire or (wire == kinds.LENGTH and field.takes_packed)):
             self._skip(number, wire, start, field)
             return
+        if field.is_passed_by:
+            self.skip(number, wire, start)
+            self._count(1)
+            return
         frame.field = field
         if field.wire == wire:
             self._put(frame, field)

@@ -8,6 +8,8 @@ import pytest
 
 import judged_messages
 import protobuf_orders
+from topicschema import payload as single
+from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
@@ -217,6 +219,34 @@ def test_a_protobuf_field_that_the_reader_drops_is_a_loss_where_its_writer_had_i
     judge = judge_of(reader, None, LINE)
     verdicts = judge.judge(Column.of(payloads))
     assert {judge.paths[each] for each in verdicts.paths} == {"$.address"}
+
+
+def test_a_number_that_its_writer_left_to_extensions_is_a_loss_else_a_finding() -> None:
+    ranges = "extension_range { start: 100 end: 200 } extension_range { start: 20 end: 30 }"
+    proto = protobuf_orders.ORDER.replace("SYNTAX", "proto2")
+    writer = protobuf_orders.schema(proto.replace('{ name: "Order"', f'{{ name: "Order" {ranges}', 1)).info
+    judge = judge_of(writer, writer, LINE)
+    contents = [bytes.fromhex(each) for each in ("a0 06 05", "a0 01 05 a0 06 05", "f0 01 05", "c0 0c 05")]
+    assert reasons(judge, *contents) == ["", "", "UNKNOWN_FIELD", "UNKNOWN_FIELD"]
+    assert losses(judge, *contents[:2]) == {Loss("FIELD_DROPPED", "$.[extensions]"): 2}
+    assert reasons(judge_of(writer, None, LINE), contents[0]) == ["UNKNOWN_FIELD"]
+
+
+def test_a_group_of_protobuf_is_passed_by() -> None:
+    fields = [
+        {"number": number, "name": name, "type": "GROUP", "label": f"LABEL_{label}"}
+        for number, name, label in ((2, "g", "OPTIONAL"), (3, "h", "REPEATED"), (4, "i", "REQUIRED"))
+    ]
+    text = record(SchemaType.AVRO).schema
+    schema = SchemaInfo(SchemaType.PROTOBUF, text, properties={"__PARSING_INFO__": json.dumps(fields)})
+    contents = [bytes.fromhex(each) for each in ("13 08 01 14", "1b 1c 1b 1c", "10 01", "13 08 01", "2b 2c")]
+    found = ["", "", "WRONG_WIRE_TYPE", "TRUNCATED", "UNKNOWN_FIELD"]
+    assert reasons(judge_of(schema, schema, LINE), *contents) == found
+    parsed = formats.parse(schema)
+    assert [[each.rule for each in single.validate(parsed, content)] for content in contents] == [
+        [reason] * bool(reason) for reason in found
+    ]
+    assert single.decode(parsed, contents[0]) == {}
 
 
 def test_an_entry_without_a_value_lacks_what_its_message_requires() -> None:

@@ -34,7 +34,7 @@ class Extendable:
         is_set = proto.HasField("options") and proto.options.message_set_wire_format
         ranges = proto.extension_range
         if not ranges and not is_set:
-            return _NOT_EXTENDABLE
+            return NOT_EXTENDABLE
         starts, ends = (tuple(sorted(numbers)) for numbers in ([r.start for r in ranges], [r.end for r in ranges]))
         return cls(starts, ends, is_set)
 
@@ -44,7 +44,7 @@ class Extendable:
         return index >= 0 and number < self.ends[index]
 
 
-_NOT_EXTENDABLE: Final = Extendable((), (), is_set=False)
+NOT_EXTENDABLE: Final = Extendable((), (), is_set=False)
 
 
 def build(

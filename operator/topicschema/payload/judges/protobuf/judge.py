@@ -9,7 +9,7 @@ from topicschema.payload.judges.column import Column
 from topicschema.payload.judges.judging import Lists, Reasons, Seen, Slate
 from topicschema.payload.judges.lists import in_schema
 from topicschema.payload.judges.protobuf import layout as to
-from topicschema.payload.judges.protobuf import loop, wire
+from topicschema.payload.judges.protobuf import lookups, loop, wire
 from topicschema.payload.judges.protobuf.tables import Drawing
 from topicschema.payload.judges.verdicts import Verdicts
 from topicschema.payload.path import Entry, Path, shown
@@ -19,7 +19,7 @@ from topicschema.payload.protobuf_native import FieldPlan, MessagePlan, Protobuf
 
 _TOLERATED: Final = frozenset({"UNKNOWN_FIELD", "WRONG_WIRE_TYPE", "UNKNOWN_SYMBOL"})
 REASONS: Final[Reasons] = {reason: reason in _TOLERATED for reason in to.REASONS if reason}
-_RUN: Final = kept(loop.marked(mark((to, loop, wire, values))))
+_RUN: Final = kept(loop.marked(mark((to, lookups, loop, wire, values))))
 
 
 class ProtobufJudge(Lists):

@@ -7,15 +7,17 @@ from numpy.typing import NDArray
 
 from topicschema.payload.protobuf_native.wire import MAX_DEPTH
 
-FIRST, COUNT, REQUIRED, IS_ODD = range(4)
-"""Of a message: its fields' first row and their number; the bits of those required; whether who requires is odd."""
+FIRST, COUNT, REQUIRED, IS_ODD, RANGES_FIRST, RANGES_COUNT, RANGES_LOSS = range(7)
+"""Of a message: its fields' first row and their number; the bits of those required; whether who requires is odd; the
+writer's ranges of extensions, of which each has its start and its end in `numbers`, and the loss that they are.
+"""
 
 NUMBER, WIRE, KIND, TAKES_PACKED, MESSAGE, ENUM_FIRST, ENUM_COUNT, BIT, LOSS = range(9)
 """Of a field; MESSAGE is the row of what it holds, BIT that of a required one, LOSS that of one the reader has not."""
 FIELD_COLUMNS: Final = 9
 
-PLAIN, ENUM, FIXED, CHECKED_TEXT, TEXT, BYTES, HOLDER, DROPPED = range(8)
-"""The kinds of fields; DROPPED are those that only the writer has."""
+PLAIN, ENUM, FIXED, CHECKED_TEXT, TEXT, BYTES, HOLDER, DROPPED, PASSED_BY = range(9)
+"""The kinds of fields; DROPPED are those that only the writer has, PASSED_BY groups with nobody knows what in them."""
 
 DIRECT: Final = 64
 """Fields with lower numbers are found in a table, all others are searched."""
@@ -69,11 +71,11 @@ REASONS: Final = (
 
 
 class Tables(NamedTuple):
-    """What does not change: messages, their fields by their numbers, the numbers of enums, fields found at once."""
+    """What does not change: messages, fields by their numbers, numbers of enums and ranges, fields found at once."""
 
     messages: NDArray[np.int64]
     fields: NDArray[np.int64]
-    enums: NDArray[np.int64]
+    numbers: NDArray[np.int64]
     direct: NDArray[np.int32]
 
 
@@ -83,7 +85,7 @@ class Machine(NamedTuple):
     values: NDArray[np.uint8]
     messages: NDArray[np.int64]
     fields: NDArray[np.int64]
-    enums: NDArray[np.int64]
+    numbers: NDArray[np.int64]
     direct: NDArray[np.int32]
     state: NDArray[np.int64]
     stack: NDArray[np.int64]

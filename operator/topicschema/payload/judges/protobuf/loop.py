@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from topicschema.payload.judges.protobuf import layout as to
+from topicschema.payload.judges.protobuf.lookups import extends, has_symbol, row_of
 from topicschema.payload.judges.protobuf.wire import count, fast, length, skip, stop, tag, take, varint
 from topicschema.payload.programs.values import malformed
 from topicschema.payload.protobuf_native import kinds
@@ -21,40 +22,6 @@ _LENGTH, _GROUP, _END_GROUP, _FIXED_32, _FIXED_64 = (
     kinds.LENGTH, kinds.GROUP, kinds.END_GROUP, kinds.FIXED_32, kinds.FIXED_64
 )  # fmt: skip
 _PRIME: Final = 1_000_003
-
-
-@fast
-def _row(m: Any, number: Any) -> Any:
-    """The field with that number; negative where the message has none."""
-    node = m.state[to.NODE]
-    if number < to.DIRECT:
-        return np.int64(m.direct[node, number])
-    low = m.messages[node, to.FIRST]
-    high = low + m.messages[node, to.COUNT]
-    while low < high:
-        middle = (low + high) >> 1
-        if m.fields[middle, to.NUMBER] < number:
-            low = middle + 1
-        else:
-            high = middle
-    is_it = low < m.messages[node, to.FIRST] + m.messages[node, to.COUNT] and m.fields[low, to.NUMBER] == number
-    return low if is_it else np.int64(_NO)
-
-
-@fast
-def _has_symbol(m: Any, row: Any, bits: Any) -> Any:
-    """Whether the field's enum has the number in the lowest 32 bits."""
-    number = ((bits & 0xFFFFFFFF) ^ 0x80000000) - 0x80000000
-    low = m.fields[row, to.ENUM_FIRST]
-    last = low + m.fields[row, to.ENUM_COUNT]
-    high = last
-    while low < high:
-        middle = (low + high) >> 1
-        if m.enums[middle] < number:
-            low = middle + 1
-        else:
-            high = middle
-    return low < last and m.enums[low] == number
 
 
 @fast
@@ -84,7 +51,7 @@ def _read_single(m: Any, row: Any) -> Any:
     bits, is_there = varint(m, m.state[to.END])
     if not is_there:
         return False
-    if kind == to.ENUM and not _has_symbol(m, row, bits):
+    if kind == to.ENUM and not has_symbol(m, row, bits):
         return stop(m, to.UNKNOWN_SYMBOL, start)
     return True
 
@@ -100,7 +67,7 @@ def _read_varints(m: Any, row: Any, end: Any) -> Any:
         if not is_there:
             return False
         if is_enum and is_known:
-            is_known = _has_symbol(m, row, bits)
+            is_known = has_symbol(m, row, bits)
     return is_known or stop(m, to.UNKNOWN_SYMBOL, start)
 
 
@@ -175,23 +142,32 @@ def _takes(m: Any, row: Any, wire: Any) -> Any:
 
 
 @fast
-def _pass_over(m: Any, row: Any, number: Any, wire: Any, start: Any) -> Any:
-    """Goes past a field that the reader has not, or has with another wire type: a loss, or what is wrong."""
-    if not skip(m, number, wire, start) or not count(m, 1):
-        return False
-    if row < 0:
-        return stop(m, to.UNKNOWN_FIELD, start)
-    if m.fields[row, to.KIND] != to.DROPPED:
-        m.state[to.FIELD], m.state[to.IS_BARE] = row, 1
-        return stop(m, to.WRONG_WIRE_TYPE, start)
-    if not _takes(m, row, wire):
-        return stop(m, to.UNKNOWN_FIELD, start)
-    loss = m.fields[row, to.LOSS]
+def _lose(m: Any, loss: Any) -> Any:
+    """Notes a loss once a message."""
     if m.tally[loss, to.STAMP] != m.state[to.MESSAGE_NUMBER]:
         m.tally[loss, to.STAMP] = m.state[to.MESSAGE_NUMBER]
         m.tally[m.state[to.LOST], to.LIST] = loss
         m.state[to.LOST] += 1
     return True
+
+
+@fast
+def _pass_over(m: Any, row: Any, number: Any, wire: Any, start: Any) -> Any:
+    """Goes past a field that the reader has not, or has with another wire type: a loss, or what is wrong."""
+    if not skip(m, number, wire, start) or not count(m, 1):
+        return False
+    if row < 0:
+        return (
+            _lose(m, m.messages[m.state[to.NODE], to.RANGES_LOSS])
+            if extends(m, number)
+            else stop(m, to.UNKNOWN_FIELD, start)
+        )
+    if m.fields[row, to.KIND] == to.PASSED_BY and wire == _GROUP:
+        return True
+    if m.fields[row, to.KIND] != to.DROPPED:
+        m.state[to.FIELD], m.state[to.IS_BARE] = row, 1
+        return stop(m, to.WRONG_WIRE_TYPE, start)
+    return _lose(m, m.fields[row, to.LOSS]) if _takes(m, row, wire) else stop(m, to.UNKNOWN_FIELD, start)
 
 
 @fast
@@ -215,8 +191,8 @@ def _read_field(m: Any) -> Any:
         return _leave(m) if state[to.GROUP] == number else stop(m, to.UNMATCHED_GROUP, start)
     if not count(m, 1):
         return False
-    row = _row(m, number)
-    if row < 0 or m.fields[row, to.KIND] == to.DROPPED or not _takes(m, row, wire):
+    row = row_of(m, number)
+    if row < 0 or m.fields[row, to.KIND] >= to.DROPPED or not _takes(m, row, wire):
         return _pass_over(m, row, number, wire, start)
     return _read_value(m, row, wire)
 

@@ -6,11 +6,13 @@ ways are too many, it stands for several.
 
 from collections import deque
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 import numpy as np
 
 from topicschema.core.formats.protobuf_native import Kind
+from topicschema.core.formats.protobuf_native.fields import NOT_EXTENDABLE
 from topicschema.payload.judges.lists import Numbered
 from topicschema.payload.judges.protobuf import layout as to
 from topicschema.payload.judges.verdicts import ELSEWHERE, MAX_PATHS, Loss
@@ -45,7 +47,7 @@ class Drawing:
         self._spots: list[_Spot] = []
         self._made: dict[object, _Spot] = {}
         self._waiting: deque[_Spot] = deque()
-        self._enums: list[int] = []
+        self._numbers: list[int] = []
         self._placed: dict[str, tuple[int, int]] = {}
         self._messages: list[list[int]] = []
         self._rows: list[list[int]] = []
@@ -56,7 +58,7 @@ class Drawing:
         self.tables = to.Tables(
             np.array(self._messages, np.int64),
             np.array(self._rows, np.int64).reshape(-1, to.FIELD_COLUMNS),
-            np.array(self._enums, np.int64),
+            np.array(self._numbers, np.int64),
             np.array(self._direct, np.int32),
         )
 
@@ -92,8 +94,17 @@ class Drawing:
                 self._rows.append(self._dropped(spot, written[number]))
                 self.fields.append(written[number])
         is_odd = len(bits) < len(_needed(spot.reader))
-        self._messages.append([first, len(self._rows) - first, sum(bits.values()), is_odd])
+        self._messages.append([first, len(self._rows) - first, sum(bits.values()), is_odd, *self._ranges(spot)])
         self._direct.append(direct)
+
+    def _ranges(self, spot: _Spot) -> tuple[int, int, int]:
+        extensions = NOT_EXTENDABLE if spot.writer is None else spot.writer.extensions
+        if not extensions.starts:
+            return 0, 0, -1
+        first = len(self._numbers)
+        self._numbers += chain.from_iterable(zip(extensions.starts, extensions.ends, strict=True))
+        loss = self.losses.number(Loss(FIELD_DROPPED, f"{spot.path}.[extensions]"))
+        return first, len(extensions.starts), loss
 
     def _field(self, spot: _Spot, field: FieldPlan, written: FieldPlan | None, bit: int) -> list[int]:
         message = first = count = 0
@@ -108,8 +119,8 @@ class Drawing:
         name = field.field.type_name
         if name not in self._placed:
             numbers = sorted(field.names)
-            self._placed[name] = len(self._enums), len(numbers)
-            self._enums += numbers
+            self._placed[name] = len(self._numbers), len(numbers)
+            self._numbers += numbers
         return self._placed[name]
 
     def _dropped(self, spot: _Spot, field: FieldPlan) -> list[int]:
@@ -135,6 +146,8 @@ def _needed(plan: MessagePlan) -> list[FieldPlan]:
 def _kind(field: FieldPlan) -> int:
     if field.message_name:
         return to.HOLDER
+    if field.is_passed_by:
+        return to.PASSED_BY
     if field.kind is Kind.STRING:
         return to.CHECKED_TEXT if field.checks_utf8 else to.TEXT
     if field.kind is Kind.BYTES:
