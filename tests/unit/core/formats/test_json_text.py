@@ -230,3 +230,8 @@ def test_a_place_far_inside_is_found_without_comparing_it_with_all_above_it() ->
     text, path = '{"a":' * 400 + "1" + "}" * 400, "$" + ".a" * 400
     assert json_text.locate(text, path) == (1, 2_001)
     assert steps(lambda: json_text.locate(text, path)) < 12 * 400 * 400
+
+
+def test_comments_behind_a_long_text_are_each_looked_for_where_the_last_one_ended() -> None:
+    front, comments = "[" + " " * 4_000_000, 100_000  # from the front each time that would be minutes
+    assert without_comments(f"{front}{'1,/**/' * comments}1]") == f"{front}{'1,    ' * comments}1]"

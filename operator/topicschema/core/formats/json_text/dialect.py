@@ -24,7 +24,7 @@ def without_comments(text: str) -> str:
     """The text with spaces in the place of all comments before the first that is none; their lines are lost."""
     parts: list[str] = []
     at = 0
-    while "/" in text:
+    while text.find("/", at) >= 0:
         code = _UP_TO_SLASH.match(text, at)
         comments = _COMMENTS.match(text, code.end()) if code else None
         if code is None or comments is None:
