@@ -135,8 +135,8 @@ def lost(key: TopicKey, found: Lost) -> StalledError:
         "HistoryLost",
         f"the broker {found.why}, which topic {key.topic} had: schemas go with a forced delete or their topic (an "
         "idle one goes by itself); nothing is uploaded. Put them back in order from the record "
-        f"{key.history_name}, or delete that SchemaHistory to begin anew with what the broker has; where it has "
-        "nothing, delete this resource, too, and create it anew",
+        f"{key.history_name} (`topicschema record`, docs/broker.md), or delete that SchemaHistory to begin anew with "
+        "what the broker has; where it has nothing, delete this resource, too, and create it anew",
     )
 
 
