@@ -24,6 +24,11 @@ def _within(value: Any) -> set[str]:
         "namespace": any("namespace" in each or "." in each["name"] for each in types),
         "enum default": any(each["type"] == "enum" and "default" in each for each in types),
         "logical type": '"logicalType"' in text,
+        "decimal": '"decimal"' in text,
+        "uuid": '"uuid"' in text,
+        "date": '"date"' in text,
+        "fixed": any(each["type"] == "fixed" for each in types),
+        "map of arrays": any(_is_of(each.get("values"), "array") for each in objects(value)),
         "field default": any("default" in each for each in named if each not in types),
         "odd default": any(_is_odd(each) for each in named if each not in types),
         "dollar": any("$" in each["name"] for each in named),
@@ -67,6 +72,11 @@ def _texts(fields: Any) -> str:
 def _has_union_of_records(value: Any) -> bool:
     unions = [part for each in objects(value) for part in each.values() if isinstance(part, list)]
     return any(sum(isinstance(branch, dict) and "fields" in branch for branch in union) > 1 for union in unions)
+
+
+def _is_of(held: Any, kind: str) -> bool:
+    branches = held if isinstance(held, list) else [held]
+    return any(isinstance(each, dict) and each.get("type") == kind for each in branches)
 
 
 def _is_late(text: str, name: str) -> bool:

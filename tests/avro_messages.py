@@ -1,6 +1,7 @@
 """Pairs of Avro schemas and messages of the writer, by the seed: whole, in any sort of blocks, cut, broken, longer."""
 
 import random
+import re
 import struct
 from typing import Any
 
@@ -12,7 +13,14 @@ from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.formats.avro.model import Array, Enum, Fixed, Map, Node, Primitive, Record, Union
 from topicschema.core.schemas import SchemaInfo, SchemaType
 
-_LOGICAL = '{"type": "long", "logicalType": "timestamp-millis"}'
+_SMALL = 700
+_HELD = re.compile(r'"values": "([a-z]+)"')
+_LOGICAL = {
+    "long": '{"type": "long", "logicalType": "timestamp-millis"}',
+    "int": '{"type": "int", "logicalType": "date"}',
+    "string": '{"type": "string", "logicalType": "uuid"}',
+    "bytes": '{"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}',
+}
 
 
 def parsed(text: str) -> AvroSchema:
@@ -25,14 +33,30 @@ def parsed(text: str) -> AvroSchema:
 def pair(rng: random.Random) -> tuple[AvroSchema, AvroSchema] | None:
     """A reader and a writer; None where the texts are none."""
     reader, writer = avro_readings.pair(rng)
-    if rng.random() < 0.1:
-        writer = writer.replace('"long"', _LOGICAL)
-    if rng.random() < 0.1:
-        reader = reader.replace('"long"', _LOGICAL)
+    while len(reader) + len(writer) < _SMALL and rng.random() < 0.9:  # most of those that parse have hardly a field
+        reader, writer = avro_readings.pair(rng)
+    if rng.random() < 0.5:
+        reader, writer = (_HELD.sub(r'"values": {"type": "array", "items": "\1"}', each) for each in (reader, writer))
     try:
-        return parsed(reader), parsed(writer)
+        reader = _promoted(rng, reader)
+        return parsed(_with_logical_types(rng, reader)), parsed(_with_logical_types(rng, writer))
     except InvalidSchemaError:
         return None
+
+
+def _promoted(rng: random.Random, text: str) -> str:
+    """The text with another type in the place of some, that reads what was written."""
+    for kind, wider in avro_readings.PROMOTED.items():
+        if rng.random() < 0.3:
+            text = text.replace(f'"{kind}"', f'"{rng.choice(wider)}"', rng.randint(1, 2))
+    return text
+
+
+def _with_logical_types(rng: random.Random, text: str) -> str:
+    for kind, logical in _LOGICAL.items():
+        if rng.random() < 0.3:
+            text = text.replace(f'"{kind}"', logical)
+    return text
 
 
 def messages(rng: random.Random, root: Node, count: int) -> list[bytes]:

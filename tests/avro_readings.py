@@ -11,6 +11,13 @@ import random
 from typing import Any
 
 PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
+PROMOTED = {
+    "int": ("long", "float", "double"),
+    "long": ("float", "double"),
+    "float": ("double",),
+    "bytes": ("string",),
+    "string": ("bytes",),
+}
 _RECORDS = ("R", "S", "T", "n.R", "n.S", "m.S")
 _FIELDS = ("a", "b", "c", "d")
 _VALUES: dict[str, tuple[Any, ...]] = {
@@ -54,6 +61,8 @@ class _Maker:
         made: dict[str, Any] = {"type": "record", "name": name, "namespace": ""}
         if name[-1] == "E":
             made |= {"type": "enum", "symbols": self.rng.sample(("A", "B", "C"), self.rng.randint(1, 3))}
+            if self.rng.random() < 0.4:
+                made["default"] = self.rng.choice(made["symbols"])
         elif name[-1] == "F":
             made |= {"type": "fixed", "size": self.rng.choice((1, 2))}
         else:
@@ -125,6 +134,9 @@ def _edited(rng: random.Random, text: str) -> str:
         return text.replace(f'"{rng.choice(_RECORDS)}"', f'"{rng.choice(_RECORDS)}"')
     value = json.loads(text)
     records = [each for each in _objects(value) if "fields" in each]
+    enums = [each for each in _objects(value) if "symbols" in each]
+    if enums and rng.random() < 0.3:
+        _edit_symbols(rng, rng.choice(enums))
     if roll < 0.35 and records:
         _rename(rng, rng.choice(records))
     elif roll < 0.75 and records:
@@ -161,6 +173,12 @@ def _edit_field(rng: random.Random, record: dict[str, Any]) -> None:
             field["default"] = _Maker(rng).default(field["type"])
 
 
+def _edit_symbols(rng: random.Random, enum: dict[str, Any]) -> None:
+    enum["symbols"] = rng.sample(("A", "B", "C", "D"), rng.randint(1, 3))
+    if "default" in enum:
+        enum["default"] = rng.choice(enum["symbols"])
+
+
 def _edit_types(rng: random.Random, value: Any) -> None:
     spots = [(each, key) for each in _objects(value) for key in ("type", "items", "values") if key in each]
     spots = [(each, key) for each, key in spots if isinstance(each[key], list | dict) or each[key] in PRIMITIVES]
@@ -172,6 +190,8 @@ def _edit_types(rng: random.Random, value: Any) -> None:
         rng.choice((rng.shuffle, lambda each: each and each.pop(), lambda each: each.insert(0, "boolean")))(kind)
     elif rng.random() < 0.5:
         holder[key] = [*rng.choice(((), ("null",), ("int",), ("null", "long"))), kind]
+    elif isinstance(kind, str) and kind in PROMOTED and rng.random() < 0.7:
+        holder[key] = rng.choice(PROMOTED[kind])
     else:
         holder[key] = rng.choice(PRIMITIVES)
 

@@ -13,8 +13,11 @@ from dataclasses import dataclass
 
 import pytest
 
+import avro_features
 import avro_messages
 from differential import oracle, seeds
+from topicschema import payload
+from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema
 from topicschema.payload.judges.column import Column
 from topicschema.payload.programs import ProgramJudge, compile_program
@@ -27,7 +30,13 @@ BATCH = 500
 STRICTER = {"OUT_OF_RANGE", "TOO_MANY_VALUES", "TOO_DEEP", "SKIPPED_CORRUPT"}
 """Java cuts numbers, has no such limits, and does not look or goes astray: what it makes of these is its own affair."""
 READ_OVER = {"INVALID_UTF8", "BLOCK_SIZE", "SKIPPED_SYMBOL"}
-"""Java reads on over these, and may fail later."""
+"""Java reads on over these, and fails later in most: bytes that are broken once are mostly broken twice."""
+FEATURES = {
+    **dict.fromkeys(("enum default", "fixed", "type alias", "field alias", "field default", "recursion"), 0.05),
+    **dict.fromkeys(("promotion", "union of records", "decimal", "uuid", "date"), 0.02),
+    "map of arrays": 0.004,
+}
+"""In which share of the pairs each of these is at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +56,25 @@ def cases(seed: str) -> Iterator[Case]:
         rng = random.Random(f"{seed} {number}")  # noqa: S311  # seeds, not secrets
         number += 1
         pair = avro_messages.pair(rng)
-        messages = avro_messages.messages(rng, pair[1].root, MESSAGES) if pair else []
+        messages = avro_messages.messages(rng, pair[1].root, MESSAGES) if pair and not is_endless(*pair) else []
         if pair and messages:
             found += 1
             yield judged(*pair, messages)
 
 
+def is_endless(reader: AvroSchema, writer: AvroSchema) -> bool:
+    """Whether a record holds itself directly: brokers fail on such a schema, and we refuse all its messages."""
+    try:
+        payload.reader(reader, writer)
+    except InvalidSchemaError as error:
+        return error.rule == "ENDLESS_RECORD"
+    return False
+
+
 def judged(reader: AvroSchema, writer: AvroSchema, messages: list[bytes]) -> Case:
     judge = ProgramJudge(compile_program(reader, writer))
     reasons = [judge.reasons[reason] for reason in judge.judge(Column.of(messages)).reasons]
-    kept = [index for index, reason in enumerate(reasons) if reason not in STRICTER | READ_OVER]
+    kept = [index for index, reason in enumerate(reasons) if reason not in STRICTER]
     return Case(reader, writer, [messages[index] for index in kept], [reasons[index] for index in kept])
 
 
@@ -74,23 +92,32 @@ def test_java_reads_what_fits_and_fails_on_the_rest(seed: str) -> None:
     met: Counter[str] = Counter()
     wrong: list[object] = []
     waiting: list[Case] = []
+    read_on: Counter[str] = Counter()
+    features: Counter[str] = Counter()
     for number, case in enumerate(cases(seed), 1):
         waiting.append(case)
+        features.update(avro_features.of(*(each.info.schema.decode() for each in (case.reader, case.writer))))
         if len(waiting) == BATCH or number == PAIRS:
-            wrong += disagreements(waiting, met)
+            wrong += disagreements(waiting, met, read_on)
             waiting = []
     assert wrong == []
     print(f"seed {seed}: {met.total():,} messages of {PAIRS:,} pairs: {dict(met)}")  # noqa: T201  # told with -s
     assert met.keys() >= {"", "CANNOT_READ", "NULL_NOT_ALLOWED", "MISSING_DEFAULT", "TRUNCATED", "TRAILING_BYTES"}
-    assert met.keys() >= {"UNION_INDEX", "ENUM_INDEX", "NEGATIVE_LENGTH"}
+    assert met.keys() >= {"UNION_INDEX", "ENUM_INDEX", "NEGATIVE_LENGTH", "UNKNOWN_SYMBOL"}
+    assert {name: features[name] for name, share in FEATURES.items() if features[name] < share * PAIRS} == {}
+    for reason in READ_OVER:
+        assert (read_on[reason] + 1) * 8 > met[reason], reason
 
 
-def disagreements(batch: list[Case], met: Counter[str]) -> list[object]:
+def disagreements(batch: list[Case], met: Counter[str], read_on: Counter[str]) -> list[object]:
     answers = oracle.ask(map(asked, batch), ORACLE, oracle.AVRO.parent / "pom.xml")
     wrong: list[object] = []
     for case, answer in zip(batch, answers, strict=True):
         met.update(case.reasons)
         for content, reason, read in zip(case.messages, case.reasons, answer["read"], strict=True):
+            if reason in READ_OVER:
+                read_on[reason] += read == "y"
+                continue
             is_new = reason == "ENUM_INDEX" and has_more_symbols(case)
             if (reason in {"", "TRAILING_BYTES"}) != (read == "y") and not is_new:
                 wrong.append((case.reader.info.schema, case.writer.info.schema, content, reason))
