@@ -53,7 +53,7 @@ images: setup ## the operator's image and the validation image, into the cache
 
 test-differential: setup ## Avro's own library and the broker's classes beside us, at length; TOPICSCHEMA_SEED repeats a run
 	TOPICSCHEMA_TEST_PAIRS=$${TOPICSCHEMA_TEST_PAIRS:-20000} TOPICSCHEMA_TEST_HISTORIES=all \
-	  $(BIN)/python -m pytest -m differential
+	  TOPICSCHEMA_TEST_PROGRAMS=$${TOPICSCHEMA_TEST_PROGRAMS:-5000x100} $(BIN)/python -m pytest -m differential
 
 test-faults: setup ## the controller killed at every API write and every broker call of every flow
 	TOPICSCHEMA_TEST_FAULTS=all $(BIN)/python -m pytest -m faults
