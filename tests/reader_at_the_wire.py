@@ -64,13 +64,16 @@ def nothing(send: Callable[[bytes], object]) -> None:
 class ReaderAtTheWire:
     """The broker: how many entries its ledger 3 has, where it says that readers are, and what it does.
 
-    `subscribed` and `asked_last` are done in turn, one for each reader and each question for the last message.
+    `subscribed` and `asked_last` are done in turn, one for each reader and each question for the last message. While
+    `transactions` are open, `shown` is the last entry that it shows.
     """
 
     entries: int
     reads_next: int
     subscribed: list[Happening] = field(default_factory=list)
     asked_last: list[Happening] = field(default_factory=list)
+    transactions: int = 0
+    shown: int | None = None
     permits: list[int] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     url: str = ""
@@ -89,7 +92,7 @@ class ReaderAtTheWire:
             self.permits.append(protocol.number(found, 2))
         elif kind == Kind.GET_LAST_MESSAGE_ID:
             (self.asked_last.pop(0) if self.asked_last else nothing)(send)
-            last = written({1: 3, 2: self.entries - 1})
+            last = written({1: 3, 2: self.entries - 1 if self.shown is None else self.shown})
             send(protocol.frame(Kind.GET_LAST_MESSAGE_ID_RESPONSE, {1: last, 2: 1}))
 
     def stats(self) -> bytes:
@@ -98,6 +101,7 @@ class ReaderAtTheWire:
             {
                 "lastConfirmedEntry": f"3:{self.entries - 1}",
                 "ledgers": [{"ledgerId": 3, "entries": 0}],
+                "ongoingTxnCount": self.transactions,
                 "cursors": {name: {"readPosition": f"3:{self.reads_next}"} for name in self.names},
             }
         ).encode()

@@ -59,6 +59,27 @@ def test_a_span_whose_last_entries_hold_no_messages_for_readers_comes_to_its_end
     assert payloads(broker) == [b"0"]
 
 
+def test_what_a_transaction_held_back_is_read_though_the_last_message_was_told_before_it_ended() -> None:
+    broker = ReaderAtTheWire(entries=3, reads_next=1, subscribed=[sending(0)], transactions=1, shown=0)
+
+    def ends(send: Send) -> None:
+        broker.transactions = 0
+        sending(1)(send)
+
+    def shows_all(send: Send) -> None:
+        broker.shown = None
+        sending(2)(send)
+
+    broker.asked_last = [ends, shows_all]
+    assert payloads(broker) == [b"0", b"1", b"2"]
+
+
+def test_what_a_transaction_holds_back_for_too_long_is_no_end() -> None:
+    broker = ReaderAtTheWire(entries=2, reads_next=1, subscribed=[sending(0)], transactions=1, shown=0)
+    with pytest.raises(SourceSilentError, match="a transaction is open"):
+        payloads(broker, patience=2.5)
+
+
 def test_a_broker_that_has_not_read_to_the_end_and_sends_nothing_gives_no_verdict() -> None:
     broker = ReaderAtTheWire(entries=2, reads_next=1, subscribed=[sending(0)])
     with pytest.raises(SourceSilentError, match="messages are left"):

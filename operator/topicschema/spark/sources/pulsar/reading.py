@@ -100,7 +100,7 @@ class Passage:
         self._heard = time.monotonic()
         self._taken = 0
         self._last: Position | None = None
-        self._is_asked = self._is_sent = False
+        self._is_asked = self._is_sent = self._is_held_back = False
         self._is_done = False
 
     def batches(self, parcels: Parcels) -> Iterator[pa.RecordBatch]:
@@ -229,7 +229,8 @@ class Passage:
 
     def _is_over(self) -> bool:
         """Whether nothing more of the span is to come; SourceSilentError where nobody could say so for too long."""
-        if self._last is not None and (self._is_sent or (self._last <= self._at and not self._is_held_back())):
+        is_all_shown = self._last is not None and self._last <= self._at and not self._is_held_back
+        if is_all_shown or (self._last is not None and self._is_sent):
             return True
         if self._is_asked:
             self._raise_if_silent("the broker does not say which message is the last")
@@ -238,6 +239,8 @@ class Passage:
             at = self._standing().cursors.get(self._name)
             # What a broker has sent may still be on its way: the answer to a question asked from here on comes behind.
             self._is_sent, self._last = at is not None and at > self._span.last, None
+            # Asked before the last message is: of a transaction that ends in between, that tells the messages.
+            self._is_held_back = not self._is_sent and self._admin.has_transactions(self._partition)
             self._opened().ask_last()
             self._is_asked = True
         except SourceDeletedError:
@@ -245,16 +248,10 @@ class Passage:
         except (SourceError, LostError) as error:
             self._raise_if_silent(str(error))
         else:
-            self._raise_if_silent("the broker sends nothing, though messages are left")
+            held_back = "a transaction is open, and what was sent after it began is shown once it has ended"
+            nothing = "the broker sends nothing, though messages are left"
+            self._raise_if_silent(held_back if self._is_held_back else nothing)
         return False
-
-    def _is_held_back(self) -> bool:
-        """Whether messages are left that the broker shows to nobody until a transaction that began before them ends."""
-        self._last = None  # it is to be asked for again
-        if not self._admin.has_transactions(self._partition):
-            return False
-        self._raise_if_silent("a transaction is open, and what was sent after it began is shown once it has ended")
-        return True
 
     def _standing(self) -> Standing:
         standing = self._admin.standing(self._partition)
