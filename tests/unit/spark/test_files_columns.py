@@ -25,5 +25,9 @@ def test_pairs_with_keys_apart_are_not_judged_without_their_keys(tmp_path: Path)
     named = Files(FilesAsked((str(lines),), columns=Columns(key="Key")), has_keys=True)
     (batch,) = named.read(named.plan().splits[0])
     assert batch["key"].to_pylist() == [b"a"]
-    lines.write_text(json.dumps({"value": "{}", "key_base64": "AP8="}) + "\n")
-    assert Files(FilesAsked((str(lines),)), has_keys=True).plan().splits
+    first = json.dumps({"value": "x" * 100_000, "key": "a"}) + "\n"
+    for text in (json.dumps({"value": "{}", "key_base64": "AP8="}) + "\n", first, first * 3):
+        lines.write_text(text)
+        assert Files(FilesAsked((str(lines),)), has_keys=True).plan().splits
+    lines.write_text('{"value": "{}", "schlüssel": "a"}')
+    assert Files(FilesAsked((str(lines),), columns=Columns(key="schlüssel")), has_keys=True).plan().splits

@@ -28,17 +28,25 @@ _BASE64: Final = "_base64"
 def pieces(file: File, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
     """Ranges of about `size` bytes; how many messages there are is guessed from the first lines.
 
-    SourceError where none of the first lines has a member that is demanded.
+    SourceError where none of the first lines has a member that is demanded. Of a file whose first line alone is longer
+    than what is looked at, nothing is said.
     """
     with file.opened() as stream:
         head = stream.read(_SAMPLE)
     if not head:
         return []
+    whole = head if len(head) == file.size else head[: head.rfind(b"\n") + 1]
     for name in demanded:
-        if not any(json.dumps(name + end).encode() in head for end in ("", _BASE64)):
+        if whole and not any(each in whole for each in _spellings(name)):
             raise SourceError(f"none of its first lines has a member {name!r}", file.uri)
     each = len(head) / max(1, head.count(b"\n"))
     return [Piece(*bounds, max(1, round((bounds[1] - bounds[0]) / each))) for bounds in ranges(file.size, size)]
+
+
+def _spellings(name: str) -> Iterator[bytes]:
+    """How a member of that name may begin."""
+    for end in ("", _BASE64):
+        yield from (json.dumps(name + end, ensure_ascii=is_ascii).encode() for is_ascii in (True, False))
 
 
 def read(file: File, piece: Piece, columns: Columns) -> Iterator[pa.RecordBatch]:
