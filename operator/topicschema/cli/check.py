@@ -64,7 +64,9 @@ def schemas(names: Sequence[str], options: Namespace) -> list[SchemaInfo]:
     told = next(filter(None, reversed(in_manifests)), None)
     plain = [name for name, info in zip(names, in_manifests, strict=True) if info is None]
     kind = schema_files.kind_of(options.type if told is None else told.type.value, plain)
-    given = properties(vars(options).get("property", ()), kind) if told is None else told.properties
+    given = {} if told is None else told.properties
+    if told is None and "property" in vars(options):  # not of `fingerprint`, which needs none
+        given = properties(options.property, kind)
     kinds = [kind if info is None else SchemaType.NONE for info in in_manifests]
     made = schema_files.made_of(kinds, names, texts, options)
     return [info or SchemaInfo(kind, text, given) for info, text in zip(in_manifests, made, strict=True)]

@@ -11,7 +11,9 @@ from topicschema.cli.files import STANDARD_INPUT, WrongInputError
 from topicschema.core.schemas import SchemaType
 
 _MANIFESTS: Final = frozenset({".yaml", ".yml"})
-_RESOURCE: Final = re.compile(rb"\s*(---|apiVersion:|kind:|\{\s*\"(apiVersion|kind)\")")
+_RESOURCE: Final = re.compile(
+    rb"(?:\s*#.*\n)*\s*(---|%YAML|(apiVersion|kind|metadata|spec):|\{\s*\"(apiVersion|kind)\")"
+)
 
 
 def kind_of(named: str | None, names: Sequence[str], option: str = "--type") -> SchemaType:

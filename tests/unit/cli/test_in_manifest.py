@@ -60,6 +60,23 @@ def test_check_takes_manifests_as_candidate_and_as_history(here: Path, line: str
     assert words in done.stdout
 
 
+def test_a_manifest_on_standard_input_may_begin_with_comments(here: Path) -> None:
+    text = (here / "v1.yaml").read_text()
+    for before in (
+        "# A licence\n\n  # of two lines\n",
+        "# one\n---\n",
+        "%YAML 1.1\n---\n",
+        "metadata: {name: created}\n",
+    ):
+        done = run(here, "check --history - v1.yaml", before + text)
+        assert (done.returncode, "equals version 0" in done.stdout) == (0, True), (before, done.stdout, done.stderr)
+
+
+def test_a_pair_has_its_fingerprint_with_and_without_a_manifest(here: Path) -> None:
+    alone = run(here, "fingerprint --type KEY_VALUE pair.json")
+    assert (alone.returncode, alone.stdout) == (0, run(here, "fingerprint pair.yaml").stdout)
+
+
 def test_a_manifest_has_the_fingerprint_of_its_schema(here: Path) -> None:
     assert run(here, "fingerprint v1.yaml").stdout == run(here, "fingerprint v1.avsc").stdout
 
