@@ -31,7 +31,8 @@ class Completeness:
     def absent(self, value: dict[str, Any], plan: MessagePlan, path: Path | None, start: int) -> None:
         """An entry has no value, and gets this one."""
         self.begun(value, plan, path, start)
-        self._absent.add(id(value))
+        if plan.required:  # then it is kept, and its id is nobody else's
+            self._absent.add(id(value))
 
     def replaced(self, value: Any) -> None:
         """An entry's value is no longer in its map."""
