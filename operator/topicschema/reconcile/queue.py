@@ -62,7 +62,7 @@ class Patience:
         if isinstance(error, ConflictError):
             first = _CONFLICT_DELAY
         elif isinstance(error, WaitingError):
-            first = error.after
+            first = error.after or _BUG_DELAY  # a broker may ask for none: doubled, that is none for ever
         longest: float = min(first * 2 ** min(failures, _MOST_DOUBLINGS), _LONGEST_DELAY)
         return longest * (0.5 + self._chance() / 2)
 

@@ -24,7 +24,12 @@ class Clock:
 
 @pytest.mark.parametrize(
     ("error", "first"),
-    [(WaitingError("PolicyMissing", "", after=4.0), 4.0), (ConflictError(""), 0.02), (ValueError(), 1.0)],
+    [
+        (WaitingError("PolicyMissing", "", after=4.0), 4.0),
+        (WaitingError("BrokerUnavailable", "a broker that asks for no pause", after=0.0), 1.0),
+        (ConflictError(""), 0.02),
+        (ValueError(), 1.0),
+    ],
 )
 def test_the_time_to_the_next_try_doubles_up_to_five_minutes(error: Exception, first: float) -> None:
     patience = Patience(lambda: 1.0)
