@@ -64,9 +64,10 @@ def awaited(look: Look) -> TopicSchemaError | None:
 def notes(look: Look) -> tuple[Note, ...]:
     """What is worth an Event when it is said first."""
     error = awaited(look)
-    undeclared = (Note("Warning", UNDECLARED, error.message),) if error is not None and look.undeclared else ()
+    if error is not None:  # what else there is to say stands in no condition yet, and would be said at each look
+        return (Note("Warning", UNDECLARED, error.message),) if look.undeclared else ()
     line = (Note("Warning", "OtherLine", look.other_line),) if look.other_line else ()
-    return (*undeclared, *line, *(Note("Normal", "SettingKept", text) for text in look.notes))
+    return (*line, *(Note("Normal", "SettingKept", text) for text in look.notes))
 
 
 def _settled(resource: NamespaceSchemaPolicy, look: Look, governs: str) -> tuple[Said, ...]:
