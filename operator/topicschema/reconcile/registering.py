@@ -118,7 +118,12 @@ async def _wait_for_policy(around: Surroundings, seen: Observation, why: str) ->
             PulsarNamespaceKey.parse(spec.pulsar_cluster, spec.pulsar_namespace)
         )
     except BrokerForbiddenError:
-        return  # it is as much a refusal to whoever may not see the settings
+        if says_ready(found.resource):
+            return  # it is as much a refusal to whoever may not see the settings
+        message = (
+            f"policy {metadata.name} could not write its settings, and the broker refuses the schema meanwhile: {why}"
+        )
+        raise WaitingError(REFUSED, message) from None
     there = settings.strategy or BY_AUTO_UPDATE_NAME.get(settings.auto_update_strategy or "")
     here = None if policy.strategy is Strategy.UNDEFINED else policy.strategy
     if there is here:
