@@ -15,10 +15,16 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, Final
 
-from topicschema.api.kinds import JOB, TOPIC_SCHEMA
+from topicschema.api.kinds import JOB, POD, TOPIC_SCHEMA
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.cluster.client import ApiClient
-from topicschema.cluster.errors import ApiRefusedError, ConflictError, ForbiddenError, NotFoundError
+from topicschema.cluster.errors import (
+    ApiRefusedError,
+    ApiUnavailableError,
+    ConflictError,
+    ForbiddenError,
+    NotFoundError,
+)
 from topicschema.reconcile.queue import Key
 from topicschema.spark.jobs import GAVE_WAY_ANNOTATION, TOPIC_LABEL
 from topicschema.spark.outcome import ended
@@ -83,17 +89,33 @@ def _place(job: Object) -> tuple[str, str, str]:
     return max(metadata.get("creationTimestamp") or "", gave_way), metadata["namespace"], metadata["name"]
 
 
-def gives_way(jobs: Sequence[Object], caps: Caps, now: str) -> Object | None:
-    """Of the Jobs that had their turn and did not start, the one that has tried longest and keeps another one out."""
+def may_give_way(jobs: Sequence[Object], caps: Caps, now: str) -> Sequence[Object]:
+    """The Jobs that had their turn, do not run and keep another one out, the one that has tried longest first.
+
+    Whether it never started, its pods tell: a node that was away for a moment leaves a Job that looks the same.
+    """
     stuck = sorted((job for job in jobs if _counts(job) and _is_stuck(job, now)), key=_started)
-    return next((job for job in stuck if let_in([each for each in jobs if each is not job], caps)), None)
+    return [job for job in stuck if let_in([each for each in jobs if each is not job], caps)]
 
 
 def _is_stuck(job: Object, now: str) -> bool:
     status = job.get("status") or {}
     if job["spec"].get("suspend") or not _started(job) or any(status.get(each) for each in _BEGUN):
         return False
-    return (datetime.fromisoformat(now) - datetime.fromisoformat(_started(job))).total_seconds() > _START
+    return _seconds(_started(job), now) > _START
+
+
+def never_starts(pods: Sequence[Object], now: str) -> bool:
+    """Whether a Job that does not run, with these pods, will not soon: the newest has waited for long, or there is none."""
+    newest = max(pods, key=lambda pod: pod["metadata"].get("creationTimestamp") or "", default=None)
+    if newest is None:
+        return True
+    created = newest["metadata"].get("creationTimestamp") or now
+    return (newest.get("status") or {}).get("phase") == "Pending" and _seconds(created, now) > _START
+
+
+def _seconds(since: str, now: str) -> float:
+    return (datetime.fromisoformat(now) - datetime.fromisoformat(since)).total_seconds()
 
 
 def _started(job: Object) -> str:
@@ -139,19 +161,27 @@ class Turns:
             self._refused = dict.fromkeys(self._listed, error)
             return
         chosen = let_in(jobs, self.caps)
-        stuck = None if chosen else gives_way(jobs, self.caps, now)
-        # Whoever ended one of them, or touched it, has it looked at again.
-        with suppress(NotFoundError, ConflictError, ForbiddenError, ApiRefusedError):
-            if stuck is not None:
-                await _suspended(client, stuck, now)
-                chosen = let_in([job for job in jobs if job is not stuck], self.caps)
-        for job in chosen:
+        away: ApiUnavailableError | None = None
+        for job in chosen or await self._instead(client, jobs, now):
             try:
                 await _patched(client, job, {"spec": {"suspend": False}})
             except (ForbiddenError, ApiRefusedError) as error:
                 self._refused[owner_key(job["metadata"])] = error
+            except ApiUnavailableError as error:
+                away = error  # it may be a webhook of that namespace's: the others have their turn all the same
             except (NotFoundError, ConflictError):
                 continue
+        if away is not None:
+            raise away
+
+    async def _instead(self, client: ApiClient, jobs: Sequence[Object], now: str) -> tuple[Object, ...]:
+        """Who is let in because one that never starts gave way; none where no Job does."""
+        for job in may_give_way(jobs, self.caps, now):
+            # Whoever ended it, or touched it, has it looked at again.
+            with suppress(NotFoundError, ConflictError, ForbiddenError, ApiRefusedError, ApiUnavailableError):
+                if await _gave_way(client, job, now):
+                    return let_in([each for each in jobs if each is not job], self.caps)
+        return ()
 
     def runs(self, key: Key) -> None:
         """`key` has had its turn, and has not ended."""
@@ -171,8 +201,14 @@ class Turns:
             ring(other, 0.0)
 
 
-async def _suspended(client: ApiClient, job: Object, now: str) -> None:
+async def _gave_way(client: ApiClient, job: Object, now: str) -> bool:
+    """Whether the Job never starts, and is suspended for it."""
+    metadata = job["metadata"]
+    selector = f"batch.kubernetes.io/job-name={metadata['name']}"
+    if not never_starts(await client.list(POD, metadata["namespace"], label_selector=selector), now):
+        return False
     await _patched(client, job, {"metadata": {"annotations": {GAVE_WAY_ANNOTATION: now}}, "spec": {"suspend": True}})
+    return True
 
 
 async def _patched(client: ApiClient, job: Object, body: Object) -> None:

@@ -15,7 +15,9 @@ Object = Mapping[str, Any]
 
 _TOLD: Final = 300
 _KILLED: Final = 137
-_GAVE_WAY: Final = "its turn came, its pod did not start within 5 minutes, and it gave way to another"
+_GAVE_WAY: Final = (
+    "its turn came, its pod did not start within 5 minutes, and it gave way to another; its events say why"
+)
 _SCHEDULED: Final = "PodScheduled"
 _UNPULLED: Final = ("ErrImagePull", "ImagePullBackOff")
 _PULLING: Final = "its image cannot be pulled with the imagePullSecrets"

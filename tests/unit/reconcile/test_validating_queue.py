@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from api_server import FakeApiServer
 from topicschema.api.kinds import JOB
 from topicschema.cluster.client import ApiClient
+from topicschema.cluster.errors import ApiUnavailableError
 from topicschema.reconcile.queue import Key
-from topicschema.reconcile.validating_queue import Caps, Turns, gives_way, let_in, owner_key
+from topicschema.reconcile.validating_queue import Caps, Turns, let_in, may_give_way, never_starts, owner_key
 from topicschema.spark.outcome import Waiting, outcome
 
 Object = dict[str, Any]
@@ -100,11 +101,22 @@ def test_who_does_not_start_gives_way_where_somebody_waits_who_could_have_the_pl
     runs["status"]["ready"] = 1
     failed, fresh = stuck("d", "failed", "06:00:00", failed=1), stuck("d", "fresh", "06:55:00")
     jobs, caps = [old, older, runs, failed, fresh], Caps(in_all=5, in_namespace=2)
-    assert gives_way(jobs, caps, NOW) is None, "nobody waits"
-    assert gives_way([*jobs, job("a", "next", 1)], caps, NOW) is older
+    assert not may_give_way(jobs, caps, NOW), "nobody waits"
+    assert list(may_give_way([*jobs, job("a", "next", 1)], caps, NOW)) == [older, old]
     narrow = Caps(in_all=9, in_namespace=1)
-    assert gives_way([*jobs, job("a", "next", 1)], narrow, NOW) is old, "the other one is in nobody's way"
-    assert gives_way([runs, failed, fresh, job("d", "next", 1)], Caps(in_all=3), NOW) is None
+    assert list(may_give_way([*jobs, job("a", "next", 1)], narrow, NOW)) == [old], "the other one is in nobody's way"
+    assert not may_give_way([runs, failed, fresh, job("d", "next", 1)], Caps(in_all=3), NOW)
+
+
+def test_a_run_whose_node_was_away_or_whose_pod_was_evicted_just_now_does_not_give_way() -> None:
+    def pod(phase: str, created: str) -> Object:
+        return {"metadata": {"creationTimestamp": f"2026-11-21T{created}Z"}, "status": {"phase": phase}}
+
+    assert never_starts([], NOW), "nobody lets its pods be made"
+    assert never_starts([pod("Failed", "06:59:00"), pod("Pending", "06:50:00")], NOW) is False
+    assert never_starts([pod("Failed", "06:40:00"), pod("Pending", "06:50:00")], NOW)
+    assert not never_starts([pod("Running", "05:00:00")], NOW), "its node does not tell of it for a moment"
+    assert not never_starts([pod("Failed", "05:00:00"), pod("Pending", "06:59:30")], NOW), "it was made anew just now"
 
 
 def test_it_is_the_same_for_whoever_looks_and_in_whatever_order() -> None:
@@ -185,7 +197,16 @@ async def test_who_gave_way_comes_to_the_end_of_the_queue(asking: Asking) -> Non
     waiting = await asking.client.get(JOB, "a", "0")
     found = outcome(waiting, ())
     assert isinstance(found, Waiting)
-    assert found.why.endswith("did not start within 5 minutes, and it gave way to another")
+    assert found.why.endswith("did not start within 5 minutes, and it gave way to another; its events say why")
+
+
+async def test_a_job_that_cannot_be_touched_holds_up_no_other(asking: Asking) -> None:
+    asking.turns = Turns(Caps(in_all=2), lambda: asking.now)
+    first, second = asking.job("1", 1), asking.job("2", 2)
+    asking.api.refusals = {"PATCH /apis/batch/v1/namespaces/a/jobs/1": 500}
+    with pytest.raises(ApiUnavailableError):
+        await asking.takes(first)
+    assert not (await asking.client.get(JOB, "a", second.name))["spec"]["suspend"]
 
 
 async def test_an_end_rings_no_more_than_may_run_at_once(asking: Asking) -> None:
