@@ -63,6 +63,8 @@ async def _inquire(around: Surroundings, seen: Observation, action: plan.Ask | p
     except SILENT:
         raise
     except TopicSchemaError as error:
+        if seen.inquiry.wanted is None:
+            raise  # the status must go on telling of the run, or nobody would end it
         what = "its Job cannot be made" if isinstance(action, plan.Ask) else "a Job of another question cannot be ended"
         return replace(seen, inquiry=seen.inquiry.refused(what, error))
     return await inquired(around, seen)

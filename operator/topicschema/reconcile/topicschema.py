@@ -37,6 +37,18 @@ from topicschema.spark.outcome import CouldNotRun, Running, Waiting
 
 # A policy's counts follow its topics within this time: many topics that settle are one write of its status. Seconds.
 _COUNT_DELAY = 3.0
+# Errors by which the right to read the topic's messages, or the wish to, is gone; any other leaves a run alone.
+_RULED_OUT = frozenset(
+    {
+        "BrokerNotAllowed",
+        "ClaimNotAllowed",
+        "InvalidResource",
+        "InvalidSchema",
+        "InvalidTopic",
+        "PolicyMissing",
+        "TopicClaimed",
+    }
+)
 
 
 class TopicSchemas:
@@ -82,7 +94,7 @@ class TopicSchemas:
         self, key: Key, metadata: Metadata, status: TopicSchemaStatus, error: Exception
     ) -> TopicSchemaStatus:
         """The status without a run, which is ended, where it may be the right to it that is gone, as `error` says."""
-        is_ruled_out = isinstance(error, StalledError) or getattr(error, "reason", "") == "PolicyMissing"
+        is_ruled_out = getattr(error, "reason", "") in _RULED_OUT
         if not is_ruled_out or status.validation is None or status.validation.is_final:
             return status
         try:

@@ -131,8 +131,11 @@ async def look(
     try:
         seen = await _with_jobs(around, resource, seen)
         while may_advance and (anew := _renewed(around, seen)) is not seen:
-            seen = await _with_jobs(around, resource, anew)
+            seen = anew  # whatever fails from here on, the old pass counts no more
+            seen = await _with_jobs(around, resource, seen)
     except (ForbiddenError, ApiRefusedError) as error:
+        if wanted is None:
+            raise  # the status must go on telling of the run, or nobody would end it
         return seen.refused("its Jobs cannot be looked at", error)
     return seen
 
@@ -220,8 +223,9 @@ async def _with_jobs(around: Surroundings, resource: TopicSchema, seen: Inquiry)
     # One whose verdict is told ends by itself a moment later; without it the same would be asked again one day.
     told_by = before.job if before is not None and before.is_final else None
     unended = [job for job in there if ended(job) is None and job["metadata"]["name"] != told_by]
-    seen = replace(seen, strays=tuple(job for job in unended if job not in of_question))
-    if not of_question:
+    cannot = seen.wanted is not None and bool(seen.wanted.cannot)
+    seen = replace(seen, strays=tuple(job for job in unended if cannot or job not in of_question))
+    if cannot or not of_question:
         return seen
     newest = max(of_question, key=lambda job: replace(seen, job=job).attempt)
     superseded = tuple(job for job in of_question if job is not newest)
@@ -234,7 +238,10 @@ async def _with_outcome(around: Surroundings, seen: Inquiry) -> Inquiry:
     job, namespace = seen.job, seen.job["metadata"]["namespace"]
     if ended(job) is None and job["spec"].get("suspend"):
         is_lost = not await is_there(around, namespace, jobs.last_part(job))
-        return replace(seen, outcome=outcome(job, ()), is_question_lost=is_lost)
+        waits = outcome(job, ())
+        seen = replace(seen, outcome=waits, is_question_lost=is_lost)
+        gave_way = isinstance(waits, Waiting) and bool(waits.why)
+        return _with_another(seen) if gave_way and _is_run_otherwise(seen) else seen
     pods = await pods_of(around, job)
     found = outcome(job, pods, await events_of(around, job, pods))
     if isinstance(found, Passed | Failed) and not found.at:
@@ -252,11 +259,21 @@ def _with_retry(around: Surroundings, seen: Inquiry) -> Inquiry:
     """Whether another run is due after one without a verdict: after a while, or once it is to be run otherwise."""
     if not isinstance(seen.outcome, CouldNotRun) or seen.wanted is None or seen.job is None:
         return seen
-    means = (seen.job["metadata"].get("annotations") or {}).get(jobs.MEANS_ANNOTATION)
-    if means != seen.wanted.means:
-        stuck = () if seen.outcome.is_over else (seen.job,)
-        return replace(seen, is_retry_due=True, strays=(*seen.strays, *stuck))
+    if _is_run_otherwise(seen):
+        return replace(seen, is_retry_due=True) if seen.outcome.is_over else _with_another(seen)
     return replace(seen, is_retry_due=seen.outcome.is_over and _left(around, seen) <= 0)
+
+
+def _is_run_otherwise(seen: Inquiry) -> bool:
+    """Whether the Job is made of something else than is wanted now."""
+    if seen.job is None or seen.wanted is None:
+        return False
+    return (seen.job["metadata"].get("annotations") or {}).get(jobs.MEANS_ANNOTATION) != seen.wanted.means
+
+
+def _with_another(seen: Inquiry) -> Inquiry:
+    """Another Job is due in this one's place."""
+    return seen if seen.job is None else replace(seen, is_retry_due=True, strays=(*seen.strays, seen.job))
 
 
 def pause(seen: Inquiry) -> float:

@@ -89,3 +89,46 @@ async def test_a_run_ends_where_its_broker_is_allowed_no_longer() -> None:
             told = await topic.conditions()
             assert (told["Ready"]["status"], "Validated" in told) == ("True", False)
             assert "validation" not in await topic.settle()
+
+
+async def test_a_run_goes_on_where_something_else_is_refused_than_the_right_to_it() -> None:
+    async with asked("Gate") as topic:
+        await topic.look()
+        topic.wants(schemaCompatibilityStrategy="FULL")  # a new generation of the same question
+        path = "/apis/topicschema.io/v1alpha1/namespaces/topicschema-system/schemahistories"
+        topic.world.api.refusals = {f"GET {path}": 422}
+        assert await topic.look() == "RefusedByApiServer"
+        assert len(await topic.jobs()) == 1
+        assert (await topic.status())["validation"]["phase"] in ("Waiting", "Running")
+
+
+async def test_a_run_is_not_let_in_at_a_host_that_its_service_may_not_be_on() -> None:
+    async with asked("Gate", source={"pulsar": {}}) as topic:
+        url = "pulsar://broker.test:6650"
+        topic.world.api.change(
+            f"/{NAMESPACE_SCHEMA_POLICY.plural}/orders", lambda it: it["spec"]["pulsar"].update(serviceURL=url)
+        )
+        allowed = AllowedHosts.parse("127.0.0.1,broker.test:6650")
+        around = topic.topics._around
+        topic.topics = TopicSchemas(replace(around, validation=replace(around.validation, hosts=allowed)))
+        topic.world.api.refusals = {f"PATCH {JOBS}": 409}  # it is not let in yet
+        await topic.look()
+        assert [job["spec"]["suspend"] for job in await topic.jobs()] == [True]
+        topic.world.api.refusals = {}
+        topic.topics = TopicSchemas(replace(around, validation=replace(around.validation, hosts=AllowedHosts())))
+        await topic.look()
+        assert await topic.jobs() == []
+        assert (await topic.conditions())["Validated"]["reason"] == "ValidationError"
+        await topic.settle()
+
+
+async def test_a_run_that_is_wanted_no_more_and_cannot_be_ended_is_ended_later() -> None:
+    async with asked("Gate") as topic:
+        await topic.look()
+        topic.governs("Off")
+        topic.world.api.refusals = {f"DELETE {JOBS}": 403}
+        assert await topic.look() == "Forbidden"
+        topic.world.api.refusals = {}
+        assert await topic.look() == ""
+        assert await topic.jobs() == []
+        assert "validation" not in await topic.settle()
