@@ -106,7 +106,7 @@ def _is_stuck(job: Object, now: str) -> bool:
 
 
 def never_starts(pods: Sequence[Object], now: str) -> bool:
-    """Whether a Job that does not run, with these pods, will not soon: the newest has waited for long, or there is none."""
+    """Whether a Job that does not run, with these pods, will not soon: the newest waited for long, or there is none."""
     newest = max(pods, key=lambda pod: pod["metadata"].get("creationTimestamp") or "", default=None)
     if newest is None:
         return True
