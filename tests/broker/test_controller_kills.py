@@ -28,7 +28,7 @@ from testbed.pulsar import Pulsar
 
 ALL = os.environ.get("TOPICSCHEMA_TEST_FAULTS") == "all"
 SEED = os.environ.get("TOPICSCHEMA_SEED") or secrets.token_hex(4)
-_SOME = 3  # of each flow, where not all are asked for
+_SOME = 2  # of each flow, where not all are asked for
 _AT_ONCE = 22 if ALL else 20
 _PATIENCE_SECONDS = 30.0
 _TRIES = 4  # a call that a busy machine gives up while others are yet to come is held again
