@@ -8,8 +8,10 @@ from typing import Any
 
 import _pulsar
 import pulsar as python
+from pulsar.schema import Schema
 
 from testbed.pulsar import Pulsar
+from topicschema.core.schemas import SchemaInfo
 from topicschema.spark.question import PulsarAsked
 from topicschema.spark.sources import Gone, Plan
 from topicschema.spark.sources.pulsar.source import PulsarSource
@@ -25,6 +27,18 @@ def client_of(pulsar: Pulsar) -> Iterator[python.Client]:
         yield client
     finally:
         client.close()
+
+
+class Sent(Schema):
+    """Bytes that are sent as messages of a schema. Python's client knows no properties: none of pairs."""
+
+    def __init__(self, info: SchemaInfo) -> None:
+        kind = getattr(_pulsar.SchemaType, info.type.value)
+        super().__init__(bytes, kind, {}, "R")
+        self._schema_info = _pulsar.SchemaInfo(kind, "R", info.schema.decode())
+
+    def encode(self, obj: bytes) -> bytes:
+        return obj
 
 
 @dataclass(frozen=True, slots=True)

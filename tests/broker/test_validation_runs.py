@@ -9,13 +9,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import _pulsar
 import pytest
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorSet
-from pulsar.schema import Schema
 
 from protobuf_schemas import envelope
-from retained_topic import RetainedTopic, client_of, rows
+from retained_topic import RetainedTopic, Sent, client_of, rows
 from testbed.pulsar import Pulsar
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.schemas import SchemaInfo, SchemaType
@@ -94,26 +92,13 @@ CASES = {
 }
 
 
-class _Sent(Schema):
-    """Bytes that are sent as messages of a schema. Python's client knows no properties: none of pairs."""
-
-    def __init__(self, info: SchemaInfo) -> None:
-        kind = getattr(_pulsar.SchemaType, info.type.value)
-        super().__init__(bytes, kind, {}, "R")
-        self._schema_info = _pulsar.SchemaInfo(kind, "R", info.schema.decode())
-
-    def encode(self, obj: bytes) -> bytes:
-        return obj
-
-
 def filled(pulsar: Pulsar, case: Case) -> RetainedTopic:
     """A topic with the case's messages: some alone, some in batches."""
     topic = RetainedTopic.made(pulsar)
-    schema = {} if case.written.properties else {"schema": _Sent(case.written)}
+    schema = {} if case.written.properties else {"schema": Sent(case.written)}
     with client_of(pulsar) as client:
-        for count, (payload, key), batched in (
-            *((GOOD // 2, case.good, False), (BAD, case.bad, True), (GOOD - GOOD // 2, case.good, True)),
-        ):
+        turns = ((GOOD // 2, case.good, False), (BAD, case.bad, True), (GOOD - GOOD // 2, case.good, True))
+        for count, (payload, key), batched in turns:
             topic.send(client, [payload] * count, key=key, batching_enabled=batched, **schema)
     return topic
 
@@ -140,7 +125,7 @@ def test_a_run_judges_what_is_young_enough_and_nothing_older(pulsar: Pulsar) -> 
     topic = RetainedTopic.made(pulsar)
     with client_of(pulsar) as client:
         for _ in range(3):
-            topic.send(client, [b"\x02"] * 5, schema=_Sent(case.written), batching_enabled=True)
+            topic.send(client, [b"\x02"] * 5, schema=Sent(case.written), batching_enabled=True)
             time.sleep(2.5)
     times = sorted(row["publish_time"] for row in rows(topic.source()))
     for first in (times[5], times[10]):

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import json
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -12,18 +11,17 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import _pulsar
 import pulsar as python
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
-from pulsar.schema import Schema
 
 from retained_filling import claim
-from retained_topic import RetainedTopic, client_of, contents, places, rows
+from retained_topic import RetainedTopic, Sent, client_of, contents, places, rows
 from testbed.fault_proxy import FaultProxy
 from testbed.pulsar import Pulsar
 from testbed.pulsar_setup import Setup
+from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.spark.batches import ENCRYPTED, NO_VERSION
 from topicschema.spark.sources import Split
 from topicschema.spark.sources.pulsar.source import PulsarSource
@@ -174,20 +172,15 @@ def test_each_message_has_its_own_writer_version(broker: Pulsar) -> None:
     with client_of(broker) as client:
         for batched in (False, True):
             for number, text in enumerate(texts):
-                topic.send(client, [b"\x02" + b"\x04" * number] * 5, schema=_Raw(text), batching_enabled=batched)
+                topic.send(
+                    client,
+                    [b"\x02" + b"\x04" * number] * 5,
+                    schema=Sent(SchemaInfo(SchemaType.AVRO, text.encode())),
+                    batching_enabled=batched,
+                )
             topic.send(client, [b"\x00"] * 3, batching_enabled=batched)
     found = Counter((row["writer"], row["payload"]) for row in rows(topic.source()))
     assert found == {(0, b"\x02"): 10, (1, b"\x02\x04"): 10, (NO_VERSION, b"\x00"): 6}
-
-
-class _Raw(Schema):
-    """Bytes that are sent as messages of an Avro schema."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(bytes, _pulsar.SchemaType.AVRO, json.loads(text), "N")
-
-    def encode(self, obj: bytes) -> bytes:
-        return obj
 
 
 def test_from_a_time_on_every_message_is_read(broker: Pulsar) -> None:
