@@ -25,6 +25,7 @@ from topicschema.cluster.errors import (
     ForbiddenError,
     NotFoundError,
 )
+from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile.queue import Key
 from topicschema.spark.jobs import GAVE_WAY_ANNOTATION, TOPIC_LABEL
 from topicschema.spark.outcome import ended
@@ -37,6 +38,8 @@ _START: Final = 300.0
 """Seconds that a Job has for its pod to run, while others wait."""
 _BEGUN: Final = ("ready", "succeeded", "failed")
 """What a Job's status counts of pods that run, or ran."""
+_TRIES: Final = 3
+"""How often in one go the places of Jobs that cannot be let run are given to the next ones."""
 _BETWEEN_LISTS: Final = 2.0
 """Seconds: all who wait ask for one list of all Jobs in that time, however many they are."""
 _ENDING: Final = 30.0
@@ -126,7 +129,10 @@ def _started(job: Object) -> str:
 
 @dataclass(slots=True)
 class Turns:
-    """Gives out turns, one who asks at a time. Whom it remembers is only rung: what counts stands in the cluster."""
+    """Gives out turns, one who asks at a time. What counts stands in the cluster.
+
+    Whom it remembers is only rung, or passed over because the API server did not let it run, until it asks again.
+    """
 
     caps: Caps = field(default_factory=Caps)
     clock: Callable[[], float] = time.monotonic
@@ -134,54 +140,69 @@ class Turns:
     _running: dict[Key, float] = field(default_factory=dict)  # until when each of its passes may tell of an end
     _listed: frozenset[Key] = frozenset()
     _began: float = -math.inf
-    _refused: dict[Key | None, ForbiddenError | ApiRefusedError] = field(default_factory=dict)
+    _unlisted: ForbiddenError | ApiRefusedError | None = None
+    _refused: dict[Key | None, TopicSchemaError] = field(default_factory=dict)
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def take(self, client: ApiClient, key: Key, ring: Callable[[Key, float], None], now: str) -> None:
         """Let all run whose turn it is, perhaps that of `key`, who waits; who comes too early is rung for it.
 
-        ForbiddenError and ApiRefusedError where the API server does not let that of `key` run.
+        The API server's errors where it does not let that of `key` run: until `key` asks again, others have its turn.
         """
         self._running.pop(key, None)
         self._waiting.add(key)
         async with self._one:
             left = self._began + _BETWEEN_LISTS - self.clock()
-            if left <= 0:
-                await self._give(client, now)
-            elif key not in self._listed:
+            if left > 0 and key not in self._listed:
                 ring(key, left)
-            if key in self._refused:
-                raise self._refused[key]
+                error = self._refused.pop(key, None)  # whoever has the next list made tries it again
+            else:
+                if left <= 0:
+                    self._refused.pop(key, None)
+                    await self._give(client, now)
+                error = self._refused.get(key) or self._unlisted
+            if error is not None:
+                raise error
 
     async def _give(self, client: ApiClient, now: str) -> None:
-        self._began, self._listed, self._refused = self.clock(), frozenset(self._waiting), {}
+        self._began, self._listed, self._unlisted = self.clock(), frozenset(self._waiting), None
         try:
             jobs = await client.list(JOB, field_selector=_UNFINISHED, label_selector=TOPIC_LABEL)
         except (ForbiddenError, ApiRefusedError) as error:
-            self._refused = dict.fromkeys(self._listed, error)
+            self._unlisted = error
             return
-        chosen = let_in(jobs, self.caps)
-        away: ApiUnavailableError | None = None
-        for job in chosen or await self._instead(client, jobs, now):
-            try:
-                await _patched(client, job, {"spec": {"suspend": False}})
-            except (ForbiddenError, ApiRefusedError) as error:
-                self._refused[owner_key(job["metadata"])] = error
-            except ApiUnavailableError as error:
-                away = error  # it may be a webhook of that namespace's: the others have their turn all the same
-            except (NotFoundError, ConflictError):
-                continue
-        if away is not None:
-            raise away
+        there: Sequence[Object] = [job for job in jobs if owner_key(job["metadata"]) not in self._refused]
+        for _ in range(_TRIES):
+            if not let_in(there, self.caps):
+                there = await self._with_room(client, there, now)
+            chosen = let_in(there, self.caps)
+            left_out = [job for job in chosen if not await self._lets_run(client, job)]
+            if not left_out:
+                return
+            # Their places are still free.
+            there = [_running(job) if job in chosen else job for job in there if job not in left_out]
 
-    async def _instead(self, client: ApiClient, jobs: Sequence[Object], now: str) -> tuple[Object, ...]:
-        """Who is let in because one that never starts gave way; none where no Job does."""
+    async def _lets_run(self, client: ApiClient, job: Object) -> bool:
+        """Whether the Job may have its place; where it may not, that is remembered for who asks for it."""
+        try:
+            await _patched(client, job, {"spec": {"suspend": False}})
+        except (ForbiddenError, ApiRefusedError, ApiUnavailableError) as error:
+            self._refused[owner_key(job["metadata"])] = error  # perhaps by a webhook of that namespace alone
+            return False
+        except NotFoundError:
+            return False
+        except ConflictError:
+            return True  # somebody touched it, who may have let it run
+        return True
+
+    async def _with_room(self, client: ApiClient, jobs: Sequence[Object], now: str) -> Sequence[Object]:
+        """The Jobs without one that never starts and gave way to another; all of them where none does."""
         for job in may_give_way(jobs, self.caps, now):
             # Whoever ended it, or touched it, has it looked at again.
             with suppress(NotFoundError, ConflictError, ForbiddenError, ApiRefusedError, ApiUnavailableError):
                 if await _gave_way(client, job, now):
-                    return let_in([each for each in jobs if each is not job], self.caps)
-        return ()
+                    return [each for each in jobs if each is not job]
+        return jobs
 
     def runs(self, key: Key) -> None:
         """`key` has had its turn, and has not ended."""
@@ -190,6 +211,7 @@ class Turns:
 
     def done(self, key: Key, ring: Callable[[Key, float], None]) -> None:
         """`key` waits no more, or has ended: some who wait look at once, for one list lets in all whose turn it is."""
+        self._refused.pop(key, None)
         now, until = self.clock(), self._running.pop(key, -math.inf)
         if until > now:
             self._running[key] = min(until, now + _ENDING)
@@ -199,6 +221,11 @@ class Turns:
         self._began = -math.inf
         for other in islice(self._waiting, self.caps.in_all):
             ring(other, 0.0)
+
+
+def _running(job: Object) -> Object:
+    """The Job as it is once it has been let run."""
+    return {**job, "spec": {**job["spec"], "suspend": False}}
 
 
 async def _gave_way(client: ApiClient, job: Object, now: str) -> bool:
@@ -223,6 +250,7 @@ class Validations:
 
     `hosts` are those of brokers that the pods may be sent to. `packing` is held while a question is made ready, which
     takes memory, and `reading` while a report is read, for the same reason; it waits for nodes, so two do at once.
+    `emptied` is when a report was to be emptied, by Surroundings' clock, and could not be.
     """
 
     image: str = ""
@@ -230,6 +258,7 @@ class Validations:
     hosts: AllowedHosts = field(default_factory=AllowedHosts)
     packing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
+    emptied: dict[Key, float] = field(default_factory=dict)
 
 
 def owner_key(job: Object) -> Key | None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from api_server import FakeApiServer
 from topicschema.api.kinds import JOB
 from topicschema.cluster.client import ApiClient
-from topicschema.cluster.errors import ApiUnavailableError
+from topicschema.cluster.errors import ApiRefusedError, ApiUnavailableError
 from topicschema.reconcile.queue import Key
 from topicschema.reconcile.validating_queue import Caps, Turns, let_in, may_give_way, never_starts, owner_key
 from topicschema.spark.outcome import Waiting, outcome
@@ -207,6 +207,47 @@ async def test_a_job_that_cannot_be_touched_holds_up_no_other(asking: Asking) ->
     with pytest.raises(ApiUnavailableError):
         await asking.takes(first)
     assert not (await asking.client.get(JOB, "a", second.name))["spec"]["suspend"]
+
+
+async def test_jobs_that_may_not_be_let_run_starve_no_neighbour(asking: Asking) -> None:
+    refused = [asking.job(f"refused{n}", n) for n in range(4)]
+    second, third = asking.job("2", 10), asking.job("3", 11)
+    asking.api.refusals = {"PATCH /apis/batch/v1/namespaces/a/jobs/refused": 422}
+    with pytest.raises(ApiRefusedError):
+        await asking.takes(refused[0])
+    asking.now = 2.0
+    assert await asking.takes(second), "there was one place, and it is free"
+    asking.api.take_away(JOB, "a", "2")
+    asking.now = 4.0
+    asking.api.requests.clear()
+    assert await asking.takes(third)
+    assert not [each for each in asking.api.requests if "refused" in each and each.startswith("PATCH")]
+    asking.api.take_away(JOB, "a", "3")
+    asking.api.refusals = {}
+    asking.now = 6.0
+    assert await asking.takes(refused[3]), "who asks is tried again, and the others that were passed over are not"
+
+
+async def test_who_was_refused_and_asks_too_early_hears_the_same_and_is_tried_with_the_next_list(
+    asking: Asking,
+) -> None:
+    first, second = asking.job("1", 1), asking.job("2", 2)
+    asking.api.refusals = {"PATCH /apis/batch/v1/namespaces/a/jobs": 422}
+    with pytest.raises(ApiRefusedError):
+        await asking.takes(first)
+    asking.turns.runs(first)
+    asking.now = 2.0
+    with pytest.raises(ApiRefusedError):
+        await asking.takes(second)
+    asking.turns.runs(second)
+    asking.api.refusals = {}
+    asking.now = 3.0
+    with pytest.raises(ApiRefusedError):
+        await asking.takes(first)
+    assert asking.rung == [(first, 1.0)]
+    asking.now = 4.0
+    assert not await asking.takes(second)
+    assert not (await asking.client.get(JOB, "a", "1"))["spec"]["suspend"]
 
 
 async def test_an_end_rings_no_more_than_may_run_at_once(asking: Asking) -> None:
