@@ -28,11 +28,12 @@ KEY = Key(TOPIC_SCHEMA.plural, "shop", "created")
 
 @dataclass
 class AskedTopic:
-    """The topic `created`. Its clock stands, and `rung` is who was to be looked at again, and in how many seconds."""
+    """The topic `created`. Its clocks stand, and `rung` is who was to be looked at again, and in how many seconds."""
 
     world: World
     rung: list[tuple[str, float]] = field(default_factory=list)
     clock: str = "2026-11-21T12:00:00Z"
+    seconds: float = 0.0
     topics: TopicSchemas = field(init=False)
 
     def __post_init__(self) -> None:
@@ -40,6 +41,7 @@ class AskedTopic:
             self.world.around,
             validation=Validations("validation:1", Turns(clock=count(step=60.0).__next__)),
             now=lambda: self.clock,
+            clock=lambda: self.seconds,
             ring=lambda key, after: self.rung.append((key.name, after)),
         )
         around.neighbours.are_topics_listed = True

@@ -256,6 +256,10 @@ class TopicSchemaStatus:
         str | None,
         Field("The newest value of the annotation topicschema.io/revalidate that was answered.", max_length=256),
     ] = None
+    report_with_values: Annotated[
+        str | None,
+        Field("The ConfigMap that may show what messages hold (includeValues); absent once none does.", max_length=253),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,7 +54,8 @@ class Seen:
 
     `risks` is what the broker lets pass and consumers may suffer from, of a version that is on record. `broker` is None
     where there is none. `validation` and `validated` tell what retained messages have to say, if they are asked;
-    `revalidated` is the newest wish for that which was answered.
+    `revalidated` is the newest wish for that which was answered, `report_with_values` the ConfigMap that may show what
+    they hold.
     """
 
     fingerprint: str
@@ -65,6 +66,7 @@ class Seen:
     validation: ValidationStatus | None = None
     validated: Said | None = None
     revalidated: str | None = None
+    report_with_values: str | None = None
 
 
 def settled(seen: Seen, moment: Moment, stopped: TopicSchemaError | None = None) -> TopicSchemaStatus:
@@ -88,6 +90,7 @@ def settled(seen: Seen, moment: Moment, stopped: TopicSchemaError | None = None)
         incompatibilities=tuple(map(_finding, found[:_INCOMPATIBILITIES])),
         validation=seen.validation,
         revalidated=seen.revalidated,
+        report_with_values=seen.report_with_values,
     )
 
 

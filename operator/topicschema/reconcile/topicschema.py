@@ -20,7 +20,7 @@ from topicschema.core.errors import StalledError, TopicSchemaError
 from topicschema.core.policy import StrategySource
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic
-from topicschema.reconcile import report, telling, validating, validating_acts, validating_report
+from topicschema.reconcile import report, telling, validating, validating_acts, validating_report, validating_values
 from topicschema.reconcile.act import act, remove_finaliser
 from topicschema.reconcile.at_broker import View
 from topicschema.reconcile.candidates import placed
@@ -32,7 +32,7 @@ from topicschema.reconcile.queue import Key, Rest
 from topicschema.reconcile.report_at_broker import AtBroker
 from topicschema.reconcile.status_write import SILENT
 from topicschema.reconcile.surroundings import Surroundings
-from topicschema.reconcile.validating_logs import with_report, without_values
+from topicschema.reconcile.validating_logs import name_of, with_report, without_values
 from topicschema.spark.outcome import CouldNotRun, Running, Waiting
 
 # A policy's counts follow its topics within this time: many topics that settle are one write of its status. Seconds.
@@ -108,6 +108,7 @@ class TopicSchemas:
         """What the pass asks for, or what stands in the way though all was seen and is reported."""
         around = self._around
         recorded = await on_record(around, resource)
+        recorded = replace(recorded, resource=await without_values(around, resource, recorded.found))
         try:
             seen: Observation | None = await at_broker(around, recorded)
         except TopicSchemaError as error:
@@ -158,16 +159,16 @@ class TopicSchemas:
             return replace(seen, inquiry=seen.inquiry.refused("its Job cannot be let run", error))
         return await inquired(self._around, seen)
 
-    async def _validated(self, key: Key, seen: Observation) -> tuple[ValidationStatus | None, Said | None, str | None]:
+    async def _validated(
+        self, key: Key, seen: Observation
+    ) -> tuple[ValidationStatus | None, Said | None, str | None, str | None]:
         """What is told of the messages; who waits for them is looked at again soon, for a log rings nobody."""
-        inquiry, around = seen.inquiry, self._around
+        inquiry, around, before = seen.inquiry, self._around, seen.resource.status
         if inquiry is None:
             around.validation.turns.done(key, around.ring)
-            await without_values(around, seen.resource, seen.found, None)
-            return None, None, seen.resource.status.revalidated
+            return None, None, before.revalidated, self._shown_in(seen, None)
         told = validating_report.status(inquiry)
         told = await with_report(around, seen.resource.metadata, inquiry, told)
-        await without_values(around, seen.resource, seen.found, told)
         match inquiry.outcome:
             case Waiting():
                 pass
@@ -179,7 +180,13 @@ class TopicSchemas:
         if after is not None:
             around.ring(key, after)
         answered = told.revalidate if told is not None and told.is_final else None
-        return told, validating_report.said(inquiry, told), answered or seen.resource.status.revalidated
+        said = validating_report.said(inquiry, told)
+        return told, said, answered or before.revalidated, self._shown_in(seen, told)
+
+    @staticmethod
+    def _shown_in(seen: Observation, told: ValidationStatus | None) -> str | None:
+        resource = seen.resource
+        return validating_values.shown_after(resource.status, seen.found, told, name_of(resource.metadata))
 
     async def _risks(self, seen: Observation) -> tuple[Incompatibility, ...]:
         """What is to be told of a version that is on record; nothing where an earlier one cannot be read any more."""

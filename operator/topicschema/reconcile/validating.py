@@ -122,7 +122,7 @@ async def look(
         seen = _asked(seen, resource, wanted)
         seen = _renewed(around, seen) if may_advance else seen
     elif wanted is not None:
-        seen = replace(seen, kept=_shown(before, wanted) if before is not None and before.is_final else None)
+        seen = replace(seen, kept=before if before is not None and before.is_final else None)
     known = seen.recorded or (None if wanted is None else seen.kept)
     is_settled = known is not None and known.is_final and not seen.is_asked_anew
     # Without an image there are no Jobs, and perhaps no right to look for them.
@@ -164,7 +164,7 @@ def _asked(seen: Inquiry, resource: TopicSchema, wanted: Wanted) -> Inquiry:
         revalidate=told or known,
         renews=renews,
         recorded=recorded,
-        kept=_shown(before, wanted) if is_same_schema and wanted.mode is ValidationMode.GATE and not is_next else None,
+        kept=before if is_same_schema and wanted.mode is ValidationMode.GATE and not is_next else None,
         is_asked_now=wanted.mode is ValidationMode.REPORT or is_next or is_forced or recorded is not None,
     )
 
@@ -193,18 +193,6 @@ def _passed_at(seen: Inquiry) -> str:
 
 def _since(around: Surroundings, then: str) -> float:
     return (datetime.fromisoformat(around.now()) - datetime.fromisoformat(then)).total_seconds()
-
-
-def may_show_values(told: ValidationStatus) -> bool:
-    """Whether its report may have what messages hold: its examples have, or it had no room for any."""
-    return any(each.value is not None for each in told.examples) or bool(told.invalid and not told.examples)
-
-
-def _shown(told: ValidationStatus | None, wanted: Wanted) -> ValidationStatus | None:
-    """An earlier answer as it may be shown now: without values, and the report of them, where these are not wanted."""
-    if told is None or wanted.spec.include_values or not may_show_values(told):
-        return told
-    return replace(told, examples=tuple(replace(each, value=None) for each in told.examples), report=None)
 
 
 def _is_of(resource: TopicSchema, subject: Subject) -> bool:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 import lzma
+import math
 from dataclasses import replace
 from typing import Any, Final
 
@@ -14,13 +15,22 @@ from topicschema.api.kinds import CONFIG_MAP, TOPIC_SCHEMA
 from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.validation import ValidationStatus
-from topicschema.cluster.errors import ApiRefusedError, ForbiddenError
+from topicschema.api.wire import encode
+from topicschema.cluster.errors import (
+    ApiRefusedError,
+    ApiUnavailableError,
+    ConflictError,
+    ForbiddenError,
+    NotFoundError,
+)
 from topicschema.core.errors import TopicSchemaError
-from topicschema.reconcile import validating_report
+from topicschema.reconcile import validating_report, validating_values
 from topicschema.reconcile.policies import FoundPolicy
+from topicschema.reconcile.queue import Key
 from topicschema.reconcile.status_write import FIELD_MANAGER
 from topicschema.reconcile.surroundings import Surroundings
-from topicschema.reconcile.validating import Inquiry, may_show_values
+from topicschema.reconcile.telling import regarding
+from topicschema.reconcile.validating import Inquiry
 from topicschema.spark import jobs, marks
 from topicschema.spark.page import page
 
@@ -30,6 +40,8 @@ _LOG_BYTES: Final = 4 * 1024 * 1024
 _MAX_BYTES: Final = 900 * 1024
 _NAME: Final = 200
 _HASH: Final = 8
+_AGAIN: Final = 300.0
+_SHOWN: Final = "ValuesShown"
 _EMPTIED: Final = "the report showed what messages hold, which includeValues no longer asks for"
 
 
@@ -52,16 +64,49 @@ async def with_report(
     return replace(told, report=body["metadata"]["name"]) if await _kept(around, body) else told
 
 
-async def without_values(
-    around: Surroundings, resource: TopicSchema, found: FoundPolicy | None, told: ValidationStatus | None
-) -> None:
-    """Empty the report that the status named until now, where it may show values that are no longer to be shown."""
-    before, metadata = resource.status.validation, resource.metadata
-    said = None if found is None else found.resource.spec.validation
-    if before is None or before.report is None or (said is not None and said.include_values):
-        return
-    if may_show_values(before) and (told is None or told.report is None):
-        await _kept(around, _manifest(metadata, {"data": {"note": _EMPTIED}}))
+async def without_values(around: Surroundings, resource: TopicSchema, found: FoundPolicy | None) -> TopicSchema:
+    """The resource as it may be shown: where no values are wanted, without those in its status and in its report.
+
+    A report that cannot be emptied stays named in the status, and is tried again every five minutes.
+    """
+    name, status = validating_values.shown_in(resource.status), validating_values.hidden(resource.status)
+    if validating_values.are_wanted(found) or (name is None and status == resource.status):
+        return resource
+    if name is None or await _is_emptied(around, resource.metadata, name):
+        status = replace(status, report_with_values=None)
+    return replace(resource, status=status)
+
+
+async def _is_emptied(around: Surroundings, metadata: Metadata, name: str) -> bool:
+    """Whether the report shows no values any more; it is left alone while the last try was just now."""
+    now, tried = around.clock(), around.validation.emptied
+    key = Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name)
+    if now - tried.get(key, -math.inf) < _AGAIN:
+        return False
+    try:
+        there = await around.client.get(CONFIG_MAP, metadata.namespace, name)
+        if there.get("data") != {"note": _EMPTIED} or "binaryData" in there:
+            body = _manifest(metadata, {"data": {"note": _EMPTIED}})
+            body["metadata"]["uid"] = there["metadata"]["uid"]  # or one that is gone would be made
+            await around.client.apply(CONFIG_MAP, metadata.namespace, name, body, field_manager=FIELD_MANAGER)
+    except NotFoundError:
+        pass
+    except (ApiRefusedError, ApiUnavailableError, ConflictError, ForbiddenError) as error:
+        tried[key] = now
+        around.ring(key, _AGAIN)
+        await _tell_of(around, metadata, name, error)
+        return False
+    tried.pop(key, None)
+    return True
+
+
+async def _tell_of(around: Surroundings, metadata: Metadata, name: str, error: TopicSchemaError) -> None:
+    message = (
+        f"ConfigMap {name} shows what messages hold, which includeValues no longer asks for, and cannot be emptied: "
+        f"{error.message}; delete it, or let the operator write it: it tries again every five minutes"
+    )
+    about = regarding(TOPIC_SCHEMA, {"metadata": encode(metadata)})
+    await around.events.record(about, "Warning", _SHOWN, message, "Validate")
 
 
 async def _kept(around: Surroundings, body: dict[str, Any]) -> bool:
@@ -90,14 +135,19 @@ def manifest(metadata: Metadata, job: str, report: bytes, *, is_page_wanted: boo
     return _manifest(metadata, _content(job, report, is_page_wanted=is_page_wanted))
 
 
-def _manifest(metadata: Metadata, content: dict[str, Any]) -> dict[str, Any]:
+def name_of(metadata: Metadata) -> str:
+    """The ConfigMap of a resource's report."""
     digest = hashlib.sha256(metadata.uid.encode()).hexdigest()[:_HASH]
+    return f"{metadata.name[:_NAME].rstrip('-.')}-validation-{digest}"
+
+
+def _manifest(metadata: Metadata, content: dict[str, Any]) -> dict[str, Any]:
     owner = {"apiVersion": TOPIC_SCHEMA.api_version, "kind": TOPIC_SCHEMA.name}
     return {
         "apiVersion": CONFIG_MAP.api_version,
         "kind": CONFIG_MAP.name,
         "metadata": {
-            "name": f"{metadata.name[:_NAME].rstrip('-.')}-validation-{digest}",
+            "name": name_of(metadata),
             "namespace": metadata.namespace,
             "labels": {jobs.TOPIC_LABEL: jobs.topic_label(metadata.name)},
             "ownerReferences": [owner | {"name": metadata.name, "uid": metadata.uid, "controller": True}],

@@ -1,4 +1,7 @@
-"""What messages hold is shown no longer than the policy wants it: not in the status, and not in the report."""
+"""What messages hold is shown no longer than the policy wants it: not in the status, and not in the report.
+
+Whole passes, and what refuses them, are in test_validating_emptied.
+"""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -22,6 +25,7 @@ from topicschema.reconcile.validating import look
 from topicschema.reconcile.validating_logs import manifest, without_values
 from topicschema.reconcile.validating_report import status
 from topicschema.reconcile.validating_spec import Subject
+from topicschema.reconcile.validating_values import shown_after
 
 FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
 SECRET = b'{"examples":[{"value":"4111 1111"}]}'
@@ -52,33 +56,37 @@ def answered(world: World, told: ValidationStatus) -> tuple[TopicSchema, str]:
     body = manifest(world.resource.metadata, "job", SECRET)
     name = body["metadata"]["name"]
     world.api.put(CONFIG_MAP, "shop", name, {"data": body["data"]})
-    before = TopicSchemaStatus(fingerprint="f", schema_version=0, validation=replace(told, report=name))
+    told = replace(told, report=name)
+    named = shown_after(TopicSchemaStatus(), policy(includeValues=True), told, name)
+    before = TopicSchemaStatus(fingerprint="f", schema_version=0, validation=told, report_with_values=named)
     return replace(world.resource, status=before), name
 
 
-async def shown(world: World, resource: TopicSchema, found: FoundPolicy, outcome: Outcome) -> ValidationStatus | None:
-    """What the status tells after a pass."""
+async def shown(world: World, resource: TopicSchema, found: FoundPolicy, outcome: Outcome) -> TopicSchemaStatus:
+    """What the status tells of messages after a pass."""
+    resource = await without_values(world.around, resource, found)
     subject = Subject(record("id").info, history(), Verdict(outcome, FULL, 0), PulsarLine.V4_0)
     inquiry = await look(world.around, resource, found, subject)
     told = None if inquiry is None else status(inquiry)
-    await without_values(world.around, resource, found, told)
-    return told
+    named = shown_after(resource.status, found, told, "report")
+    return replace(resource.status, validation=told, report_with_values=named)
 
 
 @pytest.mark.parametrize("outcome", [Outcome.EQUAL_VERSION, Outcome.INCOMPATIBLE])
 async def test_values_go_from_status_and_report_when_they_are_wanted_no_more(world: World, outcome: Outcome) -> None:
     resource, name = answered(world, FAILED)
     found = policy(mode="Gate")
-    told = await shown(world, resource, found, outcome)
+    after = await shown(world, resource, found, outcome)
+    told = after.validation
     assert told is not None
     assert (told.phase, told.invalid, told.report) == (ValidationPhase.FAILED, 1, None)
     assert [(each.message, each.value) for each in told.examples] == [("1:2", None)]
+    assert after.report_with_values is None
     report = await world.around.client.get(CONFIG_MAP, "shop", name)
     assert "report.json" not in report["data"]
     assert "includeValues" in report["data"]["note"]
-    again = replace(resource, status=replace(resource.status, validation=told))
     world.api.requests.clear()
-    assert await shown(world, again, found, outcome) == told
+    assert await shown(world, replace(resource, status=after), found, outcome) == after
     assert world.api.requests == []
 
 
