@@ -1,1 +1,3 @@
 """Apache Pulsar topic schemas as Kubernetes resources."""
+
+__version__ = "0.1.0"

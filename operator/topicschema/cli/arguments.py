@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
+from topicschema import __version__
 from topicschema.cli import message_arguments, payload_arguments
 from topicschema.core.policy import Strictness
 from topicschema.core.schemas import PulsarLine, SchemaType
@@ -67,6 +68,7 @@ _RECORD = """standard input is what kubectl prints of one SchemaHistory and its 
 def parser() -> argparse.ArgumentParser:
     """The whole command line. What is parsed has `module`, which is imported for its `run(options)`."""
     top = argparse.ArgumentParser(prog="topicschema", description=_DESCRIPTION)
+    top.add_argument("--version", action="version", version=f"topicschema {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _check(_command(commands, "check", "would a broker let a schema follow others?", epilog=_CHECK))
     text = "would a broker let a client connect, and with which version?"

@@ -6,7 +6,7 @@ from argparse import Namespace
 from topicschema import payload
 from topicschema.cli import files, payloads
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
-from topicschema.cli.files import WrongInputError
+from topicschema.cli.files import STANDARD_INPUT, WrongInputError
 from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
 from topicschema.core.formats import json_text
 from topicschema.core.schemas import Schema, SchemaType
@@ -22,6 +22,8 @@ def run(options: Namespace) -> int:
         payloads.demand_separated(schema)
     elif payloads.is_separated(schema):
         raise WrongInputError("the pair is SEPARATED: name a file for the message's key with --key FILE")
+    if options.key == STANDARD_INPUT and options.output in (None, STANDARD_INPUT):
+        raise WrongInputError("key and payload cannot both go to standard output: name a file with --key or with -o")
     name = files.shown(options.value)
     try:
         message = payloads.usable(lambda: _message(schema, options.value), options.schema)

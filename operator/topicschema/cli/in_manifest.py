@@ -21,28 +21,43 @@ from topicschema.sources import ProtobufSources
 def schema(name: str, content: bytes) -> SchemaInfo:
     """The schema as it is sent over REST; WrongInputError unless there is one TopicSchema whose schema can be made."""
     spec = _spec(name, content)
-    wanted = candidates.sources_of(spec)
-    if wanted is not None:
-        return SchemaInfo(SchemaType.PROTOBUF_NATIVE, _compiled(name, wanted), dict(spec.properties))
     try:
+        wanted = candidates.sources_of(spec)
+        if wanted is not None:
+            return SchemaInfo(SchemaType.PROTOBUF_NATIVE, _compiled(name, wanted), dict(spec.properties))
         info = candidates.info_of(spec)
         if info.type is not SchemaType.KEY_VALUE:
             return info
         return replace(info, schema=key_value.text_of(info.schema).encode())
     except InvalidSchemaError as error:
         raise WrongInputError(f"{name}: {error.sentence}") from None
+    except UnicodeEncodeError:
+        raise WrongInputError(f"{name}: half of a surrogate pair (\\uD800 and the like) is no text") from None
 
 
 def _spec(name: str, content: bytes) -> TopicSchemaSpec:
+    found = [each for each in _documents(name, content) if _is_topic_schema(each)]
+    if len(found) != 1:
+        raise WrongInputError(f"{name} has {len(found)} TopicSchemas; one is needed")
     try:
-        found = [each for each in yaml.safe_load_all(content) if _is_topic_schema(each)]
-        if len(found) != 1:
-            raise WrongInputError(f"{name} has {len(found)} TopicSchemas; one is needed")
-        return decode(TopicSchemaSpec, found[0].get("spec"))
-    except yaml.YAMLError as error:
-        raise WrongInputError(f"{name} is not YAML: {getattr(error, 'problem', error)}") from None
+        return decode(TopicSchemaSpec, found[0].get("spec"), "spec")
     except StalledError as error:
         raise WrongInputError(f"{name}: {error.message}") from None
+
+
+def _documents(name: str, content: bytes) -> list[Any]:
+    try:
+        return list(yaml.safe_load_all(content))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = "" if mark is None else f"line {mark.line + 1}, column {mark.column + 1}: "
+        raise WrongInputError(f"{name} is not YAML: {where}{error.problem}") from None
+    except yaml.reader.ReaderError as error:
+        raise WrongInputError(f"{name} is not YAML: {error.reason} at position {error.position}") from None
+    except RecursionError:
+        raise WrongInputError(f"{name} is nested too deep") from None
+    except ValueError as error:  # a text that looks like a date or a number and is none, such as 2026-02-30
+        raise WrongInputError(f"{name} is not YAML: {error}; write texts in quotes") from None
 
 
 def _is_topic_schema(resource: Any) -> bool:

@@ -84,28 +84,29 @@ def _answer(command: argparse.ArgumentParser) -> None:
     command.add_argument("--include-values", action="store_true", help="show what is in the examples")
     command.add_argument("--writers", action="store_true", help="tell how many messages each version wrote, and when")
     command.add_argument("--report", metavar="FILE", help="write the whole report there, as JSON; - is standard output")
-    command.add_argument("--page", metavar="FILE", help="write it there as a page for people, in HTML")
+    command.add_argument("--page", metavar="FILE", help="the same as a page for people, in HTML; - is standard output")
     command.add_argument("--processes", type=_positive, metavar="N", help="judge in so many; else in as many as pays")
 
 
 def _whole(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise ValueError(text)
-    return number
+    return _number(text, 0)
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number
+    return _number(text, 1)
 
 
+def _number(text: str, least: int) -> int:
+    if not (text.isascii() and text.isdecimal()) or len(text) > _DIGITS or int(text) < least:
+        raise argparse.ArgumentTypeError(f"write a whole number from {least} on, not {text[:40]!r}")
+    return int(text)
+
+
+_DIGITS: Final = 18
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
 def _seconds(text: str) -> int:
-    if text[-1:] not in _UNITS:
+    if text[-1:] not in _UNITS or not text[:-1].isdecimal():
         raise argparse.ArgumentTypeError("write 90m, 168h or 7d")
     return _positive(text[:-1]) * _UNITS[text[-1]]

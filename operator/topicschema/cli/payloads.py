@@ -26,6 +26,7 @@ def schema(options: Namespace) -> Schema:
     """The schema that the options name; WrongInputError where it is none, or has no payloads."""
     given = vars(options)
     names = [given.get(each) for each in ("schema", "writer", "payload", "value")]
+    names += [options.key] if "payload" in given else []  # `encode` writes it
     if names.count(STANDARD_INPUT) > 1:
         raise WrongInputError("standard input (-) can be one of the files only")
     kind = schema_files.kind_of(options.type, [options.schema or ""])

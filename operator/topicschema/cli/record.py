@@ -4,7 +4,7 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from topicschema.api import record
 from topicschema.api.kinds import SCHEMA_HISTORY, SCHEMA_VERSION
@@ -14,6 +14,8 @@ from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.cli.files import WrongInputError
 from topicschema.core.errors import StalledError, TopicSchemaError
 from topicschema.core.history import History
+
+_NOT_PRINTED: Final = "standard input is not what kubectl get -o json prints; ask with the command that --help shows"
 
 
 def run(options: Namespace) -> int:
@@ -44,10 +46,11 @@ def _objects(content: bytes) -> Iterator[Mapping[str, Any]]:
         try:
             document, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
-            raise WrongInputError("standard input is not what kubectl get -o json prints") from None
-        if not isinstance(document, dict):
-            raise WrongInputError("standard input is not what kubectl get -o json prints")
-        yield from document["items"] if document.get("kind") == "List" else [document]
+            raise WrongInputError(_NOT_PRINTED) from None
+        listed = document.get("items") if isinstance(document, dict) and document.get("kind") == "List" else [document]
+        if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+            raise WrongInputError(_NOT_PRINTED)
+        yield from listed
         at = end + len(text[end:]) - len(text[end:].lstrip())
 
 
@@ -63,7 +66,7 @@ def _history(objects: Iterable[Mapping[str, Any]]) -> History:
 
 
 def _bodies(history: History, objects: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    payloads = {(each.get("metadata") or {}).get("name"): each for each in _of_kind(objects, SCHEMA_VERSION.name)}
+    payloads = {_name(each): each for each in _of_kind(objects, SCHEMA_VERSION.name)}
     for number, entry in enumerate(history.entries):
         if entry.schema_version != number:
             raise _LostError(f"there is no version {number} on record, and no upload gives the next one its number")
@@ -76,3 +79,8 @@ def _bodies(history: History, objects: Iterable[Mapping[str, Any]]) -> Iterator[
             yield wire.written(record.version_from_wire(payloads[name]))
         except TopicSchemaError as error:
             raise _LostError(f"version {number} cannot be uploaded: {error}") from None
+
+
+def _name(wire: Mapping[str, Any]) -> str:
+    metadata = wire.get("metadata")
+    return str(metadata.get("name")) if isinstance(metadata, dict) else ""

@@ -25,6 +25,7 @@ RUN_FAILED: Final = 3
 def run(options: Namespace) -> int:
     """Answer on standard output; the exit code is the verdict."""
     asked = message_question.question_of(options)
+    _demand_places(options)
     try:
         found = _report(asked, options.processes)
     except InvalidQuestionError as error:
@@ -36,9 +37,18 @@ def run(options: Namespace) -> int:
         _write(options.page, page(found.document))
     if options.report is not None:
         _write(options.report, json.dumps(found.document, indent=2, ensure_ascii=False) + "\n")
-    if options.report != STANDARD_INPUT:
+    if STANDARD_INPUT not in (options.report, options.page):
         print("\n".join(message_findings.told(found.document, writers=options.writers)))
     return COMPATIBLE if found.passes else INCOMPATIBLE
+
+
+def _demand_places(options: Namespace) -> None:
+    """WrongInputError where report or page could not be written once the run, which may take long, is over."""
+    if options.report == options.page == STANDARD_INPUT:
+        raise WrongInputError("report and page cannot both go to standard output: name a file for one of them")
+    for name in (options.report, options.page):
+        if name not in (None, STANDARD_INPUT) and (Path(name).is_dir() or not Path(name).parent.is_dir()):
+            raise WrongInputError(f"{name}: a file cannot be written there")
 
 
 def _report(asked: Question, processes: int | None) -> "Report":

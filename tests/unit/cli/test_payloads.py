@@ -152,6 +152,8 @@ def test_what_consumers_read_over_is_valid(here: Path, capfdbinary: pytest.Captu
         "encode --schema v1.avsc notes.txt",
         "encode --schema v1.avsc null.json",
         f"encode {PAIR}SEPARATED null.json",
+        f"encode {PAIR}SEPARATED --key - null.json",
+        f"decode {PAIR}SEPARATED --key - -",
         "encode --type PROTOBUF --schema v1.avsc null.json",
         "encode --type INT8 -o nowhere/payload.bin number.json",
     ],

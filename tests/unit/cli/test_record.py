@@ -74,8 +74,31 @@ def test_numbers_that_no_upload_gives_are_told_and_nothing_is_printed(change: di
     assert words in done.stderr
 
 
-@pytest.mark.parametrize("stdin", ["", "{", "[]", "Error from server", '{"kind": "List", "items": []}'])
+NO_RECORD = [
+    "",
+    "{",
+    "[]",
+    "7",
+    "Error from server",
+    '{"kind": "List", "items": []}',
+    '{"kind": "List"}',
+    '{"kind": "List", "items": [7]}',
+    '{"kind": "SchemaHistory"}',
+    '{"kind": "SchemaHistory", "spec": [], "metadata": []}',
+    "[" * 100_000,
+]
+
+
+@pytest.mark.parametrize("stdin", NO_RECORD, ids=lambda each: each[:40])
 def test_what_is_no_record_is_wrong_input(stdin: str) -> None:
     done = run(stdin)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "kubectl" in done.stderr or "one is needed" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert any(each in done.stderr for each in ("kubectl", "one is needed", "cannot be read"))
+
+
+def test_a_payload_without_a_name_is_none_of_the_history_s() -> None:
+    history, payloads = recorded(schema(ID))
+    for metadata in (None, [], {"name": ["a"]}):
+        done = asked(history, [{**payloads[0], "metadata": metadata}])
+        assert (done.returncode, "is missing" in done.stderr) == (2, True), done.stderr

@@ -65,6 +65,13 @@ def test_messages_that_pass_by_a_manifest_as_json(here: Path) -> None:
     assert json.loads(done.stdout)["verdict"] == "Pass"
 
 
+def test_a_page_on_standard_output_stands_there_alone(here: Path) -> None:
+    done = run(here, "--schema", "v2.avsc", *ALL, "--page", "-", "good.parquet")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("<!DOCTYPE html>")
+    assert done.stdout.rstrip().endswith("</html>")
+
+
 WRONG = {
     "--schema v2.avsc --column payload orders.parquet": "write WHAT=NAME",
     "--schema two.yaml orders.parquet": "two.yaml has 2 TopicSchemas",
@@ -73,6 +80,13 @@ WRONG = {
     "--schema v2.avsc --written-with 3 orders.parquet": "no --history has that number",
     "--schema v2.avsc --percent 101 orders.parquet": "percent must be from 1 to 100",
     "--schema v2.avsc --since soon orders.parquet": "write 90m, 168h or 7d",
+    "--schema v2.avsc --since xh orders.parquet": "write 90m, 168h or 7d",
+    "--schema v2.avsc --since 0h orders.parquet": "write a whole number from 1 on, not '0'",
+    "--schema v2.avsc --max-messages many orders.parquet": "write a whole number from 1 on, not 'many'",
+    "--schema v2.avsc --first-version=-1 orders.parquet": "write a whole number from 0 on, not '-1'",
+    "--schema v2.avsc --report - --page - orders.parquet": "name a file for one of them",
+    "--schema v2.avsc --report nowhere/r.json orders.parquet": "nowhere/r.json: a file cannot be written there",
+    "--schema v2.avsc --page . orders.parquet": ".: a file cannot be written there",
     "--schema orders.parquet orders.parquet": "orders.parquet: ",
     "--schema v2.avsc --pulsar http://a pulsar://b one two": "name one topic",
 }
