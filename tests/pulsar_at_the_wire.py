@@ -45,9 +45,10 @@ class PulsarAtTheWire:
     """The broker, and the calls that it got as METHOD and the part of the path after the topic.
 
     `is_shut` while it lets nobody in. `settings` are those of its Pulsar namespaces, `settings_status` is how it
-    answers who writes them, `own_status` who asks for a topic's own, `upload_status` who uploads; `asked_for_own` is
-    how often somebody asked. `happens` is told the number of each call of schemas, from 1, before it is carried out:
-    what others do meanwhile.
+    answers who writes them, `own_status` who asks for a topic's own, `upload_status` who uploads; `asked_for_own`
+    is how often somebody asked, `asked_for_settings` how often for those of the Pulsar namespace; `hides_numbers` where
+    nobody may ask which versions there are. `happens` is told the number of each call of schemas, from 1, before it is
+    carried out: what others do meanwhile.
     """
 
     schemas: PulsarSchemas
@@ -59,7 +60,9 @@ class PulsarAtTheWire:
     asked_for_own: int = 0
     upload_status: int = 200
     settings_status: int = 200
+    asked_for_settings: int = 0
     are_settings_shown: bool = True
+    hides_numbers: bool = False
     version: str = "4.0.7"
     settings: dict[str, Any] = field(default_factory=lambda: {"schema_validation_enforced": False})
 
@@ -73,6 +76,8 @@ class PulsarAtTheWire:
         topic, what = unquote(parts[5]), "/".join(parts[6:])
         self.calls.append(f"{request.method} {what}")
         self.happens(len(self.calls))
+        if self.hides_numbers and what == "metadata":
+            return web.json_response({"reason": "no"}, status=403)
         if request.method == "GET":
             return self._read(topic, what)
         try:
@@ -93,6 +98,7 @@ class PulsarAtTheWire:
 
     async def _namespace(self, setting: list[str], request: web.Request) -> web.Response:
         """The settings of the Pulsar namespace, or one of them written; schemas are judged by its strategy."""
+        self.asked_for_settings += request.method == "GET"
         if request.method == "GET" and not self.are_settings_shown:
             return web.json_response({"reason": "no"}, status=403)
         if request.method == "GET":
@@ -110,6 +116,8 @@ class PulsarAtTheWire:
         self.asked_for_own += request.method == "GET"
         if self.own_status != HTTPStatus.OK:
             return web.json_response({"reason": _OWN[self.own_status]}, status=self.own_status)
+        if setting == "partitions":
+            return web.json_response({"partitions": 0})
         key = {"schemaCompatibilityStrategy": "strategy", "schemaValidationEnforced": "enforced"}[setting]
         if request.method == "GET":
             return web.json_response(self.schemas.settings.get(topic, {}).get(key))

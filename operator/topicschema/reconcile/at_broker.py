@@ -25,6 +25,7 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
 from topicschema.reconcile.conditions import MESSAGE_BYTES, capped
 from topicschema.reconcile.looking import Look, Sought, look
+from topicschema.reconcile.losses import ServedNoMoreError, telling_of
 from topicschema.reconcile.policies import FoundPolicy
 from topicschema.reconcile.surroundings import Surroundings
 
@@ -96,7 +97,7 @@ async def as_known(
     """What `ask` comes to at the broker, or, where that does not know us, at the one that the Secret now gives."""
     try:
         return await ask(broker)
-    except BrokerUnauthorizedError:
+    except (BrokerUnauthorizedError, ServedNoMoreError):
         # Somebody may have put a fresh token or certificate into the Secret.
         fresh = await around.brokers.of(found.resource, anew=True)
         if fresh is None or fresh is broker:
@@ -105,7 +106,10 @@ async def as_known(
 
 
 async def view(around: Surroundings, broker: Broker, found: FoundPolicy, resource: TopicSchema, sought: Sought) -> View:
-    """What is seen of the resource's topic; StalledError(HistoryLost, AdoptionRefused), and the broker's errors."""
+    """What is seen of the resource's topic; StalledError(HistoryLost, AdoptionRefused), and the errors of `look`.
+
+    Where the topic's own settings are not told, what was seen before is not forgotten: ServedNoMoreError.
+    """
     seen = await look(around, broker, sought)
     if isinstance(seen.alignment, Lost):
         raise lost(sought.history.key, seen.alignment)
@@ -118,7 +122,8 @@ async def view(around: Surroundings, broker: Broker, found: FoundPolicy, resourc
             "it to Adopt to take them over, or delete them at the broker",
         )
     domain = resource.spec.topic.partition("://")[0]
-    settings = await _overrides(broker, resource, sought, domain)
+    with telling_of(sought.gone_from(seen.alignment)):
+        settings = await _overrides(broker, resource, sought, domain)
     refused = _refused_before(resource, found, settings)
     return View(broker, seen, domain, may_write(found, resource), settings, refused).after(seen)
 

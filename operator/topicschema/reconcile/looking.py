@@ -17,6 +17,7 @@ from topicschema.core.history import History, VersionEntry
 from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.topics import Topic
+from topicschema.reconcile.losses import telling_of
 from topicschema.reconcile.surroundings import Surroundings
 from topicschema.storage.payloads import weight
 from topicschema.storage.protocol import SchemaStorage
@@ -51,6 +52,20 @@ class Sought:
         """The topic."""
         return self.history.key.topic
 
+    @property
+    def counted(self) -> VersionEntry | None:
+        """The candidate's version on record, where a broker counted it."""
+        known = None if self.schema is None else self.history.equal_to(self.schema.fingerprint)
+        return known if known in self.history.counted else None
+
+    def gone_from(self, seen: Alignment) -> VersionEntry | None:
+        """The same, where the broker no longer has it by what was seen."""
+        known = self.counted
+        if known is None or not isinstance(seen, Behind):
+            return None
+        there = seen.history.equal_to(known.fingerprint)
+        return None if there is not None and there.schema_version == known.schema_version else known
+
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -61,7 +76,10 @@ class Look:
 
 
 async def look(around: Surroundings, broker: Broker, sought: Sought) -> Look:
-    """What the broker has, beside the record; BrokerInconsistentError where it contradicts itself, and `broker`'s."""
+    """What the broker has, beside the record; BrokerInconsistentError where it contradicts itself, and `broker`'s.
+
+    ServedNoMoreError where the candidate's version on record was seen to be gone before such an error.
+    """
     for _ in range(_TRIES):
         found = await _Reading(around, broker, sought).look()
         if found is not None:
@@ -160,13 +178,25 @@ class _Reading:
 
     async def look(self) -> Look | None:
         """What record and broker come to; None where the answers contradict each other."""
-        topic, history = self._sought.topic, self._sought.history
-        latest = await self._broker.latest(topic)
-        if latest is None:
-            return await self._without_latest()
-        newest = await self._entry(latest)
-        if alignment.agrees(history, newest):
+        latest = await self._broker.latest(self._sought.topic)
+        newest = None if latest is None else await self._entry(latest)
+        if newest is not None and alignment.agrees(self._sought.history, newest):
             return Look(Aligned())
+        with telling_of(self._hidden_by(newest)):
+            return await (self._without_latest() if newest is None else self._beside(newest))
+
+    def _hidden_by(self, newest: VersionEntry | None) -> VersionEntry | None:
+        """The candidate's version, where the newest that is served tells by itself that it is not served any more."""
+        known = self._sought.counted
+        if known is None or newest is None:
+            return known
+        number, theirs = known.schema_version, newest.schema_version
+        is_other = theirs == number and newest.content_hash != known.content_hash
+        return known if theirs < number or is_other else None
+
+    async def _beside(self, newest: VersionEntry) -> Look | None:
+        """What record and broker come to, whose newest version tells of a change."""
+        topic, history = self._sought.topic, self._sought.history
         if newest.schema_version == 0 and not history.entries:
             return self._compared(Sight((0,), (newest,)))
         index = await self._broker.index(topic)

@@ -90,10 +90,7 @@ class Observation:
     @property
     def was_counted(self) -> bool:
         """Whether the record tells that a broker counted the schema: no sight of it gives no reason to doubt that."""
-        if self.stored is None:
-            return False
-        known = self.stored.history.equal_to(self.candidate.schema.fingerprint)
-        return known is not None and known in self.stored.history.counted
+        return self.stored is not None and self.sought.counted is not None
 
     @property
     def stopped(self) -> TopicSchemaError | None:

@@ -19,6 +19,7 @@ from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchem
 from topicschema.core.history import History, Origin
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.conditions import FINDING_BYTES, Moment, Said, capped, not_ready, ready, stalled, told
+from topicschema.reconcile.losses import ServedNoMoreError
 from topicschema.reconcile.report_at_broker import AtBroker, remarks, rolled_back
 
 _VERSIONS = 100
@@ -115,15 +116,18 @@ def failed(before: TopicSchemaStatus, error: Exception, moment: Moment) -> Topic
     return after if is_same_spec and not isinstance(error, StalledError) else _of_another_spec(after)
 
 
-def out_of_sight(before: TopicSchemaStatus, error: Exception, moment: Moment) -> TopicSchemaStatus | None:
-    """The status of a resource whose broker could not be looked at: as it was, but for InSync.
+def is_out_of_sight(before: TopicSchemaStatus, error: Exception, generation: int) -> bool:
+    """Whether the error means no more than that a broker could not be looked at, and this generation was Ready before.
 
-    None where the error is another one, or this very generation was not Ready before. Only for a schema that is on
-    record as the broker's: of any other nothing is known until the broker shows it.
+    Only for a schema that is on record as the broker's: of any other nothing is known until the broker shows it.
     """
+    reason, _ = told(error)
+    return reason in _UNREACHED and not isinstance(error, ServedNoMoreError) and _was_ready(before, generation)
+
+
+def out_of_sight(before: TopicSchemaStatus, error: Exception, moment: Moment) -> TopicSchemaStatus:
+    """The status of a resource whose broker could not be looked at: as it was, but for InSync."""
     reason, message = told(error)
-    if reason not in _UNREACHED or not _was_ready(before, moment):
-        return None
     return replace(before, conditions=moment.conditions(_unseen(before, reason, message)))
 
 
@@ -144,11 +148,11 @@ def _of_another_spec(status: TopicSchemaStatus) -> TopicSchemaStatus:
     return replace(status, schema_version=None, fingerprint=None, incompatibility_count=0, incompatibilities=())
 
 
-def _was_ready(before: TopicSchemaStatus, moment: Moment) -> bool:
+def _was_ready(before: TopicSchemaStatus, generation: int) -> bool:
     """Whether this very generation was settled: what then goes away is the sight of it."""
     ready_now = next((each for each in before.conditions if each.type is ConditionType.READY), None)
     is_well = ready_now is not None and ready_now.status is ConditionStatus.TRUE
-    return is_well and before.observed_generation == moment.generation
+    return is_well and before.observed_generation == generation
 
 
 def _unseen(before: TopicSchemaStatus, reason: str, message: str) -> tuple[Said, ...]:

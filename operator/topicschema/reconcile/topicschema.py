@@ -140,13 +140,12 @@ class TopicSchemas:
         self, key: Key, wire: Mapping[str, Any], recorded: Observation, error: TopicSchemaError
     ) -> None:
         """Tell that the broker is not seen, where nothing else follows from it; else `error` is raised again."""
-        metadata = recorded.resource.metadata
-        before = await self._without_rights(key, metadata, recorded.resource.status, error)
-        moment = Moment(before.conditions, metadata.generation, self._around.now())
-        status = report.out_of_sight(before, error, moment) if recorded.was_counted else None
-        if status is None:
+        metadata, before = recorded.resource.metadata, recorded.resource.status
+        if not recorded.was_counted or not report.is_out_of_sight(before, error, metadata.generation):
             raise error
-        await self._report(key, wire, status)
+        before = await self._without_rights(key, metadata, before, error)
+        moment = Moment(before.conditions, metadata.generation, self._around.now())
+        await self._report(key, wire, report.out_of_sight(before, error, moment))
 
     async def _taken_turn(self, key: Key, seen: Observation) -> Observation:
         """The same, seen anew where a Job waited for its turn: it may have come."""

@@ -9,6 +9,8 @@ from specimens import record
 from told_topic import FALSE, TRUE, UNKNOWN, WELL, ToldTopic
 from topic_world import TOPIC, opened
 from topicschema.api.kinds import TOPIC_SCHEMA
+from topicschema.core.schemas import Schema
+from topicschema.core.strategies import Strategy
 
 ONE, TWO = record("id"), record("id", "a?")
 JUDGED = {"Compatible": UNKNOWN, "Registered": UNKNOWN, "InSync": UNKNOWN}
@@ -84,6 +86,69 @@ async def test_a_version_that_others_deleted_is_not_ready_before_it_is_there_aga
     topic.broker.upload_status = 200
     assert await topic.says() == WELL
     assert await topic.world.agrees()
+
+
+@pytest.mark.parametrize("of", ["spec", "record"])
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_version_that_others_deleted_is_not_ready_though_the_topic_s_own_strategy_may_not_be_read(
+    topic: ToldTopic, of: str, status: int
+) -> None:
+    if of == "record":
+        topic.broker.schemas.settings[TOPIC] = {"strategy": Strategy.FULL}
+    topic.wants(ONE, **({"schemaCompatibilityStrategy": "FULL"} if of == "spec" else {}))
+    assert await topic.says() == WELL
+    topic.broker.own_status = status
+    assert await topic.says() == {**WELL, "InSync": UNKNOWN}
+    before = await topic.world.history()
+    topic.broker.schemas.soft_delete(TOPIC)
+    assert await topic.says() == WAITING
+    reason, message = await topic.ready()
+    assert reason == "BrokerForbidden"
+    assert "no longer serves version 0" in message
+    assert "GET /admin/v2/persistent/shop/orders/created/schemaCompatibilityStrategy" in message
+    topic.broker.is_shut = True
+    assert await topic.says() == WAITING
+    assert await topic.world.history() == before
+    topic.broker.is_shut, topic.broker.own_status = False, 200
+    assert await topic.says() == WELL
+    assert await topic.world.agrees()
+
+
+async def test_what_others_registered_after_it_leaves_ready_what_the_broker_still_has(topic: ToldTopic) -> None:
+    topic.wants(ONE, schemaCompatibilityStrategy="FULL")
+    assert await topic.says() == WELL
+    topic.broker.own_status = 403
+    topic.world.there(TWO)
+    assert await topic.says() == {**WELL, "InSync": UNKNOWN}
+    topic.broker.own_status = 200
+    assert await topic.says() == {**WELL, "InSync": FALSE}
+    assert await topic.world.agrees()
+
+
+async def test_a_version_of_another_number_is_not_the_one_on_record(topic: ToldTopic) -> None:
+    topic.wants(ONE, schemaCompatibilityStrategy="FULL")
+    assert await topic.says() == WELL
+    topic.broker.own_status = 403
+    topic.broker.schemas.soft_delete(TOPIC)
+    topic.world.there(ONE)
+    assert await topic.says() == WAITING
+    topic.broker.own_status = 200
+    assert await topic.says() == WELL
+    assert await topic.world.agrees()
+
+
+@pytest.mark.parametrize("there", [None, TWO], ids=["nothing", "another"])
+async def test_a_version_that_is_gone_is_not_ready_though_the_broker_tells_no_numbers(
+    topic: ToldTopic, there: Schema | None
+) -> None:
+    topic.wants(ONE)
+    assert await topic.says() == WELL
+    topic.broker.schemas.force_delete(TOPIC)
+    if there is not None:
+        topic.world.there(there)
+    topic.broker.hides_numbers = True
+    assert await topic.says() == WAITING
+    assert "no longer serves version 0" in (await topic.ready())[1]
 
 
 async def test_a_version_on_record_as_deleted_is_not_ready_while_the_broker_is_not_seen(topic: ToldTopic) -> None:

@@ -13,7 +13,7 @@ from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.conditions import Moment
-from topicschema.reconcile.report import Seen, failed, out_of_sight, settled
+from topicschema.reconcile.report import Seen, failed, is_out_of_sight, out_of_sight, settled
 from topicschema.reconcile.report_at_broker import AtBroker
 
 ONE, TWO = record("id"), record("id", "note?")
@@ -120,18 +120,17 @@ def test_what_stops_a_schema_that_passes_is_told_beside_what_was_seen(
 
 
 def test_a_broker_that_is_away_leaves_ready_what_was_settled_of_this_generation() -> None:
+    assert is_out_of_sight(REGISTERED, AWAY, 3)
     status = out_of_sight(REGISTERED, AWAY, Moment(REGISTERED.conditions, 3, LATER))
-    assert status is not None
     assert says(status) == {**says(REGISTERED), "InSync": ("Unknown", "BrokerUnavailable")}
     assert replace(status, conditions=()) == replace(REGISTERED, conditions=())
     assert out_of_sight(status, AWAY, Moment(status.conditions, 3, LATER)) == status
 
 
 def test_other_errors_and_edits_are_not_only_out_of_sight() -> None:
-    same, edited = (Moment(REGISTERED.conditions, generation, LATER) for generation in (3, 4))
-    assert out_of_sight(REGISTERED, AWAY, edited) is None
-    assert out_of_sight(REGISTERED, StalledError("HistoryLost", "gone"), same) is None
-    assert out_of_sight(failed(REGISTERED, AWAY, same), AWAY, same) is None
+    assert not is_out_of_sight(REGISTERED, AWAY, 4)
+    assert not is_out_of_sight(REGISTERED, StalledError("HistoryLost", "gone"), 3)
+    assert not is_out_of_sight(failed(REGISTERED, AWAY, Moment(REGISTERED.conditions, 3, LATER)), AWAY, 3)
 
 
 def test_a_broker_that_is_away_keeps_an_edit_waiting() -> None:

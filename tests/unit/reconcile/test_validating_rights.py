@@ -91,6 +91,20 @@ async def test_a_run_ends_where_its_broker_is_allowed_no_longer() -> None:
             assert "validation" not in await topic.settle()
 
 
+@pytest.mark.parametrize("mode", ["Gate", "Report"])
+async def test_a_run_that_cannot_be_ended_is_tried_to_be_ended_once_in_a_pass(mode: str) -> None:
+    async with asked(mode) as topic:
+        await topic.look()
+        around = topic.topics._around
+        brokers = Brokers(around.client, AllowedHosts.parse("elsewhere.test"), lambda: None)
+        async with contextlib.aclosing(brokers):
+            topic.topics = TopicSchemas(replace(around, brokers=brokers))
+            topic.world.api.refusals = {f"DELETE {JOBS}": 403}
+            topic.world.api.requests.clear()
+            assert await topic.look() == "BrokerNotAllowed"
+            assert len([each for each in topic.world.api.requests if each.startswith(f"DELETE {JOBS}")]) == 1
+
+
 async def test_a_run_goes_on_where_something_else_is_refused_than_the_right_to_it() -> None:
     async with asked("Gate") as topic:
         await topic.look()

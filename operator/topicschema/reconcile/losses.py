@@ -1,0 +1,36 @@
+"""What was seen to be gone from a broker before an error kept the rest from being seen: the error tells of it, too.
+
+An error alone gives no reason to doubt what is on record; this does.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from topicschema.broker.errors import BrokerNotAllowedError
+from topicschema.core.errors import TopicSchemaError, WaitingError
+from topicschema.core.history import VersionEntry
+from topicschema.reconcile.status_write import SILENT
+
+_AFTER: Final = 60.0  # seconds
+
+
+class ServedNoMoreError(WaitingError):
+    """The broker serves a version on record no more, and `cause`, whose reason stays, kept what followed from that."""
+
+    def __init__(self, gone: VersionEntry, cause: TopicSchemaError) -> None:
+        message = f"the broker no longer serves version {gone.schema_version}, and what to do now is not known"
+        super().__init__(cause.reason, f"{message}: {cause.message}", getattr(cause, "after", _AFTER))
+
+
+@contextmanager
+def telling_of(gone: VersionEntry | None) -> Iterator[None]:
+    """Have an error within tell, too, that this version was seen to be gone: ServedNoMoreError; nothing for None."""
+    try:
+        yield
+    except SILENT:
+        raise
+    except (WaitingError, BrokerNotAllowedError) as error:
+        if gone is None:
+            raise
+        raise ServedNoMoreError(gone, error) from error
