@@ -27,7 +27,7 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.reconcile.act import act
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.observe import Observation, observe
+from topicschema.reconcile.observe import Observation, at_broker, on_record
 from topicschema.reconcile.surroundings import Surroundings
 
 ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
@@ -55,13 +55,22 @@ class World:
         metadata = Metadata(name="created", namespace="shop", uid="uid-1", generation=1)
         self.resource = TopicSchema(metadata=metadata, spec=wanted)
 
+    async def seen(self) -> Observation:
+        """What a pass over it sees."""
+        return await at_broker(self.around, await on_record(self.around, self.resource))
+
+    async def acted(self) -> Observation | None:
+        """What is seen once all is done that a pass over it does; None where it must be read again."""
+        seen: Observation | None = await self.seen()
+        while seen is not None and seen.planned:
+            seen = await act(self.around, seen, seen.planned[0])
+        return seen
+
     async def settle(self) -> str:
         """Passes until nothing is left to do; the reason that they stop with, "" where all is settled."""
         for _ in range(_PASSES):
             with suppress(ConflictError, BrokerInconsistentError):
-                seen: Observation | None = await observe(self.around, self.resource)
-                while seen is not None and seen.planned:
-                    seen = await act(self.around, seen, seen.planned[0])
+                seen = await self.acted()
                 if seen is None:
                     continue
                 if seen.stopped is not None:

@@ -145,11 +145,6 @@ def owner_of(metadata: Metadata) -> Owner:
     return Owner(metadata.namespace, metadata.name, metadata.uid)
 
 
-async def observe(around: Surroundings, resource: TopicSchema) -> Observation:
-    """What a pass over a living resource sees, judged; the errors of design section 8 where it cannot be judged."""
-    return await at_broker(around, await on_record(around, resource))
-
-
 async def on_record(around: Surroundings, resource: TopicSchema) -> Observation:
     """What is on record of the resource's topic, and the schema that it stands for: all but the broker, if it has one.
 

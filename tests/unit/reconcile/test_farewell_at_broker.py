@@ -28,7 +28,6 @@ from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.reconcile.at_broker import as_known
 from topicschema.reconcile.farewell import observe_farewell
 from topicschema.reconcile.farewell import tell_released as tell
-from topicschema.reconcile.observe import observe
 from topicschema.storage.protocol import Stored
 
 KEY = TopicKey("pulsar", Topic("shop", "orders", TOPIC))
@@ -127,7 +126,8 @@ async def test_what_was_uploaded_after_a_soft_delete_of_others_and_is_not_on_rec
 async def test_what_is_on_record_and_not_at_an_observed_broker_is_seen_to_be_lacking(world: World) -> None:
     wire = resource(world, ONE, managementPolicy="Observe")
     await holds(world, wire, ONE)
-    seen = await observe(world.around, decode(TopicSchema, wire))
+    world.resource = decode(TopicSchema, wire)
+    seen = await world.seen()
     assert seen.view is not None
     assert seen.view.lacks == 0
 

@@ -12,7 +12,6 @@ from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import Schema
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.act import act
-from topicschema.reconcile.observe import observe
 
 ONE, TWO = record("id"), record("id", "a?")
 
@@ -64,7 +63,7 @@ async def test_a_strategy_that_was_written_for_an_edit_is_put_back_when_the_edit
     assert await world.settle() == ""
     world.wants(record("other"), schema_compatibility_strategy=Strategy.ALWAYS_COMPATIBLE)
     for action in (NoteSettings, WriteSettings):
-        seen = await observe(world.around, world.resource)
+        seen = await world.seen()
         assert isinstance(seen.planned[0], action)
         await act(world.around, seen, seen.planned[0])
     assert world.broker.schemas.settings[TOPIC] == {"strategy": Strategy.ALWAYS_COMPATIBLE}

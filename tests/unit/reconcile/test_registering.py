@@ -11,19 +11,11 @@ from topicschema.core.errors import StalledError
 from topicschema.core.history import History, Origin, Owner
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
-from topicschema.reconcile.act import act
-from topicschema.reconcile.observe import Observation, observe
 from topicschema.storage.protocol import Stored
 
 IN_FORCE = {"conditions": [{"type": "Ready", "status": "True", "reason": "InForce", "observedGeneration": 1}]}
 SCHEMAS = (record("id"), record("id", "a?"), record("id", "a?", "b?"))
 _REQUESTS = 40
-
-
-async def one_pass(world: World) -> None:
-    seen: Observation | None = await observe(world.around, world.resource)
-    while seen is not None and seen.planned:
-        seen = await act(world.around, seen, seen.planned[0])
 
 
 async def test_a_pass_ends_at_a_broker_that_forgets_now_more_and_now_less_of_what_it_took() -> None:
@@ -43,7 +35,7 @@ async def test_a_pass_ends_at_a_broker_that_forgets_now_more_and_now_less_of_wha
 
         world.broker.happens = forgets
         with pytest.raises(BrokerInconsistentError):
-            await one_pass(world)
+            await world.acted()
     assert calls.count("POST schema") == 5
 
 
@@ -56,9 +48,7 @@ async def refused_by_a_topic_s_own_strategy(world: World, own_status: int) -> st
     world.broker.own_status = own_status
     world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire.update(status=IN_FORCE))
     world.wants(SCHEMAS[1])
-    seen: Observation | None = await observe(world.around, world.resource)
-    while seen is not None and seen.planned:
-        seen = await act(world.around, seen, seen.planned[0])
+    seen = await world.acted()
     assert seen is not None
     assert isinstance(seen.stopped, StalledError)
     assert seen.stopped.reason == "RefusedByBroker"
