@@ -7,16 +7,18 @@ and under Observe nothing at all. What to write is `namespace_settings`' matter.
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from topicschema import telemetry
 from topicschema.api.brokers import ManagementPolicy, ObservedSettings
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.broker.broker import Broker
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.remote import BrokerSettings, NamespaceSettings
 from topicschema.reconcile import namespace_settings as rules
 from topicschema.reconcile.policies import address_of
+from topicschema.reconcile.queue import Key
 from topicschema.reconcile.status_write import SILENT
 from topicschema.reconcile.surroundings import Surroundings
 from topicschema.storage.claims import StoredClaim
@@ -52,25 +54,37 @@ class _Place:
     own: BrokerSettings | None
 
 
+class _Kept(NamedTuple):
+    """A good look: of which generation of the policy and revision of its claim, and when, by the clock."""
+
+    of: tuple[int, str]
+    at: float
+    look: Look
+
+
 class NamespaceLooks:
     """Looks at the Pulsar namespaces of policies; a good one holds for a minute, or until the policy changes.
 
-    For a policy is passed over whenever its topics come and go, and that is nothing to ask a broker for. `resync` is
-    when a policy is passed over by itself, in seconds: that is a look, however short it is.
+    Or its claim does: whoever had it meanwhile may have written. Or it is doubted, since the broker refused by other
+    settings. For a policy is passed over whenever its topics come and go, and that is nothing to ask a broker for.
+    `resync` is when a policy is passed over by itself, in seconds: that is a look, however short it is.
     """
 
     def __init__(self, around: Surroundings, resync: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._around = around
         self._fresh = min(_LONGEST_FRESH, resync / 2)
         self._clock = clock
-        self._last: dict[str, tuple[int, float, Look]] = {}
+        self._last: dict[str, _Kept] = {}
 
     async def look(self, resource: NamespaceSchemaPolicy, claim: StoredClaim, declared: Collection[str] | None) -> Look:
         """What came of it, an error included; `declared` are the topics with a TopicSchema, None while unknown."""
         metadata, now = resource.metadata, self._clock()
-        last = self._last.get(metadata.uid)
-        if last is not None and last[0] == metadata.generation and now - last[1] < self._fresh:
-            return last[2]
+        key = Key(NAMESPACE_SCHEMA_POLICY.plural, metadata.namespace, metadata.name)
+        of, last = (metadata.generation, claim.revision), self._last.get(metadata.uid)
+        is_doubted = self._around.neighbours.ends_doubt(key)
+        if last is not None and last.of == of and now - last.at < self._fresh and not is_doubted:
+            return last.look
+        self._last.pop(metadata.uid, None)
         try:
             look = await self._look(resource, claim, declared)
         except SILENT:
@@ -78,7 +92,7 @@ class NamespaceLooks:
         except TopicSchemaError as error:
             return Look(observed=resource.status.observed, error=error)
         if look.error is None and look.undeclared == ():
-            self._last[metadata.uid] = (metadata.generation, now, replace(look, wrote=False))
+            self._last[metadata.uid] = _Kept(of, now, replace(look, wrote=False))
         return look
 
     def forget(self, uid: str) -> None:

@@ -44,6 +44,7 @@ class Neighbours:
         self._topics: dict[Key, TopicSight] = {}
         self._policies: dict[Key, PulsarNamespaceKey] = {}
         self._without_policy: dict[Key, float] = {}
+        self._doubted: set[Key] = set()
         self._shut_out: defaultdict[tuple[str, str], set[Key]] = defaultdict(set)
         self._of_topic: defaultdict[tuple[str, str], set[Key]] = defaultdict(set)
 
@@ -73,6 +74,16 @@ class Neighbours:
         """A pass over it found one."""
         self._without_policy.pop(key, None)
 
+    def doubt_policy(self, key: Key) -> None:
+        """A pass over a topic saw that its broker has other settings than the policy says: it is to look there anew."""
+        self._doubted.add(key)
+
+    def ends_doubt(self, key: Key) -> bool:
+        """Whether there was any; for whoever looks anew now."""
+        was_doubted = key in self._doubted
+        self._doubted.discard(key)
+        return was_doubted
+
     def lost_topic(self, key: Key) -> TopicSight | None:
         """Forget a topic that is gone; what was seen of it last."""
         self.found_policy(key)
@@ -87,6 +98,7 @@ class Neighbours:
     def lost_policy(self, key: Key) -> PulsarNamespaceKey | None:
         """Forget a policy that is gone; the Pulsar namespace that it named."""
         self.known[key.plural].discard(key)
+        self._doubted.discard(key)
         return self._policies.pop(key, None)
 
     def sharing(self, sight: TopicSight) -> set[Key]:

@@ -12,6 +12,7 @@ from api_server import FakeApiServer
 from played_broker import PlayedBroker, TurnedClock, playing
 from surrounded import surrounded
 from topicschema.api.brokers import ManagementPolicy, PulsarSpec
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.api.metadata import Metadata
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec, NamespaceSchemaPolicyStatus
 from topicschema.broker.allowed import AllowedHosts
@@ -23,6 +24,7 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.namespace_look import Look, NamespaceLooks
+from topicschema.reconcile.queue import Key
 from topicschema.storage.claims import Claims, StoredClaim
 
 ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
@@ -129,6 +131,21 @@ async def test_a_good_look_holds_for_a_minute_or_until_the_policy_changes(world:
     world.clock.time += 61
     await world.look()
     assert len(world.asked) == 1
+
+
+async def test_a_look_holds_no_longer_once_it_is_doubted_or_somebody_else_had_the_claim(world: World) -> None:
+    await world.look()
+    world.looks._around.neighbours.doubt_policy(Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders"))
+    asked = []
+    for _ in range(2):
+        await world.look()
+        asked.append(len(world.asked))
+    for owner in (Owner("billing", "orders", "2"), Owner("shop", "orders", "1")):
+        await world.claims.put_claim(await world.claim(), owner)
+    for _ in range(2):
+        await world.look()
+        asked.append(len(world.asked))
+    assert asked == [1, 0, 1, 0]
 
 
 async def test_what_differs_is_written_once_and_read_back_and_what_was_there_is_on_record(world: World) -> None:
