@@ -34,6 +34,12 @@ REFUSED = {
     "a port that is none": {"brokers": {"allowedHosts": ["pulsar:"]}},
     "a level that no process takes": {"controller": {"logLevel": "CRITICAL"}},
     "a Secret without its CA": {"webhook": {"certificate": {"source": "Secret"}}},
+    "a CA that is not base64": {"webhook": {"certificate": {"source": "Secret", "caBundle": "-----BEGIN"}}},
+    "an issuer without a name": {
+        "webhook": {"certificate": {"source": "CertManager", "issuerRef": {"kind": "Issuer"}}}
+    },
+    "days that no certificate has": {"webhook": {"certificate": {"days": 200_000}}},
+    "a part that is taken away": {"brokers": None},
     "a time that no API server waits": {"webhook": {"timeoutSeconds": 31}},
 }
 HOSTS = [
@@ -87,6 +93,17 @@ def test_a_host_is_taken_just_when_the_processes_take_it(host: str) -> None:
             helm.render(values, NAMESPACE)
     else:
         helm.render(values, NAMESPACE)
+
+
+def test_a_large_number_reaches_the_controller_as_it_was_written() -> None:
+    made = helm.render({"validation": {"jobs": 1_000_000, "jobsPerNamespace": 1_000_000}}, NAMESPACE)
+    [controller] = [
+        each for each in made if (each["kind"], each["metadata"]["name"]) == ("Deployment", "topicschema-controller")
+    ]
+    environment = {
+        each["name"]: each.get("value", "") for each in controller["spec"]["template"]["spec"]["containers"][0]["env"]
+    }
+    assert Settings.load(environment).validation.jobs == 1_000_000
 
 
 @pytest.mark.parametrize("is_wanted", [True, False])

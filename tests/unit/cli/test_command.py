@@ -44,6 +44,7 @@ CODES = {
     "manifest --topic persistent://shop/orders/created --type STRING": 0,
     "completion bash": 0,
     "--help": 0,
+    "--version": 0,
     "check --help": 0,
 }
 WRONG = [
