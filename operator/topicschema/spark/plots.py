@@ -1,85 +1,97 @@
-"""Plots as inline SVG: bars by name and bars over time. Figures go in, markup comes out; nothing is left unescaped."""
+"""Plots: bars by name, and columns over time as inline SVG. Figures go in, markup comes out; all text in it is escaped.
+
+They are as wide as there is room, from a phone's to a desk's; how they look is the page's matter.
+"""
 
 from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final, NamedTuple
 
-WIDTH: Final = 720
-_BAR: Final = 22
-_NAME: Final = 300
-_FIGURE: Final = 90
-_LETTERS: Final = 44
-_HEIGHT: Final = 120
-_AXIS: Final = 18
+_FEWEST: Final = 720
+"""A column is at least one of so many parts of the width, however many steps of time there are."""
+_FULL: Final = 100
 _TICKS: Final = 4
-_TICK: Final = 100
+_WIDEST: Final = 58.0
+_NARROWEST: Final = 18.0
+_STEP: Final = 4.0
+_LABEL: Final = 7.5
+"""How wide a plot is at most, one with few columns is, each of these is, and a time below them: in rem."""
+_LONG: Final = 50
+"""Letters from which on a name has a line of its own."""
 
 
-def by_name(rows: Sequence[tuple[str, int, int]], title: str) -> str:
-    """A bar for each (name, value, whole): as long as the value is beside the greatest, with its figure."""
-    longest = max((value for _, value, _ in rows), default=0) or 1
-    height = _BAR * len(rows) + 4
-    return _svg(height, title, (_named_bar(number, row, longest) for number, row in enumerate(rows)))
+class Bar(NamedTuple):
+    """What is counted, how often, and what else is said of it."""
+
+    name: str
+    value: int
+    beside: str = ""
 
 
 class Column(NamedTuple):
-    """A step of time: its number from the first, when it begins (ISO 8601), and its figure."""
+    """A step of time: its number from the first, when it begins, as people are told, and its figure."""
 
     number: int
     begins: str
     value: int
 
 
+def by_name(bars: Sequence[Bar], whole: int) -> str:
+    """The bars, as long as each is beside the greatest, with their figures and shares of the whole."""
+    longest = max((each.value for each in bars), default=0) or 1
+    return f'<ul class="bars">{"".join(_bar(each, longest, whole) for each in bars)}</ul>'
+
+
 def over_time(columns: Sequence[Column], title: str, kind: str) -> str:
     """The columns, of the class `kind`, over an axis that tells some of their times."""
-    return _svg(_HEIGHT + _AXIS + 12, title, _over_time(columns, kind))
-
-
-def _named_bar(number: int, row: tuple[str, int, int], longest: int) -> str:
-    name, value, whole = row
-    top = _BAR * number + 2
-    room = WIDTH - _NAME - _FIGURE
-    width = max(1 if value else 0, round(room * value / longest))
-    shown = name if len(name) <= _LETTERS else f"…{name[-_LETTERS + 1 :]}"
-    share = f"{100 * value / whole:.3g} %" if whole else ""
+    steps = columns[-1].number + 1
+    room = min(_WIDEST, max(_NARROWEST, _STEP * steps))
+    most = max(each.value for each in columns) or 1
+    drawn = "".join(_columns(columns, most, kind))
     return (
-        f"<g><title>{escape(name)}: {value:,} of {whole:,} ({share})</title>"
-        f'<text x="{_NAME - 8}" y="{top + 14}" text-anchor="end">{escape(shown)}</text>'
-        f'<rect class="bad" x="{_NAME}" y="{top + 2}" width="{width}" height="{_BAR - 6}" rx="2"/>'
-        f'<text class="figure" x="{_NAME + width + 6}" y="{top + 14}">{value:,}</text></g>'
+        f'<div class="plot" style="max-width:{room:g}rem"><span class="figure">{most:,}</span>'
+        f'<svg viewBox="0 0 {steps} {_FULL}" preserveAspectRatio="none" role="img" aria-label="{escape(title)}">'
+        f'{drawn}</svg><div class="ticks">{"".join(_ticks(columns, room))}</div></div>'
     )
 
 
-def _over_time(columns: Sequence[Column], kind: str) -> Iterator[str]:
-    most = max(each.value for each in columns) or 1
-    step = WIDTH / (columns[-1].number + 1)
-    floor = 12 + _HEIGHT
-    yield f'<text class="figure" x="0" y="10">{most:,}</text>'
+def _bar(bar: Bar, longest: int, whole: int) -> str:
+    kind = ' class="long"' if len(bar.name) + len(bar.beside) > _LONG else ""
+    beside = f" <small>{escape(bar.beside)}</small>" if bar.beside else ""
+    return (
+        f'<li{kind}><span class="name">{escape(bar.name)}{beside}</span>'
+        f'<span class="track"><i style="width:{_FULL * bar.value / longest:.2f}%"></i></span>'
+        f'<span class="figure">{bar.value:,} <small>{_share(bar.value, whole)}</small></span></li>'
+    )
+
+
+def _share(value: int, whole: int) -> str:
+    """In a hundred; of none there is no share."""
+    share = _FULL * value / whole if whole else 0.0
+    least = 0.01
+    return "" if not share else f"{share:.3g} %" if share >= least else f"&lt; {least} %"
+
+
+def _columns(columns: Sequence[Column], most: int, kind: str) -> Iterator[str]:
+    width = max(0.8, (columns[-1].number + 1) / _FEWEST)
     for each in columns:
         if each.value:
-            height = max(1.0, round(_HEIGHT * each.value / most, 1))
+            height = max(1.0, _FULL * each.value / most)
             yield (
-                f'<rect class="{kind}" x="{each.number * step:.2f}" y="{floor - height:.1f}" '
-                f'width="{max(1.0, step - min(1.0, step / 4)):.2f}" height="{height:.1f}">'
-                f"<title>{escape(each.begins)}: {each.value:,}</title></rect>"
+                f'<rect class="{kind}" x="{each.number + 0.1:.1f}" y="{_FULL - height:.1f}" '
+                f'width="{width:.2f}" height="{height:.1f}"><title>{escape(each.begins)}: {each.value:,}</title></rect>'
             )
-    yield f'<line x1="0" x2="{WIDTH}" y1="{floor}" y2="{floor}"/>'
-    yield from _ticks(columns, step)
 
 
-def _ticks(columns: Sequence[Column], step: float) -> Iterator[str]:
-    """The times of some columns, no two of them near each other."""
-    last, free = len(columns) - 1, 0.0
-    for at in sorted({last * tick // _TICKS for tick in range(_TICKS + 1)}):
-        x = (columns[at].number + 0.5) * step
-        anchor = "end" if x > WIDTH - _TICK / 2 else "start" if x < _TICK / 2 else "middle"
-        begins = {"end": x - _TICK, "start": x, "middle": x - _TICK / 2}[anchor]
-        if begins >= free:
-            free = begins + _TICK
-            when = escape(columns[at].begins[:16].replace("T", " "))
-            yield f'<text class="tick" x="{x:.1f}" y="{_HEIGHT + 26}" text-anchor="{anchor}">{when}</text>'
-
-
-def _svg(height: int, title: str, parts: Iterator[str]) -> str:
-    inner = "".join(parts)
-    return f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">{inner}</svg>'
+def _ticks(columns: Sequence[Column], room: float) -> Iterator[str]:
+    """The times of some columns, no two of them near each other; the first and the last wherever there are two."""
+    last = len(columns) - 1
+    yield f'<span class="first">{escape(columns[0].begins)}</span>'
+    free = 1.5 * _LABEL
+    for at in [last * tick // _TICKS for tick in range(1, _TICKS)]:
+        middle = (columns[at].number + 0.5) / (columns[-1].number + 1)
+        if free <= middle * room <= room - 1.5 * _LABEL:
+            free = middle * room + _LABEL
+            yield f'<span class="more" style="left:{_FULL * middle:.2f}%">{escape(columns[at].begins)}</span>'
+    if last:
+        yield f'<span class="last">{escape(columns[-1].begins)}</span>'
