@@ -105,12 +105,23 @@ class AskedTopic:
     async def newest(self) -> Object:
         return (await self.jobs())[-1]
 
-    def ends(self, job: Object, answer: Answer, when: str, messages: int = 10) -> None:
-        """The Job's pod has that verdict and a report, and both have ended."""
+    async def named(self) -> Object:
+        """The Job that the status names."""
+        name = (await self.status())["validation"]["job"]
+        return next(job for job in await self.jobs() if job["metadata"]["name"] == name)
+
+    def ends(self, job: Object, answer: Answer, when: str, messages: int | None = 10) -> None:
+        """The Job's pod has that verdict and a report, and both have ended; None where there was no topic to read."""
         metadata, is_pass = job["metadata"], answer is Answer.PASS
         asked = metadata["annotations"][QUESTION_ANNOTATION]
-        told = VerdictDocument(question=asked, verdict=answer, messages=messages, invalid=0 if is_pass else 1).text
-        pod = ended(0 if is_pass else 42, told.decode(), owner=metadata["uid"])
+        told = VerdictDocument(
+            question=asked,
+            verdict=answer,
+            messages=messages or 0,
+            invalid=0 if is_pass else 1,
+            topic_missing=True if messages is None else None,
+        )
+        pod = ended(0 if is_pass else 42, told.text.decode(), owner=metadata["uid"])
         labels = {"batch.kubernetes.io/job-name": metadata["name"]}
         pod["metadata"] |= {"name": f"{metadata['name']}-x", "labels": labels}
         pod["status"]["containerStatuses"][0]["state"]["terminated"]["finishedAt"] = when

@@ -44,10 +44,10 @@ def _nothing(number: int) -> None:
 class PulsarAtTheWire:
     """The broker, and the calls that it got as METHOD and the part of the path after the topic.
 
-    `is_shut` while it lets nobody in. `settings` are those of its Pulsar namespaces, `settings_status` is how it
-    answers who writes them, `own_status` who asks for a topic's own, `upload_status` who uploads; `asked_for_own`
-    is how often somebody asked, `asked_for_settings` how often for those of the Pulsar namespace; `hides_numbers` where
-    nobody may ask which versions there are. `happens` is told the number of each call of schemas, from 1, before it is
+    `is_shut` while it lets nobody in; it knows nobody without `token`, if there is one. `settings` are those of its
+    Pulsar namespaces, `settings_status` is how it answers who writes them, `own_status` who asks for a topic's own,
+    `upload_status` who uploads; `asked_for_own` is how often somebody asked, `asked_for_settings` how often for those
+    of the Pulsar namespace; `hides_numbers` where nobody may ask which versions there are. `happens` is told the number of each call of schemas, from 1, before it is
     carried out: what others do meanwhile.
     """
 
@@ -56,6 +56,7 @@ class PulsarAtTheWire:
     calls: list[str] = field(default_factory=list)
     happens: Callable[[int], object] = _nothing
     is_shut: bool = False
+    token: str = ""
     own_status: int = 200
     asked_for_own: int = 0
     upload_status: int = 200
@@ -68,6 +69,12 @@ class PulsarAtTheWire:
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """What Pulsar answers to this."""
+        if self.token and request.headers.get("Authorization") != f"Bearer {self.token}":
+            return web.Response(status=401)
+        return await self._answer(request)
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        """What it answers to whom it knows."""
         if self.is_shut:
             return web.json_response({"reason": "Don't have permission"}, status=403)
         parts = request.path.strip("/").split("/")

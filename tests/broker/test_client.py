@@ -205,6 +205,7 @@ async def test_what_is_set_on_a_topic_is_read_back(
     topic = Topic(key.tenant, key.namespace, "e+f%g")
     path = f"/persistent/{key.pulsar_namespace}/e%2Bf%25g"
     pulsar.tell("PUT", f"{path}/partitions" if is_partitioned else path, 2 if is_partitioned else None)
+    assert await broker.exists(topic, "persistent")
     assert await broker.topic_settings(topic, "persistent") == TopicSettings(None, enforces_validation=False)
     await broker.set_topic(topic, "persistent", TopicSettings(Strategy.FULL, enforces_validation=True))
     assert await broker.topic_settings(topic, "persistent") == TopicSettings(Strategy.FULL, enforces_validation=True)
@@ -217,6 +218,7 @@ async def test_a_topic_that_has_only_a_schema_is_missing_and_is_not_created(
 ) -> None:
     await broker.upload(topic, avro(EMPTY))
     for domain in ("persistent", "non-persistent"):
+        assert not await broker.exists(topic, domain)
         with pytest.raises(TopicMissingError, match="not found"):
             await broker.topic_settings(topic, domain)
         with pytest.raises(TopicMissingError):

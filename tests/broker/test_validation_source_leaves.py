@@ -33,7 +33,8 @@ def test_a_topic_that_does_not_exist_has_no_messages_and_keeps_its_schema(topic:
     asked = PulsarAsked(pulsar.admin_url, pulsar.service_url)
     plan = PulsarSource(asked, f"persistent://{topic.namespace}/{topic.name}").plan()
     assert (plan.splits, len(plan.notes)) == ((), 1)
-    assert PulsarSource(asked, "persistent://nobody/nowhere/x").plan().splits == ()
+    plan = PulsarSource(asked, "persistent://nobody/nowhere/x").plan()
+    assert (plan.splits, plan.is_missing) == ((), True)
     time.sleep(LATER)
     assert (topic.index(), topic.versions()) == ([0], [0])
     assert pulsar.tell("GET", f"/persistent/{topic.namespace}") == []

@@ -235,6 +235,10 @@ class ValidationStatus:
         str | None,
         Field("When the run ended that has the verdict, in UTC. A gate registers by it for 24 hours.", max_length=32),
     ] = None
+    topic_missing: Annotated[
+        bool | None,
+        Field("Whether the topic did not exist: its verdict, on no messages, counts only as long as it does not."),
+    ] = None
     percent_in_tens: Annotated[int, Field("How far it is, in steps of ten per cent.")] = 0
     messages: Annotated[int | None, Field("How many messages were judged.")] = None
     invalid: Annotated[int | None, Field("How many of them cannot be read.")] = None

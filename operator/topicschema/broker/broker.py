@@ -13,6 +13,7 @@ from topicschema.broker.errors import (
     BrokerSilentError,
     NamespaceMissingError,
     SchemaMissingError,
+    TopicMissingError,
 )
 from topicschema.broker.foreign import Call
 from topicschema.broker.transport import Access, Body, Request, Transport
@@ -142,6 +143,14 @@ class Broker:
     async def topic_strategy(self, topic: Topic, domain: str) -> Strategy | None:
         """The strategy that is set on the topic itself, in one request; TopicMissingError when it does not exist."""
         return wire.strategy_of(await self._read("topic_settings", wire.topic_path(topic, domain, Setting.STRATEGY)))
+
+    async def exists(self, topic: Topic, domain: str) -> bool:
+        """Whether the topic exists, partitioned or not, in one request that makes none; BrokerForbiddenError."""
+        try:
+            await self._read("exists", wire.topic_path(topic, domain, "partitions?checkAllowAutoCreation=false"))
+        except TopicMissingError:
+            return False
+        return True
 
     async def set_topic(self, topic: Topic, domain: str, settings: TopicSettings) -> None:
         """Write the settings that are not None and read them back; BrokerInconsistentError where they differ."""

@@ -239,7 +239,7 @@ def _advance_at_broker(observed: Observed, remote: Remote, verdict: Verdict) -> 
         return claim
     settings = remote.overrides
     if settings is not None:
-        if settings.waits_for_topic and not (is_next and _is_unquestioned(observed.history)):
+        if settings.waits_for_topic and not (is_next and not has_to_wait(observed.history, settings)):
             return ()
         step = overrides.toward(settings, is_before_schema=is_next)
         if step is not None:
@@ -247,9 +247,12 @@ def _advance_at_broker(observed: Observed, remote: Remote, verdict: Verdict) -> 
     return (Upload(),) if is_next else ()
 
 
-def _is_unquestioned(history: History) -> bool:
-    """Whether the broker would take any schema, whatever the strategy: so the topic's own need not be there yet."""
-    return not history.trimmed
+def has_to_wait(history: History, settings: Overrides | None) -> bool:
+    """Whether the next version waits for its topic to exist: for settings of its own, by which the broker is to judge.
+
+    A first version it takes whatever the strategy, so that these need not be there yet.
+    """
+    return settings is not None and settings.waits_for_topic and bool(history.trimmed)
 
 
 def _undo(observed: Observed) -> tuple[Action, ...]:

@@ -3,6 +3,7 @@
 Those of a farewell are `farewell`'s. What follows from them is `core.plan`'s and `report`'s matter.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from topicschema.api import FINALIZER
@@ -10,6 +11,7 @@ from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchema
 from topicschema.api.wire import decode
+from topicschema.broker.errors import BrokerForbiddenError
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core import plan
 from topicschema.core.alignment import Ahead, Aligned
@@ -27,7 +29,7 @@ from topicschema.reconcile.looking import Sought
 from topicschema.reconcile.policies import FoundPolicy, address_of
 from topicschema.reconcile.schedule import keep_to
 from topicschema.reconcile.surroundings import Surroundings
-from topicschema.reconcile.validating import Inquiry
+from topicschema.reconcile.validating import Inquiry, Prospect
 from topicschema.reconcile.validating_spec import Subject
 from topicschema.storage.protocol import Stored
 
@@ -196,11 +198,33 @@ async def inquired(around: Surroundings, seen: Observation) -> Observation:
     if seen.found is None or seen.stored is None or seen.verdict is None:
         raise TypeError("nothing was judged")
     subject = Subject(seen.candidate.schema.info, seen.stored.history, seen.verdict, seen.line)
-    may_advance = seen.view is None or (seen.view.may_write and seen.view.stopped(seen.topic) is None)
-    inquiry = await validating.look(around, seen.resource, seen.found, subject, may_advance=may_advance)
+    prospect = _prospect(seen, seen.stored.history)
+    inquiry = await validating.look(around, seen.resource, seen.found, subject, prospect)
+    if inquiry is not None and inquiry.rests_on_no_topic and prospect.may_advance and await _has_come(seen):
+        prospect = replace(prospect, is_topic_there=True)
+        inquiry = await validating.look(around, seen.resource, seen.found, subject, prospect)
     if inquiry is not None and seen.view is not None:
         inquiry = replace(inquiry, is_only_seen=not seen.view.may_write)
     return replace(seen, inquiry=inquiry)
+
+
+def _prospect(seen: Observation, history: History) -> Prospect:
+    """What a pass of the messages would lead to: `plan` goes on where this says so."""
+    if seen.view is None:
+        return Prospect()
+    settings = seen.view.overrides
+    is_free = seen.view.refused is None and not plan.has_to_wait(history, settings)
+    is_there = settings is not None and settings.there is not None
+    return Prospect(may_advance=seen.view.may_write and is_free, is_topic_there=is_there)
+
+
+async def _has_come(seen: Observation) -> bool:
+    """Whether the topic exists by now; where the broker does not tell, its not having existed counts for a day."""
+    if seen.view is None or seen.view.overrides is not None:
+        return False  # it was looked for already
+    with suppress(BrokerForbiddenError):
+        return await seen.view.broker.exists(seen.topic, seen.view.domain)
+    return False
 
 
 def _is_told(seen: View) -> bool:

@@ -18,7 +18,7 @@ from topicschema.core.verdict import Outcome as Judged
 from topicschema.reconcile import validating_spec
 from topicschema.reconcile.policies import FoundPolicy
 from topicschema.reconcile.surroundings import Surroundings
-from topicschema.reconcile.validating_jobs import events_of, is_there, jobs_of, percent_of, pods_of
+from topicschema.reconcile.validating_jobs import attempt_of, events_of, is_there, jobs_of, percent_of, pods_of
 from topicschema.reconcile.validating_spec import Subject, Wanted
 from topicschema.spark import jobs
 from topicschema.spark.outcome import CouldNotRun, Failed, Outcome, Passed, Running, Waiting, ended, outcome, refused
@@ -67,10 +67,7 @@ class Inquiry:
     @property
     def attempt(self) -> int:
         """The so manieth Job for this question that there is; 0 where there is none."""
-        if self.job is None:
-            return 0
-        told = (self.job["metadata"].get("annotations") or {}).get(jobs.ATTEMPT_ANNOTATION, "")
-        return int(told) if told.isdecimal() else 1
+        return 0 if self.job is None else attempt_of(self.job)
 
     @property
     def is_asked_anew(self) -> bool:
@@ -83,6 +80,12 @@ class Inquiry:
         if self.recorded is not None and self.recorded.is_final:
             return self.recorded.phase is ValidationPhase.PASSED
         return isinstance(self.outcome, Passed)
+
+    @property
+    def rests_on_no_topic(self) -> bool:
+        """Whether it is only for want of a topic that the messages would let a version through."""
+        told = self.outcome.document if isinstance(self.outcome, Passed) else self.recorded
+        return bool(_passed_at(self) and told is not None and told.topic_missing)
 
     @property
     def is_gate(self) -> bool:
@@ -106,13 +109,21 @@ class Inquiry:
         return replace(self, outcome=outcome, is_refused=True)
 
 
-async def look(
-    around: Surroundings, resource: TopicSchema, found: FoundPolicy, subject: Subject, *, may_advance: bool = True
-) -> Inquiry | None:
-    """What is to be seen of the question; None where nothing is asked and nothing was.
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """What passing leads to. `may_advance`: to a version, so that what passed too long ago does not count any more.
 
-    `may_advance`: a version would be registered if its messages passed, so that what passed too long ago is asked anew.
+    `is_topic_there`: the topic is known to exist, so that what passed for want of one does not count, either.
     """
+
+    may_advance: bool = True
+    is_topic_there: bool = False
+
+
+async def look(
+    around: Surroundings, resource: TopicSchema, found: FoundPolicy, subject: Subject, prospect: Prospect = Prospect()
+) -> Inquiry | None:
+    """What is to be seen of the question; None where nothing is asked and nothing was."""
     before = resource.status.validation
     wanted = validating_spec.wanted(found, resource, around.validation.image, around.validation.hosts)
     if wanted is None and (before is None or before.is_final):
@@ -120,7 +131,7 @@ async def look(
     seen = Inquiry(subject=subject)
     if wanted is not None and subject.verdict.outcome is not Judged.INCOMPATIBLE:
         seen = _asked(seen, resource, wanted)
-        seen = _renewed(around, seen) if may_advance else seen
+        seen = _renewed(around, seen, prospect)
     elif wanted is not None:
         seen = replace(seen, kept=before if before is not None and before.is_final else None)
     known = seen.recorded or (None if wanted is None else seen.kept)
@@ -130,7 +141,7 @@ async def look(
         return seen
     try:
         seen = await _with_jobs(around, resource, seen)
-        while may_advance and (anew := _renewed(around, seen)) is not seen:
+        while (anew := _renewed(around, seen, prospect)) is not seen:
             seen = anew  # whatever fails from here on, the old pass counts no more
             seen = await _with_jobs(around, resource, seen)
     except (ForbiddenError, ApiRefusedError) as error:
@@ -173,10 +184,13 @@ def _question(subject: Subject, wanted: Wanted, revalidate: str, renews: str = "
     return validating_spec.asked(subject, wanted, f"{revalidate}\n{renews}" if renews else revalidate)
 
 
-def _renewed(around: Surroundings, seen: Inquiry) -> Inquiry:
+def _renewed(around: Surroundings, seen: Inquiry, prospect: Prospect) -> Inquiry:
     """The same while its verdict may be registered by; else a question that neither that nor its Job answers."""
     passed = _passed_at(seen)
-    if not passed or seen.wanted is None or (passed != _OF_OLD and _since(around, passed) <= PASS_COUNTS):
+    if not passed or seen.wanted is None or not prospect.may_advance:
+        return seen
+    is_of_today = passed != _OF_OLD and _since(around, passed) <= PASS_COUNTS
+    if is_of_today and not (prospect.is_topic_there and seen.rests_on_no_topic):
         return seen
     asked = _question(seen.subject, seen.wanted, seen.revalidate, passed)
     return replace(seen, asked=asked, renews=passed, recorded=None, job=None, outcome=None, superseded=(), strays=())
@@ -215,7 +229,7 @@ async def _with_jobs(around: Surroundings, resource: TopicSchema, seen: Inquiry)
     seen = replace(seen, strays=tuple(job for job in unended if cannot or job not in of_question))
     if cannot or not of_question:
         return seen
-    newest = max(of_question, key=lambda job: replace(seen, job=job).attempt)
+    newest = max(of_question, key=attempt_of)
     superseded = tuple(job for job in of_question if job is not newest)
     return await _with_outcome(around, replace(seen, job=newest, superseded=superseded))
 

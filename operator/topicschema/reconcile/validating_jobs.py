@@ -32,6 +32,12 @@ def _owns(metadata: Metadata, job: Object) -> bool:
     return any(owner["uid"] == metadata.uid for owner in job["metadata"].get("ownerReferences") or ())
 
 
+def attempt_of(job: Object) -> int:
+    """The so manieth for its question that it is, from 1."""
+    told = (job["metadata"].get("annotations") or {}).get(jobs.ATTEMPT_ANNOTATION, "")
+    return int(told) if told.isdecimal() else 1
+
+
 async def is_there(around: Surroundings, namespace: str, name: str) -> bool:
     """Whether there is a ConfigMap of that name."""
     try:

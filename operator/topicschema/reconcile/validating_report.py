@@ -66,6 +66,7 @@ def _answered(seen: Inquiry, found: VerdictDocument, phase: ValidationPhase) -> 
         question=seen.asked,
         revalidate=seen.revalidate or None,
         renews=seen.renews or None,
+        topic_missing=found.topic_missing or None,
         percent_in_tens=100,
         messages=found.messages,
         invalid=found.invalid,

@@ -54,6 +54,7 @@ class Report:
             examples=tuple(_example(each) for each in told["examples"]),
             read_to=told["readTo"],
             notes=tuple(told["notes"]),
+            topic_missing=told.get("topicMissing"),
         )
 
 
@@ -97,6 +98,7 @@ def report(asked: Question, plan: Plan, tally: Tally, course: Course) -> Report:
             "readTo": dict(sorted(plan.read_to.items())[:_MOST_PLACES_READ]),
             "labels": dict(asked.labels),
             "notes": _notes(asked, plan, tally),
+            **({"topicMissing": True} if plan.is_missing else {}),
         }
     )
 

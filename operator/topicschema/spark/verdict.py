@@ -35,7 +35,8 @@ class Answer(StrEnum):
 class VerdictDocument:
     """The answer to one question (its sha256, as `Question` tells it), and what led to it.
 
-    `by_reason` has the most frequent first; `read_to` is where the reading ended, by the name of a partition or file.
+    `by_reason` has the most frequent first; `read_to` is where the reading ended, by the name of a partition or file;
+    `topic_missing` tells of a topic that did not exist, which therefore had no messages.
     """
 
     question: str
@@ -46,6 +47,7 @@ class VerdictDocument:
     examples: tuple[ExampleStatus, ...] = ()
     read_to: Mapping[str, str] = field(default_factory=lambda: _NOWHERE)
     notes: tuple[str, ...] = ()
+    topic_missing: bool | None = None
     format: int = FORMAT
 
     @property

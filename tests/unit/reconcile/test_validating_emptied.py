@@ -107,9 +107,7 @@ async def test_a_report_without_values_takes_the_place_of_one_that_could_not_be_
         topic.world.api.refusals = {f"PATCH {MAPS}/{name}": 403}
         await topic.look()
         topic.world.api.refusals = {}
-        told = (await topic.status())["validation"]["job"]
-        (job,) = [each for each in await topic.jobs() if each["metadata"]["name"] == told]
-        topic.ends(job, Answer.FAIL, NOON)
+        topic.ends(await topic.named(), Answer.FAIL, NOON)
         await topic.look()
         status = await topic.settle()
         assert ("reportWithValues" in status, status["validation"]["report"]) == (False, name)

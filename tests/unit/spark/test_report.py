@@ -11,6 +11,7 @@ from topicschema.spark.question import FilesAsked, Question
 from topicschema.spark.report import Course, report
 from topicschema.spark.sources import Plan
 from topicschema.spark.tally import Tally
+from topicschema.spark.verdict import read
 
 _FIELDS = json.dumps([{"number": 1, "name": "a", "type": "MESSAGE", "label": "LABEL_OPTIONAL"}])
 _OUTER = SchemaInfo(
@@ -36,3 +37,13 @@ def test_it_says_that_messages_inside_of_protobuf_messages_were_not_looked_at(
     asked, tally = Question(candidate, {}, "orders", files=FilesAsked(("orders",))), Tally()
     tally.messages = messages
     assert report(asked, Plan(()), tally, Course(0, 1.0)).document["notes"] == notes
+
+
+@pytest.mark.parametrize("is_missing", [True, False])
+def test_a_topic_that_did_not_exist_is_told_apart_from_one_that_is_empty(*, is_missing: bool) -> None:
+    asked = Question(stored_orders.CANDIDATE, {}, "orders", files=FilesAsked(("orders",)))
+    found = report(asked, Plan(is_missing=is_missing), Tally(), Course(0, 1.0))
+    assert ("topicMissing" in found.document) == is_missing
+    document = read(found.verdict.text)
+    assert document is not None
+    assert bool(document.topic_missing) == is_missing

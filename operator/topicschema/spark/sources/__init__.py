@@ -32,9 +32,9 @@ class Split:
 class Plan:
     """What there is to read, up to an end that is fixed: what comes later belongs to no split.
 
-    A topic that does not exist, or holds nothing, is a plan without splits. `read_to` tells people the end, by the
-    name of a partition or file. `names` are what tables call the numbers in `partition`; `files` are the files that a
-    batch's `ledger` counts, where it is no ledger.
+    A topic that does not exist (`is_missing`), or holds nothing, is a plan without splits. `read_to` tells people the
+    end, by the name of a partition or file. `names` are what tables call the numbers in `partition`; `files` are the
+    files that a batch's `ledger` counts, where it is no ledger.
     """
 
     splits: tuple[Split, ...] = ()
@@ -44,6 +44,7 @@ class Plan:
     writers: Mapping[int, SchemaInfo] = field(default_factory=lambda: _NONE)
     """Schemas that the source itself brings for its messages, by numbers from OWN_WRITERS down."""
     notes: tuple[str, ...] = ()
+    is_missing: bool = False
 
     @property
     def messages(self) -> int:

@@ -49,7 +49,7 @@ class PulsarSource:
         with Admin(self.asked) as admin:
             count = admin.partitions(topic)
             if count is None:
-                return Plan(notes=(f"{self.topic} does not exist: it has no messages",))
+                return Plan(notes=(f"{self.topic} does not exist: it has no messages",), is_missing=True)
             told = _Told.of(admin, topic, count)
             parts = [self._part(admin, topic, number, told) for number in range(max(1, count))]
             return self._planned(admin, parts)
