@@ -27,6 +27,10 @@ NODE = "node"
 _CONFIGURATION = Path(__file__).parent / "node"
 _START_SECONDS = 120.0
 _PLUGINS = (Path("/usr/lib/cni"), Path("/opt/cni/bin"))  # Debian's packages, everybody else's
+_TOO_EARLY = "server is not initialized yet"  # containerd says so while it looks which of its pods are still there
+_DOOR_IN = "door-in-"
+_OURS = ("coredns", "kube-proxy", "scheduler", "kubelet", "containerd", "door-out")
+_CLUSTERS = ("controller-manager", "apiserver", "etcd")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +53,12 @@ class Node:
         place = _place(instance, room)
         plane = ControlPlane.start(instance, sources.binaries(progress), place)
         node = cls(instance, plane.cluster)
-        for name, arguments in _commands(folder, programs).items():
-            instance.run(name, [*place.enter, *arguments])
+        for port in _let_in_before(instance):
+            node.let_in(port)
+        commands = _commands(folder, programs).items()
+        started = {name: instance.run(name, [*place.enter, *arguments]) for name, arguments in commands}
         node.load(node_images.pause(programs["pause"], folder))
-        node._wait_until_ready()
+        node._wait_until_ready(started["kubelet"])
         return node
 
     def inside(self, *command: str | Path, stdin: str | None = None, seconds: float = 600) -> str:
@@ -85,21 +91,28 @@ class Node:
     def let_in(self, port: int) -> str:
         """The address at which pods reach that port of loopback outside, on the same port."""
         first = (self.instance.folder / "node" / node_room.FIRST).read_text(encoding="ascii")
-        _door(self.instance, f"door-in-{port}", first, "in", node_room.ADDRESS, str(port))
+        _door(self.instance, f"{_DOOR_IN}{port}", first, "in", node_room.ADDRESS, str(port))
         return f"{node_room.ADDRESS}:{port}"
 
-    def _wait_until_ready(self) -> None:
+    def _wait_until_ready(self, kubelet: Program) -> None:
         deadline = time.monotonic() + _START_SECONDS
-        template = 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'
-        while self.cluster.try_kubectl("get", "node", NODE, "-o", template).stdout != "True" or not self._dns_answers():
-            for name in ("room", "containerd", "kubelet", "kube-proxy", "scheduler", "coredns"):
-                program = self.instance.program(name, [])
-                if program.exit_status is not None:
-                    raise TestbedError(f"{name} ended with status {program.exit_status}:\n{program.log_tail()}")
+        template = 'jsonpath={.status.nodeInfo.bootID} {.status.conditions[?(@.type=="Ready")].status}'
+        started = self.inside("cat", f"/proc/sys/{node_room.BOOT}").strip()
+        well = f"{started} True"  # of an earlier start it may still be told that all was well
+        while self.cluster.try_kubectl("get", "node", NODE, "-o", template).stdout != well or not self._dns_answers():
+            self._raise_if_ended(kubelet)
             if time.monotonic() > deadline:
-                tail = self.instance.program("kubelet", []).log_tail()
-                raise TestbedError(f"the node was not ready after {_START_SECONDS:.0f} s:\n{tail}")
+                raise TestbedError(f"the node was not ready after {_START_SECONDS:.0f} s:\n{kubelet.log_tail()}")
             time.sleep(0.2)
+
+    def _raise_if_ended(self, kubelet: Program) -> None:
+        """TestbedError for what has ended, but for a kubelet that was earlier than containerd: that begins again."""
+        if kubelet.exit_status is not None and _TOO_EARLY in kubelet.log_tail():
+            kubelet.start()
+        for name in ("room", *_OURS):
+            program = self.instance.program(name, [])
+            if program.exit_status is not None:
+                raise TestbedError(f"{name} ended with status {program.exit_status}:\n{program.log_tail()}")
 
     def _dns_answers(self) -> bool:
         asked = f"import urllib.request as u; u.urlopen('http://{node_room.ADDRESS}:8181/ready', timeout=5)"
@@ -108,6 +121,16 @@ class Node:
         except TestbedError:
             return False
         return True
+
+
+def go_down(instance: Instance) -> None:
+    """Take the node's power away: what runs there is killed, and only what is on its disk is there for `Node.start`."""
+    running = instance.supervision.ask("list")
+    if "room" in running:
+        instance.program("room", []).terminate()
+    for name in running:
+        if name in (*_OURS, *_CLUSTERS) or name.startswith(_DOOR_IN):
+            instance.program(name, []).kill()
 
 
 def sweep() -> None:
@@ -127,6 +150,12 @@ def _room(instance: Instance, folder: Path) -> str:
         room.start()
     _wait_for(folder / node_room.FIRST, room)
     return (folder / node_room.FIRST).read_text(encoding="ascii")
+
+
+def _let_in_before(instance: Instance) -> list[int]:
+    """The ports with a door that was opened for an earlier room, or for this one."""
+    running = instance.supervision.ask("list")
+    return [int(name.removeprefix(_DOOR_IN)) for name in running if name.startswith(_DOOR_IN)]
 
 
 def _wait_for(file: Path, program: Program) -> None:

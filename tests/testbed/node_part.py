@@ -9,7 +9,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed import cluster_part, kind, sources
+from testbed import cluster_part, kind, node, sources
 from testbed.build import build
 from testbed.cluster import Cluster
 from testbed.errors import SourceMissingError, TestbedError
@@ -18,7 +18,6 @@ from testbed.node import Node
 from testbed.progress import Progress
 
 _PROGRAMS = ("containerd", "ctr", "ip", "mount", "nft", "nsenter", "runc")
-_OURS = ("coredns", "kube-proxy", "scheduler", "kubelet", "containerd", "door-out", "room")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +78,8 @@ class NodePart:
 
     def stop(self, instance: Instance) -> None:
         """End the node with everything on it, and the cluster, which is inside."""
+        node.go_down(instance)
         cluster_part.ClusterPart().stop(instance)
-        running = instance.supervision.ask("list")
-        for name in running:
-            if name in _OURS or name.startswith("door-in-"):
-                instance.program(name, []).terminate() if name == "room" else instance.program(name, []).kill()
         shutil.rmtree(instance.folder / "node", ignore_errors=True)
 
     def status(self, instance: Instance) -> str:

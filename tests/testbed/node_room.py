@@ -5,7 +5,8 @@ When either is killed, however that happens, the kernel kills every process insi
 network go. Control groups, which the kernel keeps, are removed here when the supervisor tells us to end or dies.
 
 Inside, /var/lib and /var/log are the folder's and /run is empty: containerd, kubelet and CNI use their usual paths and
-see nothing of the machine's. The tunables that a kubelet would set for the whole machine read as it wants them.
+see nothing of the machine's. The tunables that a kubelet would set for the whole machine read as it wants them, and
+each room has an id of its own for the kernel's start, by which a kubelet knows whether its node was started anew.
 """
 
 import ctypes
@@ -13,6 +14,7 @@ import os
 import signal
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 from testbed import node_cgroups
@@ -34,6 +36,7 @@ TUNABLES = {
     "kernel/keys/root_maxkeys": 1_000_000,
     "kernel/keys/root_maxbytes": 25_000_000,
 }
+BOOT = "kernel/random/boot_id"
 _TOLD = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD}
 
 
@@ -104,7 +107,7 @@ def _mounts(folder: Path) -> list[list[str]]:
         ["mount", "--bind", str(folder / "log"), "/var/log"],
         ["mount", "-t", "tmpfs", "-o", "mode=755", "run", "/run"],
     ]
-    for tunable, value in TUNABLES.items():
+    for tunable, value in {**TUNABLES, BOOT: uuid.uuid4()}.items():
         file = folder / "tunables" / tunable.replace("/", "-")
         file.write_text(f"{value}\n", encoding="ascii")
         commands.append(["mount", "--bind", str(file), f"/proc/sys/{tunable}"])
