@@ -47,8 +47,8 @@ class PulsarAtTheWire:
     `is_shut` while it lets nobody in; it knows nobody without `token`, if there is one. `settings` are those of its
     Pulsar namespaces, `settings_status` is how it answers who writes them, `own_status` who asks for a topic's own,
     `upload_status` who uploads; `asked_for_own` is how often somebody asked, `asked_for_settings` how often for those
-    of the Pulsar namespace; `hides_numbers` where nobody may ask which versions there are. `happens` is told the number of each call of schemas, from 1, before it is
-    carried out: what others do meanwhile.
+    of the Pulsar namespace; `hides_numbers` where nobody may ask which versions there are. `happens` is told the number
+    of each call of schemas, from 1, before it is carried out: what others do meanwhile.
     """
 
     schemas: PulsarSchemas

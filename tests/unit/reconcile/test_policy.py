@@ -1,6 +1,7 @@
 """Passes over a policy at a played API server and a broker in memory: what they write, and what stays in memory."""
 
 import asyncio
+import base64
 import gc
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -10,10 +11,10 @@ import pytest
 from specimens import record
 from topic_world import World, opened
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
-from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, SECRET, TOPIC_SCHEMA
 from topicschema.api.topicschemas import TopicSchemaStatus
 from topicschema.api.wire import decode
-from topicschema.broker.errors import BrokerForbiddenError
+from topicschema.broker.errors import BrokerForbiddenError, BrokerUnauthorizedError
 from topicschema.core.history import Origin
 from topicschema.core.schemas import Schema
 from topicschema.core.strategies import Strategy
@@ -97,7 +98,7 @@ async def policy_says(world: World, policies: NamespaceSchemaPolicies) -> dict[s
     """The policy's conditions after a pass; a second one writes nothing."""
     for is_second in (False, True):
         before = len(world.api.requests)
-        with suppress(BrokerForbiddenError):
+        with suppress(BrokerForbiddenError, BrokerUnauthorizedError):
             await policies.reconcile(KEY)
         written = [each for each in world.api.requests[before:] if not each.startswith("GET")]
         assert not (is_second and written)
@@ -118,6 +119,23 @@ async def test_a_strategy_that_others_changed_and_that_may_not_be_put_back_is_no
     world.broker.settings_status = 200
     assert await policy_says(world, policies) == {"Ready": "True", "InSync": "True"}
     assert world.broker.settings["schema_compatibility_strategy"] == "FULL"
+
+
+async def test_a_policy_gets_in_at_its_next_pass_once_its_secret_has_another_token_and_nobody_touched_it(
+    world: World,
+) -> None:
+    token = {"token": {"secretKeyRef": {"name": "admin", "key": "token"}}}
+    world.api.change(
+        "/namespaceschemapolicies/orders", lambda wire: wire["spec"]["pulsar"].update(authentication=token)
+    )
+    policies = NamespaceSchemaPolicies(world.around, 600.0)
+    world.broker.token = "the-new-one"  # noqa: S105 - of a played broker
+    for known, said in (
+        (b"the-old-one", {"Ready": "False", "Reconciling": "True", "InSync": "Unknown"}),
+        (b"the-new-one", {"Ready": "True", "InSync": "True"}),
+    ):
+        world.api.put(SECRET, "shop", "admin", {"data": {"token": base64.b64encode(known).decode()}})
+        assert await policy_says(world, policies) == said
 
 
 def test_a_strategy_that_a_topic_keeps_at_its_broker_is_seen_though_the_resource_names_none(world: World) -> None:
