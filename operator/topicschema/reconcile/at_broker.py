@@ -17,8 +17,9 @@ from topicschema.broker.errors import (
     TopicMissingError,
 )
 from topicschema.core import plan
-from topicschema.core.alignment import Ahead, Behind, Lost
+from topicschema.core.alignment import Ahead, Alignment, Behind, Lost
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
+from topicschema.core.history import History
 from topicschema.core.overrides import Overrides, noting
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import Strategy
@@ -113,8 +114,7 @@ async def view(around: Surroundings, broker: Broker, found: FoundPolicy, resourc
     seen = await look(around, broker, sought)
     if isinstance(seen.alignment, Lost):
         raise lost(sought.history.key, seen.alignment)
-    if not sought.history.entries and not isinstance(seen.alignment, Behind):
-        _refuse_if_emptied(resource, sought.history.key)
+    _refuse_if_fewer(resource, sought.history, seen.alignment)
     if resource.spec.adoption_policy is AdoptionPolicy.REFUSE and _adopts(sought, seen):
         raise StalledError(
             "AdoptionRefused",
@@ -145,10 +145,20 @@ def lost(key: TopicKey, found: Lost) -> StalledError:
     )
 
 
-def _refuse_if_emptied(resource: TopicSchema, key: TopicKey) -> None:
+def _refuse_if_fewer(resource: TopicSchema, history: History, found: Alignment) -> None:
     """A status is written after the record: what it tells of was there, at the broker and on record."""
-    if resource.status.version_count:
+    status, key, there = resource.status, history.key, history.version_count
+    if not history.lacks(status.incarnation, status.version_count):
+        return
+    if not history.entries and not isinstance(found, Behind):
         raise lost(key, Lost("has no schema of it any more"))
+    if isinstance(found, Ahead):
+        raise StalledError(
+            "HistoryLost",
+            f"the status tells of {status.version_count} versions, the record {key.history_name} of topic {key.topic} "
+            f"has {there}, and the broker not even those: the next would get a number that was given before. Restore "
+            "the newest record and its versions, or, to go on from this one, delete this resource and create it anew",
+        )
 
 
 def _adopts(sought: Sought, seen: Look) -> bool:

@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from specimens import record
-from topic_world import ORDERS, World, opened
+from topic_world import ORDERS, TOPIC, World, opened
 from topicschema.api.topicschemas import TopicSchemaStatus
-from topicschema.core.history import History
+from topicschema.core.history import History, Origin
+from topicschema.core.topics import Topic, TopicKey
 
 ONE, TWO, THREE = record("id"), record("id", "a?"), record("id", "a?", "b?")
 
@@ -59,3 +60,19 @@ async def test_a_status_that_is_older_than_the_record_or_as_old_loses_nothing(wo
         tells(world, 0, count)
         assert await world.reason() == ""
     assert len((await world.history()).entries) == 3
+
+
+async def test_an_older_record_is_not_uploaded_to_an_empty_broker() -> None:
+    async with opened() as world:
+        stored = await world.around.storage.get_history(TopicKey("pulsar", Topic("shop", "orders", TOPIC)))
+        history = stored.history.with_version(ONE, Origin.SPEC, "2026-11-21T05:30:00Z")
+        await world.around.storage.put(stored, history, (ONE.info,))
+        world.wants(THREE)
+        for incarnation, count in ((0, 6), (1, 1)):
+            tells(world, incarnation, count)
+            for _ in range(2):
+                assert await world.reason() == "HistoryLost"
+        assert not world.broker.schemas.served(TOPIC)
+        tells(world, 0, 1)
+        assert await world.reason() == ""
+        assert await world.agrees()
