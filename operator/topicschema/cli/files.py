@@ -14,6 +14,8 @@ class WrongInputError(Exception):
 
 def read(name: str) -> bytes:
     """The bytes of the file, of standard input for `-`; WrongInputError when they cannot be read."""
+    if not name:
+        raise WrongInputError("a file has an empty name: is a variable unset?")
     try:
         return standard_input().read() if name == STANDARD_INPUT else Path(name).read_bytes()
     except OSError as error:

@@ -10,8 +10,9 @@ systems reach (s3://...); or with --pulsar the full name of a topic, whose retai
 exit codes:
   0  they pass
   1  they do not
-  2  wrong input: a file that cannot be read, no schema, a wrong option
-  3  the run failed: nothing is said of the messages
+  2  wrong input: no schema, a wrong option, a name that is none
+  3  the run failed: messages that are not there or cannot be read, a broker
+     out of reach; nothing is said of the messages
 
 examples:
   topicschema validate-messages --schema v2.avsc --history v0.avsc --history v1.avsc orders.parquet

@@ -1,25 +1,29 @@
 """From the options of `validate-messages` to the question that a run is asked."""
 
+import os
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Final
 
 from topicschema.cli import asking, check, payloads
-from topicschema.cli.files import WrongInputError
+from topicschema.cli.files import STANDARD_INPUT, WrongInputError
 from topicschema.core import formats
+from topicschema.core.errors import StalledError
 from topicschema.core.schemas import PRIMITIVES, PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.topics import Topic
 from topicschema.spark import question
 from topicschema.spark.question import Columns, FileFormat, FilesAsked, PulsarAsked, Question, Sample, Tolerance
 
+_SCHEMES: Final = (("http", "https"), ("pulsar", "pulsar+ssl"))
+"""Of the broker's admin API, and of where its clients connect."""
 _PLAIN: Final = frozenset({*PRIMITIVES, SchemaType.BYTES, SchemaType.NONE})
 
 
 def question_of(options: Namespace) -> Question:
     """The question; WrongInputError where the options make none."""
     is_topic = options.pulsar is not None
-    if is_topic and len(options.messages) > 1:
-        raise WrongInputError("with --pulsar name one topic")
+    _demand_names(options)
     candidate, history = _schemas(options)
     versions = dict(enumerate(history, options.first_version))
     if options.written_with is not None and options.written_with not in versions:
@@ -39,6 +43,32 @@ def question_of(options: Namespace) -> Question:
         )
     except ValueError as error:
         raise WrongInputError(str(error)) from None
+
+
+def _demand_names(options: Namespace) -> None:
+    """WrongInputError where messages, broker or credentials have names that are none."""
+    if options.pulsar is not None:
+        _demand_broker(options)
+    elif not all(options.messages):
+        raise WrongInputError("a name of MESSAGES is empty: is a variable unset?")
+    elif STANDARD_INPUT in options.messages:
+        raise WrongInputError("messages are not read from standard input: name a file or a folder")
+
+
+def _demand_broker(options: Namespace) -> None:
+    if len(options.messages) > 1:
+        raise WrongInputError("with --pulsar name one topic")
+    try:
+        Topic.parse(options.messages[0])
+    except StalledError as error:
+        raise WrongInputError(error.message) from None
+    for url, schemes in zip(options.pulsar, _SCHEMES, strict=True):
+        if not url.startswith(tuple(f"{each}://" for each in schemes)):
+            raise WrongInputError(f"{url!r}: write {' or '.join(f'{each}://HOST:PORT' for each in schemes)}")
+    credentials = (options.token_file, options.certificate_file, options.key_file, options.ca_file)
+    unreadable = next((each for each in credentials if each is not None and not os.access(each, os.R_OK)), None)
+    if unreadable is not None:  # asked, not read: it may be a pipe, which the run reads
+        raise WrongInputError(f"{unreadable}: there is no such file, or it may not be read")
 
 
 def _schemas(options: Namespace) -> tuple[SchemaInfo, list[SchemaInfo]]:

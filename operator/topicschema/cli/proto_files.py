@@ -68,9 +68,9 @@ class Search:
         return Compiled(message, found, envelope)
 
     def _demand_folders(self) -> None:
-        absent = next((each for each in self.folders if not Path(each).is_dir()), None)
+        absent = next((each for each in self.folders if not each or not Path(each).is_dir()), None)
         if absent is not None:  # a misspelt one would give the root file another name, and so another envelope
-            raise WrongInputError(f"-I {absent}: there is no such folder")
+            raise WrongInputError(f"-I {absent or repr(absent)}: there is no such folder")
 
     def _own_folder(self, file: Path) -> Path:
         holding = [each for each in map(_resolved, self.folders) if _absolute(file).is_relative_to(each)]

@@ -89,6 +89,10 @@ WRONG = {
     "--schema v2.avsc --page . orders.parquet": ".: a file cannot be written there",
     "--schema orders.parquet orders.parquet": "orders.parquet: ",
     "--schema v2.avsc --pulsar http://a pulsar://b one two": "name one topic",
+    "--schema v2.avsc --pulsar http://a pulsar://b created": "it must read persistent://TENANT/NAMESPACE/TOPIC",
+    "--schema v2.avsc --pulsar pulsar://b http://a persistent://a/b/c": "write http://HOST:PORT or https://HOST:PORT",
+    "--schema v2.avsc --pulsar http://a pulsar://b --token-file none persistent://a/b/c": "none: there is no such file",
+    "--schema v2.avsc -": "name a file or a folder",
 }
 
 
