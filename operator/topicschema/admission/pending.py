@@ -6,17 +6,18 @@ The controller may still register it, or skip it because a newer edit came. So t
 from collections.abc import Mapping
 from typing import Any
 
+from topicschema.api.brokers import ManagementPolicy
 from topicschema.api.metadata import ConditionType
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
 from topicschema.core.errors import StalledError
 from topicschema.core.history import History
-from topicschema.core.policy import Policy
 from topicschema.core.schemas import Schema
 from topicschema.core.verdict import Candidate
 from topicschema.reconcile.judging import Judge
+from topicschema.reconcile.policies import FoundPolicy
 
-_REFUSALS = frozenset({"Incompatible", "InvalidSchema", "RefusedByBroker", "ValidationFailed"})
+_REFUSALS = frozenset({"AdoptionRefused", "Incompatible", "InvalidSchema", "RefusedByBroker", "ValidationFailed"})
 
 
 def readable(old: Mapping[str, Any] | None) -> TopicSchema | None:
@@ -27,22 +28,32 @@ def readable(old: Mapping[str, Any] | None) -> TopicSchema | None:
         return None
 
 
-async def pending(judge: Judge, old: TopicSchema | None, history: History, policy: Policy) -> Schema | None:
+async def pending(judge: Judge, old: TopicSchema | None, history: History, found: FoundPolicy) -> Schema | None:
     """The schema of the stored spec if it is not on record and may still be registered, else None.
 
-    It may not when it is suspended, when the controller refused that generation, or when judging refuses it now.
+    It may not when it is suspended or its broker is only observed, when the controller refused that generation, or when
+    judging refuses it now.
     """
-    if old is None or old.spec.suspend or _was_refused(old) or _is_reported(old, history):
+    if old is None or old.spec.suspend or _is_only_observed(old, found) or _was_refused(old):
+        return None
+    if _is_reported(old, history):
         return None
     try:
-        schema = await judge.schema_of(old.spec, policy.profile.line, history)
+        schema = await judge.schema_of(old.spec, found.policy.profile.line, history)
     except StalledError:
         return None
     if history.equal_to(schema.fingerprint):
         return None
     candidate = Candidate(schema, old.spec.schema_compatibility_strategy)
-    judged = await judge.judge(candidate, history, policy)
+    judged = await judge.judge(candidate, history, found.policy)
     return schema if judged.is_compatible else None
+
+
+def _is_only_observed(old: TopicSchema, found: FoundPolicy) -> bool:
+    """Whether nothing is registered at its broker; without a broker that field has no effect."""
+    policy = found.resource.spec
+    wishes = (policy.management_policy, old.spec.management_policy)
+    return policy.pulsar is not None and ManagementPolicy.OBSERVE in wishes
 
 
 def _was_refused(old: TopicSchema) -> bool:

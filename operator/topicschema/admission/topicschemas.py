@@ -152,7 +152,7 @@ class TopicSchemas:
         if holder is not None:
             return _refused(asked, "TopicClaimed", (_claimed(asked.owner, holder),))
         verdict = await self._judge.judge(asked.candidate, history, found.policy)
-        earlier = await pending.pending(self._judge, asked.predecessor, history, found.policy)
+        earlier = await pending.pending(self._judge, asked.predecessor, history, found)
         if verdict.outcome is not Outcome.EQUAL_VERSION:
             too = await self._judge.compare(asked.candidate, earlier, history, found.policy)
             found_now = tuple(dict.fromkeys((*too.incompatibilities, *verdict.incompatibilities)))

@@ -11,6 +11,8 @@ A = record_schema(ID, NOTE_WITH_DEFAULT)
 CLASHES_WITH_A = record_schema(ID, {"name": "note", "type": "int", "default": 0})
 FOLLOWS_BOTH = record_schema(ID, NOTE_WITH_DEFAULT, {"name": "more", "type": "int", "default": 0})
 REPLACED = "this replaces an accepted edit that is not registered yet; that one may never become a version"
+REFUSALS = ["AdoptionRefused", "Incompatible", "InvalidSchema", "RefusedByBroker", "ValidationFailed"]
+PULSAR = {"adminURL": "https://pulsar:8443"}
 
 
 @pytest.fixture(params=["BACKWARD", "BACKWARD_TRANSITIVE"])
@@ -65,15 +67,35 @@ async def test_a_spec_under_suspend_is_not_pending(judged: World) -> None:
     assert reply.warnings == []
 
 
+@pytest.mark.parametrize("who", ["policy", "resource"])
+async def test_a_spec_is_not_pending_where_its_broker_is_only_observed(world: World, who: str) -> None:
+    wishes = {each: {"managementPolicy": "Observe"} if each == who else {} for each in ("policy", "resource")}
+    await world.policy(pulsar=PULSAR, **wishes["policy"])
+    await world.versions(V0)
+    reply = await world.edit(world.resource(schema=A, **wishes["resource"]), schema=CLASHES_WITH_A)
+    assert reply.is_allowed
+    assert REPLACED not in reply.warnings
+
+
+async def test_without_a_broker_a_spec_is_registered_and_pending_though_it_says_observe(judged: World) -> None:
+    reply = await judged.edit(judged.resource(schema=A, managementPolicy="Observe"), schema=CLASHES_WITH_A)
+    assert reply.rules == ["TYPE_MISMATCH"]
+
+
 def refused(reason: str, generation: int, kind: str = "Stalled") -> dict[str, Any]:
     ready = {"type": "Ready", "status": "False", "reason": reason, "observedGeneration": generation}
     return {"observedGeneration": generation, "conditions": [ready, {**ready, "type": kind, "status": "True"}]}
 
 
-@pytest.mark.parametrize("reason", ["Incompatible", "InvalidSchema", "RefusedByBroker", "ValidationFailed"])
+@pytest.mark.parametrize("reason", REFUSALS)
 async def test_a_spec_that_the_controller_refused_is_not_pending(judged: World, reason: str) -> None:
     old = {**judged.resource(schema=A), "status": refused(reason, 1)}
     assert (await judged.edit(old, schema=CLASHES_WITH_A)).is_allowed
+
+
+async def test_a_spec_whose_history_was_lost_is_pending_for_it_comes_back_with_the_record(judged: World) -> None:
+    old = {**judged.resource(schema=A), "status": refused("HistoryLost", 1)}
+    assert not (await judged.edit(old, schema=CLASHES_WITH_A)).is_allowed
 
 
 async def test_a_refusal_of_an_earlier_generation_says_nothing_of_this_one(judged: World) -> None:
