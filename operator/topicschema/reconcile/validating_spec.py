@@ -164,8 +164,8 @@ def merged(policy: ValidationSpec, topic: TopicValidationSpec) -> ValidationSpec
 
 
 def _is_locked(found: FoundPolicy) -> bool:
-    """Whether nobody but the operator adds schemas, as far as was seen; without a broker nobody else does."""
-    spec, observed = found.resource.spec, found.resource.status.observed
+    """Whether nobody but the operator adds schemas, as far as was seen there; without a broker nobody else does."""
+    spec, observed = found.resource.spec, found.resource.observed
     if spec.pulsar is None:
         return True
     if observed is None:

@@ -91,6 +91,8 @@ def test_a_gate_is_locked_where_nobody_else_adds_schemas() -> None:
         ({}, False),
         ({"broker": {"isAllowAutoUpdateSchema": False}}, True),
         ({"isAllowAutoUpdateSchema": True, "broker": {"isAllowAutoUpdateSchema": False}}, False),
+        ({"isAllowAutoUpdateSchema": False, "address": "pulsar:8443"}, True),
+        ({"isAllowAutoUpdateSchema": False, "address": "before:8443"}, False),
     ):
         assert in_force(policy(gate, {"observed": seen})).is_locked == is_locked
 
