@@ -42,8 +42,12 @@ class Overrides:
     @property
     def waits_for_topic(self) -> bool:
         """Whether something is wanted that only an existing topic can have, and that it has not by itself."""
-        strategy, enforces = self.wanted.strategy, self.wanted.enforces_validation
-        return self.there is None and (strategy not in (None, Strategy.UNDEFINED) or enforces is True)
+        return self.lacks_strategy or (self.there is None and self.wanted.enforces_validation is True)
+
+    @property
+    def lacks_strategy(self) -> bool:
+        """Whether a strategy is wanted for a topic that does not exist."""
+        return self.there is None and self.wanted.strategy not in (None, Strategy.UNDEFINED)
 
     @property
     def is_withdrawn(self) -> bool:

@@ -32,6 +32,7 @@ from topicschema.reconcile.surroundings import Surroundings
 
 T = TypeVar("T")
 REFUSED = "RefusedByBroker"
+_MISSING = "TopicMissing"
 _TOPIC_SECONDS = 10.0
 
 
@@ -44,7 +45,7 @@ class View:
     domain: str = "persistent"
     may_write: bool = True
     overrides: Overrides | None = None
-    refused: StalledError | None = None
+    refused: TopicSchemaError | None = None
     is_serving: bool = False
 
     def after(self, found: Look) -> "View":
@@ -89,7 +90,7 @@ class View:
             f"topic {topic} does not exist at the broker, and its own settings can only be written once it does; the "
             "operator creates no topics: the first producer or consumer does"
         )
-        return WaitingError("TopicMissing", message, _TOPIC_SECONDS) if self.may_write else None
+        return WaitingError(_MISSING, message, _TOPIC_SECONDS) if self.may_write else None
 
 
 async def as_known(
@@ -213,17 +214,35 @@ def refusal(resource: TopicSchema, found: FoundPolicy | None, message: str) -> S
     return StalledError(REFUSED, capped(message, MESSAGE_BYTES // 2) + _under(found))
 
 
+def refusal_of_record(resource: TopicSchema, found: FoundPolicy, seen: View, message: str) -> TopicSchemaError:
+    """What is told of a version on record that the broker refused: it waits for a topic that can have its strategy."""
+    if seen.overrides is None or not seen.overrides.lacks_strategy:
+        return refusal(resource, found, message)
+    told = (
+        "the topic does not exist at the broker, and until its first producer or consumer creates it, its own strategy "
+        f"cannot be written, without which {message}"
+    )
+    return WaitingError(_MISSING, capped(told, MESSAGE_BYTES // 2) + _under(found), _TOPIC_SECONDS)
+
+
 def _under(found: FoundPolicy) -> str:
     policy = found.resource.metadata
     return f" (policy {policy.name}, {policy.uid[:8]}, generation {policy.generation})"
 
 
-def _refused_before(resource: TopicSchema, found: FoundPolicy, settings: Overrides | None) -> StalledError | None:
-    """What the broker said of this very generation: its topic's settings are not turned to and fro at each look."""
+def _refused_before(resource: TopicSchema, found: FoundPolicy, settings: Overrides | None) -> TopicSchemaError | None:
+    """What the broker said of this very generation: its topic's settings are not turned to and fro at each look.
+
+    Nor is a version on record, which waits for a topic, sent at each.
+    """
     if settings is None or resource.spec.schema_compatibility_strategy is None:
         return None
     for condition in resource.status.conditions:
         is_of_this = condition.observed_generation == resource.metadata.generation
-        if condition.reason == REFUSED and is_of_this and condition.message.endswith(_under(found)):
+        if not is_of_this or not condition.message.endswith(_under(found)):
+            continue
+        if condition.reason == REFUSED:
             return StalledError(REFUSED, condition.message)
+        if condition.reason == _MISSING and settings.lacks_strategy:
+            return WaitingError(_MISSING, condition.message, _TOPIC_SECONDS)
     return None

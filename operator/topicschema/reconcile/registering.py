@@ -18,7 +18,7 @@ from topicschema.core.policy import StrategySource, effective_strategy
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic
-from topicschema.reconcile.at_broker import REFUSED, View, refusal, topic_settings
+from topicschema.reconcile.at_broker import REFUSED, View, refusal, refusal_of_record, topic_settings
 from topicschema.reconcile.looking import Look, look, look_after_upload
 from topicschema.reconcile.namespace_settings import other_line
 from topicschema.reconcile.observe import Observation, judged
@@ -154,8 +154,7 @@ async def _upload_recorded(
             number = await broker.upload(sought.topic, info)
         except RefusedByBrokerError as error:
             await _wait_for_policy(around, seen, error.message)
-            message = f"the broker refuses version {entry.schema_version} of the record, which it does not have yet"
-            return _with_refusal(seen, f"{message}: {error.message}")
+            return _with_refusal_of_record(seen, entry, error.message)
         if number != entry.schema_version:
             break  # whatever came in between is seen now
     found = await look(around, broker, sought)
@@ -194,6 +193,18 @@ def _looked(seen: Observation, found: Look) -> Observation:
 
 def _with_refusal(seen: Observation, message: str) -> Observation:
     return replace(seen, view=replace(_view(seen), refused=refusal(seen.resource, seen.found, message)))
+
+
+def _with_refusal_of_record(seen: Observation, entry: VersionEntry, why: str) -> Observation:
+    if seen.found is None:
+        raise TypeError("nobody governs it")
+    message = (
+        f"the broker refuses version {entry.schema_version} of the record, which it does not have yet; set "
+        f"schemaCompatibilityStrategy: ALWAYS_COMPATIBLE until it has the record: {why}"
+    )
+    seen_at = _view(seen)
+    refused = refusal_of_record(seen.resource, seen.found, seen_at, message)
+    return replace(seen, view=replace(seen_at, refused=refused))
 
 
 def _view(seen: Observation) -> View:
