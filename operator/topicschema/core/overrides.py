@@ -81,7 +81,7 @@ def toward(overrides: Overrides, *, is_before_schema: bool) -> Step | None:
         return None
     wish = _wish(overrides.wanted, there, is_before_schema=is_before_schema)
     if wish == TopicSettings():
-        return None if is_before_schema else _concluded(record)
+        return None if is_before_schema else _concluded(record, there)
     noted = _noted(record, there, wish, is_before_schema=is_before_schema)
     return WriteSettings(wish) if noted == record else NoteSettings(noted)
 
@@ -141,10 +141,11 @@ def _noted(
     return TopicSettingsRecord(found, written, pending)
 
 
-def _concluded(record: TopicSettingsRecord | None) -> Step | None:
-    if record is None or record.pending is None:
-        return None
-    return NoteSettings(replace(record, pending=None))
+def _concluded(record: TopicSettingsRecord | None, there: TopicSettings) -> Step | None:
+    """Nothing is under way any more; and what was there by itself is known once no field names it any more."""
+    if record is None:
+        return None if there.strategy is None else NoteSettings(TopicSettingsRecord(there))
+    return None if record.pending is None else NoteSettings(replace(record, pending=None))
 
 
 def _strategy(settings: TopicSettings) -> Strategy:

@@ -12,10 +12,14 @@ FULL, BACKWARD = TopicSettings(Strategy.FULL), TopicSettings(Strategy.BACKWARD)
 BOTH = TopicSettings(Strategy.FULL, enforces_validation=True)
 
 
-def test_what_is_there_already_is_neither_noted_nor_written() -> None:
-    for is_before_schema in (False, True):
-        assert toward(Overrides(FULL, FULL), is_before_schema=is_before_schema) is None
-        assert toward(Overrides(NOTHING, BOTH), is_before_schema=is_before_schema) is None
+def test_what_is_there_already_is_not_written_and_a_strategy_is_noted_once() -> None:
+    enforced = TopicSettings(enforces_validation=True)
+    for wanted, there in ((FULL, FULL), (BOTH, BOTH), (enforced, BOTH)):
+        assert toward(Overrides(wanted, there), is_before_schema=True) is None  # it comes on record with the schema
+        noted = TopicSettingsRecord(there)
+        assert toward(Overrides(wanted, there), is_before_schema=False) == NoteSettings(noted)
+        assert toward(Overrides(wanted, there, noted), is_before_schema=False) is None
+    assert toward(Overrides(enforced, enforced), is_before_schema=False) is None
 
 
 def test_what_was_found_is_on_record_before_the_first_write() -> None:

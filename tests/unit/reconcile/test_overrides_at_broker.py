@@ -75,3 +75,20 @@ async def test_a_strategy_that_was_written_for_an_edit_is_put_back_when_the_edit
     noted = (await world.history()).topic_settings
     assert noted == TopicSettingsRecord(TopicSettings(), TopicSettings(Strategy.UNDEFINED))
     assert await world.agrees()
+
+
+async def test_a_strategy_that_was_there_before_a_field_named_it_is_known_once_none_does(world: World) -> None:
+    world.wants(ONE)
+    assert await world.settle() == ""
+    own = Strategy.ALWAYS_INCOMPATIBLE
+    world.broker.schemas.settings[TOPIC] = {"strategy": own}
+    world.wants(ONE, schema_compatibility_strategy=own)
+    for _ in range(2):
+        assert await world.settle() == ""
+        assert (await world.history()).topic_settings == TopicSettingsRecord(TopicSettings(own))
+    world.wants(ONE)
+    assert await world.settle() == ""
+    assert (await world.seen()).policy.left is own
+    world.wants(TWO)
+    assert await world.settle() == "Incompatible"
+    assert world.broker.calls.count("POST schema") == 1
