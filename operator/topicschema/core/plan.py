@@ -231,9 +231,7 @@ def _advance_at_broker(observed: Observed, remote: Remote, verdict: Verdict) -> 
     is_next = verdict.outcome is Outcome.NEXT_VERSION
     if remote.is_refused and is_next:
         return _undo(observed)
-    if is_next and not remote.may_write:
-        return ()
-    # Before the upload: of two resources that want one topic, the record's compare-and-swap lets one through.
+    # Before the upload, or without one: of two that want one topic, the record's compare-and-swap lets one be.
     claim = () if is_next and observed.history.claim == observed.owner else _claim(observed)
     if claim or not remote.may_write:
         return claim

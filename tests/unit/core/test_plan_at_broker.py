@@ -53,6 +53,8 @@ def at(overrides: Overrides | None = None, **others: bool) -> Remote:
         (observed(NEXT, at(), replace(COUNTED, claim=None)), (Claim(ME),)),
         (observed(NEXT, at(), replace(COUNTED, claim=OTHER)), (Claim(ME),)),
         (observed(NEXT, at(may_write=False)), ()),
+        (observed(NEXT, at(may_write=False), replace(COUNTED, claim=None)), (Claim(ME),)),
+        (observed(NEXT, at(may_write=False), is_source_on_record=False), ()),
         (observed(NEXT, at(is_refused=True)), ()),
         (observed(EQUAL, at()), ()),
         (observed(EQUAL, at(), replace(COUNTED, claim=None)), (Claim(ME),)),

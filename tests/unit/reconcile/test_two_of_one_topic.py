@@ -1,0 +1,48 @@
+"""Of two TopicSchemas that want one topic, one holds it and the other is told so, whatever the broker may be asked."""
+
+from contextlib import suppress
+
+import pytest
+
+from asked_topic import KEY, AskedTopic, asked
+from specimens import record
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.core.errors import StalledError
+from topicschema.reconcile.queue import Key, Rest
+
+SECOND = Key(TOPIC_SCHEMA.plural, "shop", "second")
+
+
+async def passes(topic: AskedTopic, key: Key) -> tuple[str, str]:
+    """Status and reason of Ready, after passes that end with one that writes nothing."""
+    for is_last in (False, True):
+        before = topic.world.api.writes
+        with suppress(StalledError):
+            while await topic.topics.reconcile(key) is Rest.AGAIN:
+                pass
+        assert not is_last or topic.world.api.writes == before
+    wire = await topic.world.around.client.get(TOPIC_SCHEMA, key.namespace, key.name)
+    ready = next(each for each in wire["status"]["conditions"] if each["type"] == "Ready")
+    return ready["status"], ready["reason"]
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+async def test_where_the_broker_is_only_observed_the_second_resource_of_a_topic_is_told_of_the_first(
+    *, is_there: bool
+) -> None:
+    async with asked("Off") as topic:
+        topic.world.api.change(
+            f"/{NAMESPACE_SCHEMA_POLICY.plural}/orders", lambda there: there["spec"].update(managementPolicy="Observe")
+        )
+        if is_there:
+            topic.world.there(record("id"))
+        text = record("id", "a?").info.schema.decode()
+        topic.wants(record("id", "b?"))
+        spec = {"topic": "persistent://shop/orders/created", "type": "AVRO", "schema": text}
+        topic.world.api.put(TOPIC_SCHEMA, "shop", "second", {"spec": spec})
+        assert await passes(topic, KEY) == ("True", "Observed")
+        assert await passes(topic, SECOND) == ("False", "TopicClaimed")
+        assert await passes(topic, KEY) == ("True", "Observed")
+        topic.world.api.take_away(TOPIC_SCHEMA, "shop", "created")
+        assert await passes(topic, SECOND) == ("True", "Observed")
+        assert len(topic.world.broker.schemas.served("created")) == int(is_there)
