@@ -132,6 +132,22 @@ def test_the_webhook_is_asked_of_creations_and_updates_and_fails_closed() -> Non
         assert [rule["operations"] for rule in webhook["rules"]] == [["CREATE", "UPDATE"]]
 
 
+def test_the_overlay_to_copy_is_the_base_with_its_images_brokers_and_metrics(cluster: Cluster) -> None:
+    made = install.render(cluster, BASE.parent / "examples" / "overlay")
+    by_kind = {each["kind"]: each for each in made}
+    assert by_kind.keys() >= {"Certificate", "PodMonitor", "PrometheusRule"}
+    scraped = by_kind["PodMonitor"]["spec"]
+    for deployment in (each for each in made if each["kind"] == "Deployment"):
+        template = deployment["spec"]["template"]
+        [container] = template["spec"]["containers"]
+        assert container["image"] == "registry.example/topicschema:0.1.0"
+        told = {each["name"]: each.get("value") for each in container["env"]}
+        assert told["TOPICSCHEMA_BROKER_HOSTS"].startswith("pulsar-proxy.pulsar.svc:8443,")
+        assert told.get("TOPICSCHEMA_VALIDATION_IMAGE", "registry.example/").startswith("registry.example/")
+        assert scraped["selector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
+        assert scraped["podMetricsEndpoints"][0]["port"] in {each["name"] for each in container["ports"]}
+
+
 @pytest.fixture(scope="module")
 def webhook_away(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A cluster of its own whose webhook does not answer; what is stored was stored before."""
