@@ -46,18 +46,25 @@ class ExecutedRuns:
 
     def executors(self, number: int) -> list[str]:
         """The executors that run, once they are so many."""
-        return until(lambda: self._living("executor", "Running"), lambda found: len(found) == number)
+        return until(self.executors_now, lambda found: len(found) == number)
+
+    def executors_now(self) -> list[str]:
+        """The executors that run."""
+        return self._living("executor", "Running")
 
     def ended(self, driver: str) -> Object:
-        """How that driver ended: its exitCode and message."""
+        """How that driver ended, once it has: its exitCode and message."""
+        return until(lambda: self.end(driver), bool)
 
-        def state() -> Object:
-            pod = self.pods.cluster.get("-n", self.pods.namespace, "pod", driver)
-            states = [each["state"] for each in pod["status"].get("containerStatuses", [])]
-            found: Object = states[0].get("terminated", {}) if states else {}
-            return found
+    def end(self, driver: str) -> Object:
+        """How that driver ended; nothing while it has not."""
+        found: Object = self._container(driver).get("state", {}).get("terminated", {})
+        return found
 
-        return until(state, bool)
+    def container(self, pod: str) -> str:
+        """The id of the pod's container; "" while it does not run."""
+        found = self._container(pod)
+        return found["containerID"].rpartition("/")[2] if "running" in found.get("state", {}) else ""
 
     @contextmanager
     def halfway(self, driver: str) -> Iterator[None]:
@@ -72,7 +79,7 @@ class ExecutedRuns:
 
     def percent(self, driver: str) -> int:
         """How far the driver's log says that it is; -1 while that says nothing."""
-        told = progress_in(self._log(driver).splitlines()) or {}
+        told = progress_in(self.log(driver).splitlines()) or {}
         return int(told.get("percent", -1))
 
     def delete(self, pod: str) -> None:
@@ -85,13 +92,18 @@ class ExecutedRuns:
         wanted = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}
         self.pods.cluster.kubectl("create", "--raw", place, "-f", "-", stdin=json.dumps(wanted))
 
+    def _container(self, pod: str) -> Object:
+        found = self.pods.cluster.get("-n", self.pods.namespace, "pod", pod)["status"]
+        return next(iter(found.get("containerStatuses", ())), {})
+
     def _living(self, role: str, *phases: str) -> list[str]:
         found = self.pods.cluster.get("-n", self.pods.namespace, "pods", "-l", f"topicschema.io/role={role}")["items"]
         wanted = phases or ("Pending", "Running")
         living = [pod for pod in found if pod["status"]["phase"] in wanted]
         return [pod["metadata"]["name"] for pod in living if not pod["metadata"].get("deletionTimestamp")]
 
-    def _log(self, driver: str) -> str:
+    def log(self, driver: str) -> str:
+        """What the driver has written."""
         return self.pods.cluster.try_kubectl("-n", self.pods.namespace, "logs", driver).stdout
 
 

@@ -51,7 +51,7 @@ def test_progress_is_told_in_tens_and_a_driver_that_is_evicted_halfway_changes_n
 @contextmanager
 def _standing_still(node: Node, runs: ExecutedRuns, driver: str) -> Iterator[None]:
     """While it lasts that driver stands still: it has told a tenth of its messages or more, and not all."""
-    container = until(lambda: _container(runs, driver), bool)
+    container = until(lambda: runs.container(driver), bool)
 
     def has_told() -> bool:
         _signal(node, "STOP", container)
@@ -71,10 +71,3 @@ def _signal(node: Node, signal: str, container: str) -> None:
     table = node.inside("ctr", "-n", "k8s.io", "tasks", "ps", container)
     numbers = " ".join(re.findall(r"^\d+", table, re.MULTILINE))
     node.inside("sh", "-c", f"kill -{signal} {numbers} || true")  # one may have ended meanwhile
-
-
-def _container(runs: ExecutedRuns, driver: str) -> str:
-    """The id of the driver's container; "" while it does not run."""
-    status = runs.pods.cluster.get("-n", runs.pods.namespace, "pod", driver)["status"]
-    running = [each for each in status.get("containerStatuses", ()) if "running" in each["state"]]
-    return running[0]["containerID"].rpartition("/")[2] if running else ""

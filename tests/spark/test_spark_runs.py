@@ -44,6 +44,19 @@ def test_a_worker_that_is_killed_in_the_middle_of_a_split_changes_no_figure(
     assert told == sorted(told)
 
 
+def test_more_tasks_than_are_merged_at_once_are_merged_in_a_tree_to_the_same_figures(
+    spark: Any, tmp_path: Path
+) -> None:
+    asked = stored_orders.question(stored_orders.write(ORDERS, tmp_path / "orders.parquet", group=40))
+    assert asked.files is not None
+    files = Files(asked.files, split_bytes=1)
+    assert len(files.plan().splits) == 150 > in_spark.AT_ONCE
+    there = running.run(asked, files, spark=spark)
+    assert figures(there) == figures(running.run(asked, files, processes=1))
+    assert {each["reason"]: each["messages"] for each in there.document["byReason"]} == stored_orders.reasons(ORDERS)
+    assert len(there.document["examples"]) == 10
+
+
 def test_a_file_that_cannot_be_read_is_told_with_its_name_and_is_no_verdict(spark: Any, stored: Path) -> None:
     asked = stored_orders.question(stored)
     assert asked.files is not None

@@ -70,7 +70,7 @@ def _asked(asked: Question, folder: Path) -> Report:
     try:
         return running.run(asked, source, spark=context, progress=told)
     finally:
-        context.stop()
+        session.stop(context)
 
 
 def _told() -> Callable[[int, int], None]:

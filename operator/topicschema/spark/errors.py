@@ -1,6 +1,11 @@
 """Why a run ended without a verdict."""
 
+from typing import Final
+
 from topicschema.core.errors import StalledError, TopicSchemaError
+
+OUT_OF_MEMORY: Final = "OutOfMemory"
+"""The reason that begins the message of a driver whose executors were too small."""
 
 
 class InvalidQuestionError(StalledError):
@@ -30,6 +35,13 @@ class RunError(TopicSchemaError):
 
     def __init__(self, message: str) -> None:
         super().__init__("RunFailed", message)
+
+
+class OutOfMemoryError(TopicSchemaError):
+    """Pods of the run are killed at their limit of memory, until somebody raises it. Never a verdict."""
+
+    def __init__(self, whose: str) -> None:
+        super().__init__(OUT_OF_MEMORY, f"{whose} ran out of memory: raise template.resources.limits.memory")
 
 
 def _rebuilt(kind: type[SourceError], message: str, place: str) -> SourceError:

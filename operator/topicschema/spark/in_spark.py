@@ -8,27 +8,38 @@ import gc
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 
-from topicschema.spark.errors import RunError, SourceError
+from topicschema.core.errors import TopicSchemaError
+from topicschema.spark.errors import OutOfMemoryError, RunError, SourceError
 from topicschema.spark.sources import Split
 from topicschema.spark.tally import Tally
 from topicschema.spark.work import Work
 
 MOST_TASKS: Final = 2_000
 """More splits than that share tasks."""
-_AT_ONCE: Final = 100
+AT_ONCE: Final = 100
 """The tallies of more tasks than that are merged by executors first, which takes them another stage."""
 _TICK: Final = 1.0
 _OURS: Final = re.compile(r"topicschema\.spark\.errors\.SourceError: ([^\n]{1,2000})")
 
 _RAISED: Final = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt)\b[^\n]*)", re.MULTILINE)
 """How Python's traceback ends, and how Java's begins."""
+
+_RAISE: Final = "if memory ran out: raise template.resources.limits.memory"
+_GONE: Final = f"Spark's process in the driver's pod was killed, or broke down; {_RAISE}"
+_KILLED_POD: Final = "termination reason: OOMKilled"
+"""As the API server tells it of the executor that the last try of a task ran on."""
+_ENDS: Final = {
+    "Python worker exited unexpectedly": f"a worker process of an executor was killed, or broke down; {_RAISE}",
+    "SparkContext was shut down": "executors failed again and again until Spark ended; the driver's log says why",
+}
+"""What Spark says of ends that it does not explain, and what we do."""
 
 
 def tally(context: Any, work: Work, splits: Sequence[Split], done: Callable[[float], None]) -> Tally:
@@ -42,9 +53,11 @@ def tally(context: Any, work: Work, splits: Sequence[Split], done: Callable[[flo
     judged = context.parallelize(splits, tasks).mapPartitions(Judging(work))
     with _watched(context, work.run, tasks, done):
         try:
-            packed = judged.treeReduce(merged, 1 if tasks <= _AT_ONCE else 2)
+            packed = judged.treeReduce(merged, 1 if tasks <= AT_ONCE else 2)
+        except (Py4JNetworkError, ConnectionError):
+            raise RunError(_GONE) from None
         except Py4JError as error:
-            raise _told(str(getattr(error, "java_exception", error))) from None
+            raise why(str(getattr(error, "java_exception", error))) from None
     return Tally.unpacked(packed)
 
 
@@ -75,10 +88,16 @@ def merged(one: bytes, other: bytes) -> bytes:
     return Tally.unpacked(one).merge(Tally.unpacked(other)).packed
 
 
-def _told(text: str) -> Exception:
+def why(text: str) -> TopicSchemaError:
+    """Why a job failed, from what Spark says of it."""
     found = _OURS.search(text)
     if found is not None:
         return SourceError(found[1])
+    if _KILLED_POD in text:
+        return OutOfMemoryError("executors")
+    for sign, meaning in _ENDS.items():
+        if sign in text:
+            return RunError(meaning)
     raised = _RAISED.findall(text)
     return RunError(
         f"Spark gave the run up: {(raised or text.strip().splitlines() or ['it does not say why'])[-1][:500]}"
@@ -92,8 +111,9 @@ def _watched(context: Any, group: str, tasks: int, done: Callable[[float], None]
     ended = threading.Event()
 
     def watch() -> None:
-        while not ended.wait(_TICK):
-            done(min(1.0, _ready(context.statusTracker(), group) / tasks))
+        with suppress(Py4JError, ConnectionError):  # a JVM that is gone: the job tells of it
+            while not ended.wait(_TICK):
+                done(min(1.0, _ready(context.statusTracker(), group) / tasks))
 
     watching = threading.Thread(target=watch, daemon=True)
     watching.start()

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from topicschema.spark.errors import OUT_OF_MEMORY
 from topicschema.spark.jobs import CONTAINER, GAVE_WAY_ANNOTATION, QUESTION_ANNOTATION
 from topicschema.spark.verdict import FAILED_STATUS, PASSED_STATUS, Answer, VerdictDocument, read
 
@@ -163,7 +164,9 @@ def _failure(pods: Sequence[Object]) -> CouldNotRun:
         return CouldNotRun("its pod failed without saying why")
     if end.get("exitCode") == _KILLED:
         return CouldNotRun("its pod was killed")
-    return CouldNotRun(_after(f"it ended with status {end.get('exitCode')}", end.get("message")))
+    said = end.get("message") or ""
+    why = _after(f"it ended with status {end.get('exitCode')}", said)
+    return CouldNotRun(why, is_transient=not said.startswith(f"{OUT_OF_MEMORY}:"))
 
 
 def _before(pods: Sequence[Object]) -> str:

@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +21,9 @@ _HEAP: Final = 512 * 1024**2
 SHORT_LIFE: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """A JVM that hands on little is up in half the time where it is not compiled for long work."""
 _LEAST_OVERHEAD: Final = 512 * 1024**2
+_FAILURES_EACH: Final = 6
+"""For each executor. A task that takes its executor along ends the run with its fourth try, and the reason is told; by
+Spark's own bound, twice for each, its JVM would end before that, and without a word."""
 _API_PATIENCE: Final = "60000"
 """Milliseconds for the API server's answer: Spark's own ten seconds are over on a busy node before its JVM is warm."""
 _PREFIX: Final = 40
@@ -52,11 +56,17 @@ def start(executors: int, folder: Path, environ: Mapping[str, str] = os.environ)
     told = settings(executors, folder / EXECUTOR_TEMPLATE, environ)
     try:
         context = SparkContext(conf=SparkConf().setAll(list(told.items())))
-    except (Py4JError, PySparkException) as error:
+    except (Py4JError, PySparkException, ConnectionError) as error:
         raise RunError(f"Spark does not start: {told_by(error)}") from None
     context.pythonExec = sys.executable  # what Spark's settings name is for spark-submit alone
     context.setLogLevel("WARN")
     return context
+
+
+def stop(context: Any) -> None:
+    """End it, and with it its executors; one whose JVM is gone has none any more."""
+    with suppress(ConnectionError):
+        context.stop()
 
 
 def told_by(error: Exception) -> str:
@@ -79,6 +89,7 @@ def settings(executors: int, template: Path, environ: Mapping[str, str]) -> Mapp
         "spark.app.name": "topicschema-validation",
         "spark.submit.deployMode": "client",
         "spark.executor.instances": str(executors),
+        "spark.executor.maxNumFailures": str(_FAILURES_EACH * executors),
         "spark.driver.host": _bracketed(environ["POD_IP"]),
         "spark.driver.port": str(DRIVER_PORT),
         "spark.blockManager.port": str(BLOCKS_PORT),

@@ -98,6 +98,7 @@ def test_what_keeps_a_pod_from_being_made_placed_or_mounted_is_told_in_the_clust
     [
         (ended(137, reason="OOMKilled"), "ran out of memory", False),
         (ended(137), "its pod was killed", True),
+        (ended(3, "OutOfMemory: executors ran out of memory: raise it"), "status 3: OutOfMemory: executors", False),
         (ended(1, "SourceUnreadable: the broker is silent"), "status 1: SourceUnreadable: the broker", True),
         (pod(phase="Failed", reason="Evicted", message="low on memory"), "ended (Evicted): low on memory", True),
         (pod(phase="Failed"), "without saying why", True),

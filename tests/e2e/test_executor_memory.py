@@ -1,0 +1,59 @@
+"""Executors that the kernel kills at their limit of memory: no figure changes, or the run says what to raise."""
+
+import json
+import os
+
+import pytest
+
+from executed_runs import ACCOUNT, ExecutedRuns, rights, until
+from retained_orders import NARROWER, WRITTEN, Share
+from retained_shop import RetainedShop, conditions
+from squeezed_pods import SqueezedPods
+from testbed.node import Node
+from testbed.node_part import GivenNode
+
+pytestmark = pytest.mark.timeout(600)
+
+_COUNT = int(os.environ.get("TOPICSCHEMA_TEST_MESSAGES") or 20_000)
+_FIELD = "raise template.resources.limits.memory"
+
+
+def test_one_executor_out_of_memory_is_replaced_and_a_run_whose_executors_all_are_says_what_to_raise(
+    node: Node | GivenNode, shop: RetainedShop
+) -> None:
+    program = shop.broker.pulsar.program
+    if isinstance(node, GivenNode) or program is None:
+        pytest.skip("the node is not ours: no pod is to be short of memory there")
+    runs, expected = ExecutedRuns(shop.pods, program), Share(_COUNT)
+    squeezed = SqueezedPods(runs, node)
+    shop.rest.uploaded(json.dumps(WRITTEN))
+    shop.fill(*expected.parts)
+    shop.pods.apply(*rights(shop.pods.namespace))
+    _govern(shop, "1Gi", executors=1)
+    shop.propose(NARROWER)
+
+    told = squeezed.squeeze_all_until_ended(first := runs.driver())
+    assert (told["exitCode"], told["message"]) == (3, f"OutOfMemory: executors ran out of memory: {_FIELD}")
+    assert runs.executors(0) == []
+    assert shop.says("Ready", _FIELD, 30)["status"] == "False"
+    assert conditions(shop.status)["Validated"]["status"] == "Unknown"
+    assert shop.rest.versions() == [0]
+
+    _govern(shop, "2Gi", executors=2)
+    second = runs.driver(first)
+    with runs.halfway(second):
+        lost, kept = runs.executors(2)
+        squeezed.squeeze(lost)
+        until(runs.executors_now, lambda found: kept in found and lost not in found and len(found) > 1)
+    validation = shop.ready("ValidationFailed", 300)["validation"]
+
+    assert (validation["messages"], validation["invalid"]) == (_COUNT, expected.bad)
+    assert validation["byReason"] == expected.by_reason
+    assert "OOMKilled" in runs.log(second)
+    assert runs.executors(0) == []
+    assert shop.rest.versions() == [0]
+
+
+def _govern(shop: RetainedShop, memory: str, executors: int) -> None:
+    resources = {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": memory}}
+    shop.govern("Gate", executors=executors, template={"serviceAccountName": ACCOUNT, "resources": resources})

@@ -1,0 +1,104 @@
+"""What Spark's workers do with many splits, and what is told where Spark fails; all without a JVM."""
+
+import functools
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import stored_orders
+from topicschema.spark import in_spark
+from topicschema.spark.errors import OutOfMemoryError, RunError, SourceError
+from topicschema.spark.in_spark import Judging, merged
+from topicschema.spark.sampling import Sampling
+from topicschema.spark.sources.files import Files
+from topicschema.spark.tally import EXAMPLES, Tally
+from topicschema.spark.work import Work
+
+SPLITS = 150
+ORDERS = stored_orders.orders(3_000, share=0.3)
+
+
+def tallies(folder: Path, a_task: int) -> list[bytes]:
+    """What tasks of so many splits each hand back, of 150 splits in all."""
+    asked = stored_orders.question(stored_orders.write(ORDERS, folder / "orders.parquet", len(ORDERS) // SPLITS))
+    assert asked.files is not None
+    files = Files(asked.files, split_bytes=1)
+    splits = files.plan().splits
+    assert len(splits) == SPLITS
+    judging = Judging(Work("150 splits", asked.pack().content, files, Sampling(0)))
+    return [packed for start in range(0, SPLITS, a_task) for packed in judging(splits[start : start + a_task])]
+
+
+def as_a_tree(packed: Sequence[bytes]) -> bytes:
+    """Put together in any order, as Spark does it: some by each of 11 executors' tasks, and then those."""
+    chance = random.Random(5)  # noqa: S311  # the same each time
+    shuffled = chance.sample(packed, len(packed))
+    branches = [functools.reduce(merged, shuffled[number::11]) for number in range(11)]
+    return functools.reduce(merged, chance.sample(branches, len(branches)))
+
+
+def test_150_splits_count_exactly_whether_each_has_a_task_or_all_share_one(tmp_path: Path) -> None:
+    (whole,) = tallies(tmp_path, SPLITS)
+    each = tallies(tmp_path, 1)
+    assert len(each) == SPLITS > in_spark.AT_ONCE
+    assert as_a_tree(each) == functools.reduce(merged, tallies(tmp_path, 7)) == whole
+    told = Tally.unpacked(whole)
+    found = {reason: 0 for reason, *_ in told.findings.counts}
+    for (reason, *_), count in told.findings.counts.items():
+        found[reason] += count
+    assert (told.messages, found) == (len(ORDERS), stored_orders.reasons(ORDERS))
+    assert {reason: len(kept) for reason, kept in told.examples.items()} == dict.fromkeys(found, EXAMPLES)
+
+
+def aborted(reason: str) -> str:
+    """What a job's exception says after a task's fourth failure."""
+    return (
+        "org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 0.0 failed 4 times, most"
+        f" recent failure: Lost task 0.3 in stage 0.0 (TID 6) (10.88.0.12 executor 7): {reason}\nDriver stacktrace:\n"
+    )
+
+
+LOST = """ExecutorLostFailure (executor 7 exited caused by one of the running tasks) Reason:
+The executor with id 7 exited with exit code 137(SIGKILL, possible container OOM).
+
+The API gave the following container statuses:
+
+\t container name: executor
+\t container state: terminated
+\t exit code: 137
+\t termination reason: OOMKilled
+"""
+CRASHED = """org.apache.spark.SparkException: Python worker exited unexpectedly (crashed). Consider setting 'spark.x'
+\tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator$$anonfun$1.applyOrElse(PythonRunner.scala:1136)
+"""
+RAISED = """org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+  File "work.py", line 1, in tally
+topicschema.spark.errors.SourceError: orders.parquet: it is broken
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "words"),
+    [
+        (aborted(LOST), OutOfMemoryError, "executors ran out of memory: raise template.resources.limits.memory"),
+        (aborted(LOST.replace("OOMKilled", "Error")), RunError, "Spark gave the run up: "),
+        (
+            aborted(CRASHED),
+            RunError,
+            "a worker process of an executor was killed, or broke down; if memory ran out: raise",
+        ),
+        (aborted(RAISED), SourceError, "orders.parquet: it is broken"),
+        (
+            "org.apache.spark.SparkException: Job 0 cancelled because SparkContext was shut down",
+            RunError,
+            "executors failed again and again until Spark ended; the driver's log says why",
+        ),
+        ("", RunError, "Spark gave the run up: it does not say why"),
+    ],
+)
+def test_what_ended_a_job_is_told_with_what_to_do(said: str, kind: type[Exception], words: str) -> None:
+    found = in_spark.why(said)
+    assert type(found) is kind
+    assert found.message.startswith(words)
