@@ -262,7 +262,7 @@ def test_a_block_that_unpacks_to_more_than_memory_should_hold_is_told(
     head = content[: content.index(sync) + 16]
     bomb = bz2.compress(bytes(2 * 1024 * 1024), 9)
     path.write_bytes(head + encoded_long(1) + encoded_long(len(bomb)) + bomb + sync)
-    with pytest.raises(SourceError, match="unpacks to more than 256 MiB"):
+    with pytest.raises(SourceError, match="unpacks to more than 64 MiB"):
         rows_of(FilesAsked((str(path),)), 1 << 30)
 
 

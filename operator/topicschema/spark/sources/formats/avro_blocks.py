@@ -16,13 +16,16 @@ from topicschema.core.formats.avro.stackless import run
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.payload.avro.reading import Reading
 from topicschema.payload.finding import Unreadable
+from topicschema.spark.sources.formats.opened import MAX_MESSAGE
 
-MAX_BLOCK: Final = 256 * 1024 * 1024
-"""Bytes of a block, packed or not."""
+MAX_BLOCK: Final = 64 * 1024 * 1024
+"""Bytes of a block, packed or not; writers end one at 64 kB, or after its only record."""
 _MAX_EMPTY: Final = 1_000_000
 """Records of a block that take no bytes."""
 _WINDOW: Final = 16 * 1024
 _CHECKSUM: Final = 4
+_XZ_MEMORY: Final = 128 * 1024 * 1024
+"""Of a stream that says how much memory it needs; xz at its best needs 65 MiB."""
 
 
 class Damaged(Exception):  # noqa: N818  # inside this room only: it says why, and who knows the place makes an error of it
@@ -42,8 +45,12 @@ def unpacked(packed: bytes, codec: str) -> bytes:
     except (OSError, ValueError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException):
         raise Damaged(f"it cannot be unpacked ({codec})") from None
     if len(block) > MAX_BLOCK:
-        raise Damaged("it unpacks to more than 256 MiB")
+        raise _too_large()
     return block
+
+
+def _too_large() -> Damaged:
+    return Damaged("it unpacks to more than 64 MiB")
 
 
 class Cutter:
@@ -85,7 +92,9 @@ class Cutter:
             except Unreadable as stop:
                 if len(window) < width:
                     raise Damaged(f"its record {number} cannot be read: {stop.finding.message}") from None
-                width *= 4
+                if width == MAX_MESSAGE:
+                    raise Damaged(f"its record {number} is larger than 32 MiB, or: {stop.finding.message}") from None
+                width = min(4 * width, MAX_MESSAGE)
             else:
                 return reading.at
 
@@ -106,7 +115,7 @@ def _snappy(packed: bytes) -> bytes:
         if byte < 0x80:  # noqa: PLR2004  # the bit that says more bytes follow
             break
     if size > MAX_BLOCK:
-        return bytes(MAX_BLOCK + 1)
+        raise _too_large()
     return bytes(pa.decompress(content, size, codec="snappy", asbytes=True))
 
 
@@ -122,6 +131,6 @@ _CODECS: Final[Mapping[str, Callable[[bytes], bytes]]] = MappingProxyType(
         "snappy": _snappy,
         "zstandard": _zstandard,
         "bzip2": lambda packed: _whole(bz2.BZ2Decompressor(), packed),
-        "xz": lambda packed: _whole(lzma.LZMADecompressor(), packed),
+        "xz": lambda packed: _whole(lzma.LZMADecompressor(memlimit=_XZ_MEMORY), packed),
     }
 )

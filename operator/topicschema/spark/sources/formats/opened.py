@@ -12,6 +12,9 @@ from pyarrow import fs
 from topicschema.spark.batches import BATCH, MAX_BYTES, MAX_MESSAGES, NO_TIME, NO_VERSION
 from topicschema.spark.errors import SourceError
 
+MAX_MESSAGE: Final = 32 * 1024 * 1024
+"""Room for any message that is stored as its bytes: a broker takes 5 MiB, unless it is told otherwise."""
+
 
 @dataclass(frozen=True, slots=True)
 class File:

@@ -1,18 +1,22 @@
 """Parquet: a message is a row, a piece is some row groups. Only the columns that are asked for are read."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import compute, parquet
 
-from topicschema.spark.batches import BATCH, MAX_BYTES, MAX_MESSAGES, NO_TIME, NO_VERSION, STRANGE_VERSION
+from topicschema.spark.batches import BATCH, NO_TIME, NO_VERSION, STRANGE_VERSION
 from topicschema.spark.errors import SourceError
 from topicschema.spark.question import Columns
 from topicschema.spark.sources.formats.opened import File, Piece
+from topicschema.spark.sources.formats.parquet_steps import Steps, gathered, portions, steps
 
-_VERSION_BYTES = 8
+_VERSION_BYTES: Final = 8
+_AHEAD: Final = 64 * 1024 * 1024
+"""So much of a file is fetched at once; of larger pieces, a part after the other."""
+_PART: Final = 8 * 1024 * 1024
 
 
 def pieces(file: File, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
@@ -38,21 +42,24 @@ def pieces(file: File, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
 def read(file: File, piece: Piece, columns: Columns) -> Iterator[pa.RecordBatch]:
     """The rows as messages."""
     with file.opened() as stream:
-        opened = parquet.ParquetFile(stream, pre_buffer=True)
-        wanted = _wanted(opened.schema_arrow, columns, file)
+        metadata = parquet.read_metadata(stream)
+        wanted = _wanted(metadata.schema.to_arrow_schema(), columns, file)
+        step = steps(stream, metadata, piece, wanted)
+        found = _opened(stream, metadata, step).iter_batches(
+            step.rows, row_groups=range(piece.first, piece.last), columns=wanted, use_threads=False
+        )
         row = piece.before
-        for batch in opened.iter_batches(
-            _rows_at_once(opened, piece), row_groups=range(piece.first, piece.last), columns=wanted, use_threads=False
-        ):
-            with file.failing(f"rows from {row}"):
-                yield _messages(batch, columns, file, row)
-            row += len(batch)
+        for batch in gathered(found):
+            for portion in portions(batch, file, row):
+                with file.failing(f"rows from {row}"):
+                    yield _messages(portion, columns, file, row)
+                row += len(portion)
 
 
-def _rows_at_once(opened: Any, piece: Piece) -> int:
-    groups = [opened.metadata.row_group(number) for number in range(piece.first, piece.last)]
-    largest = max(each.total_byte_size / max(1, each.num_rows) for each in groups)
-    return max(1, min(MAX_MESSAGES, int(MAX_BYTES / max(1.0, largest))))
+def _opened(stream: Any, metadata: Any, step: Steps) -> Any:
+    is_ahead = step.stored <= _AHEAD
+    told = {"pre_buffer": is_ahead, "buffer_size": 0 if is_ahead else _PART}
+    return parquet.ParquetFile(stream, metadata=metadata, **told)
 
 
 def _demand(schema: Any, names: Sequence[str], file: File) -> None:
@@ -67,7 +74,11 @@ def _wanted(schema: Any, columns: Columns, file: File) -> list[str]:
         raise SourceError("a column must hold the payload; only a line of JSON can be one itself", file.uri)
     _demand(schema, [columns.payload], file)
     names = (columns.payload, columns.key, columns.schema_version, columns.publish_time, columns.partition)
-    return [name for name in dict.fromkeys(names) if name in schema.names]
+    found = [name for name in dict.fromkeys(names) if name in schema.names]
+    for name in found:
+        if pa.types.is_nested(schema.field(name).type):
+            raise SourceError(f"its column {name!r} holds lists, maps or structures", file.uri)
+    return found
 
 
 def _messages(batch: pa.RecordBatch, columns: Columns, file: File, row: int) -> pa.RecordBatch:

@@ -1,0 +1,153 @@
+"""Files of a few bytes that stand for gigabytes are read in little memory, or told with the place."""
+
+import io
+import json
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+MIB = 1 << 20
+LARGE = b"\x02" * MIB
+TIMES = 1_000
+MOST = 450
+"""MiB; what each file stands for is about a gigabyte."""
+TEXT = {"type": "record", "name": "Note", "fields": [{"name": "text", "type": "bytes"}]}
+
+
+def read(path: Path) -> dict[str, Any]:
+    """What a child tells that reads the file."""
+    done = subprocess.run([sys.executable, "-m", "reading_child", path], capture_output=True, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def repeated(values: list[bytes], times: int) -> pa.Array:
+    """The values over and over, each stored once."""
+    indices = np.arange(times, dtype=np.int32) % len(values)
+    return pa.DictionaryArray.from_arrays(pa.array(indices), pa.array(values, pa.binary()))
+
+
+def dictionary(path: Path) -> None:
+    table = pa.table({"value": repeated([LARGE, b"a"], TIMES), "key": repeated([LARGE], TIMES)})
+    parquet.write_table(table, path, store_schema=False)
+
+
+def told_dictionary(path: Path) -> None:
+    """As `dictionary`, and Arrow's own schema says so, too."""
+    parquet.write_table(pa.table({"value": repeated([LARGE], TIMES)}), path)
+
+
+def strange_versions(path: Path) -> None:
+    """What is large is what should be a version."""
+    table = pa.table({"value": ["a"] * TIMES, "schema_version": repeated([LARGE], TIMES)})
+    parquet.write_table(table, path, store_schema=False)
+
+
+def deltas(path: Path) -> None:
+    """Each value is told as the same as the one before."""
+    table = pa.table({"value": pa.chunked_array([pa.array([LARGE] * 5, pa.binary())] * (TIMES // 5))})
+    coded = {"value": "DELTA_BYTE_ARRAY"}
+    parquet.write_table(table, path, use_dictionary=False, column_encoding=coded, write_statistics=False)
+
+
+def uneven(path: Path) -> None:
+    """A row group of small values whose last ones are large, and packed to next to nothing."""
+    small, large = (pa.array(values, pa.binary()) for values in ([b"\x02"] * 200_000, [LARGE] * 5))
+    table = pa.table({"value": pa.chunked_array([small, *[large] * (TIMES // 5)])})
+    parquet.write_table(table, path, use_dictionary=False, compression="zstd", write_statistics=False)
+
+
+@pytest.mark.parametrize("make", [dictionary, told_dictionary, strange_versions, deltas, uneven])
+def test_values_that_are_stored_once_are_read_in_little_memory(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    path = tmp_path / "hostile.parquet"
+    make(path)
+    assert path.stat().st_size < 16 * MIB
+    found = read(path)
+    assert (found["messages"], found["said"]) == (TIMES + (200_000 if make is uneven else 0), "")
+    assert found["memory"] < MOST
+
+
+def test_a_row_group_that_is_large_in_its_file_is_not_held_whole(tmp_path: Path) -> None:
+    count, size = 200 * 1024, 1024
+    noise, ends = np.random.default_rng(1).bytes(count * size), np.arange(count + 1, dtype=np.int32) * size
+    values = pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(ends), pa.py_buffer(noise)])
+    parquet.write_table(
+        pa.table({"value": values}), tmp_path / "x.parquet", use_dictionary=False, write_statistics=False
+    )
+    found = read(tmp_path / "x.parquet")
+    assert (found["messages"], found["said"]) == (count, "")
+    assert found["memory"] < 150
+
+
+def test_a_message_that_is_too_large_is_told_with_its_row(tmp_path: Path) -> None:
+    path = tmp_path / "long.parquet"
+    for told in (pa.array([b"a", bytes(33 * MIB)]), repeated([b"a", bytes(33 * MIB)], 4_000)):
+        parquet.write_table(pa.table({"value": told}), path)
+        found = read(path)
+        assert found["said"] == f"{path}, row 1: its message is larger than 32 MiB"
+        assert found["memory"] < MOST
+    parquet.write_table(pa.table({"value": pa.array([b"a", bytes(31 * MIB)])}), path)
+    assert read(path)["messages"] == 2
+
+
+def test_lists_are_no_messages(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"value": [[b"a"] * 3]}), tmp_path / "x.parquet")
+    assert read(tmp_path / "x.parquet")["said"].endswith("its column 'value' holds lists, maps or structures")
+
+
+def blocks() -> Iterator[tuple[str, Callable[[], bytes]]]:
+    """Codecs, and what they make of many zeros."""
+    yield "deflate", lambda: _fed(zlib.compressobj(1, zlib.DEFLATED, -zlib.MAX_WBITS))
+    yield "zstandard", lambda: pa.compress(bytes(1024 * MIB), codec="zstd", asbytes=True)
+
+
+def _fed(packing: Any) -> bytes:
+    return b"".join(packing.compress(bytes(MIB)) for _ in range(512)) + packing.flush()
+
+
+@pytest.mark.parametrize(("codec", "packed"), list(blocks()), ids=[codec for codec, _ in blocks()])
+def test_a_block_that_unpacks_to_more_than_memory_should_hold_is_told_before_it_is_whole(
+    tmp_path: Path, codec: str, packed: Callable[[], bytes]
+) -> None:
+    path = tmp_path / "bomb.avro"
+    path.write_bytes(container(codec, 1, packed()))
+    found = read(path)
+    assert found["said"].startswith(f"{path}, the block at byte ")
+    assert found["said"].endswith("it unpacks to more than 64 MiB")
+    assert found["memory"] < MOST
+
+
+def test_a_record_that_is_too_large_is_told_with_its_block(tmp_path: Path) -> None:
+    record = io.BytesIO()
+    fastavro.schemaless_writer(record, fastavro.parse_schema(TEXT), {"text": bytes(33 * MIB)})
+    path = tmp_path / "long.avro"
+    path.write_bytes(container("deflate", 1, zlib.compress(record.getvalue(), 1)[2:-4]))
+    found = read(path)
+    assert "its record 0 is larger than 32 MiB" in found["said"]
+    assert found["memory"] < MOST
+
+
+def container(codec: str, count: int, packed: bytes) -> bytes:
+    """An Avro container of one block."""
+    out = io.BytesIO()
+    fastavro.writer(out, fastavro.parse_schema(TEXT), [], codec="null", sync_marker=b"s" * 16)
+    told = b"\x14avro.codec" + number(len(codec)) + codec.encode()
+    head = out.getvalue().replace(b"\x14avro.codec\x08null", told)
+    assert told in head
+    return head + number(count) + number(len(packed)) + packed + b"s" * 16
+
+
+def number(value: int) -> bytes:
+    """As Avro writes it."""
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, "long", value)
+    return out.getvalue()
