@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy, ObservedBroker
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
-from topicschema.api.topicschemas import DeletionPolicy, TopicSchema, TopicSchemaSpec
+from topicschema.api.topicschemas import DeletionPolicy, EffectiveStrategyStatus, TopicSchema, TopicSchemaSpec
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.errors import BrokerNotAllowedError
 from topicschema.core.history import History, Setting
@@ -29,18 +29,25 @@ _ENVELOPE = ("fileDescriptorSet", "rootMessageTypeName", "rootFileDescriptorName
 def as_for(found: FoundPolicy, spec: TopicSchemaSpec, old: TopicSchema | None, history: History) -> FoundPolicy:
     """The policy as it is for one topic: with the topic's own strategy that its broker keeps though `spec` names none.
 
-    The status tells what the controller saw, and the record what stays there: it counts where the resource is made
-    anew, and where it named a strategy until now, which need not have come to the broker yet.
+    The status tells what the controller saw of this very spec, and the record what stays there: it counts where the
+    resource is made anew, and where an earlier spec named a strategy, which need not have come to the broker.
     """
     if found.resource.spec.pulsar is None or spec.schema_compatibility_strategy is not None:
         return found
-    seen = None if old is None or old.spec.schema_compatibility_strategy else old.status.effective_strategy
+    seen = _seen(old)
     if seen is not None:
         left = seen.value if seen.source is StrategySource.TOPIC else None
     else:
         recorded = history.topic_settings
         left = None if recorded is None else recorded.left
     return replace(found, policy=replace(found.policy, left=None if left is Strategy.UNDEFINED else left))
+
+
+def _seen(old: TopicSchema | None) -> EffectiveStrategyStatus | None:
+    """What the controller saw in force for a resource that names no strategy; None where it did not look since."""
+    if old is None or old.spec.schema_compatibility_strategy is not None:
+        return None
+    return old.status.effective_strategy if old.status.observed_generation == old.metadata.generation else None
 
 
 def warnings_of_topic(

@@ -17,6 +17,7 @@ from topicschema.api.validation import ValidationStatus
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError
 from topicschema.core.history import History, Origin
+from topicschema.core.policy import StrategySource
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.conditions import FINDING_BYTES, Moment, Said, capped, not_ready, ready, stalled, told
 from topicschema.reconcile.losses import ServedNoMoreError
@@ -108,11 +109,12 @@ def failed(before: TopicSchemaStatus, error: Exception, moment: Moment) -> Topic
         observed_generation=moment.generation,
         conditions=moment.conditions((*not_ready(error), *others, *_still_validated(before, moment))),
     )
+    is_same_spec = before.observed_generation == moment.generation
+    after = after if is_same_spec else _without_own_strategy(after)
     if isinstance(error, InvalidSchemaError):
         after = _of_another_spec(after)
         finding = Incompatibility(error.rule, error.place.path, error.message)
         return replace(after, incompatibility_count=1, incompatibilities=(_finding(finding),))
-    is_same_spec = before.observed_generation == moment.generation
     return after if is_same_spec and not isinstance(error, StalledError) else _of_another_spec(after)
 
 
@@ -146,6 +148,14 @@ def _judged(kind: ConditionType, reason: str) -> ConditionStatus:
 
 def _of_another_spec(status: TopicSchemaStatus) -> TopicSchemaStatus:
     return replace(status, schema_version=None, fingerprint=None, incompatibility_count=0, incompatibilities=())
+
+
+def _without_own_strategy(status: TopicSchemaStatus) -> TopicSchemaStatus:
+    """The status without what an earlier spec demanded: whether the topic has that, or keeps it, was not seen."""
+    strategy = status.effective_strategy
+    if strategy is None or strategy.source is not StrategySource.TOPIC:
+        return status
+    return replace(status, effective_strategy=None, upgrade_first=None)
 
 
 def _was_ready(before: TopicSchemaStatus, generation: int) -> bool:

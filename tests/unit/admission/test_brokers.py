@@ -104,6 +104,8 @@ async def test_a_strategy_that_the_broker_keeps_for_the_topic_counts_until_it_is
     assert "FORWARD (the topic's own at the broker) demands" in refused.causes[0]["message"]
     unset = await world.edit(old, schema=FORWARD_ONLY, schemaCompatibilityStrategy="UNDEFINED")
     assert "BACKWARD (set by policy orders)" in unset.causes[0]["message"]
+    later = {**old, "metadata": {**old["metadata"], "generation": 2}}  # it may have named FORWARD until a moment ago
+    assert not (await world.edit(later, schema=FORWARD_ONLY)).is_allowed
 
 
 async def test_a_strategy_that_was_written_counts_for_the_edit_that_drops_it_and_for_a_resource_made_anew(

@@ -7,7 +7,7 @@ import pytest
 
 from specimens import LATER, ME, NOW, history, record
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
-from topicschema.api.topicschemas import TopicSchemaStatus
+from topicschema.api.topicschemas import EffectiveStrategyStatus, TopicSchemaStatus
 from topicschema.api.wire import encode
 from topicschema.cluster.errors import ForbiddenError
 from topicschema.core.compatibility import Incompatibility
@@ -221,6 +221,18 @@ def test_while_something_is_awaited_the_report_of_the_same_generation_stands() -
     before = registered(1)
     assert failed(before, WaitingError("PolicyMissing", ""), MOMENT).schema_version == 1
     assert failed(before, WaitingError("PolicyMissing", ""), Moment((), 4, NOW)).schema_version is None
+
+
+def test_a_strategy_of_the_topic_s_own_is_told_of_no_other_generation_than_it_was_seen_with() -> None:
+    def kept(source: StrategySource, generation: int) -> bool:
+        seen = EffectiveStrategyStatus(value=Strategy.FORWARD, source=source)
+        before = TopicSchemaStatus(observed_generation=3, effective_strategy=seen)
+        after = failed(before, WaitingError("BrokerUnavailable", ""), Moment((), generation, NOW))
+        return after.effective_strategy == seen
+
+    assert kept(StrategySource.TOPIC, 3)
+    assert not kept(StrategySource.TOPIC, 4)
+    assert kept(StrategySource.NAMESPACE, 4)
 
 
 def test_the_transition_time_moves_only_when_the_status_does() -> None:
