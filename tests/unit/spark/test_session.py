@@ -51,6 +51,7 @@ def test_executors_are_owned_by_the_drivers_pod_and_call_it_at_fixed_ports(tmp_p
     )
     assert "spark.driver.bindAddress" not in told  # executors would be told to call 0.0.0.0
     assert told["spark.executor.instances"] == "3"
+    assert told["spark.ui.showConsoleProgress"] == "false"  # marked lines must begin a line of the log
     assert int(told["spark.executor.maxNumFailures"]) > 3 * 4  # a task's fourth failure ends the run first
 
 
