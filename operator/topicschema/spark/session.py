@@ -99,7 +99,7 @@ def settings(executors: int, template: Path, environ: Mapping[str, str]) -> Mapp
         "spark.driver.extraJavaOptions": SHORT_LIFE,
         "spark.executor.extraJavaOptions": SHORT_LIFE,
         "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",  # it ends no line: after 16 KiB of it a marked line would not begin one
+        "spark.ui.showConsoleProgress": "false",  # it ends no line: behind 16 KiB of it a marked one begins none
         "spark.kubernetes.driver.connectionTimeout": _API_PATIENCE,
         "spark.kubernetes.driver.requestTimeout": _API_PATIENCE,
         "spark.kubernetes.namespace": environ["POD_NAMESPACE"],
