@@ -1,5 +1,6 @@
 """What `validate-messages` tells people: the verdict, what is wrong where, examples, who wrote what. And the bar."""
 
+import os
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TextIO
@@ -11,6 +12,8 @@ Row = Mapping[str, Any]
 _PLACES: Final = 20
 _WIDTH: Final = 30
 _TICK: Final = 0.2
+_USUAL: Final = 80
+"""Columns of a terminal that says that it has none."""
 
 
 def told(report: Row, *, writers: bool) -> Iterator[str]:
@@ -48,8 +51,13 @@ class Bar:
         self._next = time.monotonic() + _TICK
         share = min(1.0, done / whole) if whole else 1.0
         full = round(_WIDTH * share)
-        self._stream.write(f"\r[{'#' * full}{'.' * (_WIDTH - full)}] {share:4.0%} of about {whole:,} messages ")
+        told = f"[{'#' * full}{'.' * (_WIDTH - full)}] {share:4.0%} of about {whole:,} messages "
+        self._stream.write("\r" + told[: self._columns() - 1])
         self._stream.flush()
+
+    def _columns(self) -> int:
+        """How wide the terminal is: of what goes on in a second row, only that one could be taken away."""
+        return os.get_terminal_size(self._stream.fileno()).columns or _USUAL
 
     def clear(self) -> None:
         """Takes the bar away."""
