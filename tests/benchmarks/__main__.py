@@ -5,7 +5,20 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from benchmarks import brokers, core, edits, images, judges, pipeline, programs, retained, reviews, settling, verdict
+from benchmarks import (
+    brokers,
+    core,
+    edits,
+    images,
+    judges,
+    memory,
+    pipeline,
+    programs,
+    retained,
+    reviews,
+    settling,
+    verdict,
+)
 from benchmarks.rows import Row, table, write
 
 MEASURES: Mapping[str, Callable[[], Iterator[Row]]] = {
@@ -14,6 +27,7 @@ MEASURES: Mapping[str, Callable[[], Iterator[Row]]] = {
     "edits": edits.measure,
     "images": images.measure,
     "judges": judges.measure,
+    "memory": memory.measure,
     "pipeline": pipeline.measure,
     "programs": programs.measure,
     "retained": retained.measure,

@@ -30,7 +30,7 @@ from topicschema.spark.question import FilesAsked, Question
 from topicschema.spark.sources.files import Files
 
 COUNT, BAD = 2_000_000, 12_994
-_POOL = 20_000
+POOL = 20_000
 _GROUP = 50_000
 _WARM_UP, _ROUNDS = 3, 7
 _PYSPARK = "4.1.1"
@@ -49,9 +49,8 @@ class Told(NamedTuple):
 def measure() -> Iterator[Row]:
     """The rows."""
     with tempfile.TemporaryDirectory() as folder:
-        made = orders.made(_POOL)
-        stored = _stored(made, Path(folder) / "orders.parquet")
-        asked = _question(made, stored)
+        made = orders.made(POOL)
+        asked = question(made, stored(made, Path(folder) / "orders.parquet"))
         yield _alone(asked)
         yield from _beside_spark_avro(made, asked, Path(folder))
 
@@ -97,11 +96,11 @@ def _beside_spark_avro(made: orders.Orders, asked: Question, folder: Path) -> It
         )
 
 
-def _stored(made: orders.Orders, path: Path) -> Path:
+def stored(made: orders.Orders, path: Path, count: int = COUNT, bad_ones: int = BAD) -> Path:
     """The messages: a pool of them over and over, with exactly so many bad ones at places that the seed chose."""
     good, bad = _pools(made)
     chance = random.Random(1)  # noqa: S311  # a seed, not a secret
-    places = set(chance.sample(range(COUNT), BAD))
+    places = set(chance.sample(range(count), bad_ones))
     pool = pa.table(
         {
             "value": pa.array([each for _, each in good + bad], pa.binary()),
@@ -110,8 +109,8 @@ def _stored(made: orders.Orders, path: Path) -> Path:
     )
     writer = parquet.ParquetWriter(path, pool.schema.append(pa.field("publish_time", pa.int64())), compression="snappy")
     with writer:
-        for start in range(0, COUNT, _GROUP):
-            rows = range(start, min(COUNT, start + _GROUP))
+        for start in range(0, count, _GROUP):
+            rows = range(start, min(count, start + _GROUP))
             taken = [
                 len(good) + chance.randrange(len(bad)) if at in places else chance.randrange(len(good)) for at in rows
             ]
@@ -132,9 +131,11 @@ def _pools(made: orders.Orders) -> tuple[list[tuple[int, bytes]], list[tuple[int
     return pools
 
 
-def _question(made: orders.Orders, path: Path) -> Question:
+def question(made: orders.Orders, *files: Path) -> Question:
+    """Whether the messages in these files can be read with the newest schema."""
     versions = {number: _info(each) for number, each in enumerate(made.writers)}
-    return Question(_info(made.reader), versions, "persistent://shop/orders/created", files=FilesAsked((str(path),)))
+    asked = FilesAsked(tuple(map(str, files)))
+    return Question(_info(made.reader), versions, "persistent://shop/orders/created", files=asked)
 
 
 def _info(text: dict[str, Any]) -> SchemaInfo:

@@ -1,0 +1,56 @@
+"""What a whole run has in memory at most, driver and workers together, and that ten times the messages ask for no more.
+
+The files are those of the pipeline benchmark, eight of them each time: the same processes judge few messages and many.
+"""
+
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from benchmarks import orders, peak_memory, pipeline
+from benchmarks.rows import Goal, Row, beside
+from topicschema.spark.verdict import FAILED_STATUS
+
+_FEW, _MANY = 200_000, 2_000_000
+_FILES = 8
+_RATIO = 1.25
+
+
+def measure() -> Iterator[Row]:
+    """The rows."""
+    with tempfile.TemporaryDirectory() as folder:
+        few, many = (_peaks(Path(folder) / str(count), count) for count in (_FEW, _MANY))
+    for name, peak in many.items():
+        yield beside(
+            f"memory at most, validation of 2,000,000 messages, {name}",
+            peak,
+            "MiB",
+            ("the same with 200,000 messages", few[name]),
+            Goal(_RATIO, at_most=True),
+        )
+
+
+def _peaks(folder: Path, count: int) -> Mapping[str, int]:
+    """In MiB, by how the run is made."""
+    packed = _asked(folder, count)
+    pod = [sys.executable, "-m", "topicschema.spark.driver", str(folder), "--termination-log", str(folder / "verdict")]
+    spark = [sys.executable, "-m", "benchmarks.run_pipeline", str(packed)]
+    return {
+        "a pod without executors": peak_memory.of_command(pod, {FAILED_STATUS}),
+        "Spark, local[2]": peak_memory.of_command(spark, given="go\n"),
+    }
+
+
+def _asked(folder: Path, count: int) -> Path:
+    """The packed question about so many messages; the files that they are in stand beside it."""
+    folder.mkdir()
+    made = orders.made(pipeline.POOL)
+    share = count // _FILES
+    paths = [folder / f"{number}.parquet" for number in range(_FILES)]
+    for path in paths:
+        pipeline.stored(made, path, share, share * pipeline.BAD // pipeline.COUNT)
+    asked = pipeline.question(made, *paths)
+    packed = folder / "question.xz.0"
+    packed.write_bytes(asked.pack().content)
+    return packed

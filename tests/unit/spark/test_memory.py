@@ -1,0 +1,27 @@
+"""What a run has in memory does not hang on how many messages there are."""
+
+import sys
+from pathlib import Path
+
+import stored_orders
+from benchmarks import peak_memory
+
+FEW, MANY = 20_000, 200_000
+ORDERS = stored_orders.orders(FEW)
+MORE = 48
+"""MiB: what a batch that is full takes more than one that is nearly so, and what an allocator keeps."""
+
+
+def test_ten_times_the_messages_ask_for_no_more_memory(tmp_path: Path) -> None:
+    peaks = []
+    for count in (FEW, MANY):
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        paths = [stored_orders.write(ORDERS, folder / f"{number}.parquet") for number in range(count // FEW)]
+        (folder / "v2.avsc").write_bytes(stored_orders.CANDIDATE.schema)
+        schema = ("--schema", str(folder / "v2.avsc"), "--processes", "1")
+        command = [sys.executable, "-m", "topicschema", "validate-messages", *schema, *map(str, paths)]
+        peaks.append(peak_memory.of_command(command, {1}))
+    few, many = peaks
+    assert few > 50
+    assert many < few + MORE
