@@ -28,7 +28,8 @@ def run(options: Namespace) -> int:
         others = f"; ask {' or '.join(each.name for each in checkers.values())}" if checkers else ""
         raise WrongInputError(
             f"there is no rule {options.rule!r}; topicschema explain lists them all, "
-            f"and docs/validation-reasons.md what validation says of messages{others}"
+            "docs/operations.md has the reasons of conditions, and docs/validation-reasons.md what validation says of "
+            f"messages{others}"
         )
     print("\n".join(_explained(rule)))
     return COMPATIBLE
