@@ -237,7 +237,7 @@ def _advance_at_broker(observed: Observed, remote: Remote, verdict: Verdict) -> 
         return claim
     settings = remote.overrides
     if settings is not None:
-        if settings.waits_for_topic and not (is_next and not has_to_wait(observed.history, settings)):
+        if settings.waits_for_topic and (not is_next or has_to_wait(observed.history, settings)):
             return ()
         step = overrides.toward(settings, is_before_schema=is_next)
         if step is not None:
@@ -268,5 +268,6 @@ def _farewell(observed: Observed) -> tuple[Action, ...]:
     # Suspended means that nothing outside is written: the record stays, and the resource is not held back.
     if is_ours and observed.deletes_record and not observed.is_suspended and not observed.is_released:
         remote = observed.remote
-        return (SoftDelete(),) if remote is not None and remote.is_serving else (DeleteRecord(),)
+        last = SoftDelete() if remote is not None and remote.is_serving else DeleteRecord()
+        return _undo(observed) or (last,)
     return (RemoveFinaliser(),)

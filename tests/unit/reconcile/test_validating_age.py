@@ -11,6 +11,7 @@ from topicschema.spark.verdict import Answer
 
 NOON, NEXT_NOON, LATER = "2026-11-21T12:00:00Z", "2026-11-22T12:00:00Z", "2026-11-22T12:00:01Z"
 MUCH_LATER = "2026-12-21T12:00:00Z"
+STATUS = "/apis/topicschema.io/v1alpha1/namespaces/shop/topicschemas/created/status"
 
 
 async def passed(topic: AskedTopic, when: str) -> Mapping[str, Any]:
@@ -83,3 +84,18 @@ async def test_what_is_on_record_is_not_asked_again_for_its_age() -> None:
         assert await topic.look() == ""
         topic.clock = MUCH_LATER
         assert (await topic.settle())["validation"]["judgedAt"] == NOON
+
+
+async def test_an_old_pass_counts_no_more_though_what_renews_it_cannot_be_looked_at() -> None:
+    async with asked("Gate") as topic:
+        await topic.look()
+        await passed(topic, NOON)
+        topic.clock = LATER
+        topic.world.api.refusals = {f"PATCH {STATUS}": 403}  # so that its Job alone tells of the old pass
+        assert await topic.look() == "Forbidden"
+        assert len(await topic.jobs()) == 2
+        topic.world.api.refusals = {"GET /api/v1/namespaces/shop/events": 403}  # asked for of the one that runs
+        for _ in range(2):
+            assert await topic.look() == "ValidationError"
+        assert [call for call in topic.world.broker.calls if not call.startswith("GET")] == []
+        await topic.settle()

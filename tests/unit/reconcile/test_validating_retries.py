@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from asked_topic import AskedTopic, asked
-from topicschema.spark.jobs import ATTEMPT_ANNOTATION
+from topicschema.spark.jobs import ATTEMPT_ANNOTATION, GAVE_WAY_ANNOTATION
 
 JOBS = "/apis/batch/v1/namespaces/shop/jobs"
 
@@ -42,3 +42,25 @@ async def test_runs_that_may_not_be_ended_keep_no_other_from_being_made() -> Non
         topic.world.api.refusals = {}
         await fails(topic)
         assert await attempts(topic) == [4, 5]
+
+
+@pytest.mark.parametrize("mode", ["Gate", "Report"])
+async def test_a_job_that_gave_way_is_made_anew_as_soon_as_what_it_was_stuck_for_is_mended(mode: str) -> None:
+    async with asked(mode) as topic:
+        topic.world.api.refusals = {f"PATCH {JOBS}": 409}  # its turn does not come again
+        await topic.look()
+        (stuck,) = await topic.jobs()
+        told = {GAVE_WAY_ANNOTATION: topic.clock}
+        topic.world.api.change(
+            f"/jobs/{stuck['metadata']['name']}", lambda job: job["metadata"]["annotations"].update(told)
+        )
+        await topic.look()
+        await topic.settle()
+        assert [job["metadata"]["uid"] for job in await topic.jobs()] == [stuck["metadata"]["uid"]]
+        topic.governs(mode, template={"image": "mended:2"})
+        await topic.look()
+        (job,) = await topic.jobs()
+        (container,) = job["spec"]["template"]["spec"]["containers"]
+        assert (container["image"], job["spec"]["suspend"]) == ("mended:2", True)
+        assert GAVE_WAY_ANNOTATION not in job["metadata"]["annotations"]
+        await topic.settle()
