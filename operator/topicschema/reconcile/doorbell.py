@@ -43,7 +43,7 @@ class Doorbell:
             if is_deleted:
                 self._annotations.pop(key.name, None)
         elif plural in (JOB.plural, POD.plural):
-            self._heard_of_run(plural, metadata)
+            self._heard_of_run(plural, metadata, is_deleted=is_deleted)
         elif plural == SCHEMA_HISTORY.plural:
             self._heard_of_history(history_key(key.name), metadata, is_deleted=is_deleted)
         else:
@@ -98,11 +98,14 @@ class Doorbell:
         if is_deleted or self._echoes.is_news(key, metadata["resourceVersion"]):
             self._ring_topics_of(key)
 
-    def _heard_of_run(self, plural: str, metadata: _Metadata) -> None:
+    def _heard_of_run(self, plural: str, metadata: _Metadata, *, is_deleted: bool) -> None:
         """Its topic looks at what it came to, ahead of others: somebody waits for it. A pod ends before its Job."""
         topic = owner_key(metadata) if plural == JOB.plural else self._labelled(metadata)
-        if topic is not None:
-            self._ring(topic, AHEAD)
+        if topic is None:
+            return
+        if plural == JOB.plural and not is_deleted and not metadata.get("deletionTimestamp"):
+            self._neighbours.heard_of_run(topic)
+        self._ring(topic, AHEAD)
 
     def _labelled(self, metadata: _Metadata) -> Key | None:
         """The topic that a pod's label names; of a name that is too long for a label only the Job tells."""

@@ -45,6 +45,7 @@ class Neighbours:
         self._policies: dict[Key, PulsarNamespaceKey] = {}
         self._without_policy: dict[Key, float] = {}
         self._doubted: set[Key] = set()
+        self._runs: set[Key] = set()
         self._shut_out: defaultdict[tuple[str, str], set[Key]] = defaultdict(set)
         self._of_topic: defaultdict[tuple[str, str], set[Key]] = defaultdict(set)
 
@@ -84,9 +85,22 @@ class Neighbours:
         self._doubted.discard(key)
         return was_doubted
 
+    def heard_of_run(self, key: Key) -> None:
+        """There is a Job that asks the topic's messages, whether its status tells so or not, or one that did."""
+        self._runs.add(key)
+
+    def may_run(self, key: Key) -> bool:
+        """Whether a Job was heard of since it was last known that none asks."""
+        return key in self._runs
+
+    def no_run(self, key: Key) -> None:
+        """None of its Jobs asks any more, or they are about to be looked at."""
+        self._runs.discard(key)
+
     def lost_topic(self, key: Key) -> TopicSight | None:
         """Forget a topic that is gone; what was seen of it last."""
         self.found_policy(key)
+        self.no_run(key)
         self.known[key.plural].discard(key)
         return self._drop(key)
 

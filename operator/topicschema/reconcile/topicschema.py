@@ -25,13 +25,14 @@ from topicschema.reconcile.act import act, remove_finaliser
 from topicschema.reconcile.at_broker import View
 from topicschema.reconcile.candidates import placed
 from topicschema.reconcile.conditions import Moment, Said
-from topicschema.reconcile.farewell import observe_farewell, tell_released
+from topicschema.reconcile.farewell import observe_farewell, tell_kept, tell_released
 from topicschema.reconcile.neighbours import TopicSight
 from topicschema.reconcile.observe import Observation, at_broker, inquired, on_record
 from topicschema.reconcile.queue import Key, Rest
 from topicschema.reconcile.report_at_broker import AtBroker
 from topicschema.reconcile.status_write import SILENT
 from topicschema.reconcile.surroundings import Surroundings
+from topicschema.reconcile.validating_jobs import may_run
 from topicschema.reconcile.validating_logs import name_of, with_report, without_values
 from topicschema.spark.outcome import CouldNotRun, Running, Waiting
 
@@ -94,13 +95,15 @@ class TopicSchemas:
         self, key: Key, metadata: Metadata, status: TopicSchemaStatus, error: Exception
     ) -> TopicSchemaStatus:
         """The status without a run, which is ended, where it may be the right to it that is gone, as `error` says."""
-        is_ruled_out = getattr(error, "reason", "") in _RULED_OUT
-        if not is_ruled_out or status.validation is None or status.validation.is_final:
+        is_ruled_out, told = getattr(error, "reason", "") in _RULED_OUT, status.validation
+        if not is_ruled_out or not may_run(self._around, metadata, told):
             return status
         try:
             await self._end_runs(key, metadata, status)
         except TopicSchemaError:
-            return status  # the next pass tries again, for this still tells of it
+            return status  # the next pass tries again, for this still tells of it, or it is remembered
+        if told is None or told.is_final:
+            return status
         conditions = tuple(each for each in status.conditions if each.type is not ConditionType.VALIDATED)
         return replace(status, validation=None, conditions=conditions)
 
@@ -209,6 +212,7 @@ class TopicSchemas:
         else:
             await tell_released(self._around, wire, seen)
         while seen is not None and seen.planned:
+            await tell_kept(self._around, wire, seen)
             seen = await act(self._around, seen, seen.planned[0])
         return Rest.AGAIN
 

@@ -18,7 +18,7 @@ from topicschema.core.verdict import Outcome as Judged
 from topicschema.reconcile import validating_spec
 from topicschema.reconcile.policies import FoundPolicy
 from topicschema.reconcile.surroundings import Surroundings
-from topicschema.reconcile.validating_jobs import attempt_of, events_of, is_there, jobs_of, percent_of, pods_of
+from topicschema.reconcile.validating_jobs import attempt_of, events_of, is_there, jobs_of, may_run, percent_of, pods_of
 from topicschema.reconcile.validating_spec import Subject, Wanted
 from topicschema.spark import jobs
 from topicschema.spark.outcome import CouldNotRun, Failed, Outcome, Passed, Running, Waiting, ended, outcome, refused
@@ -126,7 +126,7 @@ async def look(
     """What is to be seen of the question; None where nothing is asked and nothing was."""
     before = resource.status.validation
     wanted = validating_spec.wanted(found, resource, around.validation.image, around.validation.hosts)
-    if wanted is None and (before is None or before.is_final):
+    if wanted is None and not may_run(around, resource.metadata, before):
         return None
     seen = Inquiry(subject=subject)
     if wanted is not None and subject.verdict.outcome is not Judged.INCOMPATIBLE:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from topicschema.api.kinds import CONFIG_MAP, JOB
+from topicschema.api.kinds import CONFIG_MAP, JOB, TOPIC_SCHEMA
 from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.validation import ValidationStatus
@@ -13,9 +13,10 @@ from topicschema.cluster.errors import ApiRefusedError, ConflictError, Forbidden
 from topicschema.core.history import History, Owner
 from topicschema.core.schemas import SchemaInfo
 from topicschema.reconcile import validating_spec
+from topicschema.reconcile.queue import Key
 from topicschema.reconcile.surroundings import Surroundings
 from topicschema.reconcile.validating import Inquiry
-from topicschema.reconcile.validating_jobs import jobs_of
+from topicschema.reconcile.validating_jobs import jobs_of, may_run
 from topicschema.reconcile.validating_spec import Names
 from topicschema.spark import jobs, question
 from topicschema.spark.jobs import JobRequest
@@ -89,6 +90,10 @@ async def stop(around: Surroundings, strays: Sequence[Object]) -> None:
 
 
 async def stop_all(around: Surroundings, metadata: Metadata, told: ValidationStatus | None) -> None:
-    """End what still asks for a resource whose status tells so: it is suspended, or nothing gives it the right."""
-    if told is not None and not told.is_final and around.validation.image:
-        await stop(around, [job for job in await jobs_of(around, metadata) if ended(job) is None])
+    """End what still asks for a resource: it is suspended, or nothing gives it the right."""
+    if not around.validation.image or not may_run(around, metadata, told):
+        return
+    told_by = told.job if told is not None and told.is_final else None  # it ends by itself
+    there = await jobs_of(around, metadata)
+    await stop(around, [job for job in there if ended(job) is None and job["metadata"]["name"] != told_by])
+    around.neighbours.no_run(Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name))

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from topicschema.api.kinds import CONFIG_MAP, JOB, OLD_EVENT, POD
+from topicschema.api.kinds import CONFIG_MAP, JOB, OLD_EVENT, POD, TOPIC_SCHEMA
 from topicschema.api.metadata import Metadata
+from topicschema.api.validation import ValidationStatus
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import TopicSchemaError
+from topicschema.reconcile.queue import Key
 from topicschema.reconcile.surroundings import Surroundings
 from topicschema.spark import jobs, marks
 from topicschema.spark.outcome import ended
@@ -21,11 +23,33 @@ _PROGRESS_LINES: Final = 50
 _PROGRESS_BYTES: Final = 64 * 1024
 
 
+def may_run(around: Surroundings, metadata: Metadata, told: ValidationStatus | None) -> bool:
+    """Whether a Job may ask for the resource: its status tells so, or one was heard of, whose telling may be lost."""
+    return (told is not None and not told.is_final) or around.neighbours.may_run(_key(metadata))
+
+
 async def jobs_of(around: Surroundings, metadata: Metadata) -> list[Object]:
     """The Jobs of this resource, not of one that had its name before."""
+    key, neighbours = _key(metadata), around.neighbours
     selector = f"{jobs.TOPIC_LABEL}={jobs.topic_label(metadata.name)}"
-    listed = await around.client.list(JOB, metadata.namespace, label_selector=selector)
-    return [job for job in listed if not job["metadata"].get("deletionTimestamp") and _owns(metadata, job)]
+    was_heard_of = neighbours.may_run(key)
+    neighbours.no_run(key)  # and not afterwards: one that is heard of meanwhile need not be in the list
+    try:
+        listed = await around.client.list(JOB, metadata.namespace, label_selector=selector)
+    except BaseException:
+        if was_heard_of:
+            neighbours.heard_of_run(key)
+        raise
+    there: list[Object] = [
+        job for job in listed if not job["metadata"].get("deletionTimestamp") and _owns(metadata, job)
+    ]
+    if any(ended(job) is None for job in there):
+        neighbours.heard_of_run(key)
+    return there
+
+
+def _key(metadata: Metadata) -> Key:
+    return Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name)
 
 
 def _owns(metadata: Metadata, job: Object) -> bool:
