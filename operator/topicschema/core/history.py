@@ -105,6 +105,15 @@ class TopicSettingsRecord:
             return self.pending.before.strategy
         return self.written.strategy or self.found.strategy
 
+    @property
+    def stays_written(self) -> TopicSettings:
+        """What was written and is not what was found: None for each setting of which no trace is left."""
+        strategy, enforces = self.written.strategy, self.written.enforces_validation
+        return TopicSettings(
+            strategy=None if strategy is (self.found.strategy or Strategy.UNDEFINED) else strategy,
+            enforces_validation=None if enforces is bool(self.found.enforces_validation) else enforces,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class History:

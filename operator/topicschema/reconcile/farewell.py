@@ -14,13 +14,17 @@ from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchema
 from topicschema.api.wire import decode
 from topicschema.broker.broker import Broker
+from topicschema.broker.errors import BrokerForbiddenError, RefusedByBrokerError
 from topicschema.cluster.errors import NotFoundError
+from topicschema.core import plan
 from topicschema.core.alignment import Aligned, Alignment, Behind, Lost
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
-from topicschema.core.history import Counter, History
+from topicschema.core.history import Counter, History, Setting, TopicSettingsRecord
+from topicschema.core.overrides import Overrides
+from topicschema.core.remote import TopicSettings
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.reconcile import telling
-from topicschema.reconcile.at_broker import View, as_known, may_write
+from topicschema.reconcile.at_broker import View, as_known, may_write, topic_settings
 from topicschema.reconcile.looking import Look, Sought, look
 from topicschema.reconcile.observe import Observation, owner_of
 from topicschema.reconcile.policies import FoundPolicy
@@ -30,6 +34,8 @@ from topicschema.storage.claims import KnownKeys
 
 RELEASED = "ReleasedUndeleted"
 """The reason of the Event."""
+KEPT = "SettingKept"
+"""The reason of the Event about a topic's own settings."""
 _UNKNOWN = "a PulsarNamespaceClaim on record cannot be read, and no record is known to be this resource's"
 # A policy that was deleted together with its topics may come back within this time. Seconds.
 _GRACE = 60.0
@@ -72,6 +78,29 @@ async def tell_released(around: Surroundings, wire: Mapping[str, Any], seen: Obs
         await around.events.record(about, "Warning", RELEASED, note, "Delete")
 
 
+async def tell_kept(around: Surroundings, wire: Mapping[str, Any], seen: Observation) -> None:
+    """An Event of what was written for the topic and stays there, before the record of it goes."""
+    if seen.stored is None or not isinstance(seen.planned[0], plan.DeleteRecord):
+        return
+    record = seen.stored.history.topic_settings
+    kept = [] if record is None else [*_kept(record)]
+    if kept:
+        note = (
+            f"topic {seen.topic} keeps at the broker what was written for it: {', '.join(kept)}; whoever wants the one "
+            "of before sets it there"
+        )
+        await around.events.record(telling.regarding(TOPIC_SCHEMA, wire), "Normal", KEPT, note, "Delete")
+
+
+def _kept(record: TopicSettingsRecord) -> Iterator[str]:
+    found, stays = record.found, record.stays_written
+    if stays.strategy is not None:
+        yield f"{Setting.STRATEGY}: {stays.strategy} ({found.strategy or 'none'} before)"
+    if stays.enforces_validation is not None:
+        enforces, did = (str(bool(each)).lower() for each in (stays.enforces_validation, found.enforces_validation))
+        yield f"{Setting.ENFORCEMENT}: {enforces} ({did} before)"
+
+
 async def _at_broker(around: Surroundings, seen: Observation) -> Observation:
     """The same, with what the broker serves where it is to be asked to serve it no more."""
     spec, metadata = seen.resource.spec, seen.resource.metadata
@@ -105,8 +134,20 @@ async def _serving(around: Surroundings, broker: Broker, found: FoundPolicy, see
                 schema = await around.judge.schema_of(seen.resource.spec, line, history)
         there = await look(around, broker, Sought(history, line, schema))
         is_serving = _has_ours(there.alignment, history, None if schema is None else schema.fingerprint)
-    view = View(broker, Look(Aligned()), is_serving=is_serving)
+    domain = seen.resource.spec.topic.partition("://")[0]
+    under_way = await _under_way(broker, seen.stored.history, domain)
+    view = View(broker, Look(Aligned()), domain, overrides=under_way, is_serving=is_serving)
     return Observation(seen.resource, seen.stored, found, view=view)
+
+
+async def _under_way(broker: Broker, history: History, domain: str) -> Overrides | None:
+    """The topic's settings where a change of them is to be put back; None where none is, or they are not told."""
+    record = history.topic_settings
+    if record is None or record.pending is None:
+        return None
+    with suppress(BrokerForbiddenError, RefusedByBrokerError):
+        return Overrides(TopicSettings(), await topic_settings(broker, history.key.topic, domain), record)
+    return None
 
 
 def _has_ours(there: Alignment, history: History, uploaded: str | None) -> bool:

@@ -1,8 +1,10 @@
 from dataclasses import replace
 
 from specimens import KEY, ME, NOW, history, record
-from topicschema.core.history import History, Origin, VersionEntry
+from topicschema.core.history import History, Origin, TopicSettingsRecord, VersionEntry
+from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import SchemaType
+from topicschema.core.strategies import Strategy
 
 FIRST, SECOND = record("id"), record("id", "note?")
 
@@ -44,3 +46,19 @@ def test_after_a_deletion_earlier_versions_do_not_count_but_numbering_goes_on() 
 def test_a_claim_is_given_and_taken() -> None:
     assert history(FIRST).claimed_by(ME).claim == ME
     assert history(FIRST, claim=ME).claimed_by(None).claim is None
+
+
+def test_of_what_was_written_stays_what_was_not_found() -> None:
+    full, unset = TopicSettings(Strategy.FULL), TopicSettings(Strategy.UNDEFINED)
+    none, enforced = TopicSettings(), TopicSettings(enforces_validation=True)
+    for found, written, stays in (
+        (none, full, full),
+        (full, full, none),
+        (full, unset, unset),
+        (none, unset, none),
+        (full, none, none),
+        (none, enforced, enforced),
+        (enforced, enforced, none),
+        (none, TopicSettings(enforces_validation=False), none),
+    ):
+        assert TopicSettingsRecord(found, written).stays_written == stays

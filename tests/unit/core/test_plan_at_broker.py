@@ -34,6 +34,7 @@ REFUSED = Verdict(Outcome.INCOMPATIBLE, FULL, None)
 COUNTED = replace(history(ONE, claim=ME), counted_by=Counter.BROKER)
 WISH = TopicSettings(Strategy.BACKWARD)
 UNDER_WAY = TopicSettingsRecord(TopicSettings(), WISH, PendingTopicSettings(TopicSettings(), WISH))
+UNSET = TopicSettings(Strategy.UNDEFINED)
 SET = Overrides(WISH, WISH, UNDER_WAY)
 WITHDRAWN = replace(SET, wanted=TopicSettings())
 
@@ -66,19 +67,19 @@ def at(overrides: Overrides | None = None, **others: bool) -> Remote:
         (observed(EQUAL, Remote(Ahead(COUNTED.entries), may_write=False)), ()),
         (observed(NEXT, at(Overrides(WISH, TopicSettings(), UNDER_WAY))), (WriteSettings(WISH),)),
         (observed(NEXT, at(SET)), (Upload(),)),
-        (observed(NEXT, at(SET, is_refused=True)), (WriteSettings(TopicSettings(Strategy.UNDEFINED)),)),
+        (observed(NEXT, at(SET, is_refused=True)), (WriteSettings(UNSET),)),
         (observed(NEXT, at(SET, may_write=False)), ()),
-        (observed(REFUSED, at(SET)), (WriteSettings(TopicSettings(Strategy.UNDEFINED)),)),
+        (observed(REFUSED, at(SET)), (WriteSettings(UNSET),)),
         (observed(REFUSED, at(SET, may_write=False)), ()),
         (observed(EQUAL, at(SET)), (NoteSettings(TopicSettingsRecord(TopicSettings(), WISH)),)),
         (observed(NEXT, at(Overrides(WISH, None))), ()),
         (observed(EQUAL, at(Overrides(WISH, None))), ()),
-        (observed(NEXT, at(WITHDRAWN)), (WriteSettings(TopicSettings(Strategy.UNDEFINED)),)),
-        (observed(EQUAL, at(WITHDRAWN)), (WriteSettings(TopicSettings(Strategy.UNDEFINED)),)),
+        (observed(NEXT, at(WITHDRAWN)), (WriteSettings(UNSET),)),
+        (observed(EQUAL, at(WITHDRAWN)), (WriteSettings(UNSET),)),
         (observed(EQUAL, at(WITHDRAWN, may_write=False)), ()),
         (
             observed(None, Remote(Ahead(COUNTED.entries), overrides=WITHDRAWN)),
-            (WriteSettings(TopicSettings(Strategy.UNDEFINED)),),
+            (WriteSettings(UNSET),),
         ),
         (observed(NEXT, at(Overrides(WISH, None)), History(KEY, ME)), (Upload(),)),
         (observed(NEXT, at(), deletes_record=True), (AddFinaliser(),)),
@@ -120,6 +121,8 @@ def test_a_change_of_settings_stays_under_way_while_only_others_versions_come() 
     ("remote", "others", "action"),
     [
         (at(is_serving=True), {}, SoftDelete()),
+        (at(WITHDRAWN, is_serving=True), {}, WriteSettings(UNSET)),
+        (at(replace(WITHDRAWN, there=None)), {}, NoteSettings(TopicSettingsRecord(TopicSettings(), UNSET))),
         (at(), {}, DeleteRecord()),
         (None, {}, DeleteRecord()),
         (at(is_serving=True), {"is_released": True}, RemoveFinaliser()),
