@@ -1,0 +1,56 @@
+"""The one node goes down while messages are read, with all that runs there, and is started again."""
+
+import json
+
+import pytest
+
+from executed_runs import ExecutedRuns, until
+from pods import Pods
+from retained_orders import NARROWER, WRITTEN, Share
+from retained_shop import RetainedShop
+from testbed import node as nodes
+from testbed.node import Node
+from testbed.node_part import GivenNode
+from testbed.progress import Progress
+
+pytestmark = pytest.mark.timeout(600)
+
+_COUNT = 500_000  # enough for it to be on the way when the node goes down
+_ALL = 100
+_VERDICTS = (0, 42)
+_RESOURCES = {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"cpu": "500m", "memory": "2Gi"}}
+
+
+def test_a_run_whose_node_goes_down_is_tried_again_by_an_operator_that_comes_back_with_it(
+    node: Node | GivenNode, operator: Pods, shop: RetainedShop
+) -> None:
+    program = shop.broker.pulsar.program
+    if isinstance(node, GivenNode) or program is None:
+        pytest.skip("the node is not ours to go down")
+    expected, runs, before = Share(_COUNT), ExecutedRuns(shop.pods, program), _started(operator)
+    shop.rest.uploaded(json.dumps(WRITTEN))
+    shop.fill(*expected.parts)
+    shop.govern("Gate", template={"resources": _RESOURCES})
+    shop.propose(NARROWER)
+
+    first = runs.driver()
+    with runs.halfway(first):
+        assert runs.percent(first) < _ALL
+        nodes.go_down(node.instance)
+    Node.start(node.instance, Progress())
+
+    assert runs.ended(first)["exitCode"] not in _VERDICTS
+    assert runs.driver(first)
+    until(lambda: _started(operator), lambda found: all(found.get(name, 0) > count for name, count in before.items()))
+    validation = shop.ready("ValidationFailed", 300)["validation"]
+    assert (validation["messages"], validation["invalid"]) == (_COUNT, expected.bad)
+    assert validation["byReason"] == expected.by_reason
+    assert shop.pods.wait_for_job(validation["job"], "Failed")["status"]["failed"] == 2  # the node's end, the verdict
+    assert shop.rest.versions() == [0]
+
+
+def _started(operator: Pods) -> dict[str, int]:
+    """How often each of the operator's pods was started that is ready."""
+    pods = operator.cluster.get("-n", operator.namespace, "pods")["items"]
+    told = {each["metadata"]["name"]: each["status"]["containerStatuses"][0] for each in pods}
+    return {name: status["restartCount"] + 1 for name, status in told.items() if status["ready"]}
