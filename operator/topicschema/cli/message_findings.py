@@ -32,7 +32,7 @@ def told(report: Row, *, writers: bool) -> Iterator[str]:
     if report["byPlace"] or report["losses"]:
         yield ""
         yield "What a reason means and what to do: docs/validation-reasons.md"
-    if writers:
+    if writers and report["byWriter"]:
         yield from _writers(report["byWriter"])
 
 

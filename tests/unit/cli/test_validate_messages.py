@@ -72,6 +72,15 @@ def test_a_page_on_standard_output_stands_there_alone(here: Path) -> None:
     assert done.stdout.rstrip().endswith("</html>")
 
 
+def test_a_folder_without_messages_passes_says_so_and_has_no_table_of_writers(here: Path) -> None:
+    (here / "empty").mkdir()
+    done = run(here, "--schema", "v2.avsc", "--writers", "empty")
+    assert (done.returncode, done.stdout) == (
+        0,
+        "0 messages judged, 0 invalid: they pass\nthere are no messages to judge\n",
+    )
+
+
 WRONG = {
     "--schema v2.avsc --column payload orders.parquet": "write WHAT=NAME",
     "--schema two.yaml orders.parquet": "two.yaml has 2 TopicSchemas",
