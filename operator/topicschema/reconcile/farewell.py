@@ -37,6 +37,7 @@ RELEASED = "ReleasedUndeleted"
 KEPT = "SettingKept"
 """The reason of the Event about a topic's own settings."""
 _UNKNOWN = "a PulsarNamespaceClaim on record cannot be read, and no record is known to be this resource's"
+_GOVERNED_ELSEWHERE = "another policy governs its topic by now"
 # A policy that was deleted together with its topics may come back within this time. Seconds.
 _GRACE = 60.0
 
@@ -56,10 +57,14 @@ async def observe_farewell(around: Surroundings, wire: Mapping[str, Any]) -> Obs
         stored = await around.storage.get_history(key)
         if stored.history.claim == owner_of(resource.metadata):
             if await _is_governed_elsewhere(around, key, resource.metadata.namespace):
-                return Observation(resource)
+                return _left(resource, _GOVERNED_ELSEWHERE)
             return await _at_broker(around, Observation(resource, stored))
-    is_known = known.are_all or resource.spec.deletion_policy is not DeletionPolicy.DELETE
-    return Observation(resource, released="" if is_known else _UNKNOWN)
+    return _left(resource, "" if known.are_all else _UNKNOWN)
+
+
+def _left(resource: TopicSchema, why: str) -> Observation:
+    """The resource without a record of its own: `why` is told where one was to be deleted."""
+    return Observation(resource, released=why if resource.spec.deletion_policy is DeletionPolicy.DELETE else "")
 
 
 async def tell_released(around: Surroundings, wire: Mapping[str, Any], seen: Observation) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from specimens import record
-from topic_world import TOPIC, World, opened
+from topic_world import ORDERS, TOPIC, World, opened
 from topicschema.api import FINALIZER
 from topicschema.api.kinds import (
+    EVENT,
     NAMESPACE,
     NAMESPACE_SCHEMA_POLICY,
     SECRET,
@@ -176,6 +177,23 @@ async def test_who_is_let_go_because_a_claim_cannot_be_read_is_told_so(world: Wo
     seen = await observe_farewell(world.around, going(kept))
     assert seen is not None
     assert not seen.released  # there was nothing to delete
+
+
+async def test_who_is_let_go_because_another_policy_governs_its_topic_is_told_so(world: World) -> None:
+    wire = resource(world, ONE)
+    await holds(world, wire, ONE, counted_by=Counter.BROKER)
+    claims = world.around.claims
+    await claims.put_claim(await claims.get_claim(ORDERS), Owner("other", "orders", "uid-2"), "pulsar")
+    seen = await observe_farewell(world.around, going(wire))
+    assert seen is not None
+    assert seen.planned == (plan.RemoveFinaliser(),)
+    await tell(world.around, going(wire), seen)
+    (event,) = await world.around.client.list(EVENT, "shop")
+    assert "another policy governs its topic by now" in event["note"]
+    kept = {**wire, "spec": {**wire["spec"], "deletionPolicy": "Retain"}}
+    seen = await observe_farewell(world.around, going(kept))
+    assert seen is not None
+    assert not seen.released
 
 
 async def test_who_is_not_known_any_more_asks_again_as_the_secret_has_it_now(world: World) -> None:
