@@ -27,6 +27,8 @@ from topicschema.spark.sources.formats.opened import File, Piece
 
 SPLIT_BYTES: Final = 32 * 1024 * 1024
 """About how much of a file is read at once."""
+_STORES: Final = frozenset({"s3", "gcs"})
+"""File systems whose paths begin with a bucket, as Arrow names them."""
 _HIDDEN: Final = re.compile(r"/[._]")
 _FORMS: Final[Mapping[FileFormat, Any]] = MappingProxyType(
     {FileFormat.PARQUET: parquet, FileFormat.AVRO: avro, FileFormat.JSON: json_lines}
@@ -105,16 +107,24 @@ def _found(uri: str) -> Iterator[File]:
             fs.FileSystem.from_uri(uri) if "://" in uri else (fs.LocalFileSystem(), str(Path(uri).absolute()))
         )
         info = system.get_file_info(path)
+        if info.type is fs.FileType.NotFound:
+            raise SourceError(_missing(system, path), shown)
         is_folder = info.type is fs.FileType.Directory
         infos = system.get_file_info(fs.FileSelector(path, recursive=True)) if is_folder else [info]
     except (OSError, ValueError, pa.ArrowException) as error:
         raise SourceError(str(error).split("\n", 1)[0].replace(uri, shown)[:300], shown) from None
-    if info.type is fs.FileType.NotFound:
-        raise SourceError("there is no such file", shown)
     for each in sorted(infos, key=lambda each: each.path):
         below = each.path.removeprefix(path)
         if each.type is fs.FileType.File and not _HIDDEN.search(below):
             yield File(shown + below, each.path, each.size, 0, system)
+
+
+def _missing(system: fs.FileSystem, path: str) -> str:
+    """Which part of a path is not there."""
+    bucket, _, _ = path.partition("/")
+    if system.type_name in _STORES and system.get_file_info(bucket).type is fs.FileType.NotFound:
+        return f"there is no bucket {bucket!r}"
+    return "there is no such file"
 
 
 def _form_of(file: File) -> FileFormat:

@@ -1,0 +1,53 @@
+"""A store of the S3 protocol for tests, with the one user that it lets in."""
+
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from testbed import ports
+from testbed.instances import Instance
+
+_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectStore:
+    """The store; its buckets are folders in `folder`."""
+
+    port: int
+    folder: Path
+    key: str = "AKREADER"
+    secret: str = "s3cret-of-the-reader"  # noqa: S105  # of a store on loopback
+
+    @classmethod
+    def start(cls, instance: Instance, folder: Path) -> Self:
+        """A store of what is, or comes, in the folder; it ends with the instance."""
+        store = cls(ports.free(), folder)
+        told = (str(store.port), str(folder), store.key, store.secret)
+        program = instance.run("object-store", [sys.executable, "-m", "testbed.object_store", *told])
+        deadline = time.monotonic() + _SECONDS
+        while ports.is_free(store.port):
+            assert time.monotonic() < deadline, program.log_tail()
+            time.sleep(0.05)
+        return store
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a program is told that may read."""
+        return {
+            "AWS_ACCESS_KEY_ID": self.key,
+            "AWS_SECRET_ACCESS_KEY": self.secret,
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
+
+    def uri(self, path: str) -> str:
+        """What a bucket and a path in it are called."""
+        return f"s3://{path}?scheme=http&endpoint_override={ports.LOOPBACK}:{self.port}"
+
+    def put(self, path: str, content: bytes) -> None:
+        """An object; its bucket is made with it."""
+        place = self.folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)

@@ -1,0 +1,147 @@
+"""An S3 store, as small as reading needs it: `python -m testbed.object_store PORT FOLDER KEY SECRET`.
+
+Buckets are the folders in FOLDER. It answers HEAD, GET (of ranges, too) and ListObjectsV2, a few keys a page; and 403
+where KEY and SECRET did not sign (Signature Version 4). Nothing can be written. Source: Amazon S3 API reference.
+Runs over moto's server, which knows all of S3, told the same; it is no dependency, for botocore asks for
+python-dateutil below 3, and the operator's lock has 4.
+"""
+
+import hashlib
+import hmac
+import re
+import sys
+from collections.abc import Iterator
+from email.utils import formatdate
+from functools import partial
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+from xml.sax.saxutils import escape
+
+from testbed.ports import LOOPBACK
+
+_PAGE = 2
+"""Keys: lists of any size are then read page by page."""
+_SIGNED = re.compile(r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\S+), ?SignedHeaders=(\S+), ?Signature=(\S+)")
+_RANGE = re.compile(r"bytes=(\d+)-(\d*)")
+
+
+class Reading(BaseHTTPRequestHandler):
+    """One connection of somebody who reads."""
+
+    protocol_version = "HTTP/1.1"
+
+    def __init__(self, buckets: Path, key: str, secret: str, *connection: Any) -> None:
+        self._buckets, self._key, self._secret = buckets, key, secret
+        super().__init__(*connection)
+
+    def do_HEAD(self) -> None:
+        """A bucket, or an object's size."""
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        """An object, or which there are."""
+        asked = urlsplit(self.path)
+        place = self._buckets / unquote(asked.path).strip("/")
+        if not self._is_signed(asked.path, asked.query):
+            self._refuse(HTTPStatus.FORBIDDEN, "SignatureDoesNotMatch")
+        elif place.parent == self._buckets and place.is_dir():
+            text = _listed(place, dict(parse_qsl(asked.query, keep_blank_values=True)))
+            self._answer(HTTPStatus.OK, text.encode(), {"Content-Type": "application/xml"})
+        elif place.is_file():
+            self._send(place.read_bytes(), place.stat().st_mtime)
+        else:
+            has_bucket = (self._buckets / asked.path.split("/")[1]).is_dir()
+            self._refuse(HTTPStatus.NOT_FOUND, "NoSuchKey" if has_bucket else "NoSuchBucket")
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # http.server's name
+        """Nothing: what was asked is in no log."""
+
+    def _is_signed(self, path: str, query: str) -> bool:
+        found = _SIGNED.fullmatch(self.headers.get("Authorization", ""))
+        if found is None or found[1] != self._key:
+            return False
+        _, scope, names, signature = found.groups()
+        headers = "".join(f"{name}:{' '.join(self.headers.get(name, '').split())}\n" for name in names.split(";"))
+        parts = "&".join(sorted(each if "=" in each else f"{each}=" for each in query.split("&") if each))
+        body = self.headers.get("x-amz-content-sha256", "")
+        request = f"{self.command}\n{path}\n{parts}\n{headers}\n{names}\n{body}"
+        digest = hashlib.sha256(request.encode()).hexdigest()
+        told = "\n".join(("AWS4-HMAC-SHA256", self.headers.get("x-amz-date", ""), scope, digest))
+        signing = f"AWS4{self._secret}".encode()
+        for part in (*scope.split("/"), told):
+            signing = hmac.digest(signing, part.encode(), "sha256")
+        return hmac.compare_digest(signing.hex(), signature)
+
+    def _send(self, content: bytes, changed: float) -> None:
+        told = {
+            "Content-Type": "binary/octet-stream",
+            "Last-Modified": formatdate(changed, usegmt=True),
+            "ETag": f'"{hashlib.sha256(content).hexdigest()[:32]}"',
+            "Accept-Ranges": "bytes",
+        }
+        wanted = _RANGE.fullmatch(self.headers.get("Range", ""))
+        if wanted is None:
+            self._answer(HTTPStatus.OK, content, told)
+            return
+        first, last = int(wanted[1]), min(int(wanted[2] or len(content)), len(content) - 1)
+        told["Content-Range"] = f"bytes {first}-{last}/{len(content)}"
+        self._answer(HTTPStatus.PARTIAL_CONTENT, content[first : last + 1], told)
+
+    def _refuse(self, status: HTTPStatus, code: str) -> None:
+        text = f"<Error><Code>{code}</Code><Message>no</Message></Error>"
+        self._answer(status, text.encode(), {"Content-Type": "application/xml"})
+
+    def _answer(self, status: HTTPStatus, content: bytes, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+
+def _listed(bucket: Path, asked: dict[str, str]) -> str:
+    """A page of a listing: the keys with a prefix, in order, and instead of those below a delimiter what they share."""
+    prefix, after = asked.get("prefix", ""), asked.get("continuation-token", asked.get("start-after", ""))
+    keys = sorted(str(each.relative_to(bucket)) for each in bucket.rglob("*") if each.is_file())
+    entries = dict.fromkeys(_entry(key, prefix, asked.get("delimiter", "")) for key in keys if key.startswith(prefix))
+    rest = [each for each in entries if each > after]
+    page = rest[: min(_PAGE, int(asked.get("max-keys", _PAGE)))]
+    more = (
+        f"<NextContinuationToken>{escape(page[-1])}</NextContinuationToken>" if len(page) < len(rest) and page else ""
+    )
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
+        f"<Name>{bucket.name}</Name><Prefix>{escape(prefix)}</Prefix><KeyCount>{len(page)}</KeyCount>"
+        f"<MaxKeys>{_PAGE}</MaxKeys><IsTruncated>{str(bool(more)).lower()}</IsTruncated>{more}"
+        f"{''.join(_told(bucket, page))}</ListBucketResult>"
+    )
+
+
+def _entry(key: str, prefix: str, delimiter: str) -> str:
+    rest = key[len(prefix) :]
+    return prefix + rest.partition(delimiter)[0] + delimiter if delimiter and delimiter in rest else key
+
+
+def _told(bucket: Path, page: list[str]) -> Iterator[str]:
+    for each in page:
+        if each.endswith("/"):
+            yield f"<CommonPrefixes><Prefix>{escape(each)}</Prefix></CommonPrefixes>"
+        else:
+            size = (bucket / each).stat().st_size
+            changed = "<LastModified>2026-01-01T00:00:00.000Z</LastModified><StorageClass>STANDARD</StorageClass>"
+            yield f"<Contents><Key>{escape(each)}</Key><Size>{size}</Size>{changed}</Contents>"
+
+
+def main() -> None:
+    """Serve until killed."""
+    port, folder, key, secret = sys.argv[1:]
+    ThreadingHTTPServer((LOOPBACK, int(port)), partial(Reading, Path(folder), key, secret)).serve_forever()
+
+
+if __name__ == "__main__":
+    main()
