@@ -149,17 +149,25 @@ def lost(key: TopicKey, found: Lost) -> StalledError:
 def _refuse_if_fewer(resource: TopicSchema, history: History, found: Alignment) -> None:
     """A status is written after the record: what it tells of was there, at the broker and on record."""
     status, key, there = resource.status, history.key, history.version_count
-    if not history.lacks(status.incarnation, status.version_count):
+    if isinstance(found, Behind) or not history.lacks(status.incarnation, status.version_count):
         return
-    if not history.entries and not isinstance(found, Behind):
-        raise lost(key, Lost("has no schema of it any more"))
-    if isinstance(found, Ahead):
-        raise StalledError(
-            "HistoryLost",
-            f"the status tells of {status.version_count} versions, the record {key.history_name} of topic {key.topic} "
-            f"has {there}, and the broker not even those: the next would get a number that was given before. Restore "
-            "the newest record and its versions, or, to go on from this one, delete this resource and create it anew",
+    if not history.entries:
+        told = (
+            f"Pulsar cluster {key.pulsar_cluster} has neither a record {key.history_name} nor any schema of it at its "
+            "broker: the next would get a number that was given before. Restore that record and its versions; or, "
+            "where the cluster had another name before, put them back in order from the record under that one "
+            "(`kubectl get schemahistories`, docs/broker.md); or, to begin anew, delete this resource and create it "
+            "again"
         )
+    elif isinstance(found, Ahead):
+        told = (
+            f"the record {key.history_name} has {there}, and the broker not even those: the next would get a number "
+            "that was given before. Restore the newest record and its versions, or, to go on from this one, delete "
+            "this resource and create it anew"
+        )
+    else:
+        return
+    raise StalledError("HistoryLost", f"the status tells of {status.version_count} versions of {key.topic}, {told}")
 
 
 def _adopts(sought: Sought, seen: Look) -> bool:

@@ -8,8 +8,9 @@ import pytest
 from specimens import record
 from topic_world import ORDERS, TOPIC, World, opened
 from topicschema.api.topicschemas import TopicSchemaStatus
+from topicschema.core.errors import StalledError
 from topicschema.core.history import History, Origin
-from topicschema.core.topics import Topic, TopicKey
+from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 
 ONE, TWO, THREE = record("id"), record("id", "a?"), record("id", "a?", "b?")
 
@@ -76,3 +77,21 @@ async def test_an_older_record_is_not_uploaded_to_an_empty_broker() -> None:
         tells(world, 0, 1)
         assert await world.reason() == ""
         assert await world.agrees()
+
+
+async def test_who_moves_to_an_empty_broker_of_another_name_is_sent_to_the_record_of_the_old_one() -> None:
+    async with opened() as world:
+        world.wants(ONE)
+        assert await world.settle() == ""
+        world.broker.schemas.force_delete(TOPIC)
+        world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire["spec"].update(pulsarCluster="new"))
+        before = await world.around.claims.get_claim(ORDERS)
+        moved = await world.around.claims.get_claim(PulsarNamespaceKey("new", ORDERS.tenant, ORDERS.namespace))
+        assert before.owner is not None
+        await world.around.claims.put_claim(moved, before.owner, before.address)
+        tells(world, 0, 1)
+        for _ in range(2):
+            with pytest.raises(StalledError, match=r"cluster new has neither a record .* another name before") as told:
+                await world.settle()
+            assert told.value.reason == "HistoryLost"
+        assert not world.broker.schemas.served(TOPIC)
