@@ -18,8 +18,8 @@ class TopicSight:
     """What the last pass over a TopicSchema saw.
 
     `topic` is tenant/namespace/topic, "" where the spec cannot be read; `history` the name of its record, once known.
-    `is_shut_out` where its broker has no such Pulsar namespace, or lets its policy not in: what it would tell all of
-    that policy.
+    `is_outdone` where another resource holds its topic. `is_shut_out` where its broker has no such Pulsar namespace, or
+    lets its policy not in: what it would tell all of that policy.
     """
 
     topic: str = ""
@@ -28,6 +28,7 @@ class TopicSight:
     strategy: Strategy | None = None
     is_ready: bool = False
     is_incompatible: bool = False
+    is_outdone: bool = False
     is_shut_out: bool = False
 
 

@@ -161,7 +161,7 @@ class NamespaceSchemaPolicies:
         self, key: Key, resource: NamespaceSchemaPolicy, claims: PulsarNamespaceKey, ours: _Sights
     ) -> tuple[int, tuple[HistoryConflict, ...]]:
         """How many versions on record would not pass now, and the first of them; from status where nothing changed."""
-        overrides = {s.history: (topic.name, s.strategy) for topic, s in ours.items() if s.history is not None}
+        overrides = _overrides(ours)
         now = (policy_of(resource), overrides)
         if not self._is_replay_due(self._replayed.get(key), now, resource):
             self._replayed[key] = now
@@ -221,6 +221,13 @@ class NamespaceSchemaPolicies:
         rivals = self._around.neighbours.policies_naming(claimed.pulsar_namespace) if claimed else set()
         for touched in rivals | self._around.neighbours.topics_in(key.namespace):
             self._around.ring(touched, 0.0)
+
+
+def _overrides(sights: _Sights) -> _Overrides:
+    """By history who speaks for it and its own strategy: of several its holder, where there is one."""
+    told = [(sight.history, sight.is_outdone, (topic.name, sight.strategy)) for topic, sight in sights.items()]
+    outdone = {history: own for history, is_outdone, own in told if history is not None and is_outdone}
+    return outdone | {history: own for history, is_outdone, own in told if history is not None and not is_outdone}
 
 
 def _local_names(sights: _Sights, claims: PulsarNamespaceKey) -> set[str]:

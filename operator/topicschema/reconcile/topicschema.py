@@ -245,6 +245,7 @@ class TopicSchemas:
             strategy=spec.schema_compatibility_strategy or _left_behind(status),
             is_ready=ready is not None and ready.status is ConditionStatus.TRUE,
             is_incompatible=ready is not None and ready.reason == "Incompatible",
+            is_outdone=ready is not None and ready.reason == "TopicClaimed",
             is_shut_out=any(condition.reason in telling.SHUT_OUT for condition in status.conditions),
         )
 

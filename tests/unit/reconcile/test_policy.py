@@ -66,11 +66,11 @@ async def test_a_second_pass_over_a_settled_policy_writes_nothing(world: World) 
     assert written(world) == []
 
 
-def sees(world: World, strategy: Strategy | None = None) -> None:
-    """A pass has been over the one topic, which has that strategy of its own."""
+def sees(world: World, strategy: Strategy | None = None, name: str = "created", *, is_outdone: bool = False) -> None:
+    """A pass has been over a resource of the one topic, which has that strategy of its own."""
     topic = TopicKey("pulsar", Topic("shop", "orders", "created"))
-    sight = TopicSight(str(topic.topic), "shop/orders", topic.history_name, strategy)
-    world.around.neighbours.saw_topic(Key(TOPIC_SCHEMA.plural, "shop", "created"), sight)
+    sight = TopicSight(str(topic.topic), "shop/orders", topic.history_name, strategy, is_outdone=is_outdone)
+    world.around.neighbours.saw_topic(Key(TOPIC_SCHEMA.plural, "shop", name), sight)
 
 
 async def conflicts(world: World, policies: NamespaceSchemaPolicies) -> int:
@@ -91,6 +91,22 @@ async def test_what_would_not_pass_is_found_anew_when_the_broker_s_settings_chan
     world.broker.settings["schema_compatibility_strategy"] = "FULL"
     assert await conflicts(world, NamespaceSchemaPolicies(world.around, 0.0)) == 1
     sees(world, Strategy.ALWAYS_COMPATIBLE)
+    assert await conflicts(world, policies) == 0
+
+
+@pytest.mark.parametrize("first", ["created", "second"])
+async def test_by_which_strategy_a_history_is_looked_through_its_holder_says(world: World, first: str) -> None:
+    await has_on_record(world, record("id"), record("other"))
+    policies = NamespaceSchemaPolicies(world.around, 600.0)
+    for name in (first, *({"created", "second"} - {first})):
+        is_holder = name == "created"
+        sees(world, Strategy.ALWAYS_COMPATIBLE if is_holder else None, name, is_outdone=not is_holder)
+    assert await conflicts(world, policies) == 0
+    world.around.neighbours.lost_topic(Key(TOPIC_SCHEMA.plural, "shop", "created"))
+    assert await conflicts(world, policies) == 1
+    sees(world, None, "second")
+    assert await conflicts(world, policies) == 1
+    sees(world, Strategy.ALWAYS_COMPATIBLE, "second")
     assert await conflicts(world, policies) == 0
 
 

@@ -26,6 +26,11 @@ async def passes(topic: AskedTopic, key: Key) -> tuple[str, str]:
     return ready["status"], ready["reason"]
 
 
+def is_outdone(topic: AskedTopic, key: Key) -> bool:
+    sight = topic.world.around.neighbours.sight(key)
+    return sight is not None and sight.is_outdone
+
+
 @pytest.mark.parametrize("is_there", [True, False])
 async def test_where_the_broker_is_only_observed_the_second_resource_of_a_topic_is_told_of_the_first(
     *, is_there: bool
@@ -43,6 +48,7 @@ async def test_where_the_broker_is_only_observed_the_second_resource_of_a_topic_
         assert await passes(topic, KEY) == ("True", "Observed")
         assert await passes(topic, SECOND) == ("False", "TopicClaimed")
         assert await passes(topic, KEY) == ("True", "Observed")
+        assert [is_outdone(topic, key) for key in (KEY, SECOND)] == [False, True]
         topic.world.api.take_away(TOPIC_SCHEMA, "shop", "created")
         assert await passes(topic, SECOND) == ("True", "Observed")
         assert len(topic.world.broker.schemas.served("created")) == int(is_there)
