@@ -165,6 +165,9 @@ def _explain(command: argparse.ArgumentParser) -> None:
 def _manifest(command: argparse.ArgumentParser) -> None:
     _schema_options(command)
     _proto_options(command)
+    command.add_argument(
+        "--property", action="append", default=[], metavar="NAME=TEXT", help="a property of the schema; once for each"
+    )
     command.add_argument("--topic", required=True, metavar="TOPIC", help="persistent://TENANT/NAMESPACE/TOPIC")
     command.add_argument("--namespace", metavar="NAMESPACE", help="the resource's Kubernetes namespace")
     command.add_argument("--name", metavar="NAME", help="the resource's name; else made from the topic's")

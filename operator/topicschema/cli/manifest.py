@@ -3,20 +3,24 @@
 import re
 import sys
 from argparse import Namespace
+from collections.abc import Mapping
 from typing import Any, Final
 
 import yaml
 
 from topicschema.api.schemas import AVAILABLE_TYPES
-from topicschema.cli import files, schema_files, telling
+from topicschema.cli import asking, check, files, schema_files, telling
 from topicschema.cli.asking import Refusal
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.cli.files import WrongInputError
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError, StalledError
+from topicschema.core.formats import key_value
 from topicschema.core.schemas import PRIMITIVES, PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.topics import Topic
 
+_OF_PARTS: Final = ("key.schema.", "value.schema.", "kv.encoding.type")
+"""How the properties begin that a resource says by `spec.keyValue`."""
 _MAX_NAME: Final = 253
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -25,7 +29,6 @@ _NOT_IN_NAME: Final = re.compile(r"[^a-z0-9.]+")
 
 def run(options: Namespace) -> int:
     """Print the manifest; 1, with the reason on standard error, when the text is no schema."""
-    info, spec = _schema(options)
     try:
         topic = Topic.parse(options.topic)
     except StalledError as error:
@@ -35,7 +38,9 @@ def run(options: Namespace) -> int:
         raise WrongInputError(f"{name!r} cannot be a resource's name; give one with --name")
     if options.namespace and not _LABEL.fullmatch(options.namespace):
         raise WrongInputError(f"{options.namespace!r} cannot be a Kubernetes namespace")
+    spec: dict[str, Any] = {}
     try:
+        info, spec = _schema(options)
         formats.parse(info, PulsarLine(options.line))
     except InvalidSchemaError as error:
         text = spec.get("schema", "")
@@ -86,16 +91,40 @@ def _schema(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
     kind = schema_files.kind_of(options.type, names)
     if kind not in AVAILABLE_TYPES:
         raise WrongInputError(f"a TopicSchema cannot have the type {kind}")
-    if kind is SchemaType.KEY_VALUE:
-        raise WrongInputError("a KEY_VALUE has two schemas, which no single file holds: write spec.keyValue by hand")
     if options.file is None and kind not in PRIMITIVES:
         raise WrongInputError(f"a schema of type {kind} needs its FILE")
     if kind is SchemaType.PROTOBUF_NATIVE and schema_files.is_proto(options.file):
         return _sources(options)
     if options.imported:
         raise WrongInputError("only a FILE.proto has other files")
+    properties = check.properties(options.property, kind)
     text = b"".join(schema_files.read_all(kind, names, options))
-    return SchemaInfo(kind, text), {"type": kind.value} | ({"schema": text.decode(errors="replace")} if text else {})
+    if kind is SchemaType.KEY_VALUE:
+        return _pair(SchemaInfo(kind, text, properties))
+    spec = _spec(kind, properties) | ({"schema": text.decode(errors="replace")} if text else {})
+    return SchemaInfo(kind, text, properties), spec
+
+
+def _spec(kind: SchemaType, properties: Mapping[str, str]) -> dict[str, Any]:
+    return {"type": kind.value} | ({"properties": dict(properties)} if properties else {})
+
+
+def _pair(sent: SchemaInfo) -> tuple[SchemaInfo, dict[str, Any]]:
+    """A pair as it is sent over REST, whose properties say what it is made of; InvalidSchemaError where it is none."""
+    info = asking.as_stored(sent)
+    pair = key_value.decode(info)
+    if pair.encoding is None:
+        raise WrongInputError("--property kv.encoding.type: write INLINE or SEPARATED")
+    own = {name: text for name, text in sent.properties.items() if not name.startswith(_OF_PARTS)}
+    parts = {side.value: _part(part) for side, part in pair.parts}
+    return info, _spec(info.type, own) | {"keyValue": {"encoding": pair.encoding.value} | parts}
+
+
+def _part(part: key_value.Part) -> dict[str, Any]:
+    said = {"name": part.name, "type": part.info.type.value, "schema": part.info.schema.decode(errors="replace")}
+    return {name: text for name, text in said.items() if text} | (
+        {"properties": dict(part.info.properties)} if part.info.properties else {}
+    )
 
 
 def _sources(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
@@ -104,5 +133,6 @@ def _sources(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
     search = proto_files.Search(options.message, options.folders, options.imported)
     compiled = search.compiled(options.file, files.read(options.file))
     kind = SchemaType.PROTOBUF_NATIVE
+    properties = check.properties(options.property, kind)
     protobuf = {"message": compiled.message, "files": dict(compiled.files)}
-    return SchemaInfo(kind, compiled.envelope), {"type": kind.value, "protobuf": protobuf}
+    return SchemaInfo(kind, compiled.envelope, properties), _spec(kind, properties) | {"protobuf": protobuf}

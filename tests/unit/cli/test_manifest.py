@@ -1,15 +1,21 @@
 """A manifest holds the file's text byte for byte, under a name that Kubernetes takes."""
 
+from pathlib import Path
+
 import pytest
 import yaml
 
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
-from topicschema.cli.manifest import manifest, name_of, rendered
+from topicschema.cli import arguments, in_manifest
+from topicschema.cli.files import WrongInputError
+from topicschema.cli.manifest import manifest, name_of, rendered, run
 from topicschema.core.schemas import SchemaType
 from topicschema.core.topics import Topic
 
 TOPIC = "persistent://shop/orders/created"
+EXAMPLE = Path(__file__).parents[3] / "manifests" / "examples" / "topicschema-pair.yaml"
+PARTS = ("--property=key.schema.type=STRING", "--property=value.schema.type=AVRO")
 
 
 def of(text: str) -> str:
@@ -64,3 +70,43 @@ def test_without_a_text_or_a_namespace_these_are_left_out() -> None:
 )
 def test_a_name_is_made_of_namespace_and_topic(topic: str, name: str) -> None:
     assert name_of(Topic.parse(topic)) == name
+
+
+def made(file: Path, *options: str) -> int:
+    given = ["manifest", "--topic", TOPIC, *options, str(file)]
+    return run(arguments.parser().parse_args(given))
+
+
+def test_a_pair_as_a_broker_tells_it_becomes_the_manifest_that_it_came_from(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sent = in_manifest.schema("pair", EXAMPLE.read_bytes())
+    (tmp_path / "pair.json").write_bytes(sent.schema)
+    properties = [f"--property={name}={text}" for name, text in sent.properties.items()]
+    assert made(tmp_path / "pair.json", "--type", "KEY_VALUE", *properties) == 0
+    again = in_manifest.schema("made", capsys.readouterr().out.encode())
+    assert again == sent
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [((), "what is the pair made of"), ((*PARTS, "--property=kv.encoding.type=BESIDE"), "write INLINE or SEPARATED")],
+)
+def test_a_pair_of_which_nobody_says_what_it_is_made_of_is_wrong_input(
+    tmp_path: Path, given: tuple[str, ...], words: str
+) -> None:
+    (tmp_path / "pair.json").write_text('{"key": "", "value": ""}')
+    with pytest.raises(WrongInputError, match=words):
+        made(tmp_path / "pair.json", "--type", "KEY_VALUE", *given)
+
+
+def test_what_is_no_pair_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "pair.json").write_text('"long"')
+    assert made(tmp_path / "pair.json", "--type", "KEY_VALUE", *PARTS) == 1
+    assert "KEY_VALUE_FORM at $" in capsys.readouterr().err
+
+
+def test_properties_that_are_given_stand_in_the_spec(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "v1.avsc").write_text('"long"')
+    assert made(tmp_path / "v1.avsc", "--property", "owner=team-a") == 0
+    assert yaml.safe_load(capsys.readouterr().out)["spec"]["properties"] == {"owner": "team-a"}
