@@ -49,6 +49,21 @@ message_type { name: "Order"
     field { name: "value" number: 2 type: TYPE_MESSAGE type_name: ".p.Order" label: LABEL_OPTIONAL } } }
 """
 
+MIXED = """
+package: "p" name: "o.proto"
+message_type { name: "Order"
+  field { name: "notes" number: 1 type: TYPE_MESSAGE type_name: ".p.Notes" label: LABEL_OPTIONAL oneof_index: 0 }
+  field { name: "none" number: 2 type: TYPE_BOOL label: LABEL_OPTIONAL oneof_index: 0 }
+  field { name: "lines" number: 3 type: TYPE_MESSAGE type_name: ".p.Line" label: LABEL_REPEATED }
+  oneof_decl { name: "choice" } }
+message_type { name: "Notes"
+  field { name: "by" number: 1 type: TYPE_MESSAGE type_name: ".p.Notes.ByEntry" label: LABEL_REPEATED }
+  nested_type { name: "ByEntry" options { map_entry: true }
+    field { name: "key" number: 1 type: TYPE_INT32 label: LABEL_OPTIONAL }
+    field { name: "value" number: 2 type: TYPE_MESSAGE type_name: ".p.Notes" label: LABEL_OPTIONAL } } }
+message_type { name: "Line" field { name: "id" number: 1 type: TYPE_INT64 label: LABEL_REQUIRED } }
+"""
+
 
 def schema(file: str) -> Schema:
     """The schema of a file descriptor in text form, whose root is p.Order."""
@@ -60,3 +75,5 @@ def schema(file: str) -> Schema:
 PROTO_3 = schema(ORDER.replace("SYNTAX", "proto3"))
 PROTO_2 = schema(ORDER.replace("SYNTAX", "proto2"))
 NEEDY = schema(REQUIRED)
+UNEVEN = schema(MIXED)
+"""Lines require something, the notes that are entries' values do not."""
