@@ -145,6 +145,9 @@ class World:
         """The record after one write of it."""
         match action:
             case Import(history):
+                there = {(each.schema_version, each.content_hash) for each in history.counted}
+                known = ((each.schema_version, each.content_hash) for each in self.history.counted)
+                assert there.issuperset(known), "what a broker counted is forgotten"
                 return history
             case Claim(owner):
                 return self.history.claimed_by(owner)

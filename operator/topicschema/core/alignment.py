@@ -50,8 +50,8 @@ class Aligned:
 class Behind:
     """The broker has what the record lacks: `history` is the record as it should be, but for its claim.
 
-    `arrived` are the versions among it that are new on record. `is_recount` says that nothing of the record is part of
-    it: a new incarnation.
+    `arrived` are the versions among it that are new on record. `is_recount` tells a new incarnation: nothing is part of
+    it that was registered without a broker and is not there, and all of its versions have arrived.
     """
 
     history: History
@@ -93,16 +93,13 @@ def align(history: History, sight: Sight, now: str) -> Alignment:
     why = _lost(counted, sight)
     if why is not None:
         return Lost(why)
-    start, tombstone = counted[-1].schema_version if counted else -1, sight.tombstone
-    hides = tombstone is not None and tombstone > start
-    arrived = tuple(each for each in sight.served if each.schema_version > start)
-    if tail and (hides or not _begin_alike(tail, arrived)):
-        return _recounted(history, sight, now)
+    buried, arrived = _beyond(counted, sight, now)
+    if tail and (buried or not _begin_alike(tail, arrived)):
+        return _recounted(history, (*_timed(counted, sight.served), *buried, *arrived))
     if len(arrived) < len(tail):
         return Ahead(tail[len(arrived) :])
     fresh = arrived[len(tail) :]
     kept = _timed((*counted, *tail), sight.served)
-    buried = (_tombstone(tombstone, now),) if tombstone is not None and hides else ()
     entries = (*kept, *buried, *fresh)
     if entries == history.entries and not tail:
         return Aligned()
@@ -112,6 +109,15 @@ def align(history: History, sight: Sight, now: str) -> Alignment:
 def grown(history: History, version: VersionEntry) -> Behind:
     """The record with the version that the broker has just added to it."""
     return Behind(_counted(history, (*history.entries, version)), (version,))
+
+
+def _beyond(
+    counted: Sequence[VersionEntry], sight: Sight, now: str
+) -> tuple[tuple[VersionEntry, ...], tuple[VersionEntry, ...]]:
+    """What the broker has after the versions that it counted for the record: its newest tombstone, what it serves."""
+    start, tombstone = counted[-1].schema_version if counted else -1, sight.tombstone
+    buried = (_tombstone(tombstone, now),) if tombstone is not None and tombstone > start else ()
+    return buried, tuple(each for each in sight.served if each.schema_version > start)
 
 
 def _lost(counted: Sequence[VersionEntry], sight: Sight) -> str | None:
@@ -160,10 +166,11 @@ def _timed(entries: Sequence[VersionEntry], served: Sequence[VersionEntry]) -> t
     )
 
 
-def _recounted(history: History, sight: Sight, now: str) -> Behind:
-    buried = () if sight.tombstone is None else (_tombstone(sight.tombstone, now),)
+def _recounted(history: History, entries: tuple[VersionEntry, ...]) -> Behind:
+    """A new incarnation of all that a broker counted, hidden or not: its versions need payloads of their own."""
     fresh = replace(history, incarnation=history.incarnation + 1)
-    return Behind(_counted(fresh, (*buried, *sight.served)), sight.served, is_recount=True)
+    arrived = tuple(each for each in entries if not each.is_tombstone)
+    return Behind(_counted(fresh, entries), arrived, is_recount=True)
 
 
 def _counted(history: History, entries: tuple[VersionEntry, ...]) -> History:

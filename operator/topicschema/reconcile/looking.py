@@ -90,7 +90,10 @@ async def look(around: Surroundings, broker: Broker, sought: Sought) -> Look:
 async def schema_of(
     storage: SchemaStorage, broker: Broker, sought: Sought, found: Look, entry: VersionEntry
 ) -> SchemaInfo:
-    """The schema of a version that is new on record; BrokerInconsistentError where the broker shows it no more."""
+    """The schema of a version that is new on record; BrokerInconsistentError where the broker shows it no more.
+
+    What it counted for the record before, and hides by now, is on record.
+    """
     kept = found.payloads.get(entry.schema_version)
     if kept is not None:
         return kept
@@ -102,6 +105,8 @@ async def schema_of(
             info = await _on_record(storage, sought.history, known, info) or info
         if info.content_hash == entry.content_hash:
             return info
+    elif (hidden := _counted_before(sought.history, entry)) in sought.history.counted:
+        return await storage.get(sought.history.key, sought.history.incarnation, hidden)
     number = entry.schema_version
     raise BrokerInconsistentError(f"the broker showed version {number} of topic {sought.topic}, and no longer does")
 

@@ -105,5 +105,23 @@ def test_what_was_registered_while_there_was_no_broker_is_neither_lost_nor_forgo
     assert (found.history.uncounted, found.arrived) == (0, ())
 
 
+def test_what_a_broker_counted_stays_on_record_where_what_it_never_had_gives_way() -> None:
+    local = COUNTED.with_version(THREE, Origin.SPEC, NOW)
+    hidden = align(local, sight(index=(0, 1, 2)), LATER)
+    assert numbers(hidden) == [(0, False), (1, False), (2, True)]
+    late = replace(V2, schema_version=3)
+    after = align(local, sight(late, index=(0, 1, 2, 3)), LATER)
+    assert numbers(after) == [(0, False), (1, False), (2, True), (3, False)]
+    other = replace(V2, content_hash=V0.content_hash)
+    for found, arrived in (
+        (hidden, (V0, V1)),
+        (after, (V0, V1, late)),
+        (align(local, sight(V0, V1, other), LATER), (V0, V1, other)),
+    ):
+        assert isinstance(found, Behind)
+        assert (found.arrived, found.history.incarnation) == (arrived, 1)
+        assert found.history.counted == found.history.entries
+
+
 def test_a_version_read_before_its_tombstone_came_does_not_count() -> None:
     assert sight(V0, V1, index=(0, 1, 2)).served == ()

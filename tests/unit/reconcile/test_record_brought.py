@@ -6,11 +6,12 @@ import pytest
 
 from asked_topic import AskedTopic, asked
 from specimens import record
-from topic_world import TOPIC
+from topic_world import ORDERS, TOPIC, opened
 from topicschema.core.history import Origin
 from topicschema.core.topics import Topic, TopicKey
 
 ONE, OTHER = record("id"), record("other")
+TWO, THREE = record("id", "a?"), record("id", "a?", "b?")
 OWN = {"schemaCompatibilityStrategy": "ALWAYS_COMPATIBLE"}
 
 
@@ -51,3 +52,29 @@ async def test_a_version_that_no_strategy_of_its_own_lets_in_is_told_with_what_d
     for _ in range(2):
         assert await topic.look() == ""
     assert await topic.world.agrees()
+
+
+async def test_what_the_broker_counted_and_hides_by_now_is_on_record_with_its_schemas_when_it_counts_again() -> None:
+    async with opened() as world:
+        for schema in (ONE, TWO):
+            world.wants(schema)
+            assert await world.settle() == ""
+        claims, policy, named = world.around.claims, "/shop/namespaceschemapolicies/orders", {}
+        at_broker = await claims.get_claim(ORDERS)
+        assert at_broker.owner is not None
+        world.api.change(policy, lambda wire: named.update(pulsar=wire["spec"].pop("pulsar")))
+        await claims.put_claim(at_broker, at_broker.owner)
+        world.wants(THREE)
+        assert await world.settle() == ""
+        world.broker.schemas.soft_delete(TOPIC)
+        world.api.change(policy, lambda wire: wire["spec"].update(named))
+        await claims.put_claim(await claims.get_claim(ORDERS), at_broker.owner, at_broker.address)
+        for _ in range(2):
+            assert await world.settle() == ""
+            assert world.broker.calls.count("POST schema") == 3
+        assert await world.agrees()
+        history, storage = await world.history(), world.around.storage
+        assert [each.is_tombstone for each in history.entries] == [False, False, True, False]
+        there = [each for each in history.entries if not each.is_tombstone]
+        kept = [await storage.get(history.key, history.incarnation, each) for each in there]
+        assert kept == [ONE.info, TWO.info, THREE.info]
