@@ -214,14 +214,19 @@ def _prospect(seen: Observation, history: History) -> Prospect:
         return Prospect()
     settings = seen.view.overrides
     is_free = seen.view.refused is None and not plan.has_to_wait(history, settings)
-    is_there = settings is not None and settings.there is not None
+    is_there = settings is not None and settings.there is not None and _retains(seen.view)
     return Prospect(may_advance=seen.view.may_write and is_free, is_topic_there=is_there)
+
+
+def _retains(seen: View) -> bool:
+    """Whether the topic is of the kind that a run looks for: another one has no messages, whether it exists or not."""
+    return seen.domain == "persistent"
 
 
 async def _has_come(seen: Observation) -> bool:
     """Whether the topic exists by now; where the broker does not tell, its not having existed counts for a day."""
-    if seen.view is None or seen.view.overrides is not None:
-        return False  # it was looked for already
+    if seen.view is None or seen.view.overrides is not None or not _retains(seen.view):
+        return False  # it was looked for already, or need not be
     with suppress(BrokerForbiddenError):
         return await seen.view.broker.exists(seen.topic, seen.view.domain)
     return False

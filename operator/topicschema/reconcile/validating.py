@@ -217,8 +217,7 @@ def _is_of(resource: TopicSchema, subject: Subject) -> bool:
 
 
 async def _with_jobs(around: Surroundings, resource: TopicSchema, seen: Inquiry) -> Inquiry:
-    metadata = resource.metadata
-    there = await jobs_of(around, metadata)
+    there = await jobs_of(around, resource.metadata)
     label = jobs.question_label(seen.asked)
     of_question = [job for job in there if job["metadata"]["labels"].get(jobs.QUESTION_LABEL) == label]
     before = resource.status.validation
@@ -239,15 +238,16 @@ async def _with_outcome(around: Surroundings, seen: Inquiry) -> Inquiry:
         return seen
     job, namespace = seen.job, seen.job["metadata"]["namespace"]
     if ended(job) is None and job["spec"].get("suspend"):
-        is_lost = not await is_there(around, namespace, jobs.last_part(job))
         waits = outcome(job, ())
-        seen = replace(seen, outcome=waits, is_question_lost=is_lost)
+        seen = replace(seen, outcome=waits, is_question_lost=not await is_there(around, namespace, jobs.last_part(job)))
         gave_way = isinstance(waits, Waiting) and bool(waits.why)
         return _with_another(seen) if gave_way and _is_run_otherwise(seen) else seen
     pods = await pods_of(around, job)
     found = outcome(job, pods, await events_of(around, job, pods))
     if isinstance(found, Passed | Failed) and not found.at:
         found = replace(found, at=around.now())
+    if isinstance(found, Passed | Failed) and found.at <= seen.renews != _OF_OLD:
+        found = CouldNotRun("its pod tells that it ended before it was asked")  # else it would be renewed for ever
     if isinstance(found, Running) and found.pod:
         seen = replace(seen, percent=await percent_of(around, namespace, found.pod))
     seen = _with_retry(around, replace(seen, outcome=found))

@@ -12,7 +12,7 @@ from topicschema.broker.allowed import AllowedHosts
 from topicschema.reconcile.topicschema import TopicSchemas
 from topicschema.spark.verdict import Answer
 
-NOON, LATER = "2026-11-21T12:00:00Z", "2026-11-22T12:00:01Z"
+NOON, AFTER_NOON, LATER = "2026-11-21T12:00:00Z", "2026-11-21T12:01:00Z", "2026-11-22T12:00:01Z"
 ONE, TWO = record("id"), record("id", "note?")
 MISSING, FORBIDDEN, THERE = 404, 403, 200
 
@@ -52,7 +52,7 @@ async def test_what_passed_for_want_of_a_topic_is_asked_anew_once_there_is_one(t
     assert await topic.look() == "Validating"
     assert uploads(topic) == []
     await topic.settle()
-    topic.ends(await topic.named(), Answer.FAIL, NOON)
+    topic.ends(await topic.named(), Answer.FAIL, AFTER_NOON)
     assert await topic.look() == "ValidationFailed"
     assert "topicMissing" not in (await topic.settle())["validation"]
     assert uploads(topic) == []
@@ -84,9 +84,33 @@ async def test_a_version_that_waits_for_its_topic_is_asked_about_anew_when_it_co
     assert await topic.look() == "Validating"
     assert len(await topic.jobs()) == 2
     assert uploads(topic) == []
-    topic.ends(await topic.named(), Answer.PASS, NOON)
+    topic.ends(await topic.named(), Answer.PASS, AFTER_NOON)
     assert await topic.look() == ""
     assert (await topic.settle())["schemaVersion"] == 1
+
+
+@pytest.mark.parametrize("strategy", [{}, {"schemaCompatibilityStrategy": "FULL"}])
+async def test_a_topic_that_retains_nothing_is_not_asked_about_for_ever(
+    topic: AskedTopic, strategy: dict[str, str]
+) -> None:
+    topic.world.broker.own_status = THERE
+    topic.wants(TWO, topic="non-persistent://shop/orders/created", **strategy)
+    assert await topic.look() == "Validating"
+    topic.ends(await topic.named(), Answer.PASS, NOON, None)
+    assert await topic.look() == ""
+    assert len(await topic.jobs()) == 1
+
+
+@pytest.mark.parametrize("when", [NOON, "2026-11-21T11:00:00Z"])
+async def test_a_verdict_that_is_no_newer_than_the_one_it_renews_is_none(topic: AskedTopic, when: str) -> None:
+    await passes(topic, None, managementPolicy="Observe")
+    topic.world.broker.own_status = THERE
+    topic.wants(TWO)
+    assert await topic.look() == "Validating"
+    topic.ends(await topic.named(), Answer.PASS, when, None)
+    for _ in range(2):
+        assert await topic.look() in ("Validating", "ValidationError")
+    assert uploads(topic) == []
 
 
 async def test_a_first_version_goes_by_no_old_pass_of_files_though_its_topic_is_missing(topic: AskedTopic) -> None:
