@@ -19,7 +19,7 @@ from topicschema.broker.errors import (
 from topicschema.core import plan
 from topicschema.core.alignment import Ahead, Alignment, Behind, Lost
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
-from topicschema.core.history import History
+from topicschema.core.history import History, Setting
 from topicschema.core.overrides import Overrides, noting
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import Strategy
@@ -222,13 +222,14 @@ def refusal(resource: TopicSchema, found: FoundPolicy | None, message: str) -> S
     return StalledError(REFUSED, capped(message, MESSAGE_BYTES // 2) + _under(found))
 
 
-def refusal_of_record(resource: TopicSchema, found: FoundPolicy, seen: View, message: str) -> TopicSchemaError:
+def refusal_of_record(resource: TopicSchema, found: FoundPolicy, seen: View, what: str, why: str) -> TopicSchemaError:
     """What is told of a version on record that the broker refused: it waits for a topic that can have its strategy."""
     if seen.overrides is None or not seen.overrides.lacks_strategy:
-        return refusal(resource, found, message)
+        advice = f"set {Setting.STRATEGY}: {Strategy.ALWAYS_COMPATIBLE} until it has the record"
+        return refusal(resource, found, f"{what}; {advice}: {why}")
     told = (
         "the topic does not exist at the broker, and until its first producer or consumer creates it, its own strategy "
-        f"cannot be written, without which {message}"
+        f"cannot be written, without which {what}: {why}"
     )
     return WaitingError(_MISSING, capped(told, MESSAGE_BYTES // 2) + _under(found), _TOPIC_SECONDS)
 

@@ -198,12 +198,9 @@ def _with_refusal(seen: Observation, message: str) -> Observation:
 def _with_refusal_of_record(seen: Observation, entry: VersionEntry, why: str) -> Observation:
     if seen.found is None:
         raise TypeError("nobody governs it")
-    message = (
-        f"the broker refuses version {entry.schema_version} of the record, which it does not have yet; set "
-        f"schemaCompatibilityStrategy: ALWAYS_COMPATIBLE until it has the record: {why}"
-    )
+    what = f"the broker refuses version {entry.schema_version} of the record, which it does not have yet"
     seen_at = _view(seen)
-    refused = refusal_of_record(seen.resource, seen.found, seen_at, message)
+    refused = refusal_of_record(seen.resource, seen.found, seen_at, what, why)
     return replace(seen, view=replace(seen_at, refused=refused))
 
 
