@@ -16,7 +16,7 @@ from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.storage.claims import Claims, StoredClaim
 from watched_shop import WatchedShop, conditions, until, watched
 
-RESYNC = {"TOPICSCHEMA_RESYNC_PERIOD": "2", "TOPICSCHEMA_BROKER_HOSTS": "127.0.0.1"}
+RESYNC = {"TOPICSCHEMA_RESYNC_PERIOD": "1", "TOPICSCHEMA_BROKER_HOSTS": "127.0.0.1"}
 """The environment of a controller that may call the tests' brokers, and looks again often."""
 
 

@@ -106,8 +106,8 @@ class WatchedShop:
         await until(is_gone, bool)
 
     def mark(self) -> int:
-        """The audit log's end."""
-        return audit.settled(self._log)
+        """The audit log's end, once the controller does nothing for the shop any more."""
+        return audit.settled(self._log, counts=self._is_about)
 
     def writes(self, since: int, kind: Kind = TOPIC_SCHEMA) -> list[str]:
         """What the controller wrote after `since`, each as `VERB RESOURCE[/SUBRESOURCE]`.
@@ -116,7 +116,7 @@ class WatchedShop:
         So are other shops' claims, which end while their namespaces do.
         """
         claim = PulsarNamespaceKey("pulsar", "shop", self.namespace).claim_name
-        audit.settled(self._log)
+        self.mark()
         others = {"leases", TOPIC_SCHEMA.plural, NAMESPACE_SCHEMA_POLICY.plural} - {kind.plural}
         return [
             f"{request.verb} {request.resource}{request.subresource and '/'}{request.subresource}"
@@ -138,6 +138,11 @@ class WatchedShop:
 
         await until(looks, bool)
         return self.writes(since, kind)
+
+    def _is_about(self, request: audit.Request) -> bool:
+        """Whether the controller asked it, of this shop or of what is on record."""
+        is_here = request.namespace in {self.namespace, SYSTEM} and request.resource != "leases"
+        return request.user == CONTROLLER and is_here
 
     @property
     def _log(self) -> Any:

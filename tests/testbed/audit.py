@@ -2,12 +2,13 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 READS = frozenset({"get", "list", "watch"})
+_TAIL_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,13 @@ class Request:
 
 
 def position(log: Path) -> int:
-    """Where the log ends now: what is read from here on came later."""
-    return log.stat().st_size if log.exists() else 0
+    """Where the log's last whole line ends now: what is read from here on came later."""
+    if not log.exists():
+        return 0
+    with log.open("rb") as file:
+        start = max(0, file.seek(0, 2) - _TAIL_BYTES)
+        file.seek(start)
+        return start + file.read().rfind(b"\n") + 1
 
 
 def requests(log: Path, since: int = 0, user: str | None = None) -> list[Request]:
@@ -49,13 +55,13 @@ def writes(log: Path, since: int = 0, user: str | None = None) -> list[Request]:
     return [request for request in requests(log, since, user) if request.is_write]
 
 
-def settled(log: Path, quiet: float = 0.3) -> int:
-    """The log's end, once nothing was added for that many seconds or ten times as long have passed."""
+def settled(log: Path, quiet: float = 0.3, counts: Callable[[Request], bool] = lambda _: True) -> int:
+    """The log's end, once nothing that counts was added for that many seconds or ten times as long have passed."""
     end = position(log)
     for _ in range(10):
         time.sleep(quiet)
         before, end = end, position(log)
-        if before == end:
+        if not any(map(counts, _parsed(log, before))):
             break
     return end
 
