@@ -27,7 +27,7 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.reconcile.act import act
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.observe import Observation, at_broker, on_record
+from topicschema.reconcile.observe import Observation, at_broker, governed, on_record
 from topicschema.reconcile.surroundings import Surroundings
 
 ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
@@ -57,7 +57,7 @@ class World:
 
     async def seen(self) -> Observation:
         """What a pass over it sees."""
-        return await at_broker(self.around, await on_record(self.around, self.resource))
+        return await at_broker(self.around, await on_record(self.around, await governed(self.around, self.resource)))
 
     async def acted(self) -> Observation | None:
         """What is seen once all is done that a pass over it does; None where it must be read again."""

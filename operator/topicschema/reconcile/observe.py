@@ -147,22 +147,30 @@ def owner_of(metadata: Metadata) -> Owner:
     return Owner(metadata.namespace, metadata.name, metadata.uid)
 
 
-async def on_record(around: Surroundings, resource: TopicSchema) -> Observation:
-    """What is on record of the resource's topic, and the schema that it stands for: all but the broker, if it has one.
-
-    The errors of design section 8 that are not a broker's.
-    """
+async def governed(around: Surroundings, resource: TopicSchema) -> Observation:
+    """The resource and the policy that governs it; the errors of design section 8 where none does."""
     topic = Topic.parse(resource.spec.topic)
     found = await around.policies.find(resource.metadata.namespace, topic.pulsar_namespace)
     if found is None:
         raise WaitingError("PolicyMissing", f"no NamespaceSchemaPolicy here governs {topic.pulsar_namespace}")
     keep_to(address_of(found.resource))
-    stored = await around.storage.get_history(found.key(topic))
+    return Observation(resource, found=found)
+
+
+async def on_record(around: Surroundings, seen: Observation) -> Observation:
+    """What is on record of the resource's topic, and the schema that it stands for: all but the broker, if it has one.
+
+    The errors of design section 8 that are not a broker's.
+    """
+    if seen.found is None:
+        raise TypeError("nobody governs it")
+    resource, found = seen.resource, seen.found
+    stored = await around.storage.get_history(found.key(seen.topic))
     around.echoes.know(history_key(stored.history.key.history_name), stored.revision)
     await _refuse_if_held(around, stored, owner_of(resource.metadata))
     if found.resource.spec.pulsar is None:
         _refuse_if_lost(stored, resource)
-    return await parsed(around, Observation(resource, stored, found))
+    return await parsed(around, replace(seen, stored=stored))
 
 
 async def at_broker(around: Surroundings, seen: Observation) -> Observation:

@@ -27,7 +27,7 @@ from topicschema.reconcile.candidates import placed
 from topicschema.reconcile.conditions import Moment, Said
 from topicschema.reconcile.farewell import observe_farewell, tell_kept, tell_released
 from topicschema.reconcile.neighbours import TopicSight
-from topicschema.reconcile.observe import Observation, at_broker, inquired, on_record
+from topicschema.reconcile.observe import Observation, at_broker, governed, inquired, on_record
 from topicschema.reconcile.queue import Key, Rest
 from topicschema.reconcile.report_at_broker import AtBroker
 from topicschema.reconcile.status_write import SILENT
@@ -65,7 +65,7 @@ class TopicSchemas:
         except NotFoundError:
             self._lost(key)
             return Rest.GONE
-        metadata = decode(Metadata, wire.get("metadata"), "metadata")
+        metadata, shown = decode(Metadata, wire.get("metadata"), "metadata"), None
         try:
             if metadata.deletion_timestamp is not None:
                 return await self._say_farewell(key, wire, metadata)
@@ -74,11 +74,14 @@ class TopicSchemas:
                 await self._end_runs(key, metadata, resource.status)
                 self._saw(key, wire, resource.status)
                 return Rest.SETTLED
-            stopped = await self._settle(key, wire, resource)
+            begun = await governed(self._around, resource)
+            begun = replace(begun, resource=await without_values(self._around, resource, begun.found))
+            shown = begun.resource.status
+            stopped = await self._settle(key, wire, begun)
         except SILENT:
             raise
         except Exception as error:
-            before = decode_status(TopicSchemaStatus, wire.get("status"))
+            before = shown or decode_status(TopicSchemaStatus, wire.get("status"))
             before = await self._without_rights(key, metadata, before, error)
             moment = Moment(before.conditions, metadata.generation, self._around.now())
             await self._report(key, wire, report.failed(before, error, moment))
@@ -107,11 +110,10 @@ class TopicSchemas:
         conditions = tuple(each for each in status.conditions if each.type is not ConditionType.VALIDATED)
         return replace(status, validation=None, conditions=conditions)
 
-    async def _settle(self, key: Key, wire: Mapping[str, Any], resource: TopicSchema) -> Rest | TopicSchemaError:
+    async def _settle(self, key: Key, wire: Mapping[str, Any], begun: Observation) -> Rest | TopicSchemaError:
         """What the pass asks for, or what stands in the way though all was seen and is reported."""
-        around = self._around
-        recorded = await on_record(around, resource)
-        recorded = replace(recorded, resource=await without_values(around, resource, recorded.found))
+        around, resource = self._around, begun.resource
+        recorded = await on_record(around, begun)
         try:
             seen: Observation | None = await at_broker(around, recorded)
         except TopicSchemaError as error:

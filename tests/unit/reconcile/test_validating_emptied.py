@@ -100,6 +100,19 @@ async def test_a_report_is_emptied_though_its_broker_is_away() -> None:
         assert "reportWithValues" not in await topic.settle()
 
 
+async def test_values_go_though_the_resource_is_refused_before_its_messages_are_looked_at() -> None:
+    async with asked("Report", includeValues=True) as topic:
+        name = await shows(topic)
+        value = {"message": "1:2", "reason": "TRUNCATED", "value": "4111 1111"}
+        topic.world.api.change(
+            "/topicschemas/created", lambda there: there["status"]["validation"].update(examples=[value])
+        )
+        topic.governs("Report")
+        topic.wants(schema="{")
+        assert await topic.look() == "InvalidSchema"
+        assert "4111" not in json.dumps([await report(topic, name), await topic.settle()])
+
+
 async def test_a_report_without_values_takes_the_place_of_one_that_could_not_be_emptied() -> None:
     async with asked("Report", includeValues=True) as topic:
         name = await shows(topic)
