@@ -3,6 +3,7 @@
 The files are those of the pipeline benchmark, eight of them each time: the same processes judge few messages and many.
 """
 
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -43,13 +44,15 @@ def _peaks(folder: Path, count: int) -> Mapping[str, int]:
 
 
 def _asked(folder: Path, count: int) -> Path:
-    """The packed question about so many messages; the files that they are in stand beside it."""
+    """The packed question about so many messages; the files that they are in stand beside it, all of them alike."""
     folder.mkdir()
     made = orders.made(pipeline.POOL)
     share = count // _FILES
     paths = [folder / f"{number}.parquet" for number in range(_FILES)]
-    for path in paths:
-        pipeline.stored(made, path, share, share * pipeline.BAD // pipeline.COUNT)
+    first, *others = paths
+    pipeline.stored(made, first, share, share * pipeline.BAD // pipeline.COUNT)
+    for path in others:
+        shutil.copyfile(first, path)
     asked = pipeline.question(made, *paths)
     packed = folder / "question.xz.0"
     packed.write_bytes(asked.pack().content)
