@@ -52,6 +52,10 @@ class ExecutedRuns:
         """The executors that run."""
         return self._living("executor", "Running")
 
+    def no_executor_is_left(self) -> bool:
+        """Whether all are gone, those that ended among them; waits for it."""
+        return until(lambda: self._pods("executor"), lambda found: not found) == []
+
     def ended(self, driver: str) -> Object:
         """How that driver ended, once it has: its exitCode and message."""
         return until(lambda: self.end(driver), bool)
@@ -82,6 +86,10 @@ class ExecutedRuns:
         told = progress_in(self.log(driver).splitlines()) or {}
         return int(told.get("percent", -1))
 
+    def log(self, driver: str) -> str:
+        """What the driver has written."""
+        return self.pods.cluster.try_kubectl("-n", self.pods.namespace, "logs", driver).stdout
+
     def delete(self, pod: str) -> None:
         """Delete the pod; returns when it is gone."""
         self.pods.cluster.kubectl("-n", self.pods.namespace, "delete", "pod", pod, "--grace-period=1", seconds=120)
@@ -97,14 +105,14 @@ class ExecutedRuns:
         return next(iter(found.get("containerStatuses", ())), {})
 
     def _living(self, role: str, *phases: str) -> list[str]:
-        found = self.pods.cluster.get("-n", self.pods.namespace, "pods", "-l", f"topicschema.io/role={role}")["items"]
         wanted = phases or ("Pending", "Running")
-        living = [pod for pod in found if pod["status"]["phase"] in wanted]
+        living = [pod for pod in self._pods(role) if pod["status"]["phase"] in wanted]
         return [pod["metadata"]["name"] for pod in living if not pod["metadata"].get("deletionTimestamp")]
 
-    def log(self, driver: str) -> str:
-        """What the driver has written."""
-        return self.pods.cluster.try_kubectl("-n", self.pods.namespace, "logs", driver).stdout
+    def _pods(self, role: str) -> list[Object]:
+        found = self.pods.cluster.get("-n", self.pods.namespace, "pods", "-l", f"topicschema.io/role={role}")
+        items: list[Object] = found["items"]
+        return items
 
 
 def until(ask: Callable[[], T], is_well: Callable[[T], bool]) -> T:

@@ -4,9 +4,11 @@ Whom it kills is settled, too: the container's first process, so that it ends as
 """
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from executed_runs import ExecutedRuns, Object, until
+from testbed.errors import TestbedError
 from testbed.node import Node
 
 _ROOM = 256 << 20  # a JVM and a Python that judges need more together
@@ -32,10 +34,13 @@ class SqueezedPods:
 
     def squeeze_all_until_ended(self, driver: str) -> Object:
         """Squeeze each executor that the driver makes, until it gives up; how it ended."""
+        while not (end := self.runs.end(driver)):
+            for pod in until(lambda: self._others(driver), bool) - {driver}:
+                with suppress(TestbedError):  # it may just have been deleted; else it is tried again
+                    self.squeeze(pod)
+        return end
 
-        def ended() -> Object:
-            for pod in set(self.runs.executors_now()) - self.names:
-                self.squeeze(pod)
-            return self.runs.end(driver)
-
-        return until(ended, bool)
+    def _others(self, driver: str) -> set[str]:
+        """The executors that are not squeezed yet; the driver once it has ended."""
+        ended = {driver} if self.runs.end(driver) else set()
+        return ended | (set(self.runs.executors_now()) - self.names)
