@@ -84,7 +84,7 @@ class Settings:
             lease=lease,
             probe_port=_port(environment, "PROBE_PORT", 8080),
             log_level=_level(environment),
-            workers=max(1, int(_seconds(environment, "WORKERS", 8))),
+            workers=_count(environment, "WORKERS", 8),
             resync_period=_seconds(environment, "RESYNC_PERIOD", 1800.0),
             silence_limit=_seconds(environment, "SILENCE_LIMIT", 600.0),
             broker_hosts=_hosts(environment),

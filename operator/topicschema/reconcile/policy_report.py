@@ -55,8 +55,8 @@ def awaited(look: Look) -> TopicSchemaError | None:
     names = first if count <= _LISTED else f"{first} and {count - _LISTED} more"
     return WaitingError(
         UNDECLARED,
-        f"the lock waits: {names} have no TopicSchema, and clients could add no schema to them any more; write them, "
-        "or set lockUndeclared: true",
+        f"the lock waits: {names} without a TopicSchema, to which clients could add no schema any more; write what "
+        "is missing, or set lockUndeclared: true",
         after=60.0,
     )
 

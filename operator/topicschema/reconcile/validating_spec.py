@@ -84,7 +84,7 @@ class Wanted:
     def cannot(self) -> str:
         """Why the question cannot even be put together, in words; "" where it can."""
         if not self.is_installed:
-            return "this operator runs no validation: TOPICSCHEMA_VALIDATION_IMAGE names no image"
+            return "this operator runs no validation: TOPICSCHEMA_VALIDATION_IMAGE names no image (chart: validation)"
         if self.spec.executors and not self.template.service_account_name:
             return "executors need validation.template.serviceAccountName in the policy: an account that may make pods"
         if self._files is None and (self.policy.pulsar is None or self.policy.pulsar.service_url is None):

@@ -99,7 +99,7 @@ def test_a_lock_that_waits_names_the_first_topics_without_a_topicschema() -> Non
     assert said["Reconciling"] == ("True", "UndeclaredTopics")
     error = awaited(look)
     assert error is not None
-    assert "a, b, c, d, e and 2 more have no TopicSchema" in error.message
+    assert "a, b, c, d, e and 2 more without a TopicSchema" in error.message
     assert [note.reason for note in notes(look)] == ["UndeclaredTopics"]
     more = replace(look, other_line="the broker is 4.1.2", notes=("it keeps a setting",))
     assert notes(more) == notes(look), "no condition says the rest yet: each look would write it"

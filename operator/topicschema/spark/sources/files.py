@@ -131,5 +131,6 @@ def _form_of(file: File) -> FileFormat:
     ending = PurePosixPath(file.path).suffix.lower()
     if ending not in _ENDINGS:
         known = ", ".join(_ENDINGS)
-        raise SourceError(f"its name does not tell its format ({known}); say which it is", file.uri)
+        wish = "say which it is (--format, source.files.format)"
+        raise SourceError(f"its name does not tell its format ({known}); {wish}", file.uri)
     return _ENDINGS[ending]

@@ -99,7 +99,7 @@ class Reader:
         garbage = rest.lstrip(BLANK)
         if garbage:
             self._at += len(rest) - len(garbage)
-            self._refuse("the schema ends before this; remove what follows it", "TRAILING_TEXT")
+            self._refuse("the JSON ends before this; remove what follows it", "TRAILING_TEXT")
 
     def _document(self, value: Any) -> Any:
         """The whole value, of which the first to be complete, or opened, is `value`."""
