@@ -246,8 +246,8 @@ async def _with_outcome(around: Surroundings, seen: Inquiry) -> Inquiry:
     found = outcome(job, pods, await events_of(around, job, pods))
     if isinstance(found, Passed | Failed) and not found.at:
         found = replace(found, at=around.now())
-    if isinstance(found, Passed | Failed) and found.at <= seen.renews != _OF_OLD:
-        found = CouldNotRun("its pod tells that it ended before it was asked")  # else it would be renewed for ever
+    if isinstance(found, Passed | Failed) and found.at <= seen.renews != _OF_OLD:  # else it is renewed for ever
+        found = CouldNotRun("its pod tells that it ended before it was asked", is_over=ended(job) is not None)
     if isinstance(found, Running) and found.pod:
         seen = replace(seen, percent=await percent_of(around, namespace, found.pod))
     seen = _with_retry(around, replace(seen, outcome=found))

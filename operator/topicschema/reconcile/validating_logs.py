@@ -81,14 +81,12 @@ async def _is_emptied(around: Surroundings, metadata: Metadata, name: str) -> bo
     """Whether the report shows no values any more; it is left alone while the last try was just now."""
     now, tried = around.clock(), around.validation.emptied
     key = Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name)
-    if now - tried.get(key, -math.inf) < _AGAIN:
+    left = tried.get(key, -math.inf) + _AGAIN - now
+    if left > 0:
+        around.ring(key, left)  # an earlier ring took the place of the one of then
         return False
     try:
-        there = await around.client.get(CONFIG_MAP, metadata.namespace, name)
-        if there.get("data") != {"note": _EMPTIED} or "binaryData" in there:
-            body = _manifest(metadata, {"data": {"note": _EMPTIED}})
-            body["metadata"]["uid"] = there["metadata"]["uid"]  # or one that is gone would be made
-            await around.client.apply(CONFIG_MAP, metadata.namespace, name, body, field_manager=FIELD_MANAGER)
+        await _empty(around, metadata, name)
     except NotFoundError:
         pass
     except (ApiRefusedError, ApiUnavailableError, ConflictError, ForbiddenError) as error:
@@ -98,6 +96,19 @@ async def _is_emptied(around: Surroundings, metadata: Metadata, name: str) -> bo
         return False
     tried.pop(key, None)
     return True
+
+
+async def _empty(around: Surroundings, metadata: Metadata, name: str) -> None:
+    there = await around.client.get(CONFIG_MAP, metadata.namespace, name)
+    if there.get("data") == {"note": _EMPTIED} and not there.get("binaryData"):
+        return
+    this_one = {"uid": there["metadata"]["uid"]}  # or one that is gone would be made
+    body = _manifest(metadata, {"data": {"note": _EMPTIED}})
+    body["metadata"].update(this_one)
+    there = await around.client.apply(CONFIG_MAP, metadata.namespace, name, body, field_manager=FIELD_MANAGER)
+    left = {part: dict.fromkeys(set(there.get(part) or ()) - {"note"}) for part in ("data", "binaryData")}
+    if any(left.values()):  # an apply leaves what somebody else has written, too: an editor, a restored backup
+        await around.client.patch(CONFIG_MAP, metadata.namespace, name, {"metadata": this_one, **left})
 
 
 async def _tell_of(around: Surroundings, metadata: Metadata, name: str, error: TopicSchemaError) -> None:

@@ -5,10 +5,14 @@ each pass knows without a read. Pure; what is written there, `validating_logs` k
 """
 
 from dataclasses import replace
+from typing import Final
 
 from topicschema.api.topicschemas import TopicSchemaStatus
 from topicschema.api.validation import ValidationStatus
 from topicschema.reconcile.policies import FoundPolicy
+
+_EXAMPLES: Final = 10
+"""As many as a report shows, of which the status has those that it had room for."""
 
 
 def are_wanted(found: FoundPolicy | None) -> bool:
@@ -26,10 +30,11 @@ def shown_in(status: TopicSchemaStatus) -> str | None:
 
 def hidden(status: TopicSchemaStatus) -> TopicSchemaStatus:
     """The same status without values; it names the report that may show some, as that which is to be emptied."""
-    told = status.validation
-    if told is not None and _shows_values(told):
-        told = replace(told, examples=tuple(replace(each, value=None) for each in told.examples), report=None)
-    return replace(status, validation=told, report_with_values=shown_in(status))
+    told, shown = status.validation, shown_in(status)
+    if told is not None:
+        examples = tuple(replace(each, value=None) for each in told.examples)
+        told = replace(told, examples=examples, report=None if told.report == shown else told.report)
+    return replace(status, validation=told, report_with_values=shown)
 
 
 def shown_after(
@@ -42,8 +47,8 @@ def shown_after(
     if told is None or told.report is None:
         is_asked = told is not None and told.job is not None and not told.is_final
         return name if is_asked and are_wanted(found) else shown_in(status)
-    has_room = bool(told.examples) or not told.invalid
-    return told.report if are_wanted(found) and (_shows_values(told) or not has_room) else None
+    has_all = len(told.examples) >= min(told.invalid or 0, _EXAMPLES)
+    return told.report if are_wanted(found) and (_shows_values(told) or not has_all) else None
 
 
 def _shows_values(told: ValidationStatus) -> bool:

@@ -50,14 +50,14 @@ def tally(context: Any, work: Work, splits: Sequence[Split], done: Callable[[flo
     if not splits:
         return Tally()
     tasks = min(len(splits), MOST_TASKS)
-    judged = context.parallelize(splits, tasks).mapPartitions(Judging(work))
-    with _watched(context, work.run, tasks, done):
-        try:
+    try:
+        judged = context.parallelize(splits, tasks).mapPartitions(Judging(work))
+        with _watched(context, work.run, tasks, done):
             packed = judged.treeReduce(merged, 1 if tasks <= AT_ONCE else 2)
-        except (Py4JNetworkError, ConnectionError):
-            raise RunError(_GONE) from None
-        except Py4JError as error:
-            raise why(str(getattr(error, "java_exception", error))) from None
+    except (Py4JNetworkError, ConnectionError):
+        raise RunError(_GONE) from None
+    except Py4JError as error:
+        raise why(str(getattr(error, "java_exception", error))) from None
     return Tally.unpacked(packed)
 
 

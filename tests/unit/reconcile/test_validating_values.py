@@ -100,6 +100,7 @@ async def test_values_go_from_status_and_report_when_they_are_wanted_no_more(wor
         ({"mode": "Report"}, replace(FAILED, examples=()), True),
         ({"mode": "Report"}, replace(FAILED, examples=(replace(FAILED.examples[0], value=None),)), False),
         ({"mode": "Report"}, replace(FAILED, invalid=0, examples=()), False),
+        ({"mode": "Report"}, replace(FAILED, invalid=40, examples=(replace(FAILED.examples[0], value=None),)), True),
     ],
 )
 async def test_a_report_is_emptied_where_it_may_show_values_that_are_wanted_no_more(
@@ -109,3 +110,12 @@ async def test_a_report_is_emptied_where_it_may_show_values_that_are_wanted_no_m
     await shown(world, resource, policy(**validation), Outcome.EQUAL_VERSION)
     report = await world.around.client.get(CONFIG_MAP, "shop", name)
     assert ("report.json" not in report["data"]) == is_emptied
+
+
+async def test_a_report_whose_examples_had_no_room_stays_named_until_it_is_emptied(world: World) -> None:
+    resource, name = answered(world, replace(FAILED, examples=()))
+    world.api.refusals = {f"PATCH /api/v1/namespaces/shop/configmaps/{name}": 403}
+    after = await shown(world, resource, policy(mode="Gate"), Outcome.EQUAL_VERSION)
+    assert after.report_with_values == name
+    assert after.validation is not None
+    assert after.validation.report is None
