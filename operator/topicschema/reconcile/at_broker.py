@@ -99,9 +99,10 @@ async def as_known(
     """What `ask` comes to at the broker, or, where that does not know us, at the one that the Secret now gives."""
     try:
         return await ask(broker)
-    except (BrokerUnauthorizedError, ServedNoMoreError):
+    except (BrokerUnauthorizedError, ServedNoMoreError) as error:
         # Somebody may have put a fresh token or certificate into the Secret.
-        fresh = await around.brokers.of(found.resource, anew=True)
+        with telling_of(error.gone if isinstance(error, ServedNoMoreError) else None):
+            fresh = await around.brokers.of(found.resource, anew=True)
         if fresh is None or fresh is broker:
             raise
         return await ask(fresh)
@@ -163,7 +164,7 @@ def _refuse_if_fewer(resource: TopicSchema, history: History, found: Alignment) 
         told = (
             f"the record {key.history_name} has {there}, and the broker not even those: the next would get a number "
             "that was given before. Restore the newest record and its versions, or, to go on from this one, delete "
-            "this resource and create it anew"
+            "this resource (with deletionPolicy: Retain, or the record goes with it) and create it anew"
         )
     else:
         return
@@ -225,7 +226,8 @@ def refusal(resource: TopicSchema, found: FoundPolicy | None, message: str) -> S
 def refusal_of_record(resource: TopicSchema, found: FoundPolicy, seen: View, what: str, why: str) -> TopicSchemaError:
     """What is told of a version on record that the broker refused: it waits for a topic that can have its strategy."""
     if seen.overrides is None or not seen.overrides.lacks_strategy:
-        advice = f"set {Setting.STRATEGY}: {Strategy.ALWAYS_COMPATIBLE} until it has the record"
+        afterwards = f"until it has the record, then what it was, or {Strategy.UNDEFINED} for none"
+        advice = f"set {Setting.STRATEGY}: {Strategy.ALWAYS_COMPATIBLE} {afterwards}"
         return refusal(resource, found, f"{what}; {advice}: {why}")
     told = (
         "the topic does not exist at the broker, and until its first producer or consumer creates it, its own strategy "

@@ -14,7 +14,12 @@ from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchema
 from topicschema.api.wire import decode
 from topicschema.broker.broker import Broker
-from topicschema.broker.errors import BrokerForbiddenError, RefusedByBrokerError
+from topicschema.broker.errors import (
+    BrokerForbiddenError,
+    NamespaceMissingError,
+    RefusedByBrokerError,
+    TenantMissingError,
+)
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core import plan
 from topicschema.core.alignment import Aligned, Alignment, Behind, Lost
@@ -91,8 +96,8 @@ async def tell_kept(around: Surroundings, wire: Mapping[str, Any], seen: Observa
     kept = [] if record is None else [*_kept(record)]
     if kept:
         note = (
-            f"topic {seen.topic} keeps at the broker what was written for it: {', '.join(kept)}; whoever wants the one "
-            "of before sets it there"
+            f"topic {seen.topic} keeps at the broker what was last written for it: {', '.join(kept)}; whoever wants "
+            "the one of before sets it there"
         )
         await around.events.record(telling.regarding(TOPIC_SCHEMA, wire), "Normal", KEPT, note, "Delete")
 
@@ -150,7 +155,7 @@ async def _under_way(broker: Broker, history: History, domain: str) -> Overrides
     record = history.topic_settings
     if record is None or record.pending is None:
         return None
-    with suppress(BrokerForbiddenError, RefusedByBrokerError):
+    with suppress(BrokerForbiddenError, RefusedByBrokerError, TenantMissingError, NamespaceMissingError):
         return Overrides(TopicSettings(), await topic_settings(broker, history.key.topic, domain), record)
     return None
 

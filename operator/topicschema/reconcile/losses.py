@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from topicschema.broker.errors import BrokerNotAllowedError
-from topicschema.core.errors import TopicSchemaError, WaitingError
+from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import VersionEntry
 from topicschema.reconcile.status_write import SILENT
 
 _AFTER: Final = 60.0  # seconds
+_OUT_OF_SIGHT: Final = ("BrokerNotAllowed", "UnsupportedSchemaType")
+"""What ends a look for good, and says nothing of the versions on record."""
 
 
 class ServedNoMoreError(WaitingError):
@@ -21,6 +22,7 @@ class ServedNoMoreError(WaitingError):
     def __init__(self, gone: VersionEntry, cause: TopicSchemaError) -> None:
         message = f"the broker no longer serves version {gone.schema_version}, and what to do now is not known"
         super().__init__(cause.reason, f"{message}: {cause.message}", getattr(cause, "after", _AFTER))
+        self.gone = gone
 
 
 @contextmanager
@@ -30,7 +32,7 @@ def telling_of(gone: VersionEntry | None) -> Iterator[None]:
         yield
     except SILENT:
         raise
-    except (WaitingError, BrokerNotAllowedError) as error:
-        if gone is None:
+    except (WaitingError, StalledError) as error:
+        if gone is None or (isinstance(error, StalledError) and error.reason not in _OUT_OF_SIGHT):
             raise
         raise ServedNoMoreError(gone, error) from error

@@ -264,7 +264,7 @@ def _refuse_if_lost(stored: Stored, resource: TopicSchema) -> None:
             f"the status tells of {status.version_count} versions, the record of topic {key.topic} of Pulsar cluster "
             f"{key.pulsar_cluster} has {there or 'none'}: the next would get a number that was given before; restore "
             f"{key.history_name} and its versions, or, to go on from version {history.next_version}, delete this "
-            "resource and create it anew",
+            "resource (with deletionPolicy: Retain, or the record goes with it) and create it anew",
         )
 
 

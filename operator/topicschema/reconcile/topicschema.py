@@ -244,7 +244,7 @@ class TopicSchemas:
             topic=str(topic),
             pulsar_namespace=topic.pulsar_namespace,
             history=record.history_name if record else known,
-            strategy=spec.schema_compatibility_strategy or _left_behind(status),
+            strategy=spec.schema_compatibility_strategy or _left_behind(status, before),
             is_ready=ready is not None and ready.status is ConditionStatus.TRUE,
             is_incompatible=ready is not None and ready.reason == "Incompatible",
             is_outdone=ready is not None and ready.reason == "TopicClaimed",
@@ -268,7 +268,9 @@ def _at_broker(view: View) -> AtBroker:
     return AtBroker(view.may_write, view.left_behind, view.left_enforced, view.lacks)
 
 
-def _left_behind(status: TopicSchemaStatus) -> Strategy | None:
-    """The topic's own strategy at the broker, where the resource does not say one."""
+def _left_behind(status: TopicSchemaStatus, before: TopicSight | None) -> Strategy | None:
+    """The topic's own strategy at the broker, where the resource does not say one; what it was, where none was seen."""
     there = status.effective_strategy
+    if there is None and before is not None:
+        return before.strategy
     return there.value if there is not None and there.source is StrategySource.TOPIC else None

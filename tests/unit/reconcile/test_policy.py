@@ -162,6 +162,14 @@ def test_a_strategy_that_a_topic_keeps_at_its_broker_is_seen_though_the_resource
         assert topics._sight(key, wire, status).strategy is seen
 
 
+def test_a_strategy_that_a_topic_keeps_is_not_forgotten_while_nobody_sees_its_broker(world: World) -> None:
+    wire = {"spec": {"topic": "persistent://shop/orders/created", "type": "STRING"}}
+    key, topics = Key(TOPIC_SCHEMA.plural, "shop", "created"), TopicSchemas(world.around)
+    kept = decode(TopicSchemaStatus, {"effectiveStrategy": {"value": "FORWARD", "source": "Topic"}})
+    world.around.neighbours.saw_topic(key, topics._sight(key, wire, kept))
+    assert topics._sight(key, wire, TopicSchemaStatus()).strategy is Strategy.FORWARD
+
+
 async def test_nothing_is_kept_of_a_policy_that_was_made_anew_between_two_passes(world: World) -> None:
     policies = NamespaceSchemaPolicies(world.around, 600.0)
     await policies.reconcile(KEY)
