@@ -36,7 +36,7 @@ lint: setup ## style, types and the direction of imports
 test: setup ## all tiers that this machine can run: unit, conformance, Avro's own library, a real API server, a real broker, faults
 	$(BIN)/python -m pytest -m "not e2e"
 
-test-unit: setup ## what needs nothing, in under a minute
+test-unit: setup ## what needs nothing, in a few minutes
 	$(BIN)/python -m pytest -m "not cluster and not broker and not differential and not e2e"
 
 test-cluster: setup ## what needs a Kubernetes API server

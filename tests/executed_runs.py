@@ -52,9 +52,9 @@ class ExecutedRuns:
         """The executors that run."""
         return self._living("executor", "Running")
 
-    def no_executor_is_left(self) -> bool:
-        """Whether all are gone, those that ended among them; waits for it."""
-        return until(lambda: self._pods("executor"), lambda found: not found) == []
+    def no_executor_is_left(self, driver: str) -> bool:
+        """Whether all of that driver are gone, those that ended among them; waits for it."""
+        return until(lambda: self._executors_of(driver), lambda found: not found) == []
 
     def ended(self, driver: str) -> Object:
         """How that driver ended, once it has: its exitCode and message."""
@@ -108,6 +108,10 @@ class ExecutedRuns:
         wanted = phases or ("Pending", "Running")
         living = [pod for pod in self._pods(role) if pod["status"]["phase"] in wanted]
         return [pod["metadata"]["name"] for pod in living if not pod["metadata"].get("deletionTimestamp")]
+
+    def _executors_of(self, driver: str) -> list[str]:
+        owned = ((pod["metadata"]["name"], pod["metadata"]["ownerReferences"]) for pod in self._pods("executor"))
+        return [name for name, owners in owned if owners[0]["name"] == driver]
 
     def _pods(self, role: str) -> list[Object]:
         found = self.pods.cluster.get("-n", self.pods.namespace, "pods", "-l", f"topicschema.io/role={role}")

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from brokered_shop import BrokeredShop, brokered
-from brokered_topic import ONE, TWO, BrokeredTopic
+from brokered_topic import ONE, BrokeredTopic
 from testbed.cluster import Cluster
 from testbed.fault_proxy import FaultProxy, credential_of
 from testbed.product import Product
@@ -59,12 +59,10 @@ async def test_over_tls_with_a_token_and_a_token_that_is_renewed(secured: Broker
     secured.apply(by_token(secured), schemaCompatibilityStrategy="BACKWARD")
     await secured.policy_ready("InForce")
     assert secured.there()["schemaCompatibilityStrategy"] == "BACKWARD"
-    topic = BrokeredTopic(secured)
-    topic.put(ONE)
-    await topic.ready()
     await secured.in_sync("BrokerUnauthorized")  # once the token has run out
     secured.keep("admin", token=credentials.tokens.superuser, ca_crt=ca)
-    topic.put(TWO)  # the first who reads the Secret anew has all looked at who wait for it
+    topic = BrokeredTopic(secured)
+    topic.put(ONE)  # the first who reads the Secret anew has all looked at who wait for it
     await topic.ready()
     await secured.in_sync("Applied")  # and nobody touched the policy
 

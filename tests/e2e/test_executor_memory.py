@@ -11,7 +11,7 @@ from squeezed_pods import SqueezedPods
 from testbed.node import Node
 from testbed.node_part import GivenNode
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(900)
 
 _COUNT = 20_000
 _FIELD = "raise template.resources.limits.memory"
@@ -34,7 +34,7 @@ def test_one_executor_out_of_memory_is_replaced_and_a_run_whose_executors_all_ar
 
     told = squeezed.squeeze_all_until_ended(first := runs.driver())
     assert (told["exitCode"], told["message"]) == (3, f"OutOfMemory: executors ran out of memory: {_FIELD}")
-    assert runs.no_executor_is_left()
+    assert runs.no_executor_is_left(first)
     assert shop.says("Ready", _FIELD, 30)["status"] == "False"
     assert conditions(shop.status)["Validated"]["status"] == "Unknown"
     assert shop.rest.versions() == [0]
@@ -49,5 +49,5 @@ def test_one_executor_out_of_memory_is_replaced_and_a_run_whose_executors_all_ar
     assert (validation["messages"], validation["invalid"]) == (_COUNT, expected.bad)
     assert validation["byReason"] == expected.by_reason
     assert "OOMKilled" in runs.log(second)
-    assert runs.no_executor_is_left()
+    assert runs.no_executor_is_left(second)
     assert shop.rest.versions() == [0]

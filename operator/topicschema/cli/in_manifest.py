@@ -56,7 +56,7 @@ def _documents(name: str, content: bytes) -> list[Any]:
         raise WrongInputError(f"{name} is not YAML: {error.reason} at position {error.position}") from None
     except RecursionError:
         raise WrongInputError(f"{name} is nested too deep") from None
-    except (ValueError, AttributeError) as error:  # what looks like a date or a number and is none: 2026-02-30
+    except (ValueError, AttributeError, LookupError) as error:  # what should be a date or a number: 2026-02-30
         raise WrongInputError(f"{name} is not YAML: {error}; write texts in quotes") from None
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import yaml
 
-from topicschema.api.schemas import AVAILABLE_TYPES
+from topicschema.api.schemas import AVAILABLE_TYPES, PART_TYPES
 from topicschema.cli import asking, check, files, schema_files, telling
 from topicschema.cli.asking import Refusal
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
@@ -115,6 +115,9 @@ def _pair(sent: SchemaInfo) -> tuple[SchemaInfo, dict[str, Any]]:
     pair = key_value.decode(info)
     if pair.encoding is None:
         raise WrongInputError("--property kv.encoding.type: write INLINE or SEPARATED")
+    for _, part in pair.parts:
+        if part.info.type not in PART_TYPES:
+            raise WrongInputError(f"a part of a TopicSchema's pair cannot have the type {part.info.type}")
     own = {name: text for name, text in sent.properties.items() if not name.startswith(_OF_PARTS)}
     parts = {side.value: _part(part) for side, part in pair.parts}
     return info, _spec(info.type, own) | {"keyValue": {"encoding": pair.encoding.value} | parts}

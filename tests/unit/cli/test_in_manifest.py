@@ -36,6 +36,7 @@ def here(tmp_path: Path) -> Path:
     (tmp_path / "broken.yaml").write_text("kind: {")
     (tmp_path / "date.yaml").write_text(f"{one}---\nother: 2026-02-30\n")
     (tmp_path / "tag.yaml").write_text("kind: !!timestamp TopicSchema")
+    (tmp_path / "kind.yaml").write_text("kind: !!bool TopicSchema")
     (tmp_path / "deep.yaml").write_text("[" * 2000)
     (tmp_path / "itself.yaml").write_text("&a kind: TopicSchema\nspec: &b [*b]\n")
     (tmp_path / "bytes.yaml").write_bytes(b"kind: \x07")
@@ -101,6 +102,7 @@ def test_an_example_s_manifest_is_equal_to_itself(here: Path, example: Path) -> 
         ("check broken.yaml", "broken.yaml is not YAML: line 1, column 8: "),
         ("check date.yaml", "date.yaml is not YAML: day is out of range for month; write texts in quotes"),
         ("check tag.yaml", "tag.yaml is not YAML"),
+        ("check kind.yaml", "kind.yaml is not YAML"),
         ("check deep.yaml", "deep.yaml is nested too deep"),
         ("check itself.yaml", "itself.yaml: spec: must be an object"),
         ("check bytes.yaml", "bytes.yaml is not YAML: special characters are not allowed at position 6"),

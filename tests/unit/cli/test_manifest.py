@@ -90,7 +90,11 @@ def test_a_pair_as_a_broker_tells_it_becomes_the_manifest_that_it_came_from(
 
 @pytest.mark.parametrize(
     ("given", "words"),
-    [((), "what is the pair made of"), ((*PARTS, "--property=kv.encoding.type=BESIDE"), "write INLINE or SEPARATED")],
+    [
+        ((), "what is the pair made of"),
+        ((*PARTS, "--property=kv.encoding.type=BESIDE"), "write INLINE or SEPARATED"),
+        (("--property=key.schema.type=NONE", PARTS[1]), "cannot have the type NONE"),
+    ],
 )
 def test_a_pair_of_which_nobody_says_what_it_is_made_of_is_wrong_input(
     tmp_path: Path, given: tuple[str, ...], words: str
