@@ -103,9 +103,9 @@ async def as_known(
         # Somebody may have put a fresh token or certificate into the Secret.
         with telling_of(error.gone if isinstance(error, ServedNoMoreError) else None):
             fresh = await around.brokers.of(found.resource, anew=True)
-        if fresh is None or fresh is broker:
-            raise
-        return await ask(fresh)
+            if fresh is not None and fresh is not broker:
+                return await ask(fresh)
+        raise
 
 
 async def view(around: Surroundings, broker: Broker, found: FoundPolicy, resource: TopicSchema, sought: Sought) -> View:

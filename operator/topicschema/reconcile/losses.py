@@ -30,7 +30,7 @@ def telling_of(gone: VersionEntry | None) -> Iterator[None]:
     """Have an error within tell, too, that this version was seen to be gone: ServedNoMoreError; nothing for None."""
     try:
         yield
-    except SILENT:
+    except (*SILENT, ServedNoMoreError):
         raise
     except (WaitingError, StalledError) as error:
         if gone is None or (isinstance(error, StalledError) and error.reason not in _OUT_OF_SIGHT):

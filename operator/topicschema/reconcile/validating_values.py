@@ -44,7 +44,7 @@ def shown_after(
 
     It may from when messages are asked with values: the pass that keeps the report may be its process' last.
     """
-    if told is None or told.report is None:
+    if told is None or told.report is None or told == status.validation:
         is_asked = told is not None and told.job is not None and not told.is_final
         return name if is_asked and are_wanted(found) else shown_in(status)
     has_all = len(told.examples) >= min(told.invalid or 0, _EXAMPLES)

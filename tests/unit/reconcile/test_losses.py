@@ -9,6 +9,7 @@ from topicschema.reconcile.losses import ServedNoMoreError, telling_of
 
 AWAY = WaitingError("BrokerUnavailable", "the broker is away", 7.0)
 UNKNOWN_TYPE = StalledError("UnsupportedSchemaType", "the broker tells of a type that nobody knows")
+TOLD = ServedNoMoreError(history(record("id")).entries[0], AWAY)
 LOST = StalledError("HistoryLost", "the broker has none of them")
 
 
@@ -32,7 +33,8 @@ def test_nothing_gone_leaves_the_error_as_it_is(error: TopicSchemaError) -> None
     assert told.value is error
 
 
-def test_what_is_worse_by_itself_stays_as_it_is(gone: VersionEntry) -> None:
-    with pytest.raises(StalledError) as told, telling_of(gone):
-        raise LOST
-    assert told.value is LOST
+@pytest.mark.parametrize("error", [LOST, TOLD], ids=["worse", "told already"])
+def test_what_tells_as_much_by_itself_stays_as_it_is(gone: VersionEntry, error: TopicSchemaError) -> None:
+    with pytest.raises(type(error)) as told, telling_of(gone):
+        raise error
+    assert told.value is error

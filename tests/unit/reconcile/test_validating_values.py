@@ -119,3 +119,15 @@ async def test_a_report_whose_examples_had_no_room_stays_named_until_it_is_empti
     assert after.report_with_values == name
     assert after.validation is not None
     assert after.validation.report is None
+
+
+async def test_a_report_that_was_kept_without_values_is_no_report_of_values_though_they_are_wanted_later(
+    world: World,
+) -> None:
+    told = replace(FAILED, invalid=40, examples=(replace(FAILED.examples[0], value=None),), report="report")
+    before = TopicSchemaStatus(fingerprint="f", schema_version=0, validation=told)
+    found = policy(mode="Gate", includeValues=True)
+    after = await shown(world, replace(world.resource, status=before), found, Outcome.EQUAL_VERSION)
+    assert after.report_with_values is None
+    back = await shown(world, replace(world.resource, status=after), policy(mode="Gate"), Outcome.EQUAL_VERSION)
+    assert back == before
