@@ -46,7 +46,8 @@ test-broker: setup ## what needs a real Pulsar broker
 	$(BIN)/python -m pytest -m broker
 
 e2e: setup ## the operator and its jobs as pods on a real node, about 2,000,000 messages; root, or Docker with kind
-	TOPICSCHEMA_TEST_MESSAGES=$${TOPICSCHEMA_TEST_MESSAGES:-2000000} $(BIN)/python -m pytest -m e2e tests/e2e
+	TOPICSCHEMA_TEST_MESSAGES=$${TOPICSCHEMA_TEST_MESSAGES:-2000000} TOPICSCHEMA_TEST_LATER=$${TOPICSCHEMA_TEST_LATER:-180} \
+	  $(BIN)/python -m pytest -m e2e tests/e2e
 
 images: setup ## the operator's image and the validation image, into the cache
 	$(BIN)/python -m testbed.images
