@@ -18,6 +18,7 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.policies import FoundPolicy, policy_of
 from topicschema.reconcile.validating_spec import Names, Subject, Wanted, asked, request, seconds, wanted
+from topicschema.spark.question import Sample
 
 ONE, TWO = record("id"), record("id", "note?")
 FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
@@ -169,6 +170,28 @@ def test_the_question_has_every_version_and_the_candidate_under_its_number() -> 
     assert made.question.tolerance.max_invalid_per_million == 7
     assert made.question.labels == {"revalidate": "again"}
     assert (made.attempt, made.image, made.active_deadline_seconds) == (3, IMAGE, 3600)
+
+
+def test_every_setting_of_the_policy_comes_to_the_question_or_its_job() -> None:
+    names = Names("persistent://shop/orders/created", "sha256:" + "a" * 64, 1, "")
+    absent = request(NEXT, in_force(policy({"mode": "Gate"})), {0: ONE.info}, ME, names)
+    assert absent.question.sample == Sample(None, 100, None, 0)
+    assert (absent.question.include_values, absent.question.executors, absent.question.labels) == (False, 0, {})
+    assert (absent.active_deadline_seconds, absent.ttl_seconds_after_finished) == (3600, 86_400)
+    said = {
+        "mode": "Gate",
+        "sample": {"maxMessages": 500, "percent": 20, "since": "2m", "seed": 42},
+        "includeValues": True,
+        "executors": 3,
+        "activeDeadlineSeconds": 7200,
+        "ttlSecondsAfterFinished": 0,
+        "template": {"serviceAccountName": "reader"},
+    }
+    made = request(NEXT, in_force(policy(said)), {0: ONE.info}, ME, names)
+    assert made.question.sample == Sample(max_messages=500, percent=20, since_seconds=120, seed=42)
+    assert (made.question.include_values, made.question.executors) == (True, 3)
+    assert (made.active_deadline_seconds, made.ttl_seconds_after_finished) == (7200, 0)
+    assert made.template.service_account_name == "reader"
 
 
 @pytest.mark.parametrize(
