@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -52,11 +53,30 @@ def test_messages_that_do_not_pass_are_told_with_their_reasons_and_a_report_and_
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.startswith(f"600 messages judged, {sum(BAD.values())} invalid: they do not pass\n")
     assert all(f"{count:>12}  {reason} at $" in done.stdout for reason, count in BAD.items() if reason != "TRUNCATED")
-    assert "unknown versions" in done.stdout
     assert "what to do: docs/validation-reasons.md" in done.stdout
     report = json.loads((here / "r.json").read_text())
     assert report["invalid"] == sum(BAD.values())
     assert (here / "p.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_writers_is_a_table_of_who_wrote_how_many_messages_and_when(here: Path) -> None:
+    lines = ["    messages     invalid  oldest                newest                written with"]
+    for version, name in ((1, "version 1"), (0, "version 0"), (stored_orders.STRANGER, "unknown versions")):
+        own = [each for each in ORDERS if each.version == version]
+        ends = [datetime.fromtimestamp(each.publish_time // 1000, UTC) for each in (own[0], own[-1])]
+        told = "  ".join(each.strftime("%Y-%m-%dT%H:%M:%SZ") for each in ends)
+        lines.append(f"{len(own):>12}  {sum(bool(each.reason) for each in own):>10}  {told}  {name}")
+    asked = ("--schema", "v2.avsc", *ALL, "orders.parquet")
+    table = "\n\n" + "\n".join(lines) + "\n"
+    assert run(here, *asked, "--writers").stdout.endswith(table)
+    assert "written with" not in run(here, *asked).stdout
+
+
+def test_what_readers_do_not_get_of_messages_that_they_can_read_is_told_though_all_pass(here: Path) -> None:
+    done = run(here, "--schema", "v2.avsc", *ALL, "good.parquet")
+    lost = sum(each.version == 0 and not each.reason for each in ORDERS)
+    assert f"\n\nOf messages that can be read, not all is:\n{lost:>12}  FIELD_DROPPED at $.note\n\n" in done.stdout
+    assert done.returncode == 0
 
 
 def test_messages_that_pass_by_a_manifest_as_json(here: Path) -> None:
