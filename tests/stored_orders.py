@@ -39,9 +39,9 @@ class Order:
     reason: str = ""
 
 
-def orders(count: int, seed: int = 1, share: float = 0.01) -> Sequence[Order]:
-    """So many orders, about that share of them bad."""
-    return list(_orders(count, random.Random(seed), share))  # noqa: S311  # the same each time
+def orders(count: int, seed: int = 1, share: float = 0.01, note: int = 30) -> Sequence[Order]:
+    """So many orders, about that share of them bad; the notes that version 0 has are shorter than `note`."""
+    return list(_orders(count, random.Random(seed), share, note))  # noqa: S311  # the same each time
 
 
 def reasons(given: Sequence[Order]) -> dict[str, int]:
@@ -68,10 +68,10 @@ def question(*paths: Path, **more: object) -> Question:
     return Question(CANDIDATE, VERSIONS, "persistent://shop/orders/created", files=files, **more)  # type: ignore[arg-type]
 
 
-def _orders(count: int, chance: random.Random, share: float) -> Iterator[Order]:
+def _orders(count: int, chance: random.Random, share: float, note: int) -> Iterator[Order]:
     for number in range(count):
         version = chance.randrange(2)
-        payload = _varint(number) + (_text(chance.randrange(30)) if version == 0 else b"")
+        payload = _varint(number) + (_text(chance.randrange(note)) if version == 0 else b"")
         when = START + number * 997
         if chance.random() >= share:
             yield Order(payload, version, when)

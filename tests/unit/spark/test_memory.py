@@ -7,7 +7,8 @@ import stored_orders
 from benchmarks import peak_memory
 
 FEW, MANY = 20_000, 200_000
-ORDERS = stored_orders.orders(FEW)
+ORDERS = stored_orders.orders(FEW, note=2_000)
+"""About 10 MiB: half of them have notes of 1 kB."""
 MORE = 48
 """MiB: what a batch that is full takes more than one that is nearly so, and what an allocator keeps."""
 
