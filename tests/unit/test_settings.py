@@ -2,6 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.errors import BrokerNotAllowedError
 from topicschema.settings import (
     Claims,
     InvalidSettingError,
@@ -73,6 +75,13 @@ def test_the_webhook_knows_which_hosts_brokers_may_be_on_only_where_it_is_told()
     assert WebhookSettings.load({"TOPICSCHEMA_BROKER_HOSTS": ""}).broker_hosts == ""
     with pytest.raises(InvalidSettingError, match="TOPICSCHEMA_BROKER_HOSTS"):
         WebhookSettings.load({"TOPICSCHEMA_BROKER_HOSTS": "http://x"})
+
+
+def test_the_controller_may_call_no_broker_unless_its_hosts_are_named() -> None:
+    called = "http://broker:8080"
+    with pytest.raises(BrokerNotAllowedError):
+        AllowedHosts.parse(Settings.load({}).broker_hosts).check_text(called)
+    AllowedHosts.parse(Settings.load({"TOPICSCHEMA_BROKER_HOSTS": "broker"}).broker_hosts).check_text(called)
 
 
 def test_without_an_image_there_is_no_validation_and_caps_are_as_told() -> None:
