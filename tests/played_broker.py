@@ -19,16 +19,17 @@ Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 @dataclass
 class TurnedClock:
-    """A clock that stands until it is turned; whoever sleeps turns it."""
+    """A clock that stands until it is turned; whoever sleeps turns it. `chance` (0 to 1) is what it draws."""
 
     time: float = 1000.0
+    chance: float = 0.5
 
     async def sleep(self, seconds: float) -> None:
         self.time += max(seconds, 0.0)
         await asyncio.sleep(0)
 
     def as_clock(self) -> Clock:
-        return Clock(lambda: self.time, self.sleep, lambda least, most: (least + most) / 2)
+        return Clock(lambda: self.time, self.sleep, lambda least, most: least + (most - least) * self.chance)
 
 
 @dataclass
