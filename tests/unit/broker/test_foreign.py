@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -10,13 +9,30 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from played_broker import Answer, PlayedBroker, half, reset
+from broker_answers import (
+    AVRO,
+    AWAY,
+    BAD_DEFAULT,
+    FORBIDDEN,
+    KEY,
+    SECRET,
+    TABLE,
+    TEXT,
+    TOPIC,
+    UNKNOWN,
+    UNREADABLE,
+    Row,
+    crash,
+    delete,
+    page,
+    reason,
+)
+from played_broker import Answer, PlayedBroker, TurnedClock, half, reset
+from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import (
-    BrokerForbiddenError,
     BrokerInconsistentError,
     BrokerNotAllowedError,
-    BrokerUnauthorizedError,
     BrokerUnavailableError,
     BrokerUntrustedError,
     NamespaceMissingError,
@@ -25,125 +41,15 @@ from topicschema.broker.errors import (
     TenantMissingError,
     TopicMissingError,
 )
+from topicschema.broker.gate import Gate
+from topicschema.broker.pace import PER_SECOND
+from topicschema.broker.transport import Access
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
-from topicschema.core.remote import NamespaceSettings
-from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.core.strategies import Strategy
-from topicschema.core.topics import PulsarNamespaceKey, Topic
-
-TOPIC = Topic("shop", "orders", "created")
-KEY = PulsarNamespaceKey("main", "shop", "orders")
-TEXT = SchemaInfo(SchemaType.STRING)
-SECRET = "a text that must not be repeated"  # noqa: S105 - it stands for a schema
-
-Ask = Callable[[Broker], Awaitable[object]]
-
-
-async def read(broker: Broker) -> object:
-    return await broker.latest(TOPIC)
-
-
-async def upload(broker: Broker) -> object:
-    return await broker.upload(TOPIC, TEXT)
-
-
-async def delete(broker: Broker) -> object:
-    return await broker.soft_delete(TOPIC)
-
-
-async def write(broker: Broker) -> object:
-    return await broker.set_namespace(KEY, NamespaceSettings(strategy=Strategy.FULL))
-
-
-async def topic(broker: Broker) -> object:
-    return await broker.topic_settings(TOPIC, "persistent")
-
-
-def reason(text: str) -> dict[str, str]:
-    return {"reason": text}
-
-
-def page(status: int, message: str) -> dict[str, str]:
-    return {"servlet": "s-7f3c", "message": message, "url": "/admin/v2", "status": str(status)}
-
-
-def crash(message: str, stack: str = "java.lang.RuntimeException: x") -> dict[str, str]:
-    banner = "\n --- An unexpected error occurred in the server ---\n\n"
-    return reason(f"{banner}Message: {message}\n\nStacktrace:\n\n{stack}")
-
-
-BAD_DEFAULT = f'Invalid default for field x: "{SECRET}" not a "int"'
-AVRO = "org.apache.avro.AvroTypeException: x"
-UNREADABLE = (
-    f"Error during check: org.apache.avro.SchemaValidationException: Unable to read schema: \n{{ &quot;{SECRET}"
-)
-AWAY, FORBIDDEN, UNKNOWN = BrokerUnavailableError, BrokerForbiddenError, BrokerUnauthorizedError
-REFUSED = RefusedByBrokerError
 
 PAGE = (Path(__file__).parents[3] / "docs" / "broker.md").read_text()
 ANSWERS = PAGE.partition("## What an answer means")[2].partition("\n## ")[0]
-MANUAL = [line.split(" | ")[:2] for line in ANSWERS.splitlines() if line.startswith("| ")]
+MANUAL = [[cell.strip("| ") for cell in line.split(" |")] for line in ANSWERS.splitlines() if line.startswith("| ")]
 REDIRECTED = 3
-
-Row = tuple[Ask, int, object, type[TopicSchemaError], int]
-# What is asked, status, body, our error, how often it is sent.
-TABLE: list[Row] = [
-    (read, 401, page(401, "Authentication required"), UNKNOWN, 1),
-    (read, 401, reason("Token expired"), UNKNOWN, 1),
-    (read, 401, reason("This operation requires super-user access"), FORBIDDEN, 1),
-    (read, 401, reason("Unauthorized to validateTopicOperation for operation [GET_METADATA] on topic"), FORBIDDEN, 1),
-    (delete, 401, reason("Don't have permission to administrate resources on this tenant"), FORBIDDEN, 1),
-    (write, 403, reason("Unauthorized to validateNamespacePolicyOperation for operation [WRITE]"), FORBIDDEN, 1),
-    (read, 403, "<html>blocked by the gateway</html>", FORBIDDEN, 1),
-    (read, 404, reason("Tenant does not exist"), TenantMissingError, 1),
-    (delete, 404, reason("Tenant not found"), TenantMissingError, 1),
-    (write, 404, reason("Namespace does not exist"), NamespaceMissingError, 1),
-    (topic, 404, reason("Namespace not found"), NamespaceMissingError, 1),
-    (topic, 404, reason("Topic persistent://shop/orders/created not found"), TopicMissingError, 1),
-    (read, 404, page(404, "Not Found"), AWAY, 1),
-    (read, 404, "", AWAY, 1),
-    (read, 404, "<html>Topic x not found, Schema not found</html>", AWAY, 1),
-    (upload, 409, page(409, UNREADABLE), REFUSED, 1),
-    (upload, 409, "", REFUSED, 1),
-    (write, 409, reason("Concurrent modification"), AWAY, 3),
-    (upload, 409, reason("Concurrent modification"), AWAY, 3),
-    (delete, 409, reason("Concurrent modification"), AWAY, 1),
-    (read, 412, reason("Topic name is not valid"), REFUSED, 1),
-    (read, 412, reason("Failed to find ownership for topic"), AWAY, 3),
-    (upload, 413, "too large", REFUSED, 1),
-    (upload, 422, page(422, f"Invalid schema definition data for string schema : &apos;{SECRET}&apos;"), REFUSED, 1),
-    (upload, 400, f"Unexpected character at {SECRET}", REFUSED, 1),
-    (write, 405, page(405, "Method Not Allowed"), REFUSED, 1),
-    (read, 405, page(405, "Method Not Allowed"), AWAY, 1),
-    (topic, 405, reason("Topic level policies is disabled, to enable the topic level policy and retry."), REFUSED, 1),
-    (read, 406, "", AWAY, 1),
-    (read, 408, "slow", AWAY, 3),
-    (read, 429, "slow down", AWAY, 3),
-    (upload, 500, crash(BAD_DEFAULT, AVRO), REFUSED, 1),
-    (upload, 500, crash("Type not supported: object"), REFUSED, 1),
-    (upload, 500, crash("Can not resolve JsonSchema 'type' id"), REFUSED, 1),
-    (upload, 500, crash("No enum constant org.apache.pulsar.SchemaType.NOPE"), REFUSED, 1),
-    (upload, 500, crash("null", "java.lang.NullPointerException: null"), REFUSED, 1),
-    (upload, 500, crash("null", "java.lang.StackOverflowError: null"), REFUSED, 1),
-    (upload, 500, crash("Not enough non-faulty bookies available"), AWAY, 3),
-    (read, 500, crash("Not enough non-faulty bookies available"), AWAY, 3),
-    (read, 500, crash(BAD_DEFAULT, AVRO), AWAY, 3),
-    (delete, 500, crash("metadata store is away"), AWAY, 1),
-    (read, 502, "<html>bad gateway</html>", AWAY, 3),
-    (read, 503, "<html>starting</html>", AWAY, 3),
-    (delete, 503, "", AWAY, 1),
-    (upload, 504, "", AWAY, 3),
-    (read, 302, "elsewhere", AWAY, 1),
-    (read, 200, "<html>a login page</html>", AWAY, 1),
-    (read, 200, '{"version": 1, "type": "AV', AWAY, 1),
-    (read, 200, "[" * 100_000, AWAY, 1),
-    (read, 200, {"version": 1}, AWAY, 1),
-    (read, 200, "", AWAY, 1),
-    (read, 200, [], AWAY, 1),
-    (read, 200, {"version": 0, "type": "EXTERNAL", "data": SECRET}, StalledError, 1),
-    (upload, 200, {"version": True}, AWAY, 1),
-    (upload, 200, "", AWAY, 1),
-]
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row[0].__name__}-{row[1]}")
@@ -160,15 +66,46 @@ async def test_each_answer_has_one_meaning_and_repeats_no_schema(wire: PlayedBro
 
 
 @pytest.mark.parametrize("row", [row for row in TABLE if row[3] is not StalledError], ids=lambda row: f"{row[1]}")
-def test_the_manual_s_table_has_each_answer_with_its_reason(row: Row) -> None:
-    _, status, _, error, _ = row
-    called = {str(status), f"{status // 100}xx", "redirect" if status // 100 == REDIRECTED else str(status)}
-    reasons = "".join(means for answer, means in MANUAL if any(each in answer for each in called))
-    assert f"`{error.__name__.removesuffix('Error')}`" in reasons
+async def test_the_manual_s_table_has_each_answer_with_its_reason_and_what_it_means_for_later_requests(
+    wire: PlayedBroker, turned: TurnedClock, row: Row
+) -> None:
+    ask, status, body, error, times = row
+    gate = Gate(turned.as_clock())
+    broker = Broker(Access(wire.url, AllowedHosts.parse("127.0.0.1"), gate=gate), turned.as_clock())
+    wire.says(status, body)
+    with pytest.raises(TopicSchemaError):
+        await ask(broker)
+    lines = manual_of(status, error)
+    assert lines
+    again = {line[2].startswith("yes") for line in lines}
+    assert again == {times > 1} or (ask is delete and times == 1)
+    assert effect_on(broker, gate) in {line[3] for line in lines}
+    await broker.close()
+
+
+def manual_of(status: int, error: type[TopicSchemaError]) -> list[list[str]]:
+    """The lines of the manual about that answer with that reason; first those that name the status."""
+    told = f"`{error.__name__.removesuffix('Error')}`"
+    kind = "redirect" if status // 100 == REDIRECTED else f"{status // 100}xx"
+    for called in (str(status), kind):
+        found = [line for line in MANUAL if called in line[0] and told in line[1]]
+        if found:
+            return found
+    return []
+
+
+def effect_on(broker: Broker, gate: Gate) -> str:
+    """What the answer meant for requests after it, in the manual's words."""
+    transport = broker._transport
+    if gate.circuit._failures:
+        return "away"
+    if transport._circuit._failures:
+        return "unwelcome"
+    return "slower" if transport._pace._interval > 1 / PER_SECOND else ""
 
 
 def test_the_manual_s_table_has_no_answer_that_is_not_tried_here() -> None:
-    told = {int(number) for answer, _ in MANUAL for number in re.findall(r"\b[2-5]\d\d\b", answer)}
+    told = {int(number) for answer, *_ in MANUAL for number in re.findall(r"\b[2-5]\d\d\b", answer)}
     assert told - {307, 308} <= {row[1] for row in TABLE}
 
 
