@@ -96,6 +96,11 @@ class BrokeredTopic:
         """What was written at the broker, of this topic."""
         return [str(call) for call in self.calls if call.is_write]
 
+    @property
+    def namespace_written(self) -> list[str]:
+        """What was written of the topic's Pulsar namespace, which all of its topics share."""
+        return [str(call) for call in self.shop.written if "/namespaces/" in call.path]
+
     async def looked_again(self) -> list[str]:
         """What the controller writes, at the API server and at the broker, while it looks there twice more.
 

@@ -34,6 +34,7 @@ async def test_an_override_stands_at_the_broker_before_the_schema_that_needs_it(
     status = await topic.ready()
     assert status["effectiveStrategy"] == {"value": "ALWAYS_COMPATIBLE", "source": "Topic"}
     assert (own(topic), own(topic, "schemaValidationEnforced")) == ("ALWAYS_COMPATIBLE", True)
+    assert (topic.shop.there()["schemaCompatibilityStrategy"], topic.namespace_written) == ("FULL", [])
     assert [call.rpartition("/")[2] for call in topic.written] == [
         "schemaCompatibilityStrategy",
         "schema",
@@ -105,6 +106,7 @@ async def test_an_override_is_put_back_when_the_broker_refuses_the_schema(topic:
     status = await topic.ready("RefusedByBroker")
     assert says(status)["Stalled"] == "True"
     assert own(topic) is None
+    assert (topic.shop.there()["schemaCompatibilityStrategy"], topic.namespace_written) == ("FULL", [])
     recorded = (await topic.history()).topic_settings
     assert recorded is not None
     assert recorded.pending is None

@@ -107,7 +107,13 @@ def _own(topic: BrokeredTopic, setting: str) -> Any:
     return topic.shop.pulsar.tell("GET", f"{topic.rest.itself}/{setting}")
 
 
+def _is_alone(topic: BrokeredTopic) -> bool:
+    """Whether the topic's own strategy left the namespace's as it was."""
+    return topic.shop.there()["schemaCompatibilityStrategy"] == "FULL" and not topic.namespace_written
+
+
 async def is_overridden(topic: BrokeredTopic) -> None:
+    assert _is_alone(topic)
     assert _own(topic, "schemaCompatibilityStrategy") == "ALWAYS_COMPATIBLE"
     assert _own(topic, "schemaValidationEnforced") is True
     recorded = (await topic.history()).topic_settings
@@ -116,6 +122,7 @@ async def is_overridden(topic: BrokeredTopic) -> None:
 
 
 async def is_put_back(topic: BrokeredTopic) -> None:
+    assert _is_alone(topic)
     recorded = (await topic.history()).topic_settings
     assert recorded is None or recorded.pending is None
     assert _own(topic, "schemaCompatibilityStrategy") in (None, "UNDEFINED")
