@@ -2,7 +2,7 @@
 
 An undisturbed round of all flows side by side lists their calls. Then, round by round, one call of each flow is held by
 its proxy, not passed on or done and not answered; when all are held the one controller dies. TOPICSCHEMA_SEED repeats
-the choice of a run, TOPICSCHEMA_TEST_FAULTS=all takes every call (a quarter of an hour).
+the choice of a run, TOPICSCHEMA_TEST_FAULTS=all takes every call (a quarter of an hour) and wants each to have come.
 """
 
 import asyncio
@@ -144,4 +144,4 @@ async def test_killed_at_any_broker_call_broker_and_record_agree_and_each_versio
             await killed(rarely_looking, made, chosen, course)
     missed = course.missed.total()
     print(f"killed at {course.killed} of {len(turns)}; held again: {missed}; never came: {course.never_came}")  # noqa: T201
-    assert course.killed >= len(turns) * 3 // 4, course.never_came
+    assert course.killed >= (len(turns) if ALL else len(turns) * 3 // 4), course.never_came
