@@ -5,6 +5,8 @@ kind: test_facts_versions (what becomes a version) and test_facts_deletion (how 
 """
 
 import pytest
+from pulsar import Client
+from pulsar.schema import StringSchema
 
 from rest_topic import RestTopic, optional, record
 from testbed.pulsar import LINE, Pulsar
@@ -31,6 +33,15 @@ def test_a_small_number_is_taken_for_a_strategys_position(topic: RestTopic) -> N
     topic.pulsar.tell("PUT", _strategy(topic), 5)
 
     assert topic.pulsar.tell("GET", _strategy(topic)) == "FULL"
+
+
+@pytest.mark.parametrize("value", [{}, [], True, b"FULL"])
+def test_a_strategy_that_is_no_text_and_no_number_is_400_and_changes_nothing(topic: RestTopic, value: object) -> None:
+    topic.pulsar.tell("PUT", _strategy(topic), "BACKWARD")
+
+    assert topic.pulsar.ask("PUT", _strategy(topic), value).status == 400
+
+    assert topic.pulsar.tell("GET", _strategy(topic)) == "BACKWARD"
 
 
 def test_a_namespace_that_says_nothing_is_judged_by_the_brokers_strategy(topic: RestTopic) -> None:
@@ -134,6 +145,23 @@ def test_compatibility_does_not_dedupe(topic: RestTopic) -> None:
     assert topic.uploaded(_FIRST) == 0
 
 
+def test_compatibility_of_the_very_text_is_given_even_under_always_incompatible(topic: RestTopic) -> None:
+    topic.pulsar.tell("PUT", _strategy(topic), "ALWAYS_INCOMPATIBLE")
+    topic.uploaded(_FIRST)
+
+    assert topic.compatibility(_FIRST).json["compatibility"] is True
+    assert topic.compatibility(f"{_FIRST} ").status == 500
+    assert topic.uploaded(f"{_FIRST} ") == 0
+
+
+def test_numbers_and_booleans_of_properties_become_texts(topic: RestTopic) -> None:
+    body = {"type": "AVRO", "schema": _FIRST, "properties": {"number": 1, "boolean": True, "half": 0.5}}
+
+    topic.pulsar.tell("POST", f"{topic.schemas}/schema", body)
+
+    assert topic.read().json["properties"] == {"number": "1", "boolean": "true", "half": "0.5"}
+
+
 @pytest.mark.parametrize(
     ("body", "status"),
     [
@@ -192,9 +220,15 @@ def test_the_topic_in_a_path_is_decoded_twice(topic: RestTopic) -> None:
 
 
 def test_partitions_and_the_other_domain_share_one_history(topic: RestTopic) -> None:
-    assert RestTopic(topic.pulsar, topic.namespace, "x-partition-7").uploaded(_FIRST) == 0
+    assert RestTopic(topic.pulsar, topic.namespace, "x-partition-7").uploaded("", "STRING") == 0
+    client = Client(topic.pulsar.service_url)
+    try:
+        client.create_producer(f"non-persistent://{topic.namespace}/x", schema=StringSchema())
+    finally:
+        client.close()
 
-    assert topic.versions() == [0]
+    assert topic.versions() == [0, 1]
+    assert topic.read(1).json["data"] == "null"  # Python's
 
 
 def test_a_version_that_is_no_number_is_500(topic: RestTopic) -> None:

@@ -2,6 +2,10 @@
 
 import time
 
+import pytest
+from pulsar import Client
+from pulsar.schema import StringSchema
+
 from rest_topic import RestTopic, optional, record
 
 _FIRST = record(optional("a"))
@@ -46,6 +50,25 @@ def test_a_forced_delete_starts_again_from_zero(topic: RestTopic) -> None:
 
     assert topic.index() is None
     assert topic.uploaded(_OTHER) == 0
+
+
+@pytest.mark.parametrize(("force", "next_version"), [(False, 2), (True, 0)])
+def test_a_producer_that_connects_again_after_a_deletion_registers_its_schema_again(
+    topic: RestTopic, *, force: bool, next_version: int
+) -> None:
+    client = Client(topic.pulsar.service_url)
+    try:
+        producer = client.create_producer(f"persistent://{topic.namespace}/x", schema=StringSchema())
+        assert topic.versions() == [0]
+        topic.delete(force=force)
+        assert topic.versions() == []
+
+        topic.pulsar.tell("PUT", f"{topic.itself}/unload")  # its connection to the topic ends, and it makes another
+        producer.send("a message")
+
+        assert topic.versions() == [next_version]
+    finally:
+        client.close()
 
 
 def test_deleting_the_topic_removes_its_versions(topic: RestTopic) -> None:

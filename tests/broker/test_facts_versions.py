@@ -219,6 +219,15 @@ def test_uploads_at_a_time_of_one_schema_are_one_version_and_of_many_take_consec
         assert sorted(threads.map(topic.uploaded, many[1:])) == list(range(1, 8))
 
 
+def test_of_uploads_at_a_time_that_do_not_read_each_other_one_is_taken(topic: RestTopic) -> None:
+    texts = [record(f'{{"name": "f{each}", "type": "string"}}') for each in range(8)]
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(topic.upload, texts))
+
+    assert sorted(each.status for each in answers) == [200, *[409] * 7]
+    assert topic.index() == [0]
+
+
 def _lookups(topic: RestTopic) -> int:
     """How often the broker looked up a ledger so far; each version of a schema is in a ledger of its own."""
     with urllib.request.urlopen(f"{topic.pulsar.admin_url}/metrics/") as answer:  # noqa: S310 - a broker of the tests
@@ -252,6 +261,16 @@ def test_a_key_value_schema_without_its_types_is_taken_and_shown_without_its_par
     assert topic.uploaded(json.dumps({"key": json.loads(_FIRST), "value": ""}), "KEY_VALUE") == 0
 
     assert json.loads(topic.read().json["data"]) == {"key": "", "value": ""}
+
+
+def test_a_key_value_schema_may_have_an_encoding_that_is_none_but_no_part_of_an_unknown_type(topic: RestTopic) -> None:
+    text = json.dumps({"key": json.loads(_FIRST), "value": ""})
+    unknown = {**_KEY_VALUE, "kv.encoding.type": "NEITHER"}
+
+    assert topic.upload(text, "KEY_VALUE", {**_KEY_VALUE, "value.schema.type": "NOPE"}).status == 500
+    assert topic.uploaded(text, "KEY_VALUE", unknown) == 0
+
+    assert topic.read().json["properties"] == unknown
 
 
 @pytest.mark.parametrize(("size", "status"), [(5_242_454, 200), (5_242_754, 500)])
