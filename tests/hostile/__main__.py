@@ -99,6 +99,7 @@ def main(seed: int, first: int, beyond: int, seconds: float, limit: int) -> None
     """Try the documents; stop at the first that took more than `limit` bytes, as the next ones could not be told."""
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES, _ADDRESSES))
     gc.set_threshold(*COLLECTOR)
+    doors.unlock()
     place = os.open(os.environ["HOSTILE_PLACE"], os.O_RDWR | os.O_CREAT)
     guard = Guard(place, seconds)
     for number in range(first, beyond):

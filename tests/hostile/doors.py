@@ -20,6 +20,9 @@ from topicschema.core.schemas import PRIMITIVES, PulsarLine, Schema, SchemaInfo,
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic
 from topicschema.payload import auto_produce, generic, json_form
+from topicschema.payload.judges import judge_of
+from topicschema.payload.judges.column import Column
+from topicschema.payload.judges.verdicts import Judge
 
 T = TypeVar("T")
 
@@ -56,6 +59,12 @@ class Guarded(Protocol):
         """What `call` returns; `texts` is how many schemas it may read on the way, each in a time of its own."""
 
 
+def unlock() -> None:
+    """Judge by each compiled loop once: numba compiles it then, or reads it, which is no document's fault."""
+    for kind in (SchemaType.AVRO, SchemaType.PROTOBUF_NATIVE):
+        _verdicts(judge_of(_GOOD[kind], _GOOD[kind], PulsarLine.V4_0), [b""])
+
+
 def knock(document: Document, guarded: Guarded) -> None:
     """Take the document to every door."""
     infos = (("", document.info), ("twin's ", document.twin))
@@ -68,6 +77,7 @@ def knock(document: Document, guarded: Guarded) -> None:
             _carried(each, document, guarded)
     if schema is not None and twin is not None:
         guarded("decode by its twin", lambda: payload.decode(twin, document.payload, document.payload, writer=schema))
+    _in_columns(document, guarded)
     _texts(document.info, guarded)
     _connected(document, guarded)
     _asked(document, guarded)
@@ -134,6 +144,23 @@ def _carried(schema: Schema, document: Document, guarded: Guarded) -> None:
         guarded(f"auto-produce {what} by {name}", lambda: auto_produce.refusals(schema, content))  # noqa: B023 - called at once
     guarded(f"encode by {name}", lambda: payload.encode(schema, document.value))
     guarded(f"read a value by {name}", lambda: payload.encode(schema, json_form.of_json(schema, document.value)))
+
+
+def _in_columns(document: Document, guarded: Guarded) -> None:
+    """The judge of what was written with it, by its twin and by itself: a program, or a checker's source, is made."""
+    contents = [document.payload, document.info.schema, None, b""]
+    for name, reader in (("its twin", document.twin), ("itself", document.info)):
+        judge = guarded(f"judge_of {name}", lambda: judge_of(reader, document.info, document.line), 2)  # noqa: B023 - called at once
+        if judge is not None:
+            guarded(f"judge by {name}", lambda: _verdicts(judge, contents), len(contents))  # noqa: B023 - called at once
+
+
+def _verdicts(judge: Judge, contents: list[bytes | None]) -> None:
+    verdicts = judge.judge(Column.of(contents), Column.of(contents[::-1]))
+    if len(verdicts.reasons) != len(contents):
+        raise RuntimeError(f"{len(verdicts.reasons)} verdicts")
+    if max(verdicts.reasons) >= len(judge.reasons) or max(verdicts.paths) >= len(judge.paths):
+        raise RuntimeError("a verdict beyond the lists")
 
 
 def _texts(info: SchemaInfo, guarded: Guarded) -> None:
