@@ -1,9 +1,10 @@
 """A topic that real producers filled, and what the product's source reads of it. Nothing is shared between the two."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import _pulsar
@@ -43,13 +44,17 @@ class Sent(Schema):
 
 @dataclass(frozen=True, slots=True)
 class RetainedTopic:
-    """A topic of a fresh namespace that keeps all messages. `sent` counts payloads (None: null) with their keys."""
+    """A topic of a fresh namespace that keeps all messages. `sent` counts payloads (None: null) with their keys.
+
+    `receipts` are where the broker put them, by the same: ledger, entry, and the index in the batch if there is one.
+    """
 
     pulsar: Pulsar
     namespace: str
     name: str
     partitions: int
     sent: Counter[tuple[bytes | None, str]] = field(default_factory=Counter)
+    receipts: dict[tuple[bytes | None, str], set[str]] = field(default_factory=lambda: defaultdict(set))
 
     @classmethod
     def made(cls, pulsar: Pulsar, name: str = "orders", partitions: int = 0) -> "RetainedTopic":
@@ -87,7 +92,7 @@ class RetainedTopic:
             self.full_name, block_if_queue_full=True, **{"schema": _BYTES, **delay, **producer}
         )
         for payload in payloads:
-            made._producer.send_async(_message(payload, key), _nothing)
+            made._producer.send_async(_message(payload, key), partial(_receive, self.receipts[payload, key]))
             self.sent[payload, key] += 1
         made.flush()
         made.close()
@@ -106,8 +111,10 @@ class RetainedTopic:
         }
 
 
-def _nothing(*_: Any) -> None:
-    """What is done with a receipt."""
+def _receive(receipts: set[str], _: Any, at: Any) -> None:
+    """Keeps where the broker put a message."""
+    index = [at.batch_index()] if at.batch_index() >= 0 else []
+    receipts.add(":".join(map(str, [at.ledger_id(), at.entry_id(), *index])))
 
 
 def _message(payload: bytes | None, key: str) -> Any:

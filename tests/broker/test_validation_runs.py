@@ -110,7 +110,8 @@ def ran(topic: RetainedTopic, case: Case, **more: Any) -> Report:
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_each_type_s_messages_are_judged_to_exact_figures(pulsar: Pulsar, case: Case) -> None:
-    told = ran(filled(pulsar, case), case).document
+    topic = filled(pulsar, case)
+    told = ran(topic, case).document
     reason, path = case.finding
     assert [(each["reason"], each["path"], each["messages"]) for each in told["byPlace"]] == [(reason, path, BAD)]
     assert (told["messages"], told["invalid"]) == (GOOD + BAD, BAD)
@@ -118,6 +119,9 @@ def test_each_type_s_messages_are_judged_to_exact_figures(pulsar: Pulsar, case: 
     assert [(each["schemaVersion"], each["messages"], each["invalid"]) for each in told["byWriter"]] == [
         (version, GOOD + BAD, BAD)
     ]
+    assert len(topic.receipts[case.bad]) == BAD
+    assert {each["message"] for each in told["examples"]} == topic.receipts[case.bad]
+    assert {each["partition"] for each in told["examples"]} == {topic.full_name}
 
 
 def test_a_run_judges_what_is_young_enough_and_nothing_older(pulsar: Pulsar) -> None:
@@ -135,6 +139,20 @@ def test_a_run_judges_what_is_young_enough_and_nothing_older(pulsar: Pulsar) -> 
         earliest, latest = (began - 1000 * seconds, began + 1000 - 1000 * seconds)
         most, fewest = (sum(each >= since for each in times) for since in (earliest, latest))
         assert fewest <= told["messages"] <= most < len(times)
+
+
+def test_of_batches_so_many_messages_are_judged_as_were_asked_for_not_so_many_entries(pulsar: Pulsar) -> None:
+    case = CASES["AVRO"]
+    topic = RetainedTopic.made(pulsar)
+    with client_of(pulsar) as client:
+        batches = {"batching_enabled": True, "batching_max_messages": 100}
+        topic.send(client, [b"\x02"] * 6_000, schema=Sent(case.written), **batches)
+    entries = {(row["ledger"], row["entry"]) for row in rows(topic.source())}
+    assert len(entries) < 300
+    told = ran(topic, case, sample=Sample(max_messages=1_500)).document
+    assert 1_200 < told["messages"] < 1_800  # each message is chosen by itself: 9 standard deviations
+    assert told["messages"] + told["leftOut"] == 6_000
+    assert told["notes"] == []
 
 
 def command(topic: RetainedTopic, folder: Path, case: Case, *more: str) -> "subprocess.CompletedProcess[str]":
