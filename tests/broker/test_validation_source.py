@@ -162,6 +162,21 @@ def test_what_a_batch_claims_to_have_makes_no_plan_and_stops_no_reader(broker: P
     assert plan.messages < 1_000
 
 
+@pytest.mark.parametrize("partitions", [0, 3])
+def test_what_is_sent_after_the_plan_was_made_belongs_to_no_split(broker: Pulsar, partitions: int) -> None:
+    topic = RetainedTopic.made(broker, partitions=partitions)
+    with client_of(broker) as client:
+        for batched in (False, True):
+            topic.send(client, [b"before %d" % each for each in range(40)], key="one", batching_enabled=batched)
+        source = topic.source(has_keys=True, split_messages=15)
+        plan, before = source.plan(), topic.sent.copy()
+        for batched in (False, True):
+            topic.send(client, [b"after %d" % each for each in range(40)], key="one", batching_enabled=batched)
+            topic.send(client, [b"after, elsewhere"] * 40, batching_enabled=batched)
+    assert contents(rows(source, plan)) == before
+    assert contents(rows(source)) == topic.sent != before
+
+
 def _read(source: PulsarSource, split: Split) -> list[dict[str, Any]]:
     return [row for batch in source.read(split) for row in batch.to_pylist()]
 
