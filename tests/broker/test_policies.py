@@ -48,6 +48,15 @@ async def test_a_setting_is_set_alone_and_what_was_there_is_on_record(
     assert await shop.looked_again() == []
 
 
+async def test_the_api_server_is_no_broker_though_its_host_is_in_the_list(shop: BrokeredShop) -> None:
+    server = shop.watched.shop.cluster.server()
+    shop.govern({"adminURL": server})
+    status = await shop.policy_ready("BrokerNotAllowed")
+    assert says(status)["Stalled"] == "True"
+    assert "is no address that a broker may have" in conditions(status)["Ready"]["message"]
+    assert await shop.watched.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
+
+
 async def test_a_policy_that_sets_nothing_writes_nothing_and_observes(shop: BrokeredShop) -> None:
     shop.set("PUT", "schemaCompatibilityStrategy", "FORWARD")
     before = shop.there()
