@@ -28,6 +28,16 @@ def holds(topic: AskedTopic) -> None:
     topic.world.api.change("/topicschemas/created", lambda there: there["metadata"].update(finalizers=[FINALIZER]))
 
 
+async def writes_a_strategy_alone(topic: AskedTopic) -> None:
+    """A version is there; the next one's strategy is written, and the broker refuses its schema."""
+    topic.wants(ONE, deletionPolicy="Delete")
+    holds(topic)
+    assert await topic.look() == ""
+    topic.wants(OTHER, **OWN)
+    topic.world.broker.upload_status = 403
+    assert await topic.look() != ""
+
+
 async def goes(topic: AskedTopic) -> list[str]:
     """What is told while the resource is let go."""
     topic.world.api.change(
@@ -49,12 +59,7 @@ async def test_what_was_written_and_stays_is_told_before_its_record_goes(topic: 
 
 
 async def test_a_strategy_whose_schema_never_came_is_put_back_and_nothing_is_told(topic: AskedTopic) -> None:
-    topic.wants(ONE, deletionPolicy="Delete")
-    holds(topic)
-    assert await topic.look() == ""
-    topic.wants(OTHER, **OWN)
-    topic.world.broker.upload_status = 403
-    assert await topic.look() != ""
+    await writes_a_strategy_alone(topic)
     assert topic.world.broker.schemas.settings[TOPIC] == {"strategy": Strategy.ALWAYS_COMPATIBLE}
     topic.world.broker.upload_status = 200
     assert await goes(topic) == []
@@ -63,12 +68,7 @@ async def test_a_strategy_whose_schema_never_came_is_put_back_and_nothing_is_tol
 
 
 async def test_a_farewell_does_not_wait_for_settings_that_are_not_told(topic: AskedTopic) -> None:
-    topic.wants(ONE, deletionPolicy="Delete")
-    holds(topic)
-    assert await topic.look() == ""
-    topic.wants(OTHER, **OWN)
-    topic.world.broker.upload_status = 403
-    assert await topic.look() != ""
+    await writes_a_strategy_alone(topic)
     topic.world.broker.own_status = 403
     (note,) = await goes(topic)
     assert "ALWAYS_COMPATIBLE (FORWARD before)" in note
