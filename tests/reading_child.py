@@ -5,18 +5,13 @@ Prints how many there are, or why they cannot be read, and how much more memory 
 
 import json
 import sys
-from pathlib import Path
 
+from own_memory import peak
 from topicschema.spark.errors import SourceError
 from topicschema.spark.question import FilesAsked
 from topicschema.spark.sources.files import Files
 
-
-def peak() -> int:
-    """What this process has had in memory at most, in MiB."""
-    # getrusage begins with the peak of whoever started it.
-    status = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) // 1024
+_MIB = 1024 * 1024
 
 
 def main() -> None:
@@ -30,7 +25,7 @@ def main() -> None:
                 messages += len(batch)
     except SourceError as error:
         said = error.message
-    print(json.dumps({"messages": messages, "said": said, "memory": peak() - before}))  # noqa: T201  # its answer
+    print(json.dumps({"messages": messages, "said": said, "memory": (peak() - before) // _MIB}))  # noqa: T201  # its answer
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from typing import Final, TextIO, TypeVar
 from hostile import doors
 from hostile.anchor import Anchor
 from hostile.documents import document
+from own_memory import peak
 from topicschema.__main__ import COLLECTOR
 
 T = TypeVar("T")
@@ -79,15 +80,6 @@ class Guard:
     def tell(self, door: str, what: str) -> None:
         """One failure."""
         _write(sys.stdout, {"number": self.number, "door": door, "what": what})
-
-
-def peak() -> int:
-    """The most bytes that this process ever had in memory."""
-    # ru_maxrss begins with the parent's peak, where the child was forked from it.
-    status = Path("/proc/self/status")
-    if status.exists():
-        return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def _write(stream: TextIO, line: dict[str, object]) -> None:
