@@ -31,10 +31,8 @@ LINE = os.environ.get("TOPICSCHEMA_TEST_PULSAR_LINE") or "4.0"
 POM = Path(__file__).parent / "pulsar" / ("pom.xml" if LINE == "4.0" else f"pom-{LINE}.xml")
 _START_SECONDS = 180.0
 _ATTEMPTS = 4
-_FIGHT, _ROUNDS = "was invalidated. state Valid", 5
-"""What a broker writes some hundred times a second that takes its own bookie's lock for somebody else's. It deletes the
-lock of its life before the kill, hears of that after it has taken it anew, and so on for ever: it stores no schema."""
 _LAST_WORDS = 40_000  # bytes of the log that hold why a broker ended: stack traces follow the reason
+_FORGETTING = Path(__file__).parent / "pulsar" / "ForgetBookie.java"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +50,16 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Pulsar:
-    """A broker that answers. `program` is None where it is not ours, `credentials` where it asks for none."""
+    """A broker that answers. `program` is None where it is not ours, `credentials` where it asks for none.
+
+    `metadata` is where one of ours stores what it knows of itself and of its topics.
+    """
 
     admin_url: str
     service_url: str
     credentials: Credentials | None = None
     program: Program | None = field(default=None, repr=False)
+    metadata: Path | None = field(default=None, repr=False)
 
     def ask(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Answer:
         """What it answers to the superuser at `/admin/v2` + path, whatever the status.
@@ -119,13 +121,10 @@ class Pulsar:
         """Start it again after `program.kill()`, on the same ports, and wait until it is ready."""
         if self.program is None:
             raise TestbedError(f"{self.admin_url} is not ours to start")
-        for _ in range(_ATTEMPTS):
-            self.program.start()
-            self.wait_until_ready()
-            if self.program.log_tail(_LAST_WORDS).count(_FIGHT) < _ROUNDS:
-                return
-            self.program.kill()
-        raise TestbedError(f"{self.admin_url} fought itself for its bookie's lock {_ATTEMPTS} times")
+        if self.program.pid is None and self.metadata is not None and (self.metadata / "CURRENT").exists():
+            maven.run_java(_FORGETTING, str(self.metadata), pom=POM)
+        self.program.start()
+        self.wait_until_ready()
 
     def _identity(self) -> dict[str, str]:
         if self.credentials is None or self.credentials.access is Access.CERTIFICATE:
@@ -198,7 +197,7 @@ def _laid_out(instance: Instance, folder: Path, setup: Setup) -> Pulsar:
         urls = (f"http://{ports.LOOPBACK}:{chosen.admin}", f"pulsar://{ports.LOOPBACK}:{chosen.service}")
     else:
         urls = (f"https://{ports.LOOPBACK}:{chosen.admin_tls}", f"pulsar+ssl://{ports.LOOPBACK}:{chosen.service_tls}")
-    return Pulsar(*urls, credentials, program)
+    return Pulsar(*urls, credentials, program, folder / "metadata")
 
 
 def program_name(name: str) -> str:
