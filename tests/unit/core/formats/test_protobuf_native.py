@@ -183,6 +183,13 @@ def test_files_that_import_each_other_are_refused() -> None:
     assert refusal(envelope(file("m.proto", "p", "M", imports=("m.proto",))))[0] == "CIRCULAR_IMPORT"
 
 
+def test_of_two_things_that_are_wrong_the_one_is_told_that_the_broker_comes_to_first() -> None:
+    broken, itself = file("n.proto", "p", "1M"), file("m.proto", "p", "M", imports=("n.proto", "m.proto"))
+    assert refusal(envelope(broken, itself))[0] == "INVALID_DESCRIPTOR"
+    other_way = file("m.proto", "p", "M", imports=("m.proto", "n.proto"))
+    assert refusal(envelope(broken, other_way))[0] == "CIRCULAR_IMPORT"
+
+
 def test_too_many_imports_in_a_row_are_refused() -> None:
     row = [file(f"{n}.proto", f"p{n}", "M", imports=(f"{n + 1}.proto",)) for n in range(600)]
     end = file("600.proto", "p", "M")

@@ -23,10 +23,11 @@ MAX_DEFINITIONS: Final = 50_000
 _UNREAD: Final = frozenset({"options", "source_code_info"})
 
 
-def needed(envelope: Envelope) -> tuple[FileDescriptorProto, ...]:
+def needed(envelope: Envelope) -> Iterator[FileDescriptorProto]:
     """The root file, last, and before it all that it imports; InvalidSchemaError with the file's name.
 
-    Rules: INVALID_DESCRIPTOR_SET, MISSING_FILE, CIRCULAR_IMPORT, TOO_DEEP.
+    Rules: INVALID_DESCRIPTOR_SET, MISSING_FILE, CIRCULAR_IMPORT, TOO_DEEP. One by one, for the broker builds a file
+    before it goes on to the next import: of two things that are wrong it is the first that it tells.
     """
     try:
         descriptors = FileDescriptorSet.FromString(envelope.file_descriptor_set)
@@ -34,11 +35,10 @@ def needed(envelope: Envelope) -> tuple[FileDescriptorProto, ...]:
         descriptors = None
     if descriptors is None or not descriptors.IsInitialized():
         raise _unreadable("the bytes in fileDescriptorSet are no serialised FileDescriptorSet")
-    files = tuple(_ordered({file.name: file for file in descriptors.file}, envelope.root_file))
     left = MAX_DEFINITIONS
-    for file in files:
+    for file in _ordered({file.name: file for file in descriptors.file}, envelope.root_file):
         left -= _check(file, left)
-    return files
+        yield file
 
 
 def _check(file: FileDescriptorProto, limit: int) -> int:
