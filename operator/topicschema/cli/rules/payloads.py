@@ -73,7 +73,8 @@ _BYTES = (
     ),
     Rule(
         "OUT_OF_RANGE",
-        "A number is outside its type's limits, a fixed has another size, a boolean is neither 0 nor 1.",
+        "A number is outside its type's limits, a fixed has another size, a boolean is neither 0 nor 1; of an Avro int "
+        "or long that is no length, Java takes the lower 32 or 64 bits and reads on.",
         "make the producer write a value of the type, or give the field a larger type.",
         PayloadExample("", type=SchemaType.BOOLEAN, payload=b"\2"),
         PayloadExample("", type=SchemaType.BOOLEAN, payload=b"\1"),

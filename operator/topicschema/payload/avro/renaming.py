@@ -27,7 +27,9 @@ _BREAKS: Final = frozenset(
         Rule.TANGLED_RECORDS,
     }
 )
-"""Where Avro throws before it has read a byte."""
+"""Where Avro throws before it has read a byte. Of TANGLED_RECORDS the broker's comparison does, and a reader where a
+message comes to the hole in its grammar: some it could read, but no version comes to be that has them read so.
+"""
 
 
 def renamed(writer: Node, reader: Node, library: Library) -> Node:
