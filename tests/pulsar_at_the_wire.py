@@ -31,6 +31,7 @@ _OWN = {
     403: "Don't have permission to administrate resources on this topic",
     404: "Topic persistent://shop/orders/created not found",
     405: "Topic level policies is disabled",
+    412: "Topic name is not valid",
 }
 """Why a broker does not tell a topic's own settings."""
 

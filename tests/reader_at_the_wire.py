@@ -65,7 +65,9 @@ class ReaderAtTheWire:
     """The broker: how many entries its ledger 3 has, where it says that readers are, and what it does.
 
     `subscribed` and `asked_last` are done in turn, one for each reader and each question for the last message. While
-    `transactions` are open, `shown` is the last entry that it shows.
+    `transactions` are open, `shown` is the last entry that it shows. `marks` are the marks of the readers' cursors, in
+    turn: up to where they were made to skip; that of others stays where they began. `is_trimmed`: that ledger is gone.
+    `asked` counts questions of REST, which gets no answer of use while `is_mute`.
     """
 
     entries: int
@@ -74,6 +76,10 @@ class ReaderAtTheWire:
     asked_last: list[Happening] = field(default_factory=list)
     transactions: int = 0
     shown: int | None = None
+    marks: list[int] = field(default_factory=list)
+    is_trimmed: bool = False
+    asked: int = 0
+    is_mute: bool = False
     permits: list[int] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     url: str = ""
@@ -97,12 +103,19 @@ class ReaderAtTheWire:
 
     def stats(self) -> bytes:
         """What the admin API tells of the topic."""
+        self.asked += 1
+        if self.is_mute:
+            return b"{}"
+        marks = [*self.marks, *[-1] * len(self.names)]
         return json.dumps(
             {
                 "lastConfirmedEntry": f"3:{self.entries - 1}",
-                "ledgers": [{"ledgerId": 3, "entries": 0}],
+                "ledgers": [{"ledgerId": 4 if self.is_trimmed else 3, "entries": 0}],
                 "ongoingTxnCount": self.transactions,
-                "cursors": {name: {"readPosition": f"3:{self.reads_next}"} for name in self.names},
+                "cursors": {
+                    name: {"readPosition": f"3:{self.reads_next}", "markDeletePosition": f"3:{mark}"}
+                    for name, mark in zip(self.names, marks, strict=False)
+                },
             }
         ).encode()
 

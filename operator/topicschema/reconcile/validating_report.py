@@ -14,6 +14,7 @@ from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.reconcile.conditions import FINDING_BYTES, MESSAGE_BYTES, Said, capped
 from topicschema.reconcile.validating import Inquiry
 from topicschema.reconcile.validating_spec import Wanted
+from topicschema.reconcile.validating_values import EXAMPLES
 from topicschema.spark.outcome import CouldNotRun, Failed, Passed, Running, Waiting
 from topicschema.spark.verdict import VerdictDocument
 
@@ -23,7 +24,6 @@ VALIDATION_ERROR: Final = "ValidationError"
 NOT_LOCKED: Final = "NotLocked"
 _PASSED: Final = "Passed"
 _REASONS: Final = 20
-_EXAMPLES: Final = 10
 _TOLD: Final = 3
 _SOON: Final = 10.0
 _LATER: Final = 300.0
@@ -71,7 +71,7 @@ def _answered(seen: Inquiry, found: VerdictDocument, phase: ValidationPhase) -> 
         messages=found.messages,
         invalid=found.invalid,
         by_reason=tuple(map(_reason, found.by_reason[:_REASONS])),
-        examples=tuple(map(_example, found.examples[:_EXAMPLES])),
+        examples=tuple(map(_example, found.examples[:EXAMPLES])),
         job=_job(seen),
     )
 

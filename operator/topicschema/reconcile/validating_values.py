@@ -11,7 +11,7 @@ from topicschema.api.topicschemas import TopicSchemaStatus
 from topicschema.api.validation import ValidationStatus
 from topicschema.reconcile.policies import FoundPolicy
 
-_EXAMPLES: Final = 10
+EXAMPLES: Final = 10
 """As many as a report shows, of which the status has those that it had room for."""
 
 
@@ -47,7 +47,7 @@ def shown_after(
     if told is None or told.report is None or told == status.validation:
         is_asked = told is not None and told.job is not None and not told.is_final
         return name if is_asked and are_wanted(found) else shown_in(status)
-    has_all = len(told.examples) >= min(told.invalid or 0, _EXAMPLES)
+    has_all = len(told.examples) >= min(told.invalid or 0, EXAMPLES)
     return told.report if are_wanted(found) and (_shows_values(told) or not has_all) else None
 
 

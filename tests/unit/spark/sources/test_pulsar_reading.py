@@ -18,9 +18,12 @@ LONGER_THAN_QUIET = 1.3
 Send = Callable[[bytes], object]
 
 
-def payloads(broker: ReaderAtTheWire, patience: float = 20.0, first: int = 0) -> list[bytes]:
-    """What a reader of all that the broker has from that entry on gets."""
-    span = Span("persistent://shop/live/orders", 0, (Stretch(3, first, broker.entries - first),))
+def payloads(
+    broker: ReaderAtTheWire, patience: float = 20.0, first: int = 0, entries: int | None = None
+) -> list[bytes]:
+    """What a reader of so many entries from that one on gets, or of all."""
+    count = broker.entries - first if entries is None else entries
+    span = Span("persistent://shop/live/orders", 0, (Stretch(3, first, count),))
     found: list[bytes] = []
     with serving(broker) as asked:
         terms = Terms(asked, has_keys=False, patience=patience)
@@ -52,6 +55,18 @@ def test_what_was_sent_over_a_connection_that_broke_is_waited_for_over_the_next_
     again = [sending(0), sending(1, after=LONGER_THAN_QUIET)]
     broker = ReaderAtTheWire(entries=2, reads_next=2, subscribed=again, asked_last=[hanging_up])
     assert payloads(broker) == [b"0", b"1"]
+
+
+@pytest.mark.parametrize("mark", [-1, 1])
+def test_entries_of_the_last_ledger_are_gone_where_that_was_removed_though_it_still_tells_where_it_ended(
+    mark: int,
+) -> None:
+    broker = ReaderAtTheWire(entries=2, reads_next=2, subscribed=[sending(0)], marks=[mark], is_trimmed=True)
+    span = Span("persistent://shop/live/orders", 0, (Stretch(3, 0, 2),))
+    with serving(broker) as asked:
+        terms = Terms(asked, has_keys=False, patience=20.0)
+        *_, last = reading.read(terms, span, Topic.parse(span.topic))
+    assert last == Gone(1)
 
 
 def test_a_span_whose_last_entries_hold_no_messages_for_readers_comes_to_its_end() -> None:
@@ -131,3 +146,74 @@ def test_chunks_that_end_no_message_of_the_span_send_nobody_back() -> None:
     broker = ReaderAtTheWire(101, 101, [_told(*again, message(100, b"last"))])
     assert payloads(broker, first=90) == [b"the end", b"last"]
     assert len(broker.names) == 1
+
+
+def _entries(*entries: int) -> Happening:
+    return _told(*(message(entry, b"%d" % entry) for entry in entries))
+
+
+SPAN = 40
+GAPS = [((0, 1, SPAN), SPAN + 2, SPAN - 1), ((0, 1, SPAN - 1), SPAN, SPAN - 2), ((0, 1), SPAN, SPAN - 1)]
+"""What comes of a span of SPAN entries where all but a few are left out: what the broker has, and the mark after it."""
+
+
+@pytest.mark.parametrize(("shown", "entries", "mark"), GAPS)
+def test_what_the_broker_was_made_to_skip_is_read_by_another_reader(
+    shown: tuple[int, ...], entries: int, mark: int
+) -> None:
+    broker = ReaderAtTheWire(entries, entries, [_entries(*shown), _entries(*range(SPAN))], marks=[mark, -1])
+    assert payloads(broker, entries=SPAN) == [b"%d" % each for each in range(SPAN)]
+    assert len(set(broker.names)) == 2
+
+
+@pytest.mark.parametrize(("shown", "entries"), [gap[:2] for gap in GAPS])
+def test_entries_that_hold_no_messages_behind_one_that_does_send_nobody_back(
+    shown: tuple[int, ...], entries: int
+) -> None:
+    broker = ReaderAtTheWire(entries, entries, [_entries(*shown)])
+    assert payloads(broker, entries=SPAN) == [b"%d" % each for each in shown if each < SPAN]
+    assert len(broker.names) == 1
+
+
+@pytest.mark.parametrize("shown", [(5, 6), ()])
+def test_entries_that_a_reader_begins_with_hold_no_messages_where_a_second_one_is_shown_none(
+    shown: tuple[int, ...],
+) -> None:
+    mark = 4 if shown else 6
+    broker = ReaderAtTheWire(7, 7, [_entries(*shown), _entries(*shown)], marks=[mark, mark])
+    assert payloads(broker) == [b"%d" % each for each in shown]
+    assert len(broker.names) == 2
+
+
+def test_what_is_skipped_before_the_first_message_came_is_read_by_a_second_reader() -> None:
+    broker = ReaderAtTheWire(7, 7, [_entries(5, 6), _entries(*range(7))], marks=[4, -1])
+    assert payloads(broker) == [b"%d" % each for each in range(7)]
+
+
+def test_a_broker_that_is_made_to_skip_again_and_again_gives_no_verdict() -> None:
+    broker = ReaderAtTheWire(7, 7, [_entries(0, 5, 6)] * 50, marks=[4] * 50)
+    with pytest.raises(SourceSilentError, match="made to skip"):
+        payloads(broker, patience=1.5)
+
+
+@pytest.mark.parametrize("is_mute", [False, True])
+def test_a_gap_that_the_broker_cannot_tell_of_is_read_by_another_reader(*, is_mute: bool) -> None:
+    broker = ReaderAtTheWire(7, 7)
+
+    def forgets(send: Send) -> None:
+        broker.names.clear()
+        broker.is_mute = is_mute
+        _entries(0, 6)(send)
+
+    def remembers(send: Send) -> None:
+        broker.is_mute = False
+        _entries(*range(7))(send)
+
+    broker.subscribed = [forgets, remembers]
+    assert payloads(broker) == [b"%d" % each for each in range(7)]
+
+
+def test_a_span_without_gaps_costs_no_question() -> None:
+    broker = ReaderAtTheWire(7, 7, [_entries(*range(7))])
+    assert payloads(broker) == [b"%d" % each for each in range(7)]
+    assert broker.asked == 0

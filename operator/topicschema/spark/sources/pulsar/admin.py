@@ -7,7 +7,7 @@ out and what answers mean is the broker room's.
 import asyncio
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, NamedTuple, Self, TypeVar
 from urllib.parse import urlencode
 
 from yarl import URL
@@ -37,6 +37,8 @@ from topicschema.spark.sources.pulsar.ranges import Position, Stretch, stretches
 
 _T = TypeVar("_T")
 _MISSING: Final = (TopicMissingError, NamespaceMissingError, TenantMissingError)
+READERS: Final = "topicschema-"
+"""Begins the name of each reader of a run."""
 _MAX_BYTES: Final = 64 << 20
 _SECONDS: Final = 30.0
 _MOST_LABELS: Final = 12
@@ -44,24 +46,30 @@ _MOST_LABELS: Final = 12
 _ANYWHERE: Final = tuple(".".join("*" * labels) for labels in range(1, _MOST_LABELS))
 
 
+class Cursor(NamedTuple):
+    """Where a reader reads next, and up to where it is said to need nothing any more: its mark-delete position."""
+
+    reads_next: Position
+    mark: Position
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a topic that has no partitions, or one partition, holds now. `cursors` are where its readers read next."""
+    """What a topic that has no partitions, or one partition, holds now.
+
+    `ledgers` are those that are there, empty ones too; `cursors` are those of runs' readers, by name.
+    """
 
     known: tuple[Stretch, ...]
+    ledgers: frozenset[int]
     last: Position
-    cursors: Mapping[str, Position]
+    cursors: Mapping[str, Cursor]
     bytes: int
 
     @property
     def entries(self) -> int:
         """How many entries it has."""
         return sum(each.entries for each in self.known)
-
-    @property
-    def ledgers(self) -> frozenset[int]:
-        """The ledgers that are there; the last one may be empty."""
-        return frozenset(each.ledger for each in self.known) | {self.last.ledger}
 
 
 class Admin:
@@ -177,10 +185,15 @@ def _standing(told: Any, partition: Topic) -> Standing:
     try:
         last = _position(told["lastConfirmedEntry"])
         ledgers = [(int(each["ledgerId"]), int(each["entries"])) for each in told["ledgers"]]
-        cursors = {name: _position(each["readPosition"]) for name, each in told.get("cursors", {}).items()}
-        return Standing(stretches(ledgers, last), last, cursors, int(told.get("totalSize", 0)))
+        cursors = {name: _cursor(each) for name, each in told.get("cursors", {}).items() if name.startswith(READERS)}
+        there = frozenset(number for number, _ in ledgers)
+        return Standing(stretches(ledgers, last), there, last, cursors, int(told.get("totalSize", 0)))
     except (KeyError, TypeError, ValueError, AttributeError):
         raise SourceError("the broker's answer tells no ledgers", f"persistent://{partition}") from None
+
+
+def _cursor(told: Mapping[str, str]) -> Cursor:
+    return Cursor(_position(told["readPosition"]), _position(told["markDeletePosition"]))
 
 
 def _position(text: str) -> Position:

@@ -1,0 +1,41 @@
+"""What the broker skips for all subscriptions while it is read, by TTL or by hand, is retained, and so it counts."""
+
+import time
+from itertools import chain
+
+import pytest
+
+from retained_topic import RetainedTopic, client_of, contents, places
+from testbed.pulsar import Pulsar
+from topicschema.spark.sources import Gone
+
+pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
+
+OLDER_THAN = 2
+"""The broker is told to skip what is older than so many seconds."""
+
+
+def _payloads(name: bytes, count: int) -> list[bytes]:
+    """More of them than are on their way to a reader that stopped."""
+    return [b"%s %d " % (name, each) + b"x" * 20_000 for each in range(count)]
+
+
+@pytest.mark.parametrize(("young", "split_messages"), [(0, 10_000), (300, 10_000), (300, 800)])
+def test_what_is_skipped_for_all_subscriptions_while_it_is_read_costs_no_message_and_repeats_none(
+    pulsar: Pulsar, young: int, split_messages: int
+) -> None:
+    topic = RetainedTopic.made(pulsar)
+    with client_of(pulsar) as client:
+        topic.send(client, _payloads(b"old", 1_500))
+        time.sleep(OLDER_THAN + 1)
+        topic.send(client, _payloads(b"young", young))
+    source = topic.source(split_messages=split_messages)
+    first, *others = source.plan().splits
+    reading = source.read(first)
+    found = next(reading).to_pylist()
+    pulsar.tell("POST", f"{topic.path}/all_subscription/expireMessages/{OLDER_THAN}")
+    for batch in chain(reading, *map(source.read, others)):
+        assert not isinstance(batch, Gone)
+        found.extend(batch.to_pylist())
+    assert contents(found) == topic.sent
+    assert len(set(places(found))) == len(found)
