@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
 
 from pods import Pods
+from testbed import audit
 from testbed.programs import Program
 from topicschema.spark.marks import progress_in
 
@@ -30,6 +32,11 @@ def rights(namespace: str) -> list[Object]:
     found = _RIGHTS.search(_DOCUMENT.read_text(encoding="utf-8"))
     assert found is not None
     return list(yaml.safe_load_all(found[1].replace("namespace: shop", f"namespace: {namespace}")))
+
+
+def allowed(role: Object) -> set[tuple[str, str]]:
+    """Which resources the role lets drivers ask for, and how."""
+    return {(resource, verb) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +100,22 @@ class ExecutedRuns:
     def delete(self, pod: str) -> None:
         """Delete the pod; returns when it is gone."""
         self.pods.cluster.kubectl("-n", self.pods.namespace, "delete", "pod", pod, "--grace-period=1", seconds=120)
+
+    @property
+    def audit_log(self) -> Path:
+        """Where the API server writes down who asked for what; on a node of ours it does."""
+        log = self.pods.cluster.audit_log
+        assert log is not None
+        return log
+
+    def asked(self, since: int) -> set[tuple[str, str]]:
+        """Which resources drivers asked for, and how, after that position of the audit log; nothing was refused."""
+        user = f"system:serviceaccount:{self.pods.namespace}:{ACCOUNT}"
+        audit.settled(self.audit_log, counts=lambda request: request.user == user)
+        found = [one for one in audit.requests(self.audit_log, since, user) if one.resource]
+        refused = [one for one in found if one.code == HTTPStatus.FORBIDDEN]
+        assert not refused, refused
+        return {(one.resource, one.verb) for one in found}
 
     def evict(self, pod: str) -> None:
         """Have the pod go as `kubectl drain` has it, by the Eviction API; returns at once."""

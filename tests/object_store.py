@@ -42,9 +42,9 @@ class ObjectStore:
             "AWS_EC2_METADATA_DISABLED": "true",
         }
 
-    def uri(self, path: str) -> str:
-        """What a bucket and a path in it are called."""
-        return f"s3://{path}?scheme=http&endpoint_override={ports.LOOPBACK}:{self.port}"
+    def uri(self, path: str, address: str = "") -> str:
+        """What a bucket and a path in it are called; `address` is the store's where that is not on loopback."""
+        return f"s3://{path}?scheme=http&endpoint_override={address or f'{ports.LOOPBACK}:{self.port}'}"
 
     def put(self, path: str, content: bytes) -> None:
         """An object; its bucket is made with it."""

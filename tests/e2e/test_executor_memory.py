@@ -4,10 +4,11 @@ import json
 
 import pytest
 
-from executed_runs import ACCOUNT, ExecutedRuns, rights, until
+from executed_runs import ACCOUNT, ExecutedRuns, allowed, rights, until
 from retained_orders import NARROWER, WRITTEN, Share
 from retained_shop import RetainedShop, conditions
 from squeezed_pods import SqueezedPods
+from testbed import audit
 from testbed.node import Node
 from testbed.node_part import GivenNode
 
@@ -27,7 +28,9 @@ def test_one_executor_out_of_memory_is_replaced_and_a_run_whose_executors_all_ar
     squeezed = SqueezedPods(runs, node)
     shop.rest.uploaded(json.dumps(WRITTEN))
     shop.fill(*expected.parts)
-    shop.pods.apply(*rights(shop.pods.namespace))
+    account, role, binding = rights(shop.pods.namespace)
+    shop.pods.apply(account, role, binding)
+    since = audit.position(runs.audit_log)
     resources = {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}}
     shop.govern("Gate", executors=2, template={"serviceAccountName": ACCOUNT, "resources": resources})
     shop.propose(NARROWER)
@@ -50,4 +53,5 @@ def test_one_executor_out_of_memory_is_replaced_and_a_run_whose_executors_all_ar
     assert validation["byReason"] == expected.by_reason
     assert "OOMKilled" in runs.log(second)
     assert runs.no_executor_is_left(second)
+    assert runs.asked(since) == allowed(role)
     assert shop.rest.versions() == [0]

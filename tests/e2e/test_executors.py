@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from executed_runs import ACCOUNT, ExecutedRuns, rights, until
+from executed_runs import ACCOUNT, ExecutedRuns, allowed, rights, until
 from retained_orders import NARROWER, WIDER, WRITTEN, Share, whole
 from retained_shop import RetainedShop, conditions
+from testbed import audit
 from testbed.node import Node
 from testbed.node_part import GivenNode
 from testbed.programs import Program
@@ -18,6 +19,7 @@ pytestmark = pytest.mark.timeout(900)
 
 _COUNT = int(os.environ.get("TOPICSCHEMA_TEST_MESSAGES") or 20_000)
 _RESOURCES = {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}}
+_OF_ENDED = ("pods", "delete")  # by its name an executor is deleted that ended by itself: here none does
 _BETWEEN_PODS = "ip saddr 10.88.0.0/16 ip daddr 10.88.0.0/16 tcp flags & (syn | ack) == syn"
 _FENCE = f"""table bridge fence {{
   chain forward {{
@@ -53,6 +55,7 @@ def test_executors_count_exactly_though_a_driver_and_an_executor_are_deleted_hal
 
     told = runs.ended(first := runs.driver())
     assert (told["exitCode"], "cannot get resource" in told["message"]) == (3, True), told
+    since = audit.position(runs.audit_log)
     shop.pods.apply(*role)
     _lose_driver_and_executor(runs, first)
     validation = shop.ready("ValidationFailed", 400)["validation"]
@@ -65,6 +68,7 @@ def test_executors_count_exactly_though_a_driver_and_an_executor_are_deleted_hal
     assert runs.executors(0) == []
     at_driver, at_blocks, elsewhere = _connections(fence)
     assert (at_driver > 0, at_blocks > 0, elsewhere) == (True, True, 0)
+    assert runs.asked(since) | {_OF_ENDED} == allowed(role[0])  # which is asked where one ends by itself
 
 
 def _lose_driver_and_executor(runs: ExecutedRuns, before: str) -> None:

@@ -9,6 +9,7 @@ import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -22,14 +23,14 @@ pytestmark = pytest.mark.timeout(900)
 
 _COUNT = int(os.environ.get("TOPICSCHEMA_TEST_MESSAGES") or 20_000)
 _NOBODYS = 1
+_TOO_SHORT, _LONG = 20, 600
 _AT_ONCE = {"resources": {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "2Gi"}}}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def unreached(operator: Pods, validation_image: str, broker: NodeBroker) -> Iterator[RetainedShop]:
     """A topic whose broker does not answer: it begins first, for a run is patient for a minute and a half."""
-    scheme, _, _ = broker.service_url.partition("://")
-    with _begun(operator, broker, {"serviceURL": f"{scheme}://{broker.host}:{_NOBODYS}"}) as shop:
+    with _begun(operator, broker, _nowhere(broker)) as shop:
         yield shop
 
 
@@ -41,15 +42,29 @@ def unknown(operator: Pods, validation_image: str, broker: NodeBroker) -> Iterat
         yield shop
 
 
+@pytest.fixture(scope="module", autouse=True)
+def overdue(operator: Pods, validation_image: str, broker: NodeBroker) -> Iterator[RetainedShop]:
+    """A topic whose run would wait for its broker longer than it may take: it begins first, to be looked at last."""
+    with _begun(operator, broker, _nowhere(broker), activeDeadlineSeconds=_TOO_SHORT) as shop:
+        yield shop
+
+
+def _nowhere(broker: NodeBroker) -> dict[str, str]:
+    scheme, _, _ = broker.service_url.partition("://")
+    return {"serviceURL": f"{scheme}://{broker.host}:{_NOBODYS}"}
+
+
 @contextmanager
-def _begun(operator: Pods, broker: NodeBroker, pulsar: dict[str, str], token: str = "") -> Iterator[RetainedShop]:
+def _begun(
+    operator: Pods, broker: NodeBroker, pulsar: dict[str, str], token: str = "", **validation: Any
+) -> Iterator[RetainedShop]:
     """A namespace with messages about which it is asked in vain."""
     pods = Pods(operator.cluster, f"t-{secrets.token_hex(4)}")
     pods.create_namespace()
     shop = RetainedShop(pods, broker, RetainedTopic.made(broker.pulsar, "created"), token)
     shop.rest.uploaded(json.dumps(WRITTEN))
     shop.fill(whole(1_000))
-    shop.govern("Gate", pulsar, template=_AT_ONCE)
+    shop.govern("Gate", pulsar, template=_AT_ONCE, **validation)
     shop.propose(WIDER)
     yield shop
     operator.cluster.kubectl("delete", "namespace", pods.namespace, "--wait=false")
@@ -160,3 +175,23 @@ def test_a_token_that_the_broker_does_not_take_is_no_verdict_and_the_status_says
     assert (said["status"], said["reason"]) == ("Unknown", "ValidationError")
     assert "the run's role needs the permission to consume from the topic" in said["message"]
     assert unknown.rest.versions() == [0]
+
+
+def test_a_run_past_its_deadline_is_no_verdict_and_goes_anew_when_that_is_raised_and_not_before(
+    overdue: RetainedShop,
+) -> None:
+    overdue.validated("Error", 90)
+    said = conditions(overdue.status)
+    (job,) = overdue.jobs  # a minute later none was made: waiting alone mends nothing
+
+    assert {one["reason"] for one in job["status"]["conditions"] if one["type"] == "Failed"} == {"DeadlineExceeded"}
+    why = f"it did not end within {_TOO_SHORT} seconds: raise activeDeadlineSeconds, or judge a sample"
+    assert why in said["Validated"]["message"]
+    assert (said["Validated"]["status"], said["Validated"]["reason"]) == ("Unknown", "ValidationError")
+    assert (said["Ready"]["status"], said["Ready"]["reason"]) == ("False", "ValidationError")
+    assert overdue.rest.versions() == [0]
+
+    overdue.govern("Gate", _nowhere(overdue.broker), template=_AT_ONCE, activeDeadlineSeconds=_LONG)
+    overdue.validated("Running", 60)
+    assert sorted(each["spec"]["activeDeadlineSeconds"] for each in overdue.jobs) == [_TOO_SHORT, _LONG]
+    assert overdue.rest.versions() == [0]

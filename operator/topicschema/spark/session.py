@@ -26,6 +26,12 @@ _FAILURES_EACH: Final = 6
 Spark's own bound, twice for each, its JVM would end before that, and without a word."""
 _API_PATIENCE: Final = "60000"
 """Milliseconds for the API server's answer: Spark's own ten seconds are over on a busy node before its JVM is warm."""
+_PODS_ALONE: Final[Mapping[str, str]] = {
+    "spark.kubernetes.executor.disableConfigMap": "true",
+    "spark.kubernetes.driver.service.deleteOnTermination": "false",
+    "spark.kubernetes.driver.ownPersistentVolumeClaim": "false",
+}
+"""Nothing but pods is made, listed or deleted: all that the driver's account needs is a role for these."""
 _PREFIX: Final = 40
 _QUANTITY: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(m|k|M|G|T|Ki|Mi|Gi|Ti)?")
 _SERVER: Final = re.compile(r"Message: (.{1,2000}?)\.? Received status", re.DOTALL)
@@ -109,6 +115,7 @@ def settings(executors: int, template: Path, environ: Mapping[str, str]) -> Mapp
         "spark.kubernetes.container.image.pullPolicy": "IfNotPresent",
         "spark.kubernetes.executor.podTemplateFile": str(template),
         "spark.kubernetes.executor.podTemplateContainerName": "executor",
+        **_PODS_ALONE,
         **_sizes(template),
     }
 

@@ -55,6 +55,13 @@ def test_executors_are_owned_by_the_drivers_pod_and_call_it_at_fixed_ports(tmp_p
     assert int(told["spark.executor.maxNumFailures"]) > 3 * 4  # a task's fourth failure ends the run first
 
 
+def test_spark_keeps_nothing_at_the_api_server_but_pods(tmp_path: Path) -> None:
+    told = session.settings(1, template(tmp_path, {}), POD)
+    assert told["spark.kubernetes.executor.disableConfigMap"] == "true"
+    assert told["spark.kubernetes.driver.service.deleteOnTermination"] == "false"
+    assert told["spark.kubernetes.driver.ownPersistentVolumeClaim"] == "false"
+
+
 def test_executors_are_as_large_as_the_template_says(tmp_path: Path) -> None:
     resources = {"requests": {"cpu": "1500m", "memory": "1Gi"}, "limits": {"memory": "3Gi", "cpu": "2"}}
     told = session.settings(1, template(tmp_path, resources), POD)

@@ -1,0 +1,62 @@
+"""A gate that asks files in an object store, in pods that are who their node is, and as they are restricted."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from executed_runs import ACCOUNT, rights
+from node_store import NodeStore
+from retained_orders import NARROWER, NARROWER_STILL, WIDER, WRITTEN, Share, whole
+from retained_shop import RetainedShop, conditions
+from testbed.node import Node
+from testbed.node_part import GivenNode
+
+pytestmark = pytest.mark.timeout(600)
+
+_COUNT = 20_000
+_FILE = "archive/orders/created.parquet"
+_AT_ONCE = {"resources": {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}}}
+
+
+@pytest.fixture
+def store(node: Node | GivenNode, tmp_path: Path) -> NodeStore:
+    """A store that pods reach."""
+    if isinstance(node, GivenNode):
+        pytest.skip("the node is not ours: its pods reach no store of ours")
+    return NodeStore.start(node, tmp_path)
+
+
+def test_files_are_read_by_whom_the_node_tells_one_executor_finds_what_one_pod_does_and_what_is_whole_passes(
+    store: NodeStore, shop: RetainedShop
+) -> None:
+    expected, source = Share(_COUNT), {"files": {"uri": store.uri("archive/orders")}}
+    store.put(_FILE, expected.parts)
+    shop.rest.uploaded(json.dumps(WRITTEN))
+    shop.govern("Gate", source=source, template=_AT_ONCE)
+    shop.propose(NARROWER)
+    said = shop.says("Validated", "SourceUnreadable: s3://archive/orders: ", 120)
+    assert ("ACCESS_DENIED" in said["message"], said["status"], shop.rest.versions()) == (True, "Unknown", [0]), said
+
+    with store.known():
+        by_one_pod = shop.ready("ValidationFailed")["validation"]
+        assert (by_one_pod["messages"], by_one_pod["invalid"]) == (_COUNT, expected.bad)
+        assert by_one_pod["byReason"] == expected.by_reason
+
+        shop.pods.apply(*rights(shop.pods.namespace))
+        shop.govern("Gate", source=source, executors=1, template={"serviceAccountName": ACCOUNT, **_AT_ONCE})
+        shop.propose(NARROWER_STILL)
+        by_one_executor = shop.ready("ValidationFailed", 240)["validation"]
+        assert by_one_executor["job"] != by_one_pod["job"]
+        for told in ("messages", "invalid", "byReason", "examples"):
+            assert by_one_executor[told] == by_one_pod[told]
+        assert shop.rest.versions() == [0]
+
+        store.put(_FILE, [whole(_COUNT)])
+        shop.govern("Gate", source=source, template=_AT_ONCE)
+        shop.propose(WIDER)
+        status = shop.ready("Registered")
+
+    assert (status["validation"]["messages"], status["validation"]["invalid"]) == (_COUNT, 0)
+    assert conditions(status)["Validated"]["reason"] == "Passed"
+    assert shop.rest.versions() == [0, 1]

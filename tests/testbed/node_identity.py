@@ -1,0 +1,62 @@
+"""What clouds tell their virtual machines, and all pods there: who the machine is, by keys that it may use for a while.
+
+`python -m testbed.node_identity PORT KEY SECRET` answers as Amazon's metadata service does, asked by version 2. Clouds
+have it at ADDRESS and port 80. Source: Amazon EC2 user guide.
+"""
+
+import json
+import secrets
+import sys
+from functools import partial
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Final
+
+from testbed.ports import LOOPBACK
+
+ADDRESS: Final = "169.254.169.254"
+_TOKEN: Final = secrets.token_hex(16)
+"""What a caller has to fetch first, and show with each further request."""
+_ROLE: Final = "reader"
+_PLACE: Final = "/latest/meta-data/iam/security-credentials"
+
+
+class Telling(BaseHTTPRequestHandler):
+    """One connection of somebody who asks."""
+
+    protocol_version = "HTTP/1.1"
+
+    def __init__(self, key: str, secret: str, *connection: Any) -> None:
+        self._keys = {"AccessKeyId": key, "SecretAccessKey": secret}
+        super().__init__(*connection)
+
+    def do_PUT(self) -> None:
+        """The token."""
+        is_asked = self.path == "/latest/api/token" and "x-aws-ec2-metadata-token-ttl-seconds" in self.headers
+        self._answer(_TOKEN if is_asked else "")
+
+    def do_GET(self) -> None:
+        """The role's name, or its keys."""
+        keys = {"Code": "Success", "Type": "AWS-HMAC", "Token": "of-a-session", "Expiration": "2099-01-01T00:00:00Z"}
+        told = {_PLACE: _ROLE, f"{_PLACE}/{_ROLE}": json.dumps(keys | self._keys)}
+        is_known = self.headers.get("x-aws-ec2-metadata-token") == _TOKEN
+        self._answer(told.get(self.path.rstrip("/"), "") if is_known else "")
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # http.server's name
+        """Nothing: what was asked is in no log."""
+
+    def _answer(self, text: str) -> None:
+        self.send_response(HTTPStatus.OK if text else HTTPStatus.NOT_FOUND)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+
+def main() -> None:
+    """Answer until killed."""
+    port, key, secret = sys.argv[1:]
+    ThreadingHTTPServer((LOOPBACK, int(port)), partial(Telling, key, secret)).serve_forever()
+
+
+if __name__ == "__main__":
+    main()
