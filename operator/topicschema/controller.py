@@ -87,7 +87,7 @@ class Term:
         self._neighbours = Neighbours()
         self._echoes = Echoes()
         wanted, hosts = settings.validation, AllowedHosts.parse(settings.broker_hosts, (connection.server,))
-        self._brokers = Brokers(client, hosts, client.fence)
+        self._brokers = Brokers(client, hosts, client.fence, per_second=settings.broker_requests)
         lanes = Lanes(self._neighbours.companions, self._brokers.is_away)
         self.bell = Bell(self._look_at, settings.resync_period, lanes=lanes)
         storage, claims = RecordStorage(client, settings.namespace), Claims(client, settings.namespace)

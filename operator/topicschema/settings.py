@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.pace import PER_SECOND
 from topicschema.core.checkers import BUILT_IN, Checkers
 
 _MAX_PORT = 65_535
@@ -50,6 +51,7 @@ class Settings:
     `kubeconfig` None means: inside a pod. `resync_period` is when a settled object is looked at again by itself,
     `silence_limit` how long nothing may be heard from the API server before liveness fails; seconds both.
     `broker_hosts` lists the hosts that brokers may be on, as globs with commas between; with none there is no broker.
+    `broker_requests` is how many each broker gets in a second.
     """
 
     kubeconfig: str | None = None
@@ -63,6 +65,7 @@ class Settings:
     resync_period: float = 1800.0
     silence_limit: float = 600.0
     broker_hosts: str = ""
+    broker_requests: int = PER_SECOND
     validation: ValidationSettings = ValidationSettings()
     checkers: Checkers = field(default_factory=lambda: BUILT_IN, hash=False)
 
@@ -88,6 +91,7 @@ class Settings:
             resync_period=_seconds(environment, "RESYNC_PERIOD", 1800.0),
             silence_limit=_seconds(environment, "SILENCE_LIMIT", 600.0),
             broker_hosts=_hosts(environment),
+            broker_requests=_count(environment, "BROKER_REQUESTS_PER_SECOND", PER_SECOND),
             validation=ValidationSettings(
                 image=_text(environment, "VALIDATION_IMAGE", ""),
                 jobs=_count(environment, "VALIDATION_JOBS", 10),

@@ -20,6 +20,7 @@ CERTIFICATE = "secret/topicschema-webhook-tls"
 RENEWAL = "topicschema.io/renewed-after"
 RESTRICTED = "pod-security.kubernetes.io/enforce=restricted"
 DEFAULTS_THAT_THE_CHART_NAMES = {
+    "TOPICSCHEMA_BROKER_REQUESTS_PER_SECOND",
     "TOPICSCHEMA_CLAIMS",
     "TOPICSCHEMA_LOG_LEVEL",
     "TOPICSCHEMA_VALIDATION_JOBS",
@@ -32,6 +33,7 @@ REFUSED = {
     "a list of hosts in one": {"brokers": {"allowedHosts": ["a:1,b:1"]}},
     "a host with a scheme": {"brokers": {"allowedHosts": ["https://pulsar:8443"]}},
     "a port that is none": {"brokers": {"allowedHosts": ["pulsar:"]}},
+    "a broker that is never asked": {"brokers": {"requestsPerSecond": 0}},
     "a level that no process takes": {"controller": {"logLevel": "CRITICAL"}},
     "a Secret without its CA": {"webhook": {"certificate": {"source": "Secret"}}},
     "a CA that is not base64": {"webhook": {"certificate": {"source": "Secret", "caBundle": "-----BEGIN"}}},
@@ -95,15 +97,17 @@ def test_a_host_is_taken_just_when_the_processes_take_it(host: str) -> None:
         helm.render(values, NAMESPACE)
 
 
-def test_a_large_number_reaches_the_controller_as_it_was_written() -> None:
-    made = helm.render({"validation": {"jobs": 1_000_000, "jobsPerNamespace": 1_000_000}}, NAMESPACE)
+def test_numbers_reach_the_controller_as_they_were_written() -> None:
+    validation = {"jobs": 1_000_000, "jobsPerNamespace": 1_000_000}
+    made = helm.render({"validation": validation, "brokers": {"requestsPerSecond": 5}}, NAMESPACE)
     [controller] = [
         each for each in made if (each["kind"], each["metadata"]["name"]) == ("Deployment", "topicschema-controller")
     ]
     environment = {
         each["name"]: each.get("value", "") for each in controller["spec"]["template"]["spec"]["containers"][0]["env"]
     }
-    assert Settings.load(environment).validation.jobs == 1_000_000
+    settings = Settings.load(environment)
+    assert (settings.validation.jobs, settings.broker_requests) == (1_000_000, 5)
 
 
 @pytest.mark.parametrize("is_wanted", [True, False])

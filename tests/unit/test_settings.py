@@ -34,11 +34,12 @@ def test_what_the_environment_names_is_taken() -> None:
             "TOPICSCHEMA_LEASE_RETRY_PERIOD": "0.5",
             "TOPICSCHEMA_PROBE_PORT": "9000",
             "TOPICSCHEMA_LOG_LEVEL": "debug",
+            "TOPICSCHEMA_BROKER_REQUESTS_PER_SECOND": "5",
         }
     )
     assert (settings.kubeconfig, settings.namespace, settings.claims) == ("/kubeconfig", "schemas", Claims.OPEN)
     assert settings.lease == LeaseSettings(3.0, 2.0, 0.5)
-    assert (settings.probe_port, settings.log_level) == (9000, "DEBUG")
+    assert (settings.probe_port, settings.log_level, settings.broker_requests) == (9000, "DEBUG", 5)
 
 
 @pytest.mark.parametrize(
@@ -54,6 +55,7 @@ def test_what_the_environment_names_is_taken() -> None:
         ("TOPICSCHEMA_PROBE_PORT", "65536"),
         ("TOPICSCHEMA_PROBE_PORT", "-1"),
         ("TOPICSCHEMA_LOG_LEVEL", "LOUD"),
+        ("TOPICSCHEMA_BROKER_REQUESTS_PER_SECOND", "0.5"),
         ("TOPICSCHEMA_VALIDATION_JOBS", "0"),
         ("TOPICSCHEMA_VALIDATION_JOBS_PER_NAMESPACE", "two"),
     ],

@@ -107,7 +107,7 @@ class Transport:
         self._clock = clock
         self._fence = access.fence
         self._gate = access.gate or Gate(clock)
-        self._pace = Pace(clock)
+        self._pace = Pace(clock, self._gate.pace.per_second)
         self._circuit = Circuit(clock, "policy")
         self._places = asyncio.Semaphore(_AT_ONCE)
         self._connections = Connections(access.allowed, access.credential, access.ca)

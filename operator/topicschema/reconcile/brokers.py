@@ -22,6 +22,7 @@ from topicschema.broker.clock import Clock
 from topicschema.broker.credentials import ClientCertificate, Credential, OAuth2ClientCredentials, Token
 from topicschema.broker.errors import SecretInvalidError
 from topicschema.broker.gate import Gate
+from topicschema.broker.pace import PER_SECOND
 from topicschema.broker.transport import Access
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import TopicSchemaError, WaitingError
@@ -103,17 +104,25 @@ class _Made:
 class Brokers:
     """The brokers in use. `allowed` says which hosts may be called at all; `fence` is called before each write.
 
+    `per_second` is how many requests each broker gets in a second.
+
     All who name one broker share its gate, however they spell its address: it has one measure of patience. What else
     goes wrong, a wrong token or a wrong certificate, is one policy's matter and holds up no other.
     """
 
     def __init__(
-        self, client: SecretReader, allowed: AllowedHosts, fence: Callable[[], None], clock: Clock = _CLOCK
+        self,
+        client: SecretReader,
+        allowed: AllowedHosts,
+        fence: Callable[[], None],
+        clock: Clock = _CLOCK,
+        per_second: int = PER_SECOND,
     ) -> None:
         self._client = client
         self._allowed = allowed
         self._fence = fence
         self._clock = clock
+        self._per_second = per_second
         # A gate is kept by those who ask through it.
         self._gates: WeakValueDictionary[str, Gate] = WeakValueDictionary()
         self._made: dict[str, _Made] = {}
@@ -207,7 +216,7 @@ class Brokers:
             with secrets.named():
                 return await _credential(secrets, pulsar.authentication)
 
-        gate = self._gates.setdefault(_door(pulsar), Gate(self._clock))
+        gate = self._gates.setdefault(_door(pulsar), Gate(self._clock, self._per_second))
         return Broker(Access(pulsar.admin_url, self._allowed, credential, ca, reread, gate, self._fence), self._clock)
 
 

@@ -16,7 +16,7 @@ from topicschema.broker.broker import Broker
 from topicschema.broker.circuit import Circuit
 from topicschema.broker.errors import BrokerUnauthorizedError, BrokerUnavailableError
 from topicschema.broker.gate import Gate
-from topicschema.broker.pace import BURST, PER_SECOND, Pace
+from topicschema.broker.pace import BURST_SECONDS, PER_SECOND, Pace
 from topicschema.broker.transport import Access
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.schemas import SchemaInfo, SchemaType
@@ -209,18 +209,19 @@ def test_the_error_of_an_open_circuit_is_a_fresh_one_that_says_when() -> None:
     assert raised[0].reason == "BrokerUnavailable"
 
 
-async def test_a_burst_goes_out_at_once_and_the_rest_at_its_pace_first_come_first_served() -> None:
+@pytest.mark.parametrize("rate", [PER_SECOND, 3])
+async def test_a_burst_goes_out_at_once_and_the_rest_at_its_pace_first_come_first_served(rate: int) -> None:
     clock = TurnedClock()
-    pace = Pace(clock.as_clock())
-    for _ in range(BURST):
+    pace = Pace(clock.as_clock(), rate)
+    for _ in range(BURST_SECONDS * rate):
         await pace.take()
-    assert clock.time == 1000.0
+    assert clock.time == pytest.approx(1000.0)
     for _ in range(40):
         await pace.take()
-    assert clock.time == pytest.approx(1000.0 + 40 / PER_SECOND)
+    assert clock.time == pytest.approx(1000.0 + 40 / rate)
     clock.time += 3600
     late = clock.time
-    for _ in range(BURST):
+    for _ in range(BURST_SECONDS * rate):
         await pace.take()
     assert clock.time == pytest.approx(late)
 
@@ -241,8 +242,8 @@ async def test_who_came_first_goes_first() -> None:
         await pace.take()
         order.append(number)
 
-    await asyncio.gather(*(go(each) for each in range(BURST + 20)))
-    assert order == list(range(BURST + 20))
+    await asyncio.gather(*(go(each) for each in range(60)))
+    assert order == list(range(60))
     assert waits == sorted(waits)
 
 

@@ -61,9 +61,8 @@ def turned() -> TurnedClock:
 @pytest.fixture
 async def brokers(api: FakeApiServer, turned: TurnedClock) -> AsyncIterator[Brokers]:
     async with ApiClient(api.connection) as client:
-        brokers = Brokers(
-            client, AllowedHosts.parse("pulsar:8080, pulsar:8443, 127.0.0.1"), _no_fence, turned.as_clock()
-        )
+        hosts = AllowedHosts.parse("pulsar, pulsar.p.svc, pulsar.p.svc.cluster.local, 127.0.0.1")
+        brokers = Brokers(client, hosts, _no_fence, turned.as_clock(), per_second=5)
         yield brokers
         await brokers.aclose()
 
@@ -235,17 +234,15 @@ async def test_two_spellings_of_one_address_are_one_broker_to_be_patient_with(br
     ],
 )
 async def test_a_gate_is_an_address_in_its_one_spelling_by_one_scheme(
-    api: FakeApiServer,
+    brokers: Brokers,
     first: str,
     second: str,
     is_shared: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
-    async with ApiClient(api.connection) as client:
-        brokers = Brokers(client, AllowedHosts.parse("pulsar, pulsar.p.svc, pulsar.p.svc.cluster.local"), _no_fence)
-        for uid, url in enumerate((first, second)):
-            await brokers.of(policy(None, url, str(uid)))
-        assert len(brokers._gates) == (1 if is_shared else 2)
-        await brokers.aclose()
+    for uid, url in enumerate((first, second)):
+        await brokers.of(policy(None, url, str(uid)))
+    rates = [gate.pace.per_second for gate in brokers._gates.values()]
+    assert rates == ([5] if is_shared else [5, 5])
 
 
 async def test_who_is_let_in_no_more_finds_it_away_and_nobody_else_does(api: FakeApiServer, brokers: Brokers) -> None:
