@@ -17,6 +17,7 @@ from typing import Any
 from broken_brokers import BREAKAGES, Breakage, Certificates
 from brokered_shop import BrokeredShop
 from brokered_topic import CLASHING, ONE, TWO, BrokeredTopic
+from refused_edits import Told, editing
 from reviewed_shop import Shop
 from testbed import audit
 from testbed.cluster import Cluster
@@ -26,7 +27,7 @@ from testbed.pulsar import Pulsar
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA, Kind
 from topicschema.cluster.client import ApiClient
-from topicschema.cluster.errors import ApiRefusedError
+from topicschema.cluster.connection import Connection
 from topicschema.core.history import History
 from topicschema.storage.record import RecordStorage
 from watched_shop import CONTROLLER, WatchedShop, conditions, record_key
@@ -34,6 +35,8 @@ from watched_shop import CONTROLLER, WatchedShop, conditions, record_key
 KEPT, EDITED, FRESH, LEAVING = "kept", "edited", "fresh", "leaving"
 ROLES = (KEPT, EDITED, FRESH, LEAVING)
 MINUTE = 60.0
+EDITS = 6
+"""How many incompatible edits of each topic that is left alone are tried in that minute: one in ten seconds."""
 _RECOVERY_SECONDS = 330.0  # what waits for more than its broker's return is tried again within five minutes
 _SETUP_SECONDS = 180.0
 _EACH = 0.5
@@ -54,7 +57,7 @@ class Scene:
     told: dict[str, Wire] = field(default_factory=dict)
     policy: Wire = field(default_factory=dict)
     yes: set[str] = field(default_factory=set)
-    refusal: ApiRefusedError | None = None
+    edits: list[Told] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     connections: int = 0
     recovered: float | None = None
@@ -135,9 +138,15 @@ class Course:
         self._apply([wire for scene in self.scenes for wire in _changes(scene)])
         for scene in self.scenes:
             await self.client.delete(TOPIC_SCHEMA, scene.namespace, LEAVING)
-        while time.monotonic() < began + MINUTE:
-            await self._look()
-            await asyncio.sleep(_EACH)
+        async with editing(Connection.load(str(self.cluster.kubeconfig))) as edits, asyncio.TaskGroup() as group:
+            now = time.monotonic()
+            gap = (began + MINUTE - now) / EDITS
+            for turn, scene in enumerate(self.scenes):  # one after the other, never all at once
+                moments = [now + gap * (number + turn / len(self.scenes)) for number in range(EDITS)]
+                group.create_task(edits.repeat(scene.resource(KEPT, CLASHING), moments, scene.edits))
+            while time.monotonic() < began + MINUTE:
+                await self._look()
+                await asyncio.sleep(_EACH)
         for scene in self.scenes:
             scene.calls = [call for call in scene.shop.proxy.calls if call.when < began + MINUTE]
             scene.connections = scene.shop.proxy.connections
@@ -157,15 +166,10 @@ class Course:
                 }
 
     async def _keep(self, scene: Scene) -> None:
-        """What broker and record have, and what an incompatible edit is told, while the breakage lasts."""
+        """What broker and record have while the breakage lasts."""
         scene.during = await self._records(scene)
         scene.stored = {role: scene.topic(role).rest.index() for role in ROLES}
         scene.policy = await self.client.get(NAMESPACE_SCHEMA_POLICY, scene.namespace, "orders")
-        try:
-            body = scene.resource(KEPT, CLASHING)
-            await self.client.apply(TOPIC_SCHEMA, scene.namespace, KEPT, body, field_manager="kubectl")
-        except ApiRefusedError as error:
-            scene.refusal = error
 
     async def _mend(self) -> None:
         began = time.monotonic()

@@ -13,11 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from abandoned_topic import abandoned_at
 from broken_ahead import under_way
 from broken_course import Scene
+from broker.clients.attempts import JAVA_CLIENT
 from brokered_shop import RESYNC, BrokeredShop, brokered
+from brokered_topic import BrokeredTopic
 from rest_topic import RestTopic
-from testbed import pulsar_part
+from testbed import maven, pulsar_part
 from testbed.cluster import Cluster
 from testbed.errors import SourceMissingError, TestbedError
 from testbed.fault_proxy import FaultProxy
@@ -30,6 +33,12 @@ from testbed.pulsar_setup import Access, Setup
 
 _HERE = Path(__file__).parent
 _BREAKAGES, _WITH_ITS_OWN, _SHARED = "test_broken_brokers.py", "test_demo.py", "shared_controller"
+_ADMIN_CLIENT = _HERE / "admin" / "pom.xml"
+_JARS = {
+    "test_connections.py": (JAVA_CLIENT,),
+    "test_java_admin.py": (_ADMIN_CLIENT,),
+    "test_own_schemas.py": (JAVA_CLIENT, _ADMIN_CLIENT),
+}
 _CONTROLLER = pytest.StashKey[Product]()
 _TIER = pytest.StashKey[frozenset[str]]()
 _TIER_SECONDS = 900  # fifteen minutes: what is slower is not run before each change
@@ -81,7 +90,7 @@ def _end_controller(stash: pytest.Stash) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Fetch the broker's jars before the first test if one will need them: that may take longer than a test may."""
+    """Fetch the jars of broker and clients before the first test if one will need them: a test may not take as long."""
     tier = frozenset(item.nodeid for item in session.items if item.get_closest_marker("broker"))
     session.config.stash[_TIER] = tier
     if session.config.option.collectonly or not tier:
@@ -90,10 +99,17 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     with capture.global_and_fixture_disabled():
         try:
             pulsar_part.prepare(Progress())
+            _fetch_jars({item.path.name for item in session.items if item.nodeid in tier})
         except SourceMissingError as error:
             _no_broker(session, str(error))
         except TestbedError as error:
             raise pytest.UsageError(f"the broker tier cannot run: {error}") from error
+
+
+def _fetch_jars(chosen: set[str]) -> None:
+    if maven.why_absent() is None:
+        for pom in {pom for name in chosen for pom in _JARS.get(name, ())}:
+            maven.jars(pom, Progress())
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -208,3 +224,18 @@ async def shop(controller: Product, pulsar: Pulsar, cluster: Cluster, namespace:
         async with brokered(proxy, cluster, namespace) as shop:
             shop.make_namespace()
             yield shop
+
+
+@pytest.fixture(scope="session")
+async def abandoned(pulsar: Pulsar, cluster: Cluster) -> AsyncIterator[BrokeredTopic]:
+    """A topic whose resource is being deleted without its policy; a controller has to be there."""
+    async with abandoned_at(pulsar, cluster) as topic:
+        yield topic
+
+
+@pytest.fixture(autouse=True)
+def begins_release(request: pytest.FixtureRequest) -> None:
+    """Whichever test shares the controller first begins the minute after which such a topic is released."""
+    is_to_come = any("abandoned" in getattr(item, "fixturenames", ()) for item in request.session.items)
+    if is_to_come and _SHARED in request.fixturenames:
+        request.getfixturevalue("abandoned")

@@ -107,7 +107,19 @@ async def withdrawn(topic: BrokeredTopic) -> None:
     """An edit whose strategy was written, and whose schema the broker did not get."""
     await existing(topic)
     await overridden(topic)
-    topic.shop.proxy.fault = broker_faults.when(lambda call: call.method == "POST", broker_faults.status(503))
+    await come_to_nothing(topic, "POST")
+
+
+async def withdrawn_twice(topic: BrokeredTopic) -> None:
+    """And one after it, with another strategy, of which the broker did not get even that."""
+    await withdrawn(topic)
+    await replaced(topic)
+    await come_to_nothing(topic, "PUT")
+
+
+async def come_to_nothing(topic: BrokeredTopic, method: str) -> None:
+    """The controller takes an edit up, and gets no further than to the broker's first call of that method."""
+    topic.shop.proxy.fault = broker_faults.when(lambda call: call.method == method, broker_faults.status(503))
     async with process(topic.shop.watched) as running:
         assert await running.settle(topic.name) is None
     topic.shop.proxy.fault = broker_faults.untouched
@@ -136,6 +148,10 @@ async def overridden(topic: BrokeredTopic) -> None:
     await topic.edit(CLASHING, schemaCompatibilityStrategy="ALWAYS_COMPATIBLE", schemaValidationEnforced=True)
 
 
+async def replaced(topic: BrokeredTopic) -> None:
+    await topic.edit(TWO, schemaCompatibilityStrategy="BACKWARD")
+
+
 FLOWS = (
     Flow("first version", nothing, lambda topic: topic.edit(ONE), [0]),
     Flow("edit", two, lambda topic: topic.edit(THREE), [0, 1, 2]),
@@ -146,6 +162,8 @@ FLOWS = (
     Flow("local history that yields", displaced, lambda topic: topic.edit(THREE), [0, 1]),
     Flow("once more after a soft delete", hidden, lambda topic: topic.edit(ONE), [2]),
     Flow("withdrawn override", withdrawn, lambda topic: topic.edit(ONE), [0], "UNDEFINED"),
+    Flow("override after another", withdrawn, replaced, [0, 1], "BACKWARD"),
+    Flow("two withdrawn overrides", withdrawn_twice, lambda topic: topic.edit(ONE), [0], "UNDEFINED"),
     Flow("deletion", two, BrokeredTopic.delete, []),
     Flow("release of a deletion", stuck, release, [0, 1], places=3),  # writes alone: it asks no broker
 )

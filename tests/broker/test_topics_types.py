@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from brokered_shop import BrokeredShop
-from brokered_topic import ONE, TWO, BrokeredTopic
+from brokered_topic import CLASHING, ONE, TWO, BrokeredTopic
+from testbed.pulsar import LINE
 from topicschema.core.history import Flaw
 from topicschema.core.schemas import PRIMITIVES, SchemaType
 from watched_shop import conditions
@@ -15,6 +16,11 @@ pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 
 ORDER = 'syntax = "proto3";\npackage shop;\nmessage Order { string id = 1; }\n'
 PRICED = json.dumps({"type": "record", "name": "Priced", "fields": [{"name": "price", "type": "double", "default": 0}]})
+
+NOTE = '{"name": "note", "type": "string", "default": ""}'
+_DASHED, _DOLLAR = ONE.replace("{", '{"namespace": "my-shop", ', 1), ONE.replace('"name": "', '"name": "$', 1)
+# By the line of the tests' brokers: another line, and a text that only this one's brokers read.
+ONLY_HERE = {"4.0": ("4.1", _DASHED), "4.1": ("4.0", _DOLLAR), "4.2": ("4.0", _DOLLAR)}
 
 
 @pytest.fixture
@@ -164,4 +170,25 @@ async def test_plain_bytes_that_block_a_topic_are_recorded_as_they_are(governed:
     status = await topic.ready("Incompatible")
     assert [(v["type"], v["origin"]) for v in status["versions"]] == [("NONE", "Broker")]
     assert topic.written == []
+    assert await topic.looked_again() == []
+
+
+async def test_what_another_line_could_not_read_is_a_version_like_any_once_the_policy_names_the_broker_s(
+    governed: BrokeredShop,
+) -> None:
+    topic, (another, left) = BrokeredTopic(governed), ONLY_HERE[LINE]
+    governed.apply(schemaCompatibilityStrategy="FULL", brokerProfile={"line": another})
+    await governed.policy_ready("InForce")
+    topic.rest.uploaded(left, "AVRO")
+    topic.put(CLASHING)
+    status = await topic.ready("Incompatible")
+    assert [found["rule"] for found in status["incompatibilities"]] == ["INVALID_HISTORY"]
+    assert topic.written == []
+    governed.apply(schemaCompatibilityStrategy="FULL")
+    topic.put(left)
+    assert (await topic.ready())["schemaVersion"] == 0
+    topic.put(left.replace("]", f", {NOTE}]"))
+    assert (await topic.ready())["schemaVersion"] == 1
+    assert [entry.flaw for entry in (await topic.history()).entries] == [Flaw.NONE, Flaw.NONE]
+    assert await topic.agree() == [0, 1]
     assert await topic.looked_again() == []

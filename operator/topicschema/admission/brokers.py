@@ -44,10 +44,15 @@ def as_for(found: FoundPolicy, spec: TopicSchemaSpec, old: TopicSchema | None, h
 
 
 def _seen(old: TopicSchema | None) -> EffectiveStrategyStatus | None:
-    """What the controller saw in force for a resource that names no strategy; None where it did not look since."""
+    """What the controller saw in force for a resource that names no strategy; None where it did not look since.
+
+    A pass that could not judge this spec tells its generation, too, and leaves the strategy as it was seen before.
+    """
     if old is None or old.spec.schema_compatibility_strategy is not None:
         return None
-    return old.status.effective_strategy if old.status.observed_generation == old.metadata.generation else None
+    status = old.status
+    was_judged = status.fingerprint is not None and status.observed_generation == old.metadata.generation
+    return status.effective_strategy if was_judged else None
 
 
 def warnings_of_topic(

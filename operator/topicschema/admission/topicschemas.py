@@ -107,9 +107,10 @@ class TopicSchemas:
                 raise read
             governing, stored = read
             found = brokers.as_for(governing, spec, old, stored.history)
-            early = early if found.policy.profile.line is line else None
-            schema = await self._schema(spec, found.policy.profile.line, early, stored.history)
-            return await self._judged(_Asked(resource, old, schema), found, stored.history)
+            governs = found.policy.profile.line
+            history = await self._judge.under(stored.history, governs)
+            schema = await self._schema(spec, governs, early if governs is line else None, history)
+            return await self._judged(_Asked(resource, old, schema), found, history)
         except InvalidSchemaError as error:
             return deny(error.reason, [wording.invalid_schema(error, spec)])
         except ApiRefusedError:

@@ -4,6 +4,8 @@ A broker may hold what no upload would get past us: texts that do not parse, def
 put on record as what it is. What a broker answers because of it is `verdict`'s and `reconcile.judging`'s matter.
 """
 
+from dataclasses import replace
+
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.history import Flaw, Origin, VersionEntry, source_mark
@@ -30,6 +32,12 @@ def entry_of(
         line=line if info.type in AVRO_TEXTS else PulsarLine.V4_0,
         flaw=flaw,
     )
+
+
+def read_again(entry: VersionEntry, info: SchemaInfo, line: PulsarLine) -> VersionEntry:
+    """The entry of a version on record as that line's parser reads it; where it is from, and since when, stays."""
+    fingerprint, flaw = _read(info, line)
+    return replace(entry, fingerprint=fingerprint, flaw=flaw, line=line)
 
 
 def _read(info: SchemaInfo, line: PulsarLine) -> tuple[str, Flaw]:

@@ -189,6 +189,19 @@ class History:
             if each.schema_version <= last and each.line is not line and each.type in AVRO_TEXTS
         )
 
+    def flawed_by_another(self, line: PulsarLine) -> tuple[VersionEntry, ...]:
+        """The counting versions with a flaw that another line's parser found: that of `line` may take them."""
+        return tuple(
+            each
+            for each in self.trimmed
+            if each.flaw is not Flaw.NONE and each.line is not line and each.type in AVRO_TEXTS
+        )
+
+    def names(self, entry: VersionEntry) -> bool:
+        """Whether the version is on record, whatever it was read as."""
+        sign = (entry.schema_version, entry.content_hash)
+        return any((each.schema_version, each.content_hash) == sign for each in self.entries)
+
     def compiled_from(self, source_hash: str) -> VersionEntry | None:
         """The oldest counting version that was compiled from these sources, by whichever compiler."""
         mark = source_mark(source_hash)
@@ -220,6 +233,11 @@ class History:
     def claimed_by(self, owner: Owner | None) -> "History":
         """The history with its claim given to `owner`, or to nobody."""
         return replace(self, claim=owner)
+
+    def with_read(self, read: Sequence[VersionEntry]) -> "History":
+        """The history with these entries in place of those of their numbers."""
+        anew = {each.schema_version: each for each in read}
+        return replace(self, entries=tuple(anew.get(each.schema_version, each) for each in self.entries))
 
     def with_source(self, schema_version: int, source_hash: str) -> "History":
         """The history in which the version of that number was compiled from these sources."""

@@ -51,8 +51,9 @@ class Overrides:
 
     @property
     def is_withdrawn(self) -> bool:
-        """Whether a change is under way that is wanted no more: its schema never came, no field names a strategy."""
-        return self.wanted.strategy is None and self.record is not None and self.record.pending is not None
+        """Whether a change is under way that is wanted no more: its schema never came, no field names its strategy."""
+        pending = None if self.record is None else self.record.pending
+        return pending is not None and pending.wanted.strategy is not self.wanted.strategy
 
     @property
     def left_behind(self) -> Strategy | None:
@@ -72,7 +73,7 @@ def toward(overrides: Overrides, *, is_before_schema: bool) -> Step | None:
 
     The strategy comes before the schema that it is to let in. Enforcement comes after: no schema is judged by it, and
     it could never be unset again. What was written for an edit that is withdrawn is put back before all else: the next
-    schema would be let in by it.
+    schema would be let in by it, and where the next edit names another strategy, the record knows one change at a time.
     """
     if overrides.is_withdrawn:
         return back(overrides)
@@ -135,9 +136,8 @@ def _noted(
         ),
     )
     pending = known.pending
-    if is_before_schema and wish.strategy is not None:
-        before = pending.before if pending else TopicSettings(strategy=there.strategy)
-        pending = PendingTopicSettings(before, TopicSettings(strategy=wish.strategy))
+    if pending is None and is_before_schema and wish.strategy is not None:
+        pending = PendingTopicSettings(TopicSettings(there.strategy), TopicSettings(wish.strategy))
     return TopicSettingsRecord(found, written, pending)
 
 

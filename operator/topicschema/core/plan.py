@@ -98,8 +98,9 @@ class Remote:
     """What was seen at the broker, where there is one.
 
     `may_write` is False where it is only observed. `overrides` is None where neither resource nor record says anything
-    of the topic's own settings. `is_refused`: the broker has refused the candidate, and what was done for it is to be
-    undone. `is_serving` counts at a farewell: there are versions that a soft delete would hide.
+    of the topic's own settings, or where the broker has switched them off. `is_refused`: the broker has refused the
+    candidate, and what was done for it is to be undone. `is_serving` counts at a farewell: versions of the resource's
+    are served, which a soft delete is to hide.
     """
 
     alignment: Alignment
@@ -191,12 +192,15 @@ def _align(observed: Observed, remote: Remote) -> tuple[Action, ...]:
 def _with_candidate(observed: Observed, history: History, arrived: tuple[VersionEntry, ...]) -> History:
     """The record to be; where the candidate is in it, it is the resource's.
 
-    Once the candidate has come, no change of settings is under way for it.
+    Once the candidate has come, no change of settings is under way for it. One that is withdrawn was for another
+    candidate, whoever brought this one, and so was any where the broker has switched settings off.
     """
     if history.equal_to(observed.fingerprint) is None:
         return history
     settings, has_come = history.topic_settings, any(each.fingerprint == observed.fingerprint for each in arrived)
-    if has_come and settings is not None and settings.pending is not None:
+    changed = None if observed.remote is None else observed.remote.overrides
+    is_for_it = changed is not None and not changed.is_withdrawn
+    if has_come and is_for_it and settings is not None and settings.pending is not None:
         history = replace(history, topic_settings=replace(settings, pending=None))
     is_held = observed.deletes_record and not observed.has_finaliser
     return history if is_held else history.claimed_by(observed.owner)

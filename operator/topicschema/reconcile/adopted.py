@@ -1,23 +1,20 @@
 """What versions that came from a broker ask of judging, which those that we registered never do. Pure."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from topicschema.core import verdict
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError
 from topicschema.core.history import Flaw, History, Origin, VersionEntry
-from topicschema.core.policy import Policy
 from topicschema.core.schemas import AVRO_TEXTS, PulsarLine, SchemaInfo, SchemaType, fingerprint_of_bytes
 from topicschema.core.verdict import Candidate
 
 _FAILS = {
-    Flaw.UNPARSABLE: "does not parse",
-    Flaw.INVALID_DEFAULT: "has a default that does not fit its field",
+    Flaw.UNPARSABLE: "does not parse under Pulsar",
+    Flaw.INVALID_DEFAULT: "has a default that does not fit its field under Pulsar",
 }
 _ANSWER = (
-    "a broker with it answers every schema of this topic with an error; delete the topic's schemas there, or take "
-    "another topic"
+    "a broker of that line answers every schema of this topic with an error; set the policy's brokerProfile.line where "
+    "it is of another, else delete the topic's schemas there, or take another topic"
 )
 _PYTHONS_STRING = b"null"
 
@@ -45,23 +42,18 @@ def text_on_record(info: SchemaInfo, history: History | None) -> SchemaInfo:
     return replace(info, schema=_PYTHONS_STRING) if is_theirs else info
 
 
-def readable(
-    wanted: Sequence[VersionEntry], candidate: Candidate, history: History, policy: Policy
-) -> tuple[VersionEntry, ...]:
-    """Those of the wanted versions to read: of one that no broker can parse there is nothing to be told but that.
+def demand_readable(candidate: Candidate, history: History) -> None:
+    """UnreadableVersionError where a broker reads a version, and fails, before it judges the candidate at all.
 
-    UnreadableVersionError where the broker reads it, and fails, before it judges the candidate at all.
+    The history is one as the broker's line reads it.
     """
-    if all(entry.flaw is Flaw.NONE for entry in history.trimmed):
-        return tuple(wanted)
+    if candidate.schema.info.type not in AVRO_TEXTS or all(entry.flaw is Flaw.NONE for entry in history.trimmed):
+        return
     equal = history.equal_to(candidate.schema.fingerprint)
     last = history.next_version if equal is None else equal.schema_version
     for entry in history.trimmed:
-        is_read = entry.type in AVRO_TEXTS and candidate.schema.info.type in AVRO_TEXTS
-        if is_read and entry.flaw is not Flaw.NONE and entry.schema_version <= last:
-            raise UnreadableVersionError(entry, f"{_FAILS[entry.flaw]}: {_ANSWER}")
-    needed = verdict.required(candidate, history, policy)
-    return tuple(entry for entry in wanted if entry.flaw is Flaw.NONE or entry in needed)
+        if entry.type in AVRO_TEXTS and entry.flaw is not Flaw.NONE and entry.schema_version <= last:
+            raise UnreadableVersionError(entry, f"{_FAILS[entry.flaw]} {entry.line}: {_ANSWER}")
 
 
 def unreadable(entry: VersionEntry, line: PulsarLine, error: InvalidSchemaError) -> UnreadableVersionError:

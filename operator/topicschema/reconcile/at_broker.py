@@ -5,6 +5,7 @@ How the broker is looked at is `looking`'s matter, what is written there `regist
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import TypeVar
 
 from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy
@@ -187,13 +188,19 @@ def _adopts(sought: Sought, seen: Look) -> bool:
 async def _overrides(broker: Broker, resource: TopicSchema, sought: Sought, domain: str) -> Overrides | None:
     """The topic's own settings, asked for where the resource or the record tells of any, and before any version counts.
 
-    What others set there later is not looked for: it would double what a look costs.
+    What others set there later is not looked for: it would double what a look costs. Nor does it matter what is on
+    record where the broker has switched such settings off and none is wanted: then it judges by none.
     """
     spec, record = resource.spec, sought.history.topic_settings
     wanted = TopicSettings(spec.schema_compatibility_strategy, spec.schema_validation_enforced)
     if wanted == TopicSettings() and record is None:
         return None if sought.history.counted else await _set_by_others(broker, sought.topic, domain)
-    return Overrides(wanted, await topic_settings(broker, sought.topic, domain), record)
+    try:
+        return Overrides(wanted, await topic_settings(broker, sought.topic, domain), record)
+    except RefusedByBrokerError as error:
+        if error.status == HTTPStatus.METHOD_NOT_ALLOWED and wanted == TopicSettings():
+            return None
+        raise
 
 
 async def _set_by_others(broker: Broker, topic: Topic, domain: str) -> Overrides | None:

@@ -6,6 +6,7 @@ resource is released as with Retain: never is a namespace held up by a broker th
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from topicschema.api import FINALIZER, RELEASE_ANNOTATION
@@ -22,9 +23,9 @@ from topicschema.broker.errors import (
 )
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core import plan
-from topicschema.core.alignment import Aligned, Alignment, Behind, Lost
-from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
-from topicschema.core.history import Counter, History, Setting, TopicSettingsRecord
+from topicschema.core.alignment import Ahead, Aligned, Alignment, Behind, Lost
+from topicschema.core.errors import StalledError, WaitingError
+from topicschema.core.history import Counter, History, Origin, Setting, TopicSettingsRecord
 from topicschema.core.overrides import Overrides
 from topicschema.core.remote import TopicSettings
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
@@ -133,17 +134,20 @@ async def _at_broker(around: Surroundings, seen: Observation) -> Observation:
 
 
 async def _serving(around: Surroundings, broker: Broker, found: FoundPolicy, seen: Observation) -> Observation:
-    """Each soft delete adds a tombstone: so it is asked for only where something is served, and it is ours."""
+    """Each soft delete adds a tombstone, and hides all: so it is asked for only where something of ours is served."""
     if seen.stored is None:
         raise TypeError("no record was read")
     is_serving = await broker.latest(seen.topic) is not None
     if is_serving:
         history, line, schema = seen.stored.history, found.policy.profile.line, None
-        if not history.trimmed:  # it may have been uploaded, and the process have ended before it was on record
-            with suppress(TopicSchemaError):
-                schema = await around.judge.schema_of(seen.resource.spec, line, history)
-        there = await look(around, broker, Sought(history, line, schema))
-        is_serving = _has_ours(there.alignment, history, None if schema is None else schema.fingerprint)
+        # One of others' may be what the spec stands for; or that was uploaded, and a crash kept it from the record.
+        with suppress(StalledError):
+            history = await around.judge.under(history, line)
+            schema = await around.judge.schema_of(seen.resource.spec, line, history)
+        wanted = "" if schema is None else schema.fingerprint
+        is_recorded = history.equal_to(wanted) is not None
+        there = await look(around, broker, Sought(history, line, None if is_recorded else schema))
+        is_serving = _has_ours(there.alignment, history, wanted)
     domain = seen.resource.spec.topic.partition("://")[0]
     under_way = await _under_way(broker, seen.stored.history, domain)
     view = View(broker, Look(Aligned()), domain, overrides=under_way, is_serving=is_serving)
@@ -160,20 +164,25 @@ async def _under_way(broker: Broker, history: History, domain: str) -> Overrides
     return None
 
 
-def _has_ours(there: Alignment, history: History, uploaded: str | None) -> bool:
-    """Whether anything at the broker is the record's, or what was `uploaded`: never is only what others have hidden.
+def _has_ours(there: Alignment, history: History, wanted: str) -> bool:
+    """Whether the broker serves anything of ours on record, or what was uploaded since: never is only others' hidden.
 
-    Others' alone may be there after a soft delete of ours, too, whose answer was never read.
+    Of what came from elsewhere, the version with the fingerprint `wanted` alone is ours. Others' alone may be there
+    after a soft delete of ours, too, whose answer was never read.
     """
     match there:
         case Lost():
             return False
         case Behind(history=after, arrived=arrived):
-            ours = {(entry.schema_version, entry.content_hash) for entry in history.entries}
-            is_on_record = any((entry.schema_version, entry.content_hash) in ours for entry in after.trimmed)
-            return is_on_record or any(entry.fingerprint == uploaded for entry in arrived)
-        case _:
-            return True
+            has_come = any(entry.fingerprint == wanted for entry in arrived) and history.equal_to(wanted) is None
+            served = after.trimmed
+        case Ahead(missing):
+            has_come, served = False, replace(history, entries=history.entries[: -len(missing)]).trimmed
+        case Aligned():
+            has_come, served = False, history.trimmed
+    ours = (entry for entry in history.entries if entry.origin is not Origin.BROKER or entry.fingerprint == wanted)
+    signs = {(entry.schema_version, entry.content_hash) for entry in ours}
+    return has_come or any((entry.schema_version, entry.content_hash) in signs for entry in served)
 
 
 async def _policy(around: Surroundings, seen: Observation) -> FoundPolicy | None:

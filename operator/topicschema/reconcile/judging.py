@@ -23,6 +23,7 @@ from topicschema.reconcile import adopted
 from topicschema.reconcile.adopted import UnreadableVersionError
 from topicschema.reconcile.candidates import Envelopes, info_of, size_of, sources_of
 from topicschema.reconcile.kept import Kept
+from topicschema.reconcile.rereading import Rereading
 from topicschema.storage.protocol import SchemaStorage
 
 T = TypeVar("T")
@@ -83,6 +84,7 @@ class Judge:
         self._threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="judging")
         self._asking = ThreadPoolExecutor(max_workers=2, thread_name_prefix="checkers")
         self._reads = asyncio.Semaphore(_READS_AT_ONCE)
+        self._rereading = Rereading(self._payload, self.read)
 
     @property
     def has_checkers(self) -> bool:
@@ -100,7 +102,7 @@ class Judge:
         kept = self._cache.get(key)
         if kept is not None:
             return kept
-        schema = await self._run(len(info.schema), lambda: formats.parse(info, line))
+        schema = await self.read(len(info.schema), lambda: formats.parse(info, line))
         self._keep(key, schema)
         return schema
 
@@ -135,7 +137,11 @@ class Judge:
         if sources is not None:
             return SchemaInfo(spec.type, await self._envelopes.get(sources), dict(spec.properties))
         size = size_of(spec) if spec.key_value else 0  # only pairs are written anew
-        return await self._run(size, lambda: info_of(spec))
+        return await self.read(size, lambda: info_of(spec))
+
+    async def under(self, history: History, line: PulsarLine) -> History:
+        """The history on record as a broker of that line reads it: what is judged by, and what follows, starts here."""
+        return await self._rereading.under(history, line)
 
     async def judge(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
         """The verdict on the candidate as the next version; StalledError(RecordDamaged) when the record is unusable.
@@ -144,8 +150,8 @@ class Judge:
         """
         policy = self._with_checkers(policy)
         try:
-            wanted = adopted.readable(verdict.needed(candidate, history, policy), candidate, history, policy)
-            must = verdict.required(candidate, history, policy)
+            adopted.demand_readable(candidate, history)
+            wanted, must = verdict.needed(candidate, history, policy), verdict.required(candidate, history, policy)
             payloads = await self._payloads(history, wanted, policy.profile.line, must)
         except UnreadableVersionError as error:
             return verdict.refused(candidate, policy, error.finding)
@@ -184,7 +190,7 @@ class Judge:
         """
         if not any(compatibility.asks_plugged(schema, self._checkers) for schema in schemas):
             size = sum(len(schema.info.schema) for schema in schemas)
-            return await self._run(size // _COMPARISONS_PER_READING, work)
+            return await self.read(size // _COMPARISONS_PER_READING, work)
         asked = asyncio.get_running_loop().run_in_executor(self._asking, work)
         try:
             return await asyncio.wait_for(asked, self._patience)
@@ -196,12 +202,13 @@ class Judge:
     async def replay(self, history: History, strategy: Strategy | None, policy: Policy) -> tuple[Incompatibility, ...]:
         """Why the latest version would be refused if it were applied now, after those before it; () when it would pass.
 
-        What remains to be said of a history whose policy was made stricter; `strategy` is the topic's own. The
-        constraints are not asked: they speak of a resource, not of a version.
+        What remains to be said of a history on record whose policy was made stricter, or is of another line now;
+        `strategy` is the topic's own. The constraints are not asked: they speak of a resource, not of a version.
         """
-        latest, earlier = history.latest, tuple(history.trimmed)[:-1]
         line, is_strict = policy.profile.line, policy.strictness is Strictness.STRICT
-        if latest is None or not (earlier or is_strict or history.unproved_under(line, None)):
+        history = await self.under(history, line)
+        latest, earlier = history.latest, tuple(history.trimmed)[:-1]
+        if latest is None or not (earlier or is_strict or latest.flaw or history.unproved_under(line, None)):
             return ()  # nothing is asked of a first version that this policy's line has parsed before
         try:
             schema = await self.version(history, latest, line)
@@ -240,7 +247,7 @@ class Judge:
         wanted = verdict.compared(candidate, history, policy)
         payloads = await self._payloads(history, wanted, policy.profile.line, ())
         size = sum(len(schema.info.schema) for schema in (candidate.schema, *payloads.values()))
-        return await self._run(
+        return await self.read(
             size // _COMPARISONS_PER_READING, lambda: verdict.risks(candidate, history, policy, payloads)
         )
 
@@ -253,10 +260,9 @@ class Judge:
         kept = self._cache.get(key)
         if kept is not None:
             return kept
-        async with self._reads:
-            info = await self._storage.get(history.key, history.incarnation, entry)
+        info = await self._payload(history, entry)
         try:
-            schema = await self._run(len(info.schema), lambda: formats.parse(info, line))
+            schema = await self.read(len(info.schema), lambda: formats.parse(info, line))
         except InvalidSchemaError as error:
             raise adopted.unreadable(entry, line, error) from None
         self._keep(key, schema)
@@ -264,6 +270,10 @@ class Judge:
 
     def _keep(self, key: _CacheKey, schema: Schema) -> None:
         self._cache.put(key, schema, _BYTES_PER_SCHEMA + _BYTES_PER_BYTE * len(schema.info.schema))
+
+    async def _payload(self, history: History, entry: VersionEntry) -> SchemaInfo:
+        async with self._reads:
+            return await self._storage.get(history.key, history.incarnation, entry)
 
     async def _payloads(
         self, history: History, wanted: Iterable[VersionEntry], line: PulsarLine, must: Collection[VersionEntry]
@@ -283,9 +293,6 @@ class Judge:
 
     async def read(self, size: int, work: Callable[[], T]) -> T:
         """What `work` returns, done where reading a text of `size` bytes holds up nobody."""
-        return await self._run(size, work)
-
-    async def _run(self, size: int, work: Callable[[], T]) -> T:
         if size < _LARGE:
             return work()
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)

@@ -170,6 +170,7 @@ async def on_record(around: Surroundings, seen: Observation) -> Observation:
     await _refuse_if_held(around, stored, owner_of(resource.metadata))
     if found.resource.spec.pulsar is None:
         _refuse_if_lost(stored, resource)
+    stored = replace(stored, history=await around.judge.under(stored.history, seen.line))
     return await parsed(around, replace(seen, stored=stored))
 
 

@@ -60,7 +60,7 @@ class MemoryStorage:
         """As SchemaStorage says."""
         payload = self._payloads.get(_payload_key(key, incarnation, entry))
         history = (await self.get_history(key)).history
-        if history.incarnation != incarnation or entry not in history.entries:
+        if history.incarnation != incarnation or not history.names(entry):
             raise ConflictError(f"the history of {key.topic} moved since it was read")
         if payload is None:
             raise StalledError("RecordDamaged", f"the payload of version {entry.schema_version} is not on record")

@@ -182,5 +182,5 @@ class RecordStorage:
 
     async def _expect_named(self, key: TopicKey, incarnation: int, entry: VersionEntry) -> None:
         history = (await self.get_history(key)).history
-        if history.incarnation != incarnation or entry not in history.entries:
+        if history.incarnation != incarnation or not history.names(entry):
             raise ConflictError(f"the history {key.history_name} moved since it was read")

@@ -1,4 +1,4 @@
-"""What a broker answers to real clients that connect is what `topicschema can-connect` says.
+"""What a broker answers to real clients that connect is what `topicschema can-connect` says, the command itself too.
 
 Every schema meets every state of a topic, once in `make test`, under settings that a seed draws: TOPICSCHEMA_SEED
 repeats a run. By hand, with `pytest -s`, which tells how far it is: TOPICSCHEMA_TEST_CONNECTIONS=1/8 takes the first of
@@ -12,6 +12,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import _pulsar
@@ -19,6 +20,7 @@ import pulsar as python
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
+from broker.clients import command_line
 from broker.clients.attempts import Attempt, Found, GivenToPython, Settings, made, perform, prepare
 from connections import (
     AUTO_CONSUME,
@@ -168,14 +170,17 @@ def differing_of_many(pulsar: Pulsar, attempts: Sequence[Attempt]) -> list[tuple
 
 
 @pytest.mark.timeout(0 if PART else 300)
-def test_a_broker_lets_in_registers_and_refuses_as_can_connect_says(pulsar: Pulsar) -> None:
+def test_a_broker_lets_in_registers_and_refuses_as_can_connect_says(pulsar: Pulsar, tmp_path: Path) -> None:
     skip_without_java()
     attempts = list(chosen())
     assert {each.expected.outcome for each in attempts} == set(Outcome)
     if PART:
-        assert differing_of_many(pulsar, part_of(attempts, PART)) == []
+        attempts = part_of(attempts, PART)
+        assert differing_of_many(pulsar, attempts) == []
     else:
         assert differing_for_good(pulsar, attempts) == [], f"TOPICSCHEMA_SEED={SEED}"
+    sayable = [each for each in attempts if command_line.is_sayable(each)]
+    assert command_line.differing(sayable, tmp_path) == [], f"TOPICSCHEMA_SEED={SEED}"
 
 
 FEW = [
@@ -186,7 +191,9 @@ FEW = [
 ]
 
 
-def test_what_the_broker_itself_is_told_counts_where_the_namespace_says_nothing(start_broker: StartBroker) -> None:
+def test_what_the_broker_itself_is_told_counts_where_the_namespace_says_nothing(
+    start_broker: StartBroker, tmp_path: Path
+) -> None:
     settings = {
         "schemaCompatibilityStrategy": TOLD.strategy or "",
         "isAllowAutoUpdateSchemaEnabled": "false",
@@ -195,11 +202,13 @@ def test_what_the_broker_itself_is_told_counts_where_the_namespace_says_nothing(
     pulsar = start_broker("told", Setup(settings=settings))
     otherwise = Settings(Strategy.FORWARD, allows_auto_update=True, enforces_validation=False)
     attempts = [attempt(*each, settings, TOLD) for each in FEW for settings in (Settings(), otherwise)]
+    assert {each.expected.outcome for each in attempts} == set(Outcome)
     assert differing(attempts, perform(pulsar, attempts)) == []
+    assert command_line.differing(attempts, tmp_path) == []
 
 
 def test_a_topics_own_strategy_and_enforcement_count_before_the_namespaces(
-    pulsar: Pulsar, pulsar_namespace: str
+    pulsar: Pulsar, pulsar_namespace: str, tmp_path: Path
 ) -> None:
     of_namespace = Settings(Strategy.ALWAYS_COMPATIBLE, allows_auto_update=True, enforces_validation=False)
     own = replace(of_namespace, strategy=Strategy.BACKWARD, enforces_validation=True)
@@ -212,6 +221,7 @@ def test_a_topics_own_strategy_and_enforcement_count_before_the_namespaces(
         pulsar.tell("PUT", f"{topic.itself}/schemaCompatibilityStrategy", own.strategy)
         pulsar.tell("POST", f"{topic.itself}/schemaValidationEnforced", own.enforces_validation)
     assert differing(attempts, made(pulsar, attempts, topics)) == []
+    assert command_line.differing(attempts, tmp_path) == []
 
 
 def test_files_that_import_each_other_end_a_producers_request_without_an_answer(pulsar: Pulsar) -> None:

@@ -134,7 +134,8 @@ async def test_what_was_seen_at_the_broker_counts_for_the_consequences_of_a_poli
 async def test_a_topic_that_keeps_a_strategy_of_its_own_is_not_told_of_as_hit(world: World) -> None:
     world.namespace("shop", "shop/*")
     there = world.resource()
-    status = {"observedGeneration": 1, "effectiveStrategy": {"value": "FORWARD", "source": "Topic"}}
+    strategy = {"value": "FORWARD", "source": "Topic"}
+    status = {"observedGeneration": 1, "fingerprint": "sha256:00", "effectiveStrategy": strategy}
     world.api.put(TOPIC_SCHEMA, "shop", "created", {"spec": there["spec"], "status": status})
     await world.versions(V0, FORWARD_ONLY, claim=Owner("shop", "created", there["metadata"]["uid"]))
     before = {"pulsar": PULSAR, "schemaCompatibilityStrategy": "FORWARD"}

@@ -49,18 +49,15 @@ def avro(text: str) -> SchemaInfo:
 
 
 def seen_as(old: Object, value: str, source: str) -> Object:
-    status = {"observedGeneration": 1, "effectiveStrategy": {"value": value, "source": source}}
-    return {**old, "status": status}
+    strategy = {"value": value, "source": source}
+    return {**old, "status": {"observedGeneration": 1, "fingerprint": "sha256:00", "effectiveStrategy": strategy}}
 
 
 @pytest.mark.parametrize(
     ("observed", "words"),
     [
         ({"schemaCompatibilityStrategy": "BACKWARD"}, "BACKWARD (the Pulsar namespace's own at the broker) demands"),
-        (
-            {"schemaAutoUpdateCompatibilityStrategy": "Backward"},
-            "BACKWARD (the Pulsar namespace's own at the broker) demands",
-        ),
+        ({"schemaAutoUpdateCompatibilityStrategy": "Backward"}, "BACKWARD (the Pulsar namespace's own at the broker)"),
         ({"broker": {"schemaCompatibilityStrategy": "BACKWARD"}}, "BACKWARD (the broker's own) demands"),
     ],
 )
@@ -123,6 +120,10 @@ async def test_a_strategy_that_was_written_counts_for_the_edit_that_drops_it_and
     await world.storage.put(stored, freed)
     assert (await world.ask(edited, old)).is_allowed
     assert (await world.create(FORWARD_ONLY)).is_allowed
+    judged = seen_as({**old, "spec": dropped}, "BACKWARD", "Namespace")
+    assert not (await world.edit(judged, schema=FORWARD_ONLY)).is_allowed
+    del judged["status"]["fingerprint"]  # as where its broker was away: the strategy is what was seen before
+    assert (await world.edit(judged, schema=FORWARD_ONLY)).is_allowed
     under_way = PendingTopicSettings(TopicSettings(), TopicSettings(Strategy.FORWARD))
     stored = await world.storage.get_history(KEY)
     await world.storage.put(stored, replace(freed, topic_settings=replace(settings, pending=under_way)))
@@ -144,7 +145,7 @@ async def test_a_version_of_the_broker_that_it_cannot_read_stops_every_schema_bu
     reply = await world.edit(old, schema=FORWARD_ONLY)
     assert reply.rules == ["INVALID_HISTORY"]
     assert reply.causes[0]["field"] == "spec.topic"
-    assert "version 0 has a default that does not fit its field: " in reply.causes[0]["message"]
+    assert "version 0 has a default that does not fit its field under Pulsar 4.0: " in reply.causes[0]["message"]
     assert "strategy" not in reply.causes[0]["message"].lower()
     assert (await world.edit(old, suspend=True)).is_allowed
 

@@ -4,13 +4,17 @@ import pytest
 
 from admission_world import ID, NOTE_WITH_DEFAULT, TOPIC, World, record_schema
 from topicschema.core import formats
-from topicschema.core.history import Origin, Owner
+from topicschema.core.arrivals import entry_of
+from topicschema.core.history import Counter, Flaw, History, Origin, Owner
+from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.topics import Topic, TopicKey
+from topicschema.storage.protocol import Stored
 
 FIRST, SECOND = record_schema(ID), record_schema(ID, NOTE_WITH_DEFAULT)
 THIRD = record_schema(ID, NOTE_WITH_DEFAULT, {**NOTE_WITH_DEFAULT, "name": "total"})
 DOLLAR = record_schema(ID).replace("Order", "Order$")  # a name that Avro 1.12 takes and 1.11 does not
+ONLY_SINCE_4_1 = [DOLLAR, record_schema(ID, {"name": "note", "type": ["null", "string"], "default": "x"})]
 
 
 async def govern(world: World, line: str) -> None:
@@ -80,3 +84,40 @@ async def test_what_the_line_reads_is_read_again_and_stops_nothing(world: World)
     await govern(world, "4.1")
     await record(world, FIRST, SECOND)
     assert (await world.create(THIRD)).is_allowed
+
+
+async def adopted(world: World, *texts: str, claim: Owner | None = None) -> None:
+    """Put on record what the topic's broker had, as a policy of 4.0 reads it."""
+    key, infos = TopicKey("pulsar", Topic.parse(TOPIC)), [SchemaInfo(SchemaType.AVRO, text.encode()) for text in texts]
+    versions = (RemoteVersion(number, each, "2026-11-21T05:30:00Z") for number, each in enumerate(infos))
+    entries = tuple(entry_of(each, PulsarLine.V4_0) for each in versions)
+    assert all(entry.flaw is not Flaw.NONE for entry in entries)
+    await world.storage.put(Stored(History(key)), History(key, claim, 0, entries, Counter.BROKER), infos)
+
+
+@pytest.mark.parametrize("left", ONLY_SINCE_4_1)
+async def test_what_an_earlier_line_could_not_read_stops_nothing_once_the_policy_names_the_broker_s(
+    world: World, left: str
+) -> None:
+    await govern(world, "4.0")
+    await adopted(world, left)
+    assert (await world.create(FIRST)).rules == ["INVALID_HISTORY"]
+    await govern(world, "4.1")
+    for _ in range(2):
+        same = await world.create(left)
+        assert (same.is_allowed, same.warnings) == (True, [])  # it is there already, letter by letter
+        assert (await world.create(left.replace('"string"', '"int"', 1))).rules == ["TYPE_MISMATCH"]
+    await govern(world, "4.0")
+    assert (await world.create(FIRST)).rules == ["INVALID_HISTORY"]
+
+
+@pytest.mark.parametrize("left", ONLY_SINCE_4_1)
+async def test_a_policy_that_moves_to_the_line_of_its_broker_is_not_warned_of_what_that_line_reads(
+    world: World, left: str
+) -> None:
+    world.namespace("shop", "shop/*")
+    resource = world.resource(schema=left)
+    await adopted(world, left, left + " ", claim=Owner("shop", "created", resource["metadata"]["uid"]))
+    old = await world.policy()
+    reply = await world.ask({**old, "spec": {**old["spec"], "brokerProfile": {"line": "4.1"}}}, old)
+    assert (reply.is_allowed, reply.warnings) == (True, [])

@@ -1,9 +1,9 @@
 from dataclasses import replace
 
 from specimens import KEY, ME, NOW, history, record
-from topicschema.core.history import History, Origin, TopicSettingsRecord, VersionEntry
+from topicschema.core.history import Flaw, History, Origin, TopicSettingsRecord, VersionEntry
 from topicschema.core.remote import TopicSettings
-from topicschema.core.schemas import SchemaType
+from topicschema.core.schemas import PulsarLine, SchemaType
 from topicschema.core.strategies import Strategy
 
 FIRST, SECOND = record("id"), record("id", "note?")
@@ -41,6 +41,20 @@ def test_after_a_deletion_earlier_versions_do_not_count_but_numbering_goes_on() 
     again = deleted.with_version(FIRST, Origin.SPEC, NOW)
     assert [entry.schema_version for entry in again.trimmed] == [2]
     assert again.latest == again.entries[-1]
+
+
+def test_of_the_flaws_that_count_those_of_another_line_are_not_taken_for_granted() -> None:
+    made = history(FIRST, SECOND, FIRST, SECOND)
+    buried, grave, flawed, good = made.entries
+    flawed = replace(flawed, flaw=Flaw.UNPARSABLE)
+    known = replace(made, entries=(replace(buried, flaw=Flaw.UNPARSABLE), tombstone(1), flawed, good))
+    assert known.flawed_by_another(PulsarLine.V4_0) == ()
+    assert known.flawed_by_another(PulsarLine.V4_1) == (flawed,)
+    assert replace(known, entries=(replace(flawed, type=SchemaType.STRING),)).flawed_by_another(PulsarLine.V4_1) == ()
+    read = replace(flawed, flaw=Flaw.NONE, line=PulsarLine.V4_1)
+    assert known.with_read([read]).entries == (*known.entries[:2], read, good)
+    assert known.names(read)
+    assert not known.names(grave)
 
 
 def test_a_claim_is_given_and_taken() -> None:

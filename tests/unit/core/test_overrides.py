@@ -10,6 +10,7 @@ from topicschema.core.strategies import Strategy
 NOTHING = TopicSettings()
 FULL, BACKWARD = TopicSettings(Strategy.FULL), TopicSettings(Strategy.BACKWARD)
 BOTH = TopicSettings(Strategy.FULL, enforces_validation=True)
+UNSET = TopicSettings(Strategy.UNDEFINED)
 
 
 def test_what_is_there_already_is_not_written_and_a_strategy_is_noted_once() -> None:
@@ -80,15 +81,29 @@ def test_what_was_written_for_an_edit_that_is_withdrawn_is_put_back_before_all_e
 ) -> None:
     record = TopicSettingsRecord(BACKWARD, FULL, PendingTopicSettings(BACKWARD, FULL))
     enforced = TopicSettings(enforces_validation=True)
-    for wanted in (NOTHING, enforced):
+    for wanted in (NOTHING, enforced, TopicSettings(Strategy.FORWARD)):
         first = toward(Overrides(wanted, FULL, record), is_before_schema=is_before_schema)
         assert first == WriteSettings(BACKWARD)
         done = toward(Overrides(wanted, BACKWARD, record), is_before_schema=is_before_schema)
         assert done == NoteSettings(TopicSettingsRecord(BACKWARD, BACKWARD))
-    # Another strategy is wanted now: it is written over the one of before.
-    assert isinstance(
-        toward(Overrides(TopicSettings(Strategy.FORWARD), FULL, record), is_before_schema=True), NoteSettings
-    )
+
+
+@pytest.mark.parametrize("reached", [NOTHING, BACKWARD], ids=["killed before the write", "its answer lost"])
+def test_whatever_came_of_the_second_of_two_changes_what_was_there_is_put_back(reached: TopicSettings) -> None:
+    first = toward(Overrides(FULL, NOTHING), is_before_schema=True)
+    assert isinstance(first, NoteSettings)
+    # The broker has the first strategy and not its schema, when an edit names the second.
+    assert toward(Overrides(BACKWARD, FULL, first.record), is_before_schema=True) == WriteSettings(UNSET)
+    done = toward(Overrides(BACKWARD, NOTHING, first.record), is_before_schema=True)
+    assert done == NoteSettings(TopicSettingsRecord(NOTHING, UNSET))
+    assert isinstance(done, NoteSettings)
+    second = toward(Overrides(BACKWARD, NOTHING, done.record), is_before_schema=True)
+    pending = PendingTopicSettings(before=NOTHING, wanted=BACKWARD)
+    assert second == NoteSettings(TopicSettingsRecord(NOTHING, BACKWARD, pending))
+    assert isinstance(second, NoteSettings)
+    assert toward(Overrides(BACKWARD, NOTHING, second.record), is_before_schema=True) == WriteSettings(BACKWARD)
+    step = back(Overrides(NOTHING, reached, second.record))
+    assert step == (done if reached == NOTHING else WriteSettings(UNSET))
 
 
 def test_only_what_is_to_be_written_waits_for_its_topic() -> None:
@@ -100,11 +115,10 @@ def test_only_what_is_to_be_written_waits_for_its_topic() -> None:
 
 
 def test_undefined_takes_the_topic_s_strategy_away_and_waits_for_no_topic() -> None:
-    unset = TopicSettings(Strategy.UNDEFINED)
-    record = TopicSettingsRecord(found=NOTHING, written=unset)
-    assert toward(Overrides(unset, FULL, record), is_before_schema=False) is not None
-    assert toward(Overrides(unset, NOTHING), is_before_schema=False) is None
-    assert not Overrides(unset, None).waits_for_topic
+    record = TopicSettingsRecord(found=NOTHING, written=UNSET)
+    assert toward(Overrides(UNSET, FULL, record), is_before_schema=False) is not None
+    assert toward(Overrides(UNSET, NOTHING), is_before_schema=False) is None
+    assert not Overrides(UNSET, None).waits_for_topic
 
 
 def test_a_strategy_that_nobody_manages_is_left_behind() -> None:

@@ -99,7 +99,7 @@ def test_settings_that_a_recorded_history_needs_come_before_it() -> None:
 
 def test_what_the_broker_has_comes_on_record_and_with_the_candidate_the_claim() -> None:
     grown = replace(history(ONE, TWO), counted_by=Counter.BROKER, topic_settings=UNDER_WAY)
-    behind = Remote(Behind(grown, grown.entries[1:]))
+    behind = Remote(Behind(grown, grown.entries[1:]), overrides=SET)
     unclaimed = replace(COUNTED, claim=None)
     (action,) = plan(observed(None, behind, unclaimed, fingerprint="sha256:of another"))
     assert action == Import(grown, grown.entries[1:])
@@ -113,7 +113,18 @@ def test_what_the_broker_has_comes_on_record_and_with_the_candidate_the_claim() 
 
 def test_a_change_of_settings_stays_under_way_while_only_others_versions_come() -> None:
     grown = replace(history(ONE, TWO), counted_by=Counter.BROKER, topic_settings=UNDER_WAY)
-    (action,) = plan(observed(None, Remote(Behind(grown, grown.entries[1:])), fingerprint=ONE.fingerprint))
+    behind = Remote(Behind(grown, grown.entries[1:]), overrides=SET)
+    (action,) = plan(observed(None, behind, fingerprint=ONE.fingerprint))
+    assert action == Import(replace(grown, claim=ME), grown.entries[1:])
+
+
+@pytest.mark.parametrize("settings", [None, WITHDRAWN, replace(SET, wanted=TopicSettings(Strategy.FULL))])
+def test_a_change_that_was_for_another_schema_or_cannot_be_looked_at_stays_under_way(
+    settings: Overrides | None,
+) -> None:
+    grown = replace(history(ONE, TWO), counted_by=Counter.BROKER, topic_settings=UNDER_WAY)
+    behind = Remote(Behind(grown, grown.entries[1:]), overrides=settings)
+    (action,) = plan(observed(None, behind, fingerprint=TWO.fingerprint))
     assert action == Import(replace(grown, claim=ME), grown.entries[1:])
 
 

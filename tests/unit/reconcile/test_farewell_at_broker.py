@@ -2,16 +2,13 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from specimens import record
-from topic_world import ORDERS, TOPIC, World, opened
-from topicschema.api import FINALIZER
+from leaving_topic import KEY, ONE, OTHER, TWO, first, going, holds, in_a_namespace, resource
+from topic_world import ORDERS, TOPIC, World
 from topicschema.api.kinds import (
     EVENT,
-    NAMESPACE,
     NAMESPACE_SCHEMA_POLICY,
     SECRET,
     TOPIC_SCHEMA,
@@ -23,52 +20,20 @@ from topicschema.broker.errors import BrokerUnauthorizedError
 from topicschema.core import plan
 from topicschema.core.alignment import Behind, Sight, align
 from topicschema.core.errors import WaitingError
-from topicschema.core.history import Counter, History, Origin, Owner
+from topicschema.core.history import Counter, History, Owner
 from topicschema.core.schemas import Schema
-from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
+from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.at_broker import as_known
 from topicschema.reconcile.farewell import observe_farewell
 from topicschema.reconcile.farewell import tell_released as tell
 from topicschema.reconcile.queue import Key
 from topicschema.storage.protocol import Stored
 
-KEY = TopicKey("pulsar", Topic("shop", "orders", TOPIC))
-ONE, TWO, OTHER = record("id"), record("id", "a?"), record("other")
-
 
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
-    async with opened() as world:
-        world.api.put(NAMESPACE, "", "shop", {})
+    async with in_a_namespace() as world:
         yield world
-
-
-def resource(world: World, schema: Schema, **spec: str) -> dict[str, Any]:
-    text = schema.info.schema.decode()
-    written = {"topic": f"persistent://{KEY.topic}", "type": schema.info.type.value, "schema": text}
-    return world.api.put(TOPIC_SCHEMA, "shop", "created", {"spec": {**written, "deletionPolicy": "Delete", **spec}})
-
-
-async def holds(world: World, wire: dict[str, Any], *schemas: Schema, counted_by: Counter = Counter.OPERATOR) -> None:
-    """The resource holds the topic, and these are on record, as registered without a broker unless it counted them."""
-    history = History(KEY, counted_by=counted_by).claimed_by(Owner("shop", "created", wire["metadata"]["uid"]))
-    for schema in schemas:
-        history = history.with_version(schema, Origin.SPEC, "2026-11-20T00:00:00Z")
-    history = replace(history, uncounted=0)
-    await world.around.storage.put(Stored(History(KEY)), history, tuple(schema.info for schema in schemas))
-
-
-def going(wire: dict[str, Any]) -> dict[str, Any]:
-    """The resource in its deletion, which began long ago."""
-    metadata = {**wire["metadata"], "finalizers": [FINALIZER], "deletionTimestamp": "2026-11-01T00:00:00Z"}
-    return {**wire, "metadata": metadata}
-
-
-async def first(world: World, wire: dict[str, Any]) -> plan.Action:
-    """What a farewell begins with."""
-    seen = await observe_farewell(world.around, going(wire))
-    assert seen is not None
-    return seen.planned[0]
 
 
 def events(world: World) -> list[str]:
@@ -98,13 +63,17 @@ async def test_what_the_broker_never_counted_for_us_is_deleted_there_only_where_
 
 
 @pytest.mark.parametrize("theirs", [OTHER, ONE], ids=["another", "the same"])
-@pytest.mark.parametrize("counted_by", list(Counter))
+@pytest.mark.parametrize(
+    ("counted_by", "others"),
+    [(Counter.OPERATOR, 0), (Counter.BROKER, 0), (Counter.BROKER, 1)],
+    ids=["", "counted", "adopted"],
+)
 async def test_what_others_bring_after_our_soft_delete_is_not_deleted_though_its_answer_was_lost(
-    world: World, theirs: Schema, counted_by: Counter
+    world: World, theirs: Schema, counted_by: Counter, others: int
 ) -> None:
     world.there(ONE)
     wire = resource(world, ONE)
-    await holds(world, wire, ONE, counted_by=counted_by)
+    await holds(world, wire, ONE, counted_by=counted_by, others=others)
     assert await first(world, wire) == plan.SoftDelete()
     world.broker.schemas.soft_delete(TOPIC)
     world.there(theirs)
