@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from testbed.cluster import Cluster
 from testbed.fault_proxy import Call, FaultProxy
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.pulsar import LINE, Pulsar
-from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, Kind
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.storage.claims import Claims, StoredClaim
 from watched_shop import WatchedShop, conditions, until, watched
@@ -116,17 +116,26 @@ class BrokeredShop:
         return [one for one in json.loads(told.stdout)["items"] if one["reason"] == reason]
 
     async def looked_again(self) -> list[str]:
-        """What the controller writes, at the API server and at the broker, while it looks there twice more."""
-        since = self.watched.mark()
+        """What the controller writes, at the API server and at the broker, in a pass that looks there once more."""
+        told = await self.told_in_a_look(
+            lambda call: call.method == "GET" and call.path.endswith(f"/{self.pulsar_namespace}"),
+            NAMESPACE_SCHEMA_POLICY,
+        )
+        return [*told, *map(str, self.written)]
+
+    async def told_in_a_look(self, is_look: Callable[[Call], bool], kind: Kind) -> list[str]:
+        """What the controller writes at the API server from a look at the broker until it begins the next one.
+
+        The pass before may still have an Event to write, so what is written before that look is not counted.
+        """
+        since = self.watched.position()
         self.proxy.forget()
 
-        async def looks() -> int:
-            return sum(
-                call.method == "GET" and call.path.endswith(f"/{self.pulsar_namespace}") for call in self.proxy.calls
-            )
+        async def looks() -> list[Call]:
+            return [call for call in self.proxy.calls if is_look(call)]
 
-        await until(looks, lambda count: count >= 2)
-        return [*self.watched.writes(since, NAMESPACE_SCHEMA_POLICY), *map(str, self.written)]
+        began = (await until(looks, lambda found: len(found) >= 2))[0]
+        return self.watched.writes(since, kind, began.at)
 
     @property
     def written(self) -> list[Call]:

@@ -102,17 +102,14 @@ class BrokeredTopic:
         return [str(call) for call in self.shop.written if "/namespaces/" in call.path]
 
     async def looked_again(self) -> list[str]:
-        """What the controller writes, at the API server and at the broker, while it looks there twice more.
+        """What the controller writes, at the API server and at the broker, in a pass that looks there once more.
 
         In each of these looks it asks once, unless settings of the topic's own are to be compared.
         """
-        since = self.shop.watched.mark()
-        self.shop.proxy.forget()
-        await until(self._looks, lambda count: count >= 2)
-        return [*self.shop.watched.writes(since, TOPIC_SCHEMA), *self.written]
-
-    async def _looks(self) -> int:
-        return sum(call.path.endswith(f"{self.rest.schemas}/schema") for call in self.calls if not call.is_write)
+        told = await self.shop.told_in_a_look(
+            lambda call: call.path.endswith(f"{self.rest.schemas}/schema") and not call.is_write, TOPIC_SCHEMA
+        )
+        return [*told, *self.written]
 
     def events(self, reason: str, namespace: str | None = None) -> list[dict[str, Any]]:
         """The Events with that reason about the resource, or in that namespace."""

@@ -109,8 +109,12 @@ class WatchedShop:
         """The audit log's end, once the controller does nothing for the shop any more."""
         return audit.settled(self._log, counts=self._is_about)
 
-    def writes(self, since: int, kind: Kind = TOPIC_SCHEMA) -> list[str]:
-        """What the controller wrote after `since`, each as `VERB RESOURCE[/SUBRESOURCE]`.
+    def position(self) -> int:
+        """The audit log's end as it is now."""
+        return audit.position(self._log)
+
+    def writes(self, since: int, kind: Kind = TOPIC_SCHEMA, after: str = "") -> list[str]:
+        """What the controller wrote after `since`, and after the time `after`, each as `VERB RESOURCE[/SUBRESOURCE]`.
 
         Leases are left out, and of the two kinds that people write the other one: a policy counts its topics later.
         So are other shops' claims, which end while their namespaces do.
@@ -121,23 +125,27 @@ class WatchedShop:
         return [
             f"{request.verb} {request.resource}{request.subresource and '/'}{request.subresource}"
             for request in audit.writes(self._log, since, CONTROLLER)
-            if request.resource not in others
+            if request.at > after
+            and request.resource not in others
             and request.namespace in {self.namespace, SYSTEM}
             and (request.resource != PULSAR_NAMESPACE_CLAIM.plural or request.name in {"", claim})
         ]
 
     async def looked_again(self, name: str = "created", kind: Kind = TOPIC_SCHEMA) -> list[str]:
-        """What the controller writes in a pass that follows a change of nothing but a label."""
+        """What the controller writes in a pass that follows a change of nothing but a label.
+
+        It counts from that pass's first read: the pass before may still have an Event to write.
+        """
         since = self.mark()
         told = self.shop.run("label", "--overwrite", kind.plural, name, f"looked={since}")
         assert told.returncode == 0, told.stderr
 
-        async def looks() -> bool:
+        async def looks() -> list[str]:
             seen = audit.requests(self._log, since, CONTROLLER)
-            return any((one.verb, one.resource, one.name) == ("get", kind.plural, name) for one in seen)
+            return [one.at for one in seen if (one.verb, one.resource, one.name) == ("get", kind.plural, name)]
 
-        await until(looks, bool)
-        return self.writes(since, kind)
+        began = await until(looks, bool)
+        return self.writes(since, kind, began[0])
 
     def _is_about(self, request: audit.Request) -> bool:
         """Whether the controller asked it, of this shop or of what is on record."""

@@ -20,6 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
 import aiohttp
@@ -56,6 +57,12 @@ class Call:
     credential: str
     when: float
     status: int | None = None
+
+    @property
+    def at(self) -> str:
+        """`when` by the clock on the wall, as an audit log spells it: the two compare as texts."""
+        began = datetime.now(UTC) - timedelta(seconds=time.monotonic() - self.when)
+        return began.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
     @property
     def is_write(self) -> bool:
