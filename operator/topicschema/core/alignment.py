@@ -84,7 +84,8 @@ def agrees(history: History, latest: VersionEntry) -> bool:
     if not history.entries or len(history.counted) < len(history.entries):
         return False
     newest = history.entries[-1]
-    return not newest.is_tombstone and _sign(newest) == _sign(latest)
+    is_same = newest.sign == latest.sign and newest.registered_at == latest.registered_at
+    return is_same and not newest.is_tombstone
 
 
 def align(history: History, sight: Sight, now: str) -> Alignment:
@@ -148,14 +149,7 @@ def _skipped(counted: Sequence[VersionEntry], served: Mapping[int, VersionEntry]
 
 def _begin_alike(some: Sequence[VersionEntry], others: Sequence[VersionEntry]) -> bool:
     """Whether the shorter of the two is how the longer begins, by number and content."""
-    return all(
-        (one.schema_version, one.content_hash) == (other.schema_version, other.content_hash)
-        for one, other in zip(some, others, strict=False)
-    )
-
-
-def _sign(entry: VersionEntry) -> tuple[int, str, str]:
-    return (entry.schema_version, entry.content_hash, entry.registered_at)
+    return all(one.sign == other.sign for one, other in zip(some, others, strict=False))
 
 
 def _timed(entries: Sequence[VersionEntry], served: Sequence[VersionEntry]) -> tuple[VersionEntry, ...]:

@@ -77,6 +77,11 @@ class VersionEntry:
     line: PulsarLine = PulsarLine.V4_0
     flaw: Flaw = Flaw.NONE
 
+    @property
+    def sign(self) -> tuple[int, str]:
+        """Its number and its content: by these it is the same version, whatever it was read as, and wherever."""
+        return (self.schema_version, self.content_hash)
+
 
 @dataclass(frozen=True, slots=True)
 class PendingTopicSettings:
@@ -199,8 +204,7 @@ class History:
 
     def names(self, entry: VersionEntry) -> bool:
         """Whether the version is on record, whatever it was read as."""
-        sign = (entry.schema_version, entry.content_hash)
-        return any((each.schema_version, each.content_hash) == sign for each in self.entries)
+        return any(each.sign == entry.sign for each in self.entries)
 
     def compiled_from(self, source_hash: str) -> VersionEntry | None:
         """The oldest counting version that was compiled from these sources, by whichever compiler."""

@@ -12,7 +12,7 @@ from typing import Any
 from topicschema.api import FINALIZER, RELEASE_ANNOTATION
 from topicschema.api.kinds import NAMESPACE, SCHEMA_HISTORY, TOPIC_SCHEMA
 from topicschema.api.metadata import Metadata
-from topicschema.api.topicschemas import DeletionPolicy, TopicSchema
+from topicschema.api.topicschemas import DeletionPolicy, TopicSchema, TopicSchemaSpec
 from topicschema.api.wire import decode
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import (
@@ -28,6 +28,7 @@ from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.history import Counter, History, Origin, Setting, TopicSettingsRecord
 from topicschema.core.overrides import Overrides
 from topicschema.core.remote import TopicSettings
+from topicschema.core.schemas import PulsarLine
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.reconcile import telling
 from topicschema.reconcile.at_broker import View, as_known, may_write, topic_settings
@@ -138,20 +139,38 @@ async def _serving(around: Surroundings, broker: Broker, found: FoundPolicy, see
     if seen.stored is None:
         raise TypeError("no record was read")
     is_serving = await broker.latest(seen.topic) is not None
+    spec, history = seen.resource.spec, seen.stored.history
     if is_serving:
-        history, line, schema = seen.stored.history, found.policy.profile.line, None
-        # One of others' may be what the spec stands for; or that was uploaded, and a crash kept it from the record.
-        with suppress(StalledError):
-            history = await around.judge.under(history, line)
-            schema = await around.judge.schema_of(seen.resource.spec, line, history)
-        wanted = "" if schema is None else schema.fingerprint
-        is_recorded = history.equal_to(wanted) is not None
-        there = await look(around, broker, Sought(history, line, None if is_recorded else schema))
-        is_serving = _has_ours(there.alignment, history, wanted)
-    domain = seen.resource.spec.topic.partition("://")[0]
-    under_way = await _under_way(broker, seen.stored.history, domain)
+        is_serving = await _serves_ours(around, broker, found.policy.profile.line, spec, history)
+    domain = spec.topic.partition("://")[0]
+    under_way = await _under_way(broker, history, domain)
     view = View(broker, Look(Aligned()), domain, overrides=under_way, is_serving=is_serving)
     return Observation(seen.resource, seen.stored, found, view=view)
+
+
+async def _serves_ours(
+    around: Surroundings, broker: Broker, line: PulsarLine, spec: TopicSchemaSpec, history: History
+) -> bool:
+    """Whether anything that the broker serves is this resource's.
+
+    WaitingError where only a schema could tell that cannot be had for now: its sources are not compiled.
+    """
+    schema, unknown = None, None
+    # One of others' may be what the spec stands for; or that was uploaded, and a crash kept it from the record.
+    try:
+        history = await around.judge.under(history, line)
+        schema = await around.judge.schema_of(spec, line, history)
+    except StalledError:
+        pass
+    except WaitingError as error:
+        unknown = error
+    wanted = "" if schema is None else schema.fingerprint
+    is_recorded = history.equal_to(wanted) is not None
+    there = await look(around, broker, Sought(history, line, None if is_recorded else schema))
+    is_ours = _has_ours(there.alignment, history, wanted)
+    if unknown is not None and not is_ours:
+        raise unknown
+    return is_ours
 
 
 async def _under_way(broker: Broker, history: History, domain: str) -> Overrides | None:
@@ -181,8 +200,8 @@ def _has_ours(there: Alignment, history: History, wanted: str) -> bool:
         case Aligned():
             has_come, served = False, history.trimmed
     ours = (entry for entry in history.entries if entry.origin is not Origin.BROKER or entry.fingerprint == wanted)
-    signs = {(entry.schema_version, entry.content_hash) for entry in ours}
-    return has_come or any((entry.schema_version, entry.content_hash) in signs for entry in served)
+    signs = {entry.sign for entry in ours}
+    return has_come or any(entry.sign in signs for entry in served)
 
 
 async def _policy(around: Surroundings, seen: Observation) -> FoundPolicy | None:

@@ -113,8 +113,7 @@ async def schema_of(
 
 def _counted_before(history: History, entry: VersionEntry) -> VersionEntry | None:
     """The entry on record that a new count begins with, too."""
-    sign = (entry.schema_version, entry.content_hash)
-    return next((each for each in history.entries if (each.schema_version, each.content_hash) == sign), None)
+    return next((each for each in history.entries if each.sign == entry.sign), None)
 
 
 async def _on_record(

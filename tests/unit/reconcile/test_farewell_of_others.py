@@ -1,5 +1,6 @@
 """A farewell under deletionPolicy Delete from a topic where others have versions: alone they stay, whoever holds it."""
 
+import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -8,9 +9,11 @@ import pytest
 from admission_world import SYSTEM
 from leaving_topic import KEY, ONE, OTHER, TWO, first, holds, in_a_namespace, ready_to_go, resource
 from topic_world import TOPIC, World
+from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.cluster.errors import ForbiddenError
 from topicschema.core import formats, plan
 from topicschema.core.arrivals import entry_of
+from topicschema.core.errors import WaitingError
 from topicschema.core.history import Counter, Flaw, History, Origin, Owner
 from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
@@ -105,6 +108,26 @@ async def test_what_others_brought_after_they_deleted_ours_stays(world: World) -
     for _ in range(2):
         assert await first(world, wire) == plan.DeleteRecord()
         assert await world.settle() == "Incompatible"
+
+
+async def test_sources_that_are_not_compiled_hold_no_farewell_up_where_a_version_of_ours_is_served(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    world.broker.schemas.strategy = Strategy.ALWAYS_COMPATIBLE
+    sources = {"message": "Order", "files": {"order.proto": 'syntax = "proto3"; message Order {}'}}
+    wire = resource(world, ONE)
+    spec = {"topic": wire["spec"]["topic"], "type": "PROTOBUF_NATIVE", "protobuf": sources, "deletionPolicy": "Delete"}
+    wire = world.api.put(TOPIC_SCHEMA, "shop", "created", {"spec": spec})
+    world.there(OTHER)
+    await holds(world, wire, OTHER, counted_by=Counter.BROKER, others=1)
+    with pytest.raises(WaitingError, match="the compiler cannot be started"):  # nobody knows what the spec stands for
+        await first(world, wire)
+    world.there(ONE)
+    stored = await world.around.storage.get_history(KEY)
+    grown = stored.history.with_version(ONE, Origin.SPEC, "2026-11-20T00:00:00Z")
+    await world.around.storage.put(stored, grown, (ONE.info,))
+    assert await first(world, wire) == plan.SoftDelete()
 
 
 async def test_a_version_of_others_that_the_spec_is_goes_though_another_line_s_parser_did_not_take_it(

@@ -53,7 +53,7 @@ class Passage:
         self._name = ""
         self._connection: Connection | None = None
         self._progress = Progress(span)
-        self._doubted = self._progress.at
+        self._damaged_to = self._progress.at
         self._heard = time.monotonic()
         self._taken = 0
         self._last: Position | None = None
@@ -127,9 +127,9 @@ class Passage:
     def _raise_if_doubtful(self, table: Table) -> None:
         """LostError for entries that are found damaged for the first time: what happened on the way is mended so."""
         damaged = table[table[:, Of.IS_DAMAGED] != 0]
-        last = self._doubted if not len(damaged) else place(damaged[-1])
-        if last > self._doubted:
-            self._doubted = last
+        last = self._damaged_to if not len(damaged) else place(damaged[-1])
+        if last > self._damaged_to:
+            self._damaged_to = last
             raise LostError("a checksum does not match")
 
     def _next(self, table: Table) -> Table:

@@ -24,7 +24,7 @@ class Progress:
         self._span = span
         self._begins = [Position(each.ledger, each.first) for each in span.stretches]
         self._before = [0, *accumulate(each.entries for each in span.stretches)]
-        self._doubted: Position | None = None
+        self._shown_mark: Position | None = None
         self.at = Position(span.first.ledger, span.first.entry - 1)
         self.seen: dict[int, int] = {}
 
@@ -62,8 +62,8 @@ class Progress:
         if sum(each.entries for each in stretches if each.ledger in ledgers) <= came.sum():
             return False
         is_held = bool(came.any()) or (bool(self.seen) and self.at.ledger in ledgers)
-        is_believed = not is_held and self._doubted == mark
-        self._doubted = mark
+        is_believed = not is_held and self._shown_mark == mark
+        self._shown_mark = mark
         return not is_believed
 
     def _number(self, position: Position) -> int:
