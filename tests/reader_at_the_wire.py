@@ -66,7 +66,8 @@ class ReaderAtTheWire:
 
     `subscribed` and `asked_last` are done in turn, one for each reader and each question for the last message. While
     `transactions` are open, `shown` is the last entry that it shows. `marks` are the marks of the readers' cursors, in
-    turn: up to where they were made to skip; that of others stays where they began. `is_trimmed`: that ledger is gone.
+    turn: up to where they were made to skip; that of others stays where they began. `reading` are the reads that have
+    begun and are not sent. `is_trimmed`: that ledger is gone.
     `asked` counts questions of REST, which gets no answer of use while `is_mute`.
     """
 
@@ -77,6 +78,7 @@ class ReaderAtTheWire:
     transactions: int = 0
     shown: int | None = None
     marks: list[int] = field(default_factory=list)
+    reading: int = 0
     is_trimmed: bool = False
     asked: int = 0
     is_mute: bool = False
@@ -113,7 +115,11 @@ class ReaderAtTheWire:
                 "ledgers": [{"ledgerId": 4 if self.is_trimmed else 3, "entries": 0}],
                 "ongoingTxnCount": self.transactions,
                 "cursors": {
-                    name: {"readPosition": f"3:{self.reads_next}", "markDeletePosition": f"3:{mark}"}
+                    name: {
+                        "readPosition": f"3:{self.reads_next}",
+                        "markDeletePosition": f"3:{mark}",
+                        "pendingReadOps": self.reading,
+                    }
                     for name, mark in zip(self.names, marks, strict=False)
                 },
             }

@@ -1,5 +1,6 @@
 """What a transaction sent counts once it is committed: to a consumer, and so to a run."""
 
+import time
 from collections.abc import Callable
 
 import pulsar as python
@@ -51,3 +52,26 @@ def test_a_run_reads_of_transactions_what_a_consumer_reads(topic: RetainedTopic)
             rows(topic.source(patience=3.0))
         client.end(held, is_aborted=False)
     assert [row["payload"] for row in rows(topic.source())] == [*found, b"held", b"behind what is held"]
+
+
+def test_a_topic_that_ends_in_what_no_reader_gets_is_read_to_its_end_and_has_no_read_under_way(
+    topic: RetainedTopic,
+) -> None:
+    """A read that waits for messages to be sent is none that is under way: or a run would never end here."""
+    ended = RetainedTopic.made(topic.pulsar)
+    with Transactions.on(ended.pulsar.service_url, ended.full_name) as client:
+        client.send([b"kept"])
+        aborted = client.begin()
+        client.send([b"aborted"] * 3, aborted)
+        client.end(aborted, is_aborted=True)
+    for messages in (None, 2):
+        assert [row["payload"] for row in rows(ended.source(split_messages=messages, patience=20.0))] == [b"kept"]
+    with client_of(ended.pulsar) as idle:
+        reader = idle.create_reader(ended.full_name, python.MessageId.earliest)
+        assert reader.read_next(5_000).data() == b"kept"
+        time.sleep(1)
+        told = ended.pulsar.tell("GET", f"{ended.path}/internalStats")
+        (cursor,) = told["cursors"].values()
+    ledger, entry = map(int, told["lastConfirmedEntry"].split(":"))
+    assert cursor["readPosition"] == f"{ledger}:{entry + 1}"
+    assert cursor["pendingReadOps"] == 0

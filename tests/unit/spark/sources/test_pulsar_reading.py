@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from reader_at_the_wire import Happening, ReaderAtTheWire, chunk, message, serving, single
+from reader_at_the_wire import Happening, ReaderAtTheWire, chunk, message, nothing, serving, single
 from topicschema.core.topics import Topic
 from topicschema.spark.sources import Gone
 from topicschema.spark.sources.pulsar import reading
@@ -55,6 +55,23 @@ def test_what_was_sent_over_a_connection_that_broke_is_waited_for_over_the_next_
     again = [sending(0), sending(1, after=LONGER_THAN_QUIET)]
     broker = ReaderAtTheWire(entries=2, reads_next=2, subscribed=again, asked_last=[hanging_up])
     assert payloads(broker) == [b"0", b"1"]
+
+
+def test_what_is_read_and_held_until_the_next_ledger_is_open_is_waited_for() -> None:
+    broker = ReaderAtTheWire(entries=3, reads_next=3, reading=1, subscribed=[sending(0)])
+
+    def opens(send: Send) -> None:
+        broker.reading = 0
+        send(message(1, b"1") + message(2, b"2"))
+
+    broker.asked_last = [nothing, opens]
+    assert payloads(broker) == [b"0", b"1", b"2"]
+
+
+def test_a_read_that_never_ends_gives_no_verdict() -> None:
+    broker = ReaderAtTheWire(entries=3, reads_next=3, reading=1, subscribed=[sending(0)])
+    with pytest.raises(SourceSilentError, match="messages are left"):
+        payloads(broker, patience=2.5)
 
 
 @pytest.mark.parametrize("mark", [-1, 1])

@@ -47,10 +47,15 @@ _ANYWHERE: Final = tuple(".".join("*" * labels) for labels in range(1, _MOST_LAB
 
 
 class Cursor(NamedTuple):
-    """Where a reader reads next, and up to where it is said to need nothing any more: its mark-delete position."""
+    """Where a reader reads next, and up to where it is said to need nothing any more: its mark-delete position.
+
+    While it `is_reading`, nothing is sent of what is read so, though it reads next behind that already: a read that
+    finds too few entries goes on in the next ledger. One that only waits for messages to be sent is none.
+    """
 
     reads_next: Position
     mark: Position
+    is_reading: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +197,9 @@ def _standing(told: Any, partition: Topic) -> Standing:
         raise SourceError("the broker's answer tells no ledgers", f"persistent://{partition}") from None
 
 
-def _cursor(told: Mapping[str, str]) -> Cursor:
-    return Cursor(_position(told["readPosition"]), _position(told["markDeletePosition"]))
+def _cursor(told: Mapping[str, Any]) -> Cursor:
+    is_reading = int(told["pendingReadOps"]) > 0
+    return Cursor(_position(told["readPosition"]), _position(told["markDeletePosition"]), is_reading)
 
 
 def _position(text: str) -> Position:

@@ -210,7 +210,8 @@ class Passage:
         try:
             cursor = self._standing().cursors.get(self._name)
             # What a broker has sent may still be on its way: the answer to a question asked from here on comes behind.
-            self._is_sent, self._last = cursor is not None and cursor.reads_next > self._span.last, None
+            is_read = cursor is not None and cursor.reads_next > self._span.last and not cursor.is_reading
+            self._is_sent, self._last = is_read, None
             # Asked before the last message is: of a transaction that ends in between, that tells the messages.
             self._is_held_back = not self._is_sent and self._admin.has_transactions(self._partition)
             self._opened().ask_last()
