@@ -16,17 +16,18 @@ from typing import Any, Final
 from py4j.protocol import Py4JError, Py4JNetworkError
 
 from topicschema.core.errors import TopicSchemaError
-from topicschema.spark.errors import OutOfMemoryError, RunError, SourceError
+from topicschema.spark.errors import InvalidQuestionError, OutOfMemoryError, RunError, SourceError
 from topicschema.spark.sources import Split
 from topicschema.spark.tally import Tally
 from topicschema.spark.work import Work
 
+_Told = SourceError | InvalidQuestionError
 MOST_TASKS: Final = 2_000
 """More splits than that share tasks."""
 AT_ONCE: Final = 100
 """The tallies of more tasks than that are merged by executors first, which takes them another stage."""
 _TICK: Final = 1.0
-_OURS: Final = re.compile(r"topicschema\.spark\.errors\.SourceError: ([^\n]{1,2000})")
+_OURS: Final = re.compile(r"\b(topicschema(?:\.\w+)+): ([^\n]{1,2000})")
 
 _RAISED: Final = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt)\b[^\n]*)", re.MULTILINE)
 """How Python's traceback ends, and how Java's begins."""
@@ -90,9 +91,10 @@ def merged(one: bytes, other: bytes) -> bytes:
 
 def why(text: str) -> TopicSchemaError:
     """Why a job failed, from what Spark says of it."""
-    found = _OURS.search(text)
-    if found is not None:
-        return SourceError(found[1])
+    for name, message in _OURS.findall(text):
+        for kind in _with_those_under(SourceError, InvalidQuestionError):
+            if name == f"{kind.__module__}.{kind.__qualname__}":
+                return kind(message)
     if _KILLED_POD in text:
         return OutOfMemoryError("executors")
     for sign, meaning in _ENDS.items():
@@ -102,6 +104,13 @@ def why(text: str) -> TopicSchemaError:
     return RunError(
         f"Spark gave the run up: {(raised or text.strip().splitlines() or ['it does not say why'])[-1][:500]}"
     )
+
+
+def _with_those_under(*kinds: type[_Told]) -> Iterator[type[_Told]]:
+    """The kinds of errors and all that are derived from them: of a source's own, its plan has brought them here."""
+    for kind in kinds:
+        yield kind
+        yield from _with_those_under(*kind.__subclasses__())
 
 
 @contextmanager

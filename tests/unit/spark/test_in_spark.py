@@ -1,18 +1,23 @@
 """What Spark's workers do with many splits, and what is told where Spark fails; all without a JVM."""
 
 import functools
+import importlib
+import pkgutil
 import random
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import stored_orders
-from topicschema.spark import in_spark
-from topicschema.spark.errors import OutOfMemoryError, RunError, SourceError
+from topicschema.core.errors import TopicSchemaError
+from topicschema.spark import in_spark, sources
+from topicschema.spark.errors import InvalidQuestionError, OutOfMemoryError, RunError, SourceError
 from topicschema.spark.in_spark import Judging, merged
 from topicschema.spark.sampling import Sampling
 from topicschema.spark.sources.files import Files
+from topicschema.spark.sources.pulsar.errors import SourceSilentError
 from topicschema.spark.tally import EXAMPLES, Tally
 from topicschema.spark.work import Work
 
@@ -102,3 +107,25 @@ def test_what_ended_a_job_is_told_with_what_to_do(said: str, kind: type[Exceptio
     found = in_spark.why(said)
     assert type(found) is kind
     assert found.message.startswith(words)
+
+
+def told(*kinds: type[TopicSchemaError]) -> list[type[TopicSchemaError]]:
+    """These and all that are derived from them."""
+    return [found for kind in kinds for found in (kind, *told(*kind.__subclasses__()))]
+
+
+def test_what_a_worker_raised_for_the_source_or_the_question_is_told_as_such_with_each_kind_of_it() -> None:
+    for module in pkgutil.walk_packages(sources.__path__, f"{sources.__name__}."):
+        importlib.import_module(module.name)
+    kinds = told(SourceError, InvalidQuestionError)
+    assert SourceSilentError in kinds
+    for kind in kinds:
+        error = kind("shop/live/orders: the words, with a SourceError: in them")
+        (raised,) = traceback.format_exception_only(error)
+        found = in_spark.why(aborted("PythonException: Traceback (most recent call last):\n" + raised))
+        assert (type(found), found.reason, found.message) == (kind, error.reason, error.message)
+
+
+def test_what_a_worker_raised_otherwise_is_a_run_failure() -> None:
+    (raised,) = traceback.format_exception_only(RunError("the words"))
+    assert type(in_spark.why(aborted(raised))) is RunError
