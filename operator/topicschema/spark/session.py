@@ -3,6 +3,7 @@
 What executors may be is in the template that the Job mounts; here stands what Spark has to be told beside it.
 """
 
+import hashlib
 import json
 import math
 import os
@@ -32,7 +33,9 @@ _PODS_ALONE: Final[Mapping[str, str]] = {
     "spark.kubernetes.driver.ownPersistentVolumeClaim": "false",
 }
 """Nothing but pods is made, listed or deleted: all that the driver's account needs is a role for these."""
-_PREFIX: Final = 40
+_PREFIX: Final = 47
+"""What Spark takes: a name has 63 letters, and it puts `-exec-` and a number behind."""
+_SIGN: Final = 12
 _QUANTITY: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(m|k|M|G|T|Ki|Mi|Gi|Ti)?")
 _SERVER: Final = re.compile(r"Message: (.{1,2000}?)\.? Received status", re.DOTALL)
 _GAVE_UP: Final = "Spark context stopped while waiting for backend"  # after ten pods that the API server refused
@@ -152,4 +155,6 @@ def _bracketed(host: str) -> str:
 
 
 def _prefix(pod: str) -> str:
-    return re.sub(r"[^a-z0-9-]", "-", pod)[:_PREFIX].strip("-")
+    """A piece of the pod's name for people, and a sign of all of it: what makes a name unique stands at its end."""
+    sign = hashlib.sha256(pod.encode()).hexdigest()[:_SIGN]
+    return f"{re.sub(r'[^a-z0-9-]', '-', pod)[: _PREFIX - _SIGN - 1].strip('-')}-{sign}"

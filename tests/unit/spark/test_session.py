@@ -1,6 +1,7 @@
 """What Spark is told by a driver that is a pod."""
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,9 @@ import pytest
 from topicschema.spark import session
 from topicschema.spark.errors import RunError
 
+LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+LONGEST = 63 - len("-exec-") - len(str(2**31 - 1))
+"""As Spark's Config.scala counts it (spark.kubernetes.executor.podNamePrefix)."""
 POD = {
     "KUBERNETES_SERVICE_HOST": "fd00::1",
     "KUBERNETES_SERVICE_PORT": "443",
@@ -43,7 +47,7 @@ def test_executors_are_owned_by_the_drivers_pod_and_call_it_at_fixed_ports(tmp_p
     told = session.settings(3, template(tmp_path, {}), POD)
     assert told["spark.master"] == "k8s://https://[fd00::1]:443"
     assert told["spark.kubernetes.driver.pod.name"] == POD["POD_NAME"]
-    assert told["spark.kubernetes.executor.podNamePrefix"] == "orders-check-1234-abc"
+    assert told["spark.kubernetes.executor.podNamePrefix"].startswith("orders-check-1234-abc-")
     assert (told["spark.driver.host"], told["spark.driver.port"], told["spark.blockManager.port"]) == (
         "10.0.0.7",
         "7078",
@@ -53,6 +57,17 @@ def test_executors_are_owned_by_the_drivers_pod_and_call_it_at_fixed_ports(tmp_p
     assert told["spark.executor.instances"] == "3"
     assert told["spark.ui.showConsoleProgress"] == "false"  # marked lines must begin a line of the log
     assert int(told["spark.executor.maxNumFailures"]) > 3 * 4  # a task's fourth failure ends the run first
+
+
+def test_the_executors_of_two_drivers_have_names_of_their_own_that_spark_takes(tmp_path: Path) -> None:
+    resources = template(tmp_path, {})
+    long = "orders-created-by-the-shop-in-the-evening-" + "x" * 15
+    drivers = [f"{long}-a1b2c", f"{long}-a1b2d", f"{long[:33]}.a", f"{long[:33]}-a", f"{long[:33]}--a", "a", "7" * 253]
+    told = [session.settings(1, resources, {**POD, "POD_NAME": each}) for each in drivers]
+    prefixes = [each["spark.kubernetes.executor.podNamePrefix"] for each in told]
+    assert len(set(prefixes)) == len(drivers)
+    assert all(LABEL.fullmatch(each) and len(each) <= LONGEST for each in prefixes), prefixes
+    assert all(each[:20].startswith(driver[:20]) for each, driver in zip(prefixes, drivers, strict=True))
 
 
 def test_spark_keeps_nothing_at_the_api_server_but_pods(tmp_path: Path) -> None:
