@@ -15,14 +15,21 @@ from topicschema.spark.errors import SourceError
 MAX_MESSAGE: Final = 32 * 1024 * 1024
 """Room for any message that is stored as its bytes: a broker takes 5 MiB, unless it is told otherwise."""
 
+_CHANGED: Final = "the file has changed since the run began; start it again"
+
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file as the plan saw it; `number` is its place among the source's files."""
+    """A file as the plan saw it; `number` is its place among the source's files.
+
+    `changed` is when it was changed last (ns since 1970) as the system tells it of this file alone: of all in a folder,
+    a store may tell it more exactly, or otherwise. None or 0 where it does not tell.
+    """
 
     uri: str
     path: str
     size: int
+    changed: int | None
     number: int
     system: fs.FileSystem
 
@@ -30,9 +37,15 @@ class File:
     def opened(self) -> Iterator[Any]:
         """The file, open for reading at any place; SourceError where it cannot be read, or is no longer the same."""
         with self.failing(), self.system.open_input_file(self.path) as stream:
-            if stream.size() != self.size:
-                raise SourceError("the file has changed since the run began; start it again", self.uri)
+            if stream.size() != self.size or self._is_newer():
+                raise SourceError(_CHANGED, self.uri)
             yield stream
+            if self._is_newer():
+                raise SourceError(_CHANGED, self.uri)
+
+    def _is_newer(self) -> bool:
+        changed = self.system.get_file_info(self.path).mtime_ns if self.changed else None
+        return bool(changed) and changed != self.changed
 
     @contextmanager
     def failing(self, where: str = "") -> Iterator[None]:
