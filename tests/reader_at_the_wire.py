@@ -60,6 +60,12 @@ def nothing(send: Callable[[bytes], object]) -> None:
     del send
 
 
+def _never(number: int, path: str) -> bool:
+    """The topic is there."""
+    del number, path
+    return False
+
+
 @dataclass(slots=True)
 class ReaderAtTheWire:
     """The broker: how many entries its ledger 3 has, where it says that readers are, and what it does.
@@ -68,7 +74,8 @@ class ReaderAtTheWire:
     `transactions` are open, `shown` is the last entry that it shows. `marks` are the marks of the readers' cursors, in
     turn: up to where they were made to skip; that of others stays where they began. `reading` are the reads that have
     begun and are not sent. `is_trimmed`: that ledger is gone.
-    `asked` counts questions of REST, which gets no answer of use while `is_mute`.
+    `asked` counts questions of REST, which gets no answer of use while `is_mute`, and hears that there is no such topic
+    where `is_absent` for that number and path.
     """
 
     entries: int
@@ -82,6 +89,8 @@ class ReaderAtTheWire:
     is_trimmed: bool = False
     asked: int = 0
     is_mute: bool = False
+    partitions: int = 0
+    is_absent: Callable[[int, str], bool] = _never
     permits: list[int] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     url: str = ""
@@ -105,7 +114,6 @@ class ReaderAtTheWire:
 
     def stats(self) -> bytes:
         """What the admin API tells of the topic."""
-        self.asked += 1
         if self.is_mute:
             return b"{}"
         marks = [*self.marks, *[-1] * len(self.names)]
@@ -114,6 +122,7 @@ class ReaderAtTheWire:
                 "lastConfirmedEntry": f"3:{self.entries - 1}",
                 "ledgers": [{"ledgerId": 4 if self.is_trimmed else 3, "entries": 0}],
                 "ongoingTxnCount": self.transactions,
+                "partitions": self.partitions,
                 "cursors": {
                     name: {
                         "readPosition": f"3:{self.reads_next}",
@@ -143,8 +152,11 @@ class _Rest(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         assert isinstance(self.server, _Listening)
-        told = self.server.broker.stats()
-        self.send_response(200)
+        broker = self.server.broker
+        broker.asked += 1
+        is_absent = broker.is_absent(broker.asked, self.path)
+        told = b'{"reason": "Topic not found"}' if is_absent else broker.stats()
+        self.send_response(404 if is_absent else 200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(told)))
         self.end_headers()

@@ -123,7 +123,7 @@ def _found(uri: str) -> Iterator[File]:
 
 
 def _below(path: str, info: fs.FileInfo) -> str:
-    return info.path.removeprefix(path)
+    return str(info.path).removeprefix(path)
 
 
 def _missing(system: fs.FileSystem, path: str) -> str:

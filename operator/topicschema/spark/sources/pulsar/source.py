@@ -49,10 +49,17 @@ class PulsarSource:
         with Admin(self.asked) as admin:
             count = admin.partitions(topic)
             if count is None:
-                return Plan(notes=(f"{self.topic} does not exist: it has no messages",), is_missing=True)
+                return self._missing()
             told = _Told.of(admin, topic, count)
             parts = [self._part(admin, topic, number, told) for number in range(max(1, count))]
+            is_none_there = all(part.standing is None for part in parts)
+            # Of a topic with partitions none may have been used so far; it may be gone since the first question, too.
+            if is_none_there and (not count or admin.partitions(topic) is None):
+                return self._missing()
             return self._planned(admin, parts)
+
+    def _missing(self) -> Plan:
+        return Plan(notes=(f"{self.topic} does not exist: it has no messages",), is_missing=True)
 
     def read(self, split: Split) -> Iterator[pa.RecordBatch | Gone]:
         """As Source says; a split of `plan`."""
@@ -72,7 +79,7 @@ class PulsarSource:
         name = f"{self.topic}{suffix}"
         standing = told.standings.get(name) or admin.standing(partition)
         if standing is None or not standing.known:
-            return _Part(name)
+            return _Part(name, standing=standing)
         known, span = standing.known, None
         if self.since is not None:
             begins = admin.at(partition, max(0, self.since - _SKEW))
