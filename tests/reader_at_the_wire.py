@@ -20,9 +20,9 @@ from topicschema.spark.sources.pulsar import protocol
 from topicschema.spark.sources.pulsar.protocol import Kind, Members, written
 
 
-def message(entry: int, body: bytes, metadata: dict[int, int | bytes] | None = None) -> bytes:
+def message(entry: int, body: bytes, metadata: dict[int, int | bytes] | None = None, ledger: int = 3) -> bytes:
     """A MESSAGE frame as a broker sends it, with an entry of its own and a checksum."""
-    place = written({1: 3, 2: entry})
+    place = written({1: ledger, 2: entry})
     command = written({1: int(Kind.MESSAGE), int(Kind.MESSAGE): written({1: 1, 2: place})})
     told = written({1: b"p", 2: 1, 3: 1_700_000_000_000, **(metadata or {})})
     sent = struct.pack(">I", len(told)) + told + body

@@ -28,7 +28,7 @@ from topicschema.core import formats
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.spark.question import PulsarAsked, Question
 from topicschema.spark.sampling import Sampling
-from topicschema.spark.sources import Gone, Split
+from topicschema.spark.sources import Gone, Split, Withheld
 from topicschema.spark.sources.pulsar.source import PulsarSource
 from topicschema.spark.work import Work
 
@@ -94,7 +94,7 @@ def _judge(work: Work, split: Split) -> int:
 
 
 def _drop(work: Work, split: Split) -> int:
-    return sum(len(each) for each in work.source.read(split) if not isinstance(each, Gone))
+    return sum(len(each) for each in work.source.read(split) if not isinstance(each, Gone | Withheld))
 
 
 def _drop_client_s(work: Work, split: Split) -> int:

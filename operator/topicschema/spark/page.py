@@ -47,7 +47,11 @@ def _cards(told: Row) -> Iterator[str]:
     cards = [("messages judged", told["messages"]), ("invalid", told["invalid"]), ("invalid per million", round(rate))]
     cards += [
         (name, told[member])
-        for name, member in (("left out by the sample", "leftOut"), ("gone", "gone"))
+        for name, member in (
+            ("left out by the sample", "leftOut"),
+            ("gone", "gone"),
+            ("entries without a message", "withheld"),
+        )
         if told[member]
     ]
     for name, value in cards:

@@ -21,6 +21,7 @@ from topicschema.spark.verdict import Answer, VerdictDocument
 
 FORMAT: Final = 1
 _MOST_PLACES_READ: Final = 200
+_WITHHELD: Final = "marks, aborted transactions, or what the broker passes over"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ def report(asked: Question, plan: Plan, tally: Tally, course: Course) -> Report:
             "maxInvalidPerMillion": asked.tolerance.max_invalid_per_million,
             "leftOut": tally.skipped,
             "gone": tally.gone,
+            "withheld": tally.withheld,
             "sample": _sample(asked),
             "byReason": figures.reasons(),
             "byPlace": figures.places(),
@@ -121,6 +123,8 @@ def _notes(asked: Question, plan: Plan, tally: Tally) -> list[str]:
         notes.append(f"the sample was to take about {wanted:,} messages, but how many there are was only guessed")
     if tally.gone:
         notes.append(f"{tally.gone:,} messages were removed before they could be read")
+    if tally.withheld:
+        notes.append(f"{tally.withheld:,} entries held no message for a reader: {_WITHHELD}")
     if -1 in tally.writers and asked.versions:
         notes.append("messages that name no schema version were read by the proposed schema, as consumers read them")
     if tally.messages and SchemaType.PROTOBUF in _types(asked):

@@ -67,7 +67,8 @@ class Tally:
 
     `findings` are by (reason, path, writer, partition, hour), `traffic` of all messages judged by (writer, partition,
     hour), `losses` by (kind, path, writer). `skipped` are messages that the sample left out, `old` those of them that
-    are older than it wants, `gone` those that were removed before they could be read.
+    are older than it wants, `gone` those that were removed before they could be read; `withheld` are entries of which
+    no reader is sent a message.
     """
 
     __slots__ = (
@@ -82,11 +83,12 @@ class Tally:
         "strangers",
         "tolerated",
         "traffic",
+        "withheld",
         "writers",
     )
 
     def __init__(self) -> None:
-        self.messages = self.invalid = self.skipped = self.old = self.gone = 0
+        self.messages = self.invalid = self.skipped = self.old = self.gone = self.withheld = 0
         self.findings = Rollup(_FINDING_STEPS)
         self.traffic = Rollup(_TRAFFIC_STEPS)
         self.losses = Rollup(_LOSS_STEPS)
@@ -130,6 +132,7 @@ class Tally:
         self.skipped += other.skipped
         self.old += other.old
         self.gone += other.gone
+        self.withheld += other.withheld
         self.tolerated |= other.tolerated
         for mine, theirs in zip(self.tables, other.tables, strict=True):
             mine.merge(theirs.counts.items(), theirs.level)
@@ -183,4 +186,4 @@ def _row(example: Example) -> tuple[Any, ...]:
     return tuple(getattr(example, each.name) for each in fields(example))
 
 
-_NUMBERS: Final = ("messages", "invalid", "skipped", "old", "gone")
+_NUMBERS: Final = ("messages", "invalid", "skipped", "old", "gone", "withheld")

@@ -12,7 +12,7 @@ from topicschema.spark import counting, question, rendering
 from topicschema.spark.examples import Drawing, identity_of
 from topicschema.spark.judging import Judging
 from topicschema.spark.sampling import Sampling
-from topicschema.spark.sources import Gone, Source, Split
+from topicschema.spark.sources import Gone, Source, Split, Withheld
 from topicschema.spark.tally import Tally
 
 
@@ -35,6 +35,8 @@ class Work:
         for batch in self.source.read(split):
             if isinstance(batch, Gone):
                 tally.gone += batch.messages
+            elif isinstance(batch, Withheld):
+                tally.withheld += batch.entries
             else:
                 self._count(tally, bench, batch)
         tally.tolerated = bench.judging.tolerated & {reason for reason, *_ in tally.findings.counts}

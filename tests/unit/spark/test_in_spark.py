@@ -5,17 +5,19 @@ import importlib
 import pkgutil
 import random
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import stored_orders
 from topicschema.core.errors import TopicSchemaError
-from topicschema.spark import in_spark, sources
+from topicschema.spark import in_processes, in_spark, sources
 from topicschema.spark.errors import InvalidQuestionError, OutOfMemoryError, RunError, SourceError
 from topicschema.spark.in_spark import Judging, merged
 from topicschema.spark.sampling import Sampling
+from topicschema.spark.sources import Gone, Plan, Split, Withheld
 from topicschema.spark.sources.files import Files
 from topicschema.spark.sources.pulsar.errors import SourceSilentError
 from topicschema.spark.tally import EXAMPLES, Tally
@@ -55,6 +57,32 @@ def test_150_splits_count_exactly_whether_each_has_a_task_or_all_share_one(tmp_p
         found[reason] += count
     assert (told.messages, found) == (len(ORDERS), stored_orders.reasons(ORDERS))
     assert {reason: len(kept) for reason, kept in told.examples.items()} == dict.fromkeys(found, EXAMPLES)
+
+
+@dataclass(frozen=True)
+class Withholding:
+    """A source whose splits hold no messages for a reader; one of them has lost some, too."""
+
+    def plan(self) -> Plan:
+        return Plan(tuple(Split(number, 1) for number in range(20)))
+
+    def read(self, split: Split) -> Iterator[Gone | Withheld]:
+        if split.what == 7:
+            yield Gone(100)
+        yield Withheld(split.what)
+
+
+def test_what_is_withheld_counts_once_here_and_with_executors_also_where_a_task_is_tried_again() -> None:
+    asked = stored_orders.question(Path("orders.parquet"))
+    work = Work("withheld", asked.pack().content, Withholding(), Sampling(0))
+    splits = work.source.plan().splits
+    lost = [list(Judging(work)([split])) for split in splits[:5]]
+    tried = [packed for split in splits for packed in Judging(work)([split])]
+    assert [packed for (packed,) in lost] == tried[:5]
+    there = Tally.unpacked(as_a_tree(tried))
+    here = in_processes.tally(work, splits, 1, lambda _split: None)
+    assert there.packed == here.packed
+    assert (there.withheld, there.gone, there.messages) == (sum(range(20)), 100, 0)
 
 
 def aborted(reason: str) -> str:

@@ -7,6 +7,7 @@ import pytest
 import stored_orders
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.spark.page import page
 from topicschema.spark.question import FilesAsked, Question
 from topicschema.spark.report import Course, report
 from topicschema.spark.sources import Plan
@@ -47,3 +48,14 @@ def test_a_topic_that_did_not_exist_is_told_apart_from_one_that_is_empty(*, is_m
     document = read(found.verdict.text)
     assert document is not None
     assert bool(document.topic_missing) == is_missing
+
+
+@pytest.mark.parametrize("withheld", [0, 12_000])
+def test_entries_that_held_no_message_for_a_reader_are_told_where_there_are_any(withheld: int) -> None:
+    asked, tally = Question(stored_orders.CANDIDATE, {}, "orders", files=FilesAsked(("orders",))), Tally()
+    tally.messages, tally.withheld = 1, withheld
+    found = report(asked, Plan(), tally, Course(0, 1.0))
+    told = "12,000 entries held no message for a reader: marks, aborted transactions, or what the broker passes over"
+    assert found.document["withheld"] == withheld
+    assert found.document["notes"] == ([told] if withheld else [])
+    assert ("entries without a message" in page(found.document)) == bool(withheld)

@@ -59,13 +59,20 @@ class Gone:
     messages: int
 
 
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """Entries of a split that are there, and of which no reader is sent anything: the source does not learn why."""
+
+    entries: int
+
+
 class Source(Protocol):
     """Messages that stay as they are while they are read; picklable, for it travels to the workers."""
 
     def plan(self) -> "Plan":
         """The splits; SourceError where the source cannot be asked. Creates nothing and changes nothing out there."""
 
-    def read(self, split: Split) -> "Iterator[pa.RecordBatch | Gone]":
+    def read(self, split: Split) -> "Iterator[pa.RecordBatch | Gone | Withheld]":
         """The split's messages as batches.BATCH, each of them once, however often and wherever it is asked for.
 
         At most batches.MAX_MESSAGES or about batches.MAX_BYTES a batch. Opens its own clients and closes them at the

@@ -7,7 +7,7 @@ import pytest
 
 from reader_at_the_wire import Happening, ReaderAtTheWire, chunk, message, nothing, serving, single
 from topicschema.core.topics import Topic
-from topicschema.spark.sources import Gone
+from topicschema.spark.sources import Gone, Withheld
 from topicschema.spark.sources.pulsar import reading
 from topicschema.spark.sources.pulsar.errors import SourceSilentError
 from topicschema.spark.sources.pulsar.protocol import written
@@ -29,7 +29,7 @@ def payloads(
         terms = Terms(asked, has_keys=False, patience=patience)
         for batch in reading.read(terms, span, Topic.parse(span.topic)):
             assert not isinstance(batch, Gone)
-            found.extend(row["payload"] for row in batch.to_pylist())
+            found.extend([] if isinstance(batch, Withheld) else (row["payload"] for row in batch.to_pylist()))
     return found
 
 
@@ -84,6 +84,31 @@ def test_entries_of_the_last_ledger_are_gone_where_that_was_removed_though_it_st
         terms = Terms(asked, has_keys=False, patience=20.0)
         *_, last = reading.read(terms, span, Topic.parse(span.topic))
     assert last == Gone(1)
+
+
+def _unread(broker: ReaderAtTheWire, *stretches: Stretch) -> list[Gone | Withheld]:
+    """What a reader of these is told besides messages."""
+    span = Span("persistent://shop/live/orders", 0, stretches, messages_per_entry=10.0)
+    with serving(broker) as asked:
+        found = reading.read(Terms(asked, has_keys=False, patience=20.0), span, Topic.parse(span.topic))
+        return [each for each in found if isinstance(each, Gone | Withheld)]
+
+
+def test_entries_that_are_there_and_hold_nothing_for_readers_are_counted() -> None:
+    broker = ReaderAtTheWire(entries=7, reads_next=7, subscribed=[_entries(2, 3)])
+    assert _unread(broker, Stretch(3, 1, 5)) == [Withheld(3)]
+
+
+def test_entries_that_are_gone_are_not_counted_as_withheld_and_neither_is_what_is_behind_the_span() -> None:
+    sent = [message(0, b"0"), message(1, b"1", ledger=4), message(9, b"9", ledger=4)]
+    broker = ReaderAtTheWire(entries=2, reads_next=2, subscribed=[_told(*sent)], is_trimmed=True)
+    assert _unread(broker, Stretch(3, 0, 2), Stretch(4, 0, 4)) == [Gone(10), Withheld(3)]
+
+
+def test_a_span_that_is_read_over_two_connections_counts_what_is_withheld_once() -> None:
+    sent = [_entries(0, 2), _entries(0, 2, 5)]
+    broker = ReaderAtTheWire(entries=6, reads_next=6, subscribed=sent, asked_last=[hanging_up])
+    assert _unread(broker, Stretch(3, 0, 6)) == [Withheld(3)]
 
 
 def test_a_span_whose_last_entries_hold_no_messages_for_readers_comes_to_its_end() -> None:

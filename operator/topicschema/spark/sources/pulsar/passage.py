@@ -8,6 +8,7 @@ made to skip, though it is there, is read by another reader.
 
 import secrets
 import time
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -16,6 +17,7 @@ import pyarrow as pa
 
 from topicschema.core.topics import Topic
 from topicschema.spark.errors import SourceError
+from topicschema.spark.sources import Gone, Withheld
 from topicschema.spark.sources.pulsar import frames, protocol
 from topicschema.spark.sources.pulsar.admin import READERS, Admin, Standing
 from topicschema.spark.sources.pulsar.compiled import Content, Table
@@ -84,16 +86,25 @@ class Passage:
         finally:
             self._close()
 
-    def gone(self) -> int:
-        """About how many of the span's messages the broker has removed since the plan."""
-        missing = {each.ledger: each.entries - self._progress.seen.get(each.ledger, 0) for each in self._span.stretches}
-        if not any(missing.values()):
-            return 0
+    def missing(self) -> Iterator[Gone | Withheld]:
+        """What did not come of a span that was read.
+
+        Of ledgers that the broker has removed since the plan it is about how many messages, of others how many entries.
+        """
+        entries = Counter[int]()
+        for each in self._span.stretches:
+            entries[each.ledger] += each.entries
+        entries.subtract(self._progress.seen)
+        if not any(entries.values()):
+            return
         standing = self._standing()
-        entries = sum(count for ledger, count in missing.items() if ledger not in standing.ledgers)
-        if entries and self._admin.created(self._partition) != self._span.created:
+        gone = sum(count for ledger, count in entries.items() if ledger not in standing.ledgers)
+        if gone and self._admin.created(self._partition) != self._span.created:
             raise SourceDeletedError("the topic was deleted, and made anew, while it was read", str(self._span))
-        return round(entries * self._span.messages_per_entry)
+        if gone:
+            yield Gone(round(gone * self._span.messages_per_entry))
+        if withheld := entries.total() - gone:
+            yield Withheld(withheld)
 
     def _receive(self, held: bytearray) -> bool:
         """Receive until there is much, or nothing comes for a moment; whether nothing came at all."""

@@ -1,4 +1,4 @@
-"""A span, read: its messages, those whose first chunk is before it, and what is gone; and how large its batches are."""
+"""A span, read: its messages, those whose first chunk is before it, what did not come; how large its batches are."""
 
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from topicschema.core.topics import Topic
 from topicschema.spark.question import PulsarAsked
-from topicschema.spark.sources import Gone
+from topicschema.spark.sources import Gone, Withheld
 from topicschema.spark.sources.pulsar import frames
 from topicschema.spark.sources.pulsar.admin import Admin
 from topicschema.spark.sources.pulsar.chunks import Chunks
@@ -35,17 +35,15 @@ class Terms:
     patience: float
 
 
-def read(terms: Terms, span: Span, partition: Topic) -> Iterator[pa.RecordBatch | Gone]:
-    """The span's messages, then what of them was removed since the plan; SourceError where it cannot be read."""
+def read(terms: Terms, span: Span, partition: Topic) -> Iterator[pa.RecordBatch | Gone | Withheld]:
+    """The span's messages, then what of it did not come; SourceError where it cannot be read."""
     with Admin(terms.asked) as admin:
         parcels = Parcels(span.partition, Chunks(span.first), terms.has_keys)
         passage = Passage(admin, span, partition, terms.patience)
         yield from passage.batches(parcels)
         if parcels.chunks.has_strays:
             yield from _begun_before(terms, span, admin, partition)
-        gone = passage.gone()
-        if gone:
-            yield Gone(gone)
+        yield from passage.missing()
 
 
 def batch_size(admin: Admin, topic: str, position: Position) -> int:

@@ -12,7 +12,7 @@ from topicschema.core.errors import StalledError
 from topicschema.core.topics import Topic
 from topicschema.spark.errors import SourceError
 from topicschema.spark.question import PulsarAsked
-from topicschema.spark.sources import Gone, Plan, Split
+from topicschema.spark.sources import Gone, Plan, Split, Withheld
 from topicschema.spark.sources.pulsar import reading
 from topicschema.spark.sources.pulsar.admin import Admin, Standing
 from topicschema.spark.sources.pulsar.ranges import Position, Span, cut, since
@@ -61,7 +61,7 @@ class PulsarSource:
     def _missing(self) -> Plan:
         return Plan(notes=(f"{self.topic} does not exist: it has no messages",), is_missing=True)
 
-    def read(self, split: Split) -> Iterator[pa.RecordBatch | Gone]:
+    def read(self, split: Split) -> Iterator[pa.RecordBatch | Gone | Withheld]:
         """As Source says; a split of `plan`."""
         span: Span = split.what
         return reading.read(Terms(self.asked, self.has_keys, self.patience), span, _partition(self._parsed(), span))
