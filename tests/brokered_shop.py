@@ -16,7 +16,7 @@ from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.storage.claims import Claims, StoredClaim
 from watched_shop import WatchedShop, conditions, until, watched
 
-RESYNC = {"TOPICSCHEMA_RESYNC_PERIOD": "1", "TOPICSCHEMA_BROKER_HOSTS": "127.0.0.1"}
+RESYNC = {"TOPICSCHEMA_RESYNC_PERIOD": "0.5", "TOPICSCHEMA_BROKER_HOSTS": "127.0.0.1"}
 """The environment of a controller that may call the tests' brokers, and looks again often."""
 
 
@@ -90,6 +90,10 @@ class BrokeredShop:
     async def counted(self, ready: int) -> None:
         """Return once the policy counts so many topics that are Ready."""
         await until(self._status, lambda status: status["topics"]["ready"] == ready)
+
+    async def undeclared(self, count: int) -> None:
+        """Return once the policy tells of so many topics without a TopicSchema."""
+        await until(self._status, lambda status: status.get("undeclaredTopicCount") == count)
 
     async def strategy(self, value: str, source: str, name: str = "created") -> None:
         """Return once the topic is judged by that strategy."""

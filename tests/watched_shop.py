@@ -117,7 +117,7 @@ class WatchedShop:
         """What the controller wrote after `since`, and after the time `after`, each as `VERB RESOURCE[/SUBRESOURCE]`.
 
         Leases are left out, and of the two kinds that people write the other one: a policy counts its topics later.
-        So are other shops' claims, which end while their namespaces do.
+        So are other shops' claims, which end while their namespaces do, and Events about records, of whichever shop.
         """
         claim = PulsarNamespaceKey("pulsar", "shop", self.namespace).claim_name
         self.mark()
@@ -128,6 +128,7 @@ class WatchedShop:
             if request.at > after
             and request.resource not in others
             and request.namespace in {self.namespace, SYSTEM}
+            and (request.namespace, request.resource) != (SYSTEM, "events")
             and (request.resource != PULSAR_NAMESPACE_CLAIM.plural or request.name in {"", claim})
         ]
 

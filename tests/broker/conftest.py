@@ -25,7 +25,7 @@ from testbed.cluster import Cluster
 from testbed.errors import SourceMissingError, TestbedError
 from testbed.fault_proxy import FaultProxy
 from testbed.instances import Instance
-from testbed.product import SHORT_LEASE, Product
+from testbed.product import PATIENT_LEASE, Product
 from testbed.progress import Progress
 from testbed.pulsar import Pulsar
 from testbed.pulsar import start as start_pulsar
@@ -203,7 +203,7 @@ def shared_controller(request: pytest.FixtureRequest, cluster: Cluster, instance
     """One controller for all modules in a row that ask for it; the hook above ends it, or the last module."""
     stash = request.config.stash
     if _CONTROLLER not in stash:
-        installed = stash[_CONTROLLER] = Product.install(instance, cluster, {**SHORT_LEASE, **RESYNC})
+        installed = stash[_CONTROLLER] = Product.install(instance, cluster, {**PATIENT_LEASE, **RESYNC})
         installed.admit_all()
         installed.start_controller()
     yield stash[_CONTROLLER]
@@ -213,7 +213,7 @@ def shared_controller(request: pytest.FixtureRequest, cluster: Cluster, instance
 
 @pytest.fixture(scope="module")
 def controller(shared_controller: Product) -> Product:
-    """The controller alone; it may call brokers on 127.0.0.1, and looks at all every second."""
+    """The controller alone; it may call brokers on 127.0.0.1, and looks at all twice a second."""
     return shared_controller
 
 

@@ -23,7 +23,7 @@ from broker.kills.worlds import World, each, worlds
 from brokered_shop import RESYNC
 from testbed.cluster import Cluster
 from testbed.instances import Instance
-from testbed.product import Product
+from testbed.product import PATIENT_LEASE, Product
 from testbed.pulsar import Pulsar
 
 ALL = os.environ.get("TOPICSCHEMA_TEST_FAULTS") == "all"
@@ -33,20 +33,15 @@ _PATIENCE_SECONDS = 30.0
 _TRIES = 4  # a call that a busy machine gives up while others are yet to come is held again
 _HELD_SECONDS = 6.0  # a call is given up after ten
 
-_LEASE = {
-    "TOPICSCHEMA_LEASE_DURATION": "8",
-    "TOPICSCHEMA_LEASE_RENEW_DEADLINE": "7",
-    "TOPICSCHEMA_LEASE_RETRY_PERIOD": "0.5",
-}
-"""It runs out soon after its holder was killed, and is not lost while a busy machine runs two dozen flows."""
-
 pytestmark = [pytest.mark.broker, pytest.mark.faults, pytest.mark.timeout(7200 if ALL else 1200)]
 
 
 @pytest.fixture(scope="module")
 def rarely_looking(cluster: Cluster, instance: Instance) -> Iterator[Product]:
     """The controller as a process that looks at nothing unless it is rung, so that a flow's calls are the same."""
-    with Product.controlling(instance, cluster, {**_LEASE, **RESYNC, "TOPICSCHEMA_RESYNC_PERIOD": "3600"}) as installed:
+    with Product.controlling(
+        instance, cluster, {**PATIENT_LEASE, **RESYNC, "TOPICSCHEMA_RESYNC_PERIOD": "3600"}
+    ) as installed:
         yield installed
 
 

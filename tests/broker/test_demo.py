@@ -2,10 +2,14 @@
 
 import io
 
+import pytest
+
 from demo import backstage, brokers
 from demo.narrator import Narrator
 from testbed.controlplane import owned
 from testbed.pulsar import Pulsar
+
+pytestmark = pytest.mark.timeout(600)  # a control plane, and both courses
 
 
 def test_the_steps_before_a_broker_turn_out_as_told_also_on_what_an_earlier_run_left(pulsar: Pulsar) -> None:

@@ -13,7 +13,7 @@ from brokered_shop import RESYNC
 from differential import seeds
 from testbed.cluster import Cluster
 from testbed.instances import Instance
-from testbed.product import SHORT_LEASE, Product
+from testbed.product import PATIENT_LEASE, Product
 from testbed.pulsar import Pulsar
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.broker]
@@ -25,7 +25,7 @@ STEPS = 4
 @pytest.fixture(scope="module")
 def product(cluster: Cluster, instance: Instance) -> Iterator[Product]:
     """Controller and webhook at work; settled topics are left alone, or they would take the broker's time."""
-    environment = {**SHORT_LEASE, **RESYNC, "TOPICSCHEMA_RESYNC_PERIOD": "600"}
+    environment = {**PATIENT_LEASE, **RESYNC, "TOPICSCHEMA_RESYNC_PERIOD": "600"}
     installed = Product.install(instance, cluster, environment)
     try:
         installed.start_controller()

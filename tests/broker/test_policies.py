@@ -19,7 +19,7 @@ from topicschema.core.remote import NamespaceSettings
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.policies import Policies
 from topicschema.storage.claims import Claims
-from watched_shop import conditions, says, text
+from watched_shop import conditions, says, text, until
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 
@@ -121,13 +121,14 @@ async def test_a_lock_waits_for_topics_without_a_topicschema_and_all_else_goes_o
     shop.pulsar.tell("PUT", f"/persistent/{shop.pulsar_namespace}/billed/partitions", 2)
     shop.watched.put(text("id"))
     shop.govern(isAllowAutoUpdateSchema=False, schemaCompatibilityStrategy="BACKWARD")
+    await shop.undeclared(2)
     status = await shop.policy_ready("UndeclaredTopics")
     assert says(status) == {"Ready": "False", "Reconciling": "True", "InSync": "False"}
     assert (status["undeclaredTopicCount"], status["undeclaredTopics"]) == (2, ["billed", "created-billing-DLQ"])
     assert shop.there()["schemaCompatibilityStrategy"] == "BACKWARD"
     assert shop.there()["isAllowAutoUpdateSchema"] is True
-    assert len(await shop.events("UndeclaredTopics")) == 1
     await shop.counted(1)
+    assert len(await until(lambda: shop.events("UndeclaredTopics"), bool)) == 1
     shop.proxy.forget()
     assert await shop.watched.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
     assert shop.proxy.calls

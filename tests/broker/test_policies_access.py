@@ -55,7 +55,7 @@ async def test_over_tls_with_a_token_and_a_token_that_is_renewed(secured: Broker
     secured.keep("admin", token=credentials.tokens.expired, ca_crt=ca)
     secured.apply(by_token(secured), schemaCompatibilityStrategy="FULL")
     await secured.policy_ready("BrokerUnauthorized")
-    secured.keep("admin", token=sign(credentials.tokens.key, SUPERUSER, int(time.time()) + 15), ca_crt=ca)
+    secured.keep("admin", token=sign(credentials.tokens.key, SUPERUSER, int(time.time()) + 20), ca_crt=ca)
     secured.apply(by_token(secured), schemaCompatibilityStrategy="BACKWARD")
     await secured.policy_ready("InForce")
     assert secured.there()["schemaCompatibilityStrategy"] == "BACKWARD"

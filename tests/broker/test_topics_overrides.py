@@ -159,7 +159,7 @@ async def test_what_others_set_later_is_named_when_the_broker_refuses_by_it(topi
     topic.shop.pulsar.tell("PUT", f"{topic.rest.itself}/schemaCompatibilityStrategy", "FULL")
 
     async def is_in_force() -> bool:
-        return topic.rest.upload(CLASHING).status == 409
+        return topic.rest.compatibility(CLASHING).status == 500  # so it says no where an upload gets 409
 
     await until(is_in_force, bool)
     topic.put(CLASHING)

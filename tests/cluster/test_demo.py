@@ -8,7 +8,7 @@ from demo import backstage, kinds, steps
 from demo.narrator import Narrator
 from testbed.controlplane import owned
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]  # a control plane, and both courses
 
 
 def test_the_steps_turn_out_as_told_also_on_what_an_earlier_run_left() -> None:

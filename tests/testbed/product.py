@@ -27,6 +27,12 @@ SHORT_LEASE = {
     "TOPICSCHEMA_LEASE_RETRY_PERIOD": "0.5",
 }
 """The environment of a Lease whose end a test can wait for."""
+PATIENT_LEASE = {
+    "TOPICSCHEMA_LEASE_DURATION": "8",
+    "TOPICSCHEMA_LEASE_RENEW_DEADLINE": "7",
+    "TOPICSCHEMA_LEASE_RETRY_PERIOD": "0.5",
+}
+"""It runs out soon after its holder was killed, and is not lost while a busy machine does much else."""
 _READY_SECONDS = 60.0
 
 
