@@ -11,6 +11,7 @@ import hmac
 import re
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from email.utils import formatdate
 from functools import partial
 from http import HTTPStatus
@@ -132,9 +133,10 @@ def _told(bucket: Path, page: list[str]) -> Iterator[str]:
         if each.endswith("/"):
             yield f"<CommonPrefixes><Prefix>{escape(each)}</Prefix></CommonPrefixes>"
         else:
-            size = (bucket / each).stat().st_size
-            changed = "<LastModified>2026-01-01T00:00:00.000Z</LastModified><StorageClass>STANDARD</StorageClass>"
-            yield f"<Contents><Key>{escape(each)}</Key><Size>{size}</Size>{changed}</Contents>"
+            stat = (bucket / each).stat()
+            changed = datetime.fromtimestamp(stat.st_mtime, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
+            told = f"<LastModified>{changed}Z</LastModified><StorageClass>STANDARD</StorageClass>"
+            yield f"<Contents><Key>{escape(each)}</Key><Size>{stat.st_size}</Size>{told}</Contents>"
 
 
 def main() -> None:

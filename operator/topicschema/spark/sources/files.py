@@ -111,19 +111,12 @@ def _found(uri: str) -> Iterator[File]:
             raise SourceError(_missing(system, path), shown)
         is_folder = info.type is fs.FileType.Directory
         infos = system.get_file_info(fs.FileSelector(path, recursive=True)) if is_folder else [info]
-        files = [each for each in infos if each.type is fs.FileType.File and not _HIDDEN.search(_below(path, each))]
-        alone = system.get_file_info([each.path for each in files]) if is_folder else files
     except (OSError, ValueError, pa.ArrowException) as error:
         raise SourceError(str(error).split("\n", 1)[0].replace(uri, shown)[:300], shown) from None
-    told = [
-        File(shown + _below(path, each), each.path, each.size, own.mtime_ns, 0, system)
-        for each, own in zip(files, alone, strict=True)
-    ]
-    yield from sorted(told, key=lambda each: each.path)
-
-
-def _below(path: str, info: fs.FileInfo) -> str:
-    return str(info.path).removeprefix(path)
+    for each in sorted(infos, key=lambda each: each.path):
+        below = each.path.removeprefix(path)
+        if each.type is fs.FileType.File and not _HIDDEN.search(below):
+            yield File(shown + below, each.path, each.size, each.mtime_ns, 0, system)
 
 
 def _missing(system: fs.FileSystem, path: str) -> str:

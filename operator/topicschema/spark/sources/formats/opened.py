@@ -15,6 +15,7 @@ from topicschema.spark.errors import SourceError
 MAX_MESSAGE: Final = 32 * 1024 * 1024
 """Room for any message that is stored as its bytes: a broker takes 5 MiB, unless it is told otherwise."""
 
+_SECOND: Final = 1_000_000_000
 _CHANGED: Final = "the file has changed since the run began; start it again"
 
 
@@ -22,8 +23,7 @@ _CHANGED: Final = "the file has changed since the run began; start it again"
 class File:
     """A file as the plan saw it; `number` is its place among the source's files.
 
-    `changed` is when it was changed last (ns since 1970) as the system tells it of this file alone: of all in a folder,
-    a store may tell it more exactly, or otherwise. None or 0 where it does not tell.
+    `changed` is when it was changed last, in ns since 1970; None or 0 where the system does not tell.
     """
 
     uri: str
@@ -44,8 +44,11 @@ class File:
                 raise SourceError(_CHANGED, self.uri)
 
     def _is_newer(self) -> bool:
-        changed = self.system.get_file_info(self.path).mtime_ns if self.changed else None
-        return bool(changed) and changed != self.changed
+        if not self.changed:
+            return False
+        changed: int | None = self.system.get_file_info(self.path).mtime_ns
+        # Of all in a folder a store may tell it to the millisecond, and of one of them in whole seconds.
+        return changed is not None and abs(changed - self.changed) >= _SECOND
 
     @contextmanager
     def failing(self, where: str = "") -> Iterator[None]:
