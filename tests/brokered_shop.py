@@ -16,7 +16,7 @@ from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.storage.claims import Claims, StoredClaim
 from watched_shop import WatchedShop, conditions, until, watched
 
-RESYNC = {"TOPICSCHEMA_RESYNC_PERIOD": "0.5", "TOPICSCHEMA_BROKER_HOSTS": "127.0.0.1"}
+RESYNC = {"TOPICSCHEMA_RESYNC_PERIOD": "1", "TOPICSCHEMA_BROKER_HOSTS": "127.0.0.1"}
 """The environment of a controller that may call the tests' brokers, and looks again often."""
 
 
@@ -139,7 +139,7 @@ class BrokeredShop:
             return [call for call in self.proxy.calls if is_look(call)]
 
         began = (await until(looks, lambda found: len(found) >= 2))[0]
-        return self.watched.writes(since, kind, began.at)
+        return self.watched.written_since(since, kind, began.at)
 
     @property
     def written(self) -> list[Call]:

@@ -119,8 +119,16 @@ class WatchedShop:
         Leases are left out, and of the two kinds that people write the other one: a policy counts its topics later.
         So are other shops' claims, which end while their namespaces do, and Events about records, of whichever shop.
         """
-        claim = PulsarNamespaceKey("pulsar", "shop", self.namespace).claim_name
         self.mark()
+        return self._written(since, kind, after)
+
+    def written_since(self, since: int, kind: Kind, after: str) -> list[str]:
+        """The same, where a pass is known to be over: its writes are in the log in a moment, whatever is read by now."""
+        audit.settled(self._log, counts=lambda request: request.is_write and self._is_about(request))
+        return self._written(since, kind, after)
+
+    def _written(self, since: int, kind: Kind, after: str) -> list[str]:
+        claim = PulsarNamespaceKey("pulsar", "shop", self.namespace).claim_name
         others = {"leases", TOPIC_SCHEMA.plural, NAMESPACE_SCHEMA_POLICY.plural} - {kind.plural}
         return [
             f"{request.verb} {request.resource}{request.subresource and '/'}{request.subresource}"

@@ -213,7 +213,7 @@ def shared_controller(request: pytest.FixtureRequest, cluster: Cluster, instance
 
 @pytest.fixture(scope="module")
 def controller(shared_controller: Product) -> Product:
-    """The controller alone; it may call brokers on 127.0.0.1, and looks at all twice a second."""
+    """The controller alone; it may call brokers on 127.0.0.1, and looks at all every second."""
     return shared_controller
 
 
