@@ -123,7 +123,7 @@ class WatchedShop:
         return self._written(since, kind, after)
 
     def written_since(self, since: int, kind: Kind, after: str) -> list[str]:
-        """The same, where a pass is known to be over: its writes are in the log in a moment, whatever is read by now."""
+        """The same, where a pass is known to be over: its writes are in the log in a moment."""
         audit.settled(self._log, counts=lambda request: request.is_write and self._is_about(request))
         return self._written(since, kind, after)
 
