@@ -10,13 +10,18 @@ import secrets
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from testbed import cluster_part, sources
 from testbed.cluster import Cluster
 from testbed.errors import SourceMissingError, TestbedError
 from testbed.instances import Instance
-from testbed.product import SHORT_LEASE, Product
+from testbed.product import PATIENT_LEASE, Product
 from testbed.progress import Progress
+
+if "CI" not in os.environ:  # in CI Hypothesis does so itself: no example fails for a machine that is busy
+    settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("patient")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -73,7 +78,7 @@ def product(cluster: Cluster, instance: Instance) -> Iterator[Product]:
 
     It ends with the module. Who stops a part of it starts it again.
     """
-    installed = Product.install(instance, cluster, SHORT_LEASE)
+    installed = Product.install(instance, cluster, PATIENT_LEASE)
     try:
         installed.start_controller()
         installed.start_webhook()

@@ -7,14 +7,14 @@ import pytest
 
 from testbed.cluster import Cluster
 from testbed.instances import Instance
-from testbed.product import SHORT_LEASE, Product
+from testbed.product import PATIENT_LEASE, Product
 from watched_shop import WatchedShop, watched
 
 
 @pytest.fixture(scope="module")
 def controller(cluster: Cluster, instance: Instance) -> Iterator[Product]:
     """The product with its controller running and nobody reviewing edits."""
-    with Product.controlling(instance, cluster, SHORT_LEASE) as installed:
+    with Product.controlling(instance, cluster, PATIENT_LEASE) as installed:
         yield installed
 
 

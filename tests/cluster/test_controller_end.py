@@ -3,14 +3,14 @@
 import pytest
 
 from testbed.controlplane import owned
-from testbed.product import SHORT_LEASE, Product
+from testbed.product import PATIENT_LEASE, Product
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
 
 
 def test_a_controller_whose_kinds_are_not_installed_or_vanish_says_so_and_ends() -> None:
     with owned() as plane:
-        product = Product.install(plane.instance, plane.cluster, SHORT_LEASE)
+        product = Product.install(plane.instance, plane.cluster, PATIENT_LEASE)
         log = product.controller.log
         product.start_controller()
         plane.cluster.kubectl("delete", "crd", "namespaceschemapolicies.topicschema.io")

@@ -8,7 +8,7 @@ from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.topics import PulsarNamespaceKey
-from watched_shop import WatchedShop, conditions, has_record, record_key, says, text
+from watched_shop import WatchedShop, conditions, has_record, record_key, says, text, until
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -72,7 +72,13 @@ async def test_a_topic_that_somebody_else_holds_back_from_deletion_holds_up_no_p
     controller.controller.terminate()
     controller.start_controller()
     shop.apply(shop.shop.policy(schemaCompatibilityStrategy="FORWARD"))
-    assert (await shop.policy_ready("InForce"))["topics"]["total"] == 1
+    await shop.policy_ready("InForce")
+
+    async def total() -> int:
+        counted: int = (await shop.get("orders", NAMESPACE_SCHEMA_POLICY))["status"]["topics"]["total"]
+        return counted
+
+    await until(total, lambda count: count == 1)
     shop.shop.run("patch", "tsc/created", "--type=merge", '-p={"metadata":{"finalizers":null}}')
     await shop.gone()
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from testbed.controlplane import owned
-from testbed.product import SHORT_LEASE, Product
-from watched_shop import WatchedShop, conditions, text, watched
+from testbed.product import PATIENT_LEASE, Product
+from watched_shop import WatchedShop, conditions, text, until, watched
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
 
@@ -28,7 +28,7 @@ STRAYS: dict[str, tuple[Any, str, str]] = {
 @pytest.fixture(scope="module")
 def lawless() -> Iterator[Product]:
     with owned() as plane:
-        product = Product.install(plane.instance, plane.cluster, SHORT_LEASE)
+        product = Product.install(plane.instance, plane.cluster, PATIENT_LEASE)
         for plural in ("topicschemas", "namespaceschemapolicies"):
             name = f"{plural}.topicschema.io"
             crd = plane.cluster.get("crd", name)
@@ -89,7 +89,7 @@ async def test_a_status_that_nobody_can_read_is_written_anew(stray_shop: Watched
         "patch", "tsc/odd", "--subresource=status", "--type=merge", '-p={"status":{"conditions":"none","versions":7}}'
     )
     assert told.returncode == 0, told.stderr
-    await stray_shop.looked_again("odd")
+    await until(lambda: stray_shop.get("odd"), lambda wire: isinstance(wire["status"]["conditions"], list))
     after = await stray_shop.ready("PolicyMissing", "odd")
     assert [c["reason"] for c in after["conditions"]] == [c["reason"] for c in before["conditions"]]
     assert after["versions"] == []

@@ -14,7 +14,7 @@ from topicschema.core.history import Origin
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.sources import ProtobufSources, compile_envelope
 from topicschema.storage.record import RecordStorage
-from watched_shop import WatchedShop, conditions, record_key, says, text
+from watched_shop import WatchedShop, conditions, record_key, says, text, until
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -133,7 +133,7 @@ async def test_what_consumers_would_suffer_from_is_told_once_and_stays_told(
     compatible = conditions(status)["Compatible"]
     assert (compatible["status"], compatible["reason"]) == ("True", "ConsumerRisk")
     assert "version 1 passes, but consumers may suffer: ENUM_SYMBOL_" in compatible["message"]
-    (event,) = await risks_told(shop)
+    (event,) = await until(lambda: risks_told(shop), bool)
     assert (event["type"], event["note"]) == ("Warning", compatible["message"])
     assert await shop.looked_again() == []
     controller.controller.terminate()
@@ -141,6 +141,7 @@ async def test_what_consumers_would_suffer_from_is_told_once_and_stays_told(
     assert await shop.looked_again() == []
     shop.put(NARROW, deletionPolicy="Retain", properties={"owner": "a"})
     assert conditions(await shop.ready("Registered"))["Compatible"]["message"] == compatible["message"]
+    assert await shop.looked_again() == []
     (again,) = await risks_told(shop)
     assert "series" not in again
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from watched_shop import WatchedShop, conditions, says, text
+from watched_shop import WatchedShop, conditions, says, text, until
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -76,8 +76,11 @@ async def test_an_incompatible_edit_is_told_with_an_event_until_it_is_put_right(
     assert "schemaVersion" not in status
     (found,) = status["incompatibilities"]
     assert (found["rule"], found["path"], found["schemaVersion"]) == ("FIELD_WITHOUT_DEFAULT", "$.fields[1]", 0)
-    events = shop.shop.run("get", "events", "-o", "jsonpath={.items[*].reason}").stdout.split()
-    assert events == ["Incompatible"]
+
+    async def told() -> list[str]:
+        return shop.shop.run("get", "events", "-o", "jsonpath={.items[*].reason}").stdout.split()
+
+    assert await until(told, bool) == ["Incompatible"]
     assert await shop.looked_again() == []
     shop.put(ONE)
     status = await shop.ready("Registered")
@@ -148,8 +151,7 @@ async def test_what_somebody_else_wrote_into_the_status_is_taken_out(shop: Watch
     invented = '{"status":{"versionCount":0,"incompatibilities":[{"rule":"X","path":"$","message":"m"}]}}'
     told = shop.shop.run("patch", "tsc/created", "--subresource=status", "--type=merge", f"-p={invented}")
     assert told.returncode == 0, told.stderr
-    await shop.looked_again()
-    assert (await shop.get())["status"] == before
+    await until(shop.get, lambda wire: wire["status"] == before)
     assert await shop.looked_again() == []
 
 
@@ -162,6 +164,5 @@ async def test_a_field_that_only_somebody_else_set_is_taken_out_too(shop: Watche
     invented = '{"status":{"schemaVersion":7}}'
     told = shop.shop.run("patch", "tsc/created", "--subresource=status", "--type=merge", f"-p={invented}")
     assert told.returncode == 0, told.stderr
-    await shop.looked_again()
-    assert (await shop.get())["status"] == before
+    await until(shop.get, lambda wire: wire["status"] == before)
     assert await shop.looked_again() == []

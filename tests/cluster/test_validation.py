@@ -6,7 +6,7 @@ import pytest
 
 from testbed.cluster import Cluster
 from testbed.instances import Instance
-from testbed.product import SHORT_LEASE, Product
+from testbed.product import PATIENT_LEASE, Product
 from topicschema.spark.verdict import Answer
 from validated_shop import ENVIRONMENT, GATE, REPORT, ValidatedShop, verdict
 from watched_shop import conditions, says, text, until, watched
@@ -19,7 +19,7 @@ ONE, TWO = text("id"), text("id", "note?")
 @pytest.fixture(scope="module")
 def validating(cluster: Cluster, instance: Instance) -> Iterator[Product]:
     """The controller, with an image to validate with."""
-    with Product.controlling(instance, cluster, {**SHORT_LEASE, **ENVIRONMENT}) as installed:
+    with Product.controlling(instance, cluster, {**PATIENT_LEASE, **ENVIRONMENT}) as installed:
         yield installed
 
 
@@ -77,8 +77,11 @@ async def test_a_report_holds_nothing_back_and_tells_what_fails(shop: ValidatedS
     await shop.fails(job)
     status = await shop.validation("Failed")
     assert (says(status)["Ready"], says(status)["Validated"]) == ("True", "False")
-    told = shop.watched.shop.run("get", "events.events.k8s.io", "-o", "jsonpath={.items[*].reason}")
-    assert "ValidationFailed" in told.stdout.split()
+
+    async def told() -> list[str]:
+        return shop.watched.shop.run("get", "events.events.k8s.io", "-o", "jsonpath={.items[*].reason}").stdout.split()
+
+    await until(told, lambda reasons: "ValidationFailed" in reasons)
     assert await shop.watched.looked_again() == []
 
 
@@ -201,6 +204,11 @@ async def test_a_job_that_is_refused_leaves_a_sound_topic_ready_and_is_made_once
     wrong = {"template": {"resources": {"requests": {"memory": "2Gi"}, "limits": {"memory": "1Gi"}}}}
     if by == "a quota":
         shop.watched.apply({**quota, "spec": {"hard": {"count/jobs.batch": "0"}}})
+
+        async def known() -> str:
+            return shop.watched.shop.run("get", "quota/none", "-o", "jsonpath={.status.hard}").stdout
+
+        await until(known, bool)  # before, a Job is refused in other words
     shop.watched.govern(validation=REPORT if by == "a quota" else {**REPORT, **wrong})
     shop.watched.put(ONE)
     status = await shop.validation("Error")

@@ -9,7 +9,7 @@ import pytest
 
 from testbed.cluster import Cluster
 from testbed.instances import Instance
-from testbed.product import SHORT_LEASE, Product
+from testbed.product import PATIENT_LEASE, Product
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.reconcile.queue import Key
 from topicschema.reconcile.validating_queue import Caps, Turns
@@ -26,7 +26,7 @@ TWO_AT_ONCE = {"TOPICSCHEMA_VALIDATION_JOBS": "2", "TOPICSCHEMA_VALIDATION_JOBS_
 @pytest.fixture(scope="module")
 def validating(cluster: Cluster, instance: Instance) -> Iterator[Product]:
     """The controller, which runs two Jobs at once in all."""
-    with Product.controlling(instance, cluster, {**SHORT_LEASE, **ENVIRONMENT, **TWO_AT_ONCE}) as installed:
+    with Product.controlling(instance, cluster, {**PATIENT_LEASE, **ENVIRONMENT, **TWO_AT_ONCE}) as installed:
         yield installed
 
 

@@ -156,7 +156,7 @@ def test_a_topic_without_messages_passes_and_is_left_as_it_is(kind: str, request
 
 
 def test_a_broker_that_cannot_be_reached_is_no_verdict_and_the_status_says_so(unreached: RetainedShop) -> None:
-    said = unreached.says("Validated", "it is tried again, for it ended with status 3: ", 150)
+    said = unreached.says("Validated", "it is tried again, for it ended with status 3: ", 300)
 
     assert f"{unreached.broker.host}:{_NOBODYS}: Connection refused" in said["message"]
     assert (said["status"], said["reason"]) == ("Unknown", "Validating")

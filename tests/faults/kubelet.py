@@ -3,7 +3,9 @@
 It is a thread beside the flow, for the controller may be dead when a run ends; it ends with the flow's outcome.
 """
 
+import contextlib
 import json
+import subprocess
 import threading
 import time
 from typing import Any
@@ -26,9 +28,10 @@ def _play(world: World) -> None:
     while time.monotonic() < deadline:
         if world.read() is None or (world.condition("Ready") or ("", ""))[0] == "True":
             return
-        told = world.cluster.try_kubectl("get", "jobs", "-n", world.name, "-o", "json")
-        for job in json.loads(told.stdout)["items"] if told.returncode == 0 else ():
-            _end(world, job)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            told = world.cluster.try_kubectl("get", "jobs", "-n", world.name, "-o", "json")
+            for job in json.loads(told.stdout)["items"] if told.returncode == 0 else ():
+                _end(world, job)
         time.sleep(0.2)
 
 
