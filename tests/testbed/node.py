@@ -27,7 +27,7 @@ NODE = "node"
 _CONFIGURATION = Path(__file__).parent / "node"
 _START_SECONDS = 120.0
 _PLUGINS = (Path("/usr/lib/cni"), Path("/opt/cni/bin"))  # Debian's packages, everybody else's
-_TOO_EARLY = "server is not initialized yet"  # containerd says so while it looks which of its pods are still there
+_TOO_EARLY = "validate CRI v1 runtime API"  # containerd has no socket yet, or still looks which of its pods are there
 _DOOR_IN = "door-in-"
 _OURS = ("coredns", "kube-proxy", "scheduler", "kubelet", "containerd", "door-out")
 _CLUSTERS = ("controller-manager", "apiserver", "etcd")
@@ -107,12 +107,13 @@ class Node:
 
     def _raise_if_ended(self, kubelet: Program) -> None:
         """TestbedError for what has ended, but for a kubelet that was earlier than containerd: that begins again."""
-        if kubelet.exit_status is not None and _TOO_EARLY in kubelet.log_tail():
-            kubelet.start()
         for name in ("room", *_OURS):
             program = self.instance.program(name, [])
-            if program.exit_status is not None:
+            if program.exit_status is None:
+                continue
+            if name != kubelet.name or _TOO_EARLY not in program.log_tail():
                 raise TestbedError(f"{name} ended with status {program.exit_status}:\n{program.log_tail()}")
+            kubelet.start()
 
     def _dns_answers(self) -> bool:
         asked = f"import urllib.request as u; u.urlopen('http://{node_room.ADDRESS}:8181/ready', timeout=5)"
