@@ -21,7 +21,7 @@ from typing import Any
 from benchmarks.rows import Goal, Row, beside, bounded, row
 from benchmarks.schemas import schema
 from benchmarks.stage import NAMESPACE, Stage, create, stage, topic_schema
-from rest_topic import RestTopic
+from support.pulsar.rest_topic import RestTopic
 from testbed import audit, broker_faults, pulsar_part
 from testbed import pulsar as brokers
 from testbed.fault_proxy import Call, FaultProxy

@@ -13,8 +13,8 @@ from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-import judged_messages
 from benchmarks.rows import Goal, Row, beside
+from support.payloads import orders
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
@@ -37,8 +37,8 @@ def measure() -> Iterator[Row]:
 
 
 def _json() -> Row:
-    payloads = judged_messages.json_payloads(_MESSAGES)
-    reader, writer = judged_messages.json_schema(drops=True), judged_messages.json_schema()
+    payloads = orders.json_payloads(_MESSAGES)
+    reader, writer = orders.json_schema(drops=True), orders.json_schema()
     size = sum(map(len, payloads)) / len(payloads)
     single = _singly(reader, payloads[:_FEWER])
     name = f"JSON judged, {size:.0f} B, 0.65 % bad, a field dropped"
@@ -46,10 +46,10 @@ def _json() -> Row:
 
 
 def _protobuf() -> Row:
-    payloads = judged_messages.protobuf_payloads(_MESSAGES)
-    reader, writer = judged_messages.protobuf_schema(drops=True), judged_messages.protobuf_schema()
+    payloads = orders.protobuf_payloads(_MESSAGES)
+    reader, writer = orders.protobuf_schema(drops=True), orders.protobuf_schema()
     size = sum(map(len, payloads)) / len(payloads)
-    message = GetMessageClass(judged_messages.descriptor_of(reader))
+    message = GetMessageClass(orders.descriptor_of(reader))
 
     def upb() -> float:
         return _speed(lambda: _parse(message, payloads[:_FEWER]), _FEWER)
@@ -60,9 +60,9 @@ def _protobuf() -> Row:
 
 
 def _pairs() -> Row:
-    value = judged_messages.protobuf_schema()
+    value = orders.protobuf_schema()
     schema = encode(KeyValue(Part(_TEXT), Part(value), Encoding.INLINE))
-    parts = judged_messages.protobuf_payloads(_MESSAGES, bad=0)
+    parts = orders.protobuf_payloads(_MESSAGES, bad=0)
     payloads = [b"\0\0\0\5key-1" + len(part).to_bytes(4, "big") + part for part in parts]
     single = _singly(schema, payloads[:_FEWER])
     return _row(

@@ -17,8 +17,8 @@ import pulsar as python
 
 from benchmarks import orders
 from benchmarks.rows import Goal, Row, beside
-from retained_filling import Message, fill
-from retained_topic import RetainedTopic
+from support.validation.topic_filling import Message, fill
+from support.validation.topic_messages import RetainedTopic
 from testbed import pulsar as brokers
 from testbed import pulsar_part
 from testbed.instances import Instance

@@ -11,12 +11,12 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import operator_pods
 from benchmarks.rows import Goal, Row, beside, row
-from pods import Pods
-from retained_orders import WIDER, WRITTEN, whole
-from retained_shop import RetainedShop
-from retained_topic import RetainedTopic
+from support.kubernetes import operator_pods
+from support.kubernetes.pods import Pods
+from support.validation.node_namespace import RetainedShop
+from support.validation.topic_messages import RetainedTopic
+from support.validation.topic_orders import WIDER, WRITTEN, whole
 from testbed import helm, images, node_part, pulsar_part
 from testbed.instances import Instance
 from testbed.node import Node

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from abandoned_topic import abandoned_at
-from broken_ahead import under_way
-from broken_course import Scene
 from broker.clients.attempts import JAVA_CLIENT
-from brokered_shop import RESYNC, BrokeredShop, brokered
-from brokered_topic import BrokeredTopic
-from rest_topic import RestTopic
+from support.pulsar.abandoned_topic import abandoned_at
+from support.pulsar.breakage_course import Scene
+from support.pulsar.breakages_in_background import under_way
+from support.pulsar.brokered_namespace import RESYNC, BrokeredShop, brokered
+from support.pulsar.brokered_topic import BrokeredTopic
+from support.pulsar.rest_topic import RestTopic
 from testbed import maven, pulsar_part
 from testbed.cluster import Cluster
 from testbed.errors import SourceMissingError, TestbedError

@@ -9,9 +9,9 @@ from statistics import median
 
 import pytest
 
-from broken_brokers import BREAKAGES, Breakage
-from broken_course import EDITED, EDITS, FRESH, KEPT, LEAVING, MINUTE, ROLES, Scene
-from watched_shop import conditions, says
+from support.kubernetes.watched_namespace import conditions, says
+from support.pulsar.breakage_course import EDITED, EDITS, FRESH, KEPT, LEAVING, MINUTE, ROLES, Scene
+from support.pulsar.breakages import BREAKAGES, Breakage
 
 pytestmark = [pytest.mark.timeout(840), pytest.mark.broker]
 

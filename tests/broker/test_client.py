@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
-from played_broker import TurnedClock
+from support.pulsar.fake_broker import TurnedClock
 from testbed.pulsar import Pulsar
 from topicschema.broker import wire
 from topicschema.broker.allowed import AllowedHosts

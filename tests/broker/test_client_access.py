@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from played_broker import TurnedClock
+from support.pulsar.fake_broker import TurnedClock
 from testbed.pulsar import Pulsar
 from testbed.tokens import ORDINARY
 from topicschema.broker.allowed import AllowedHosts

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from played_broker import TurnedClock
+from support.pulsar.fake_broker import TurnedClock
 from testbed import broker_faults
 from testbed.fault_proxy import Fault, FaultProxy
 from testbed.pulsar import Pulsar

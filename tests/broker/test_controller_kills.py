@@ -20,7 +20,7 @@ import pytest
 from broker.kills.flows import FLOWS, Flow
 from broker.kills.holding import Hold, Place
 from broker.kills.worlds import World, each, worlds
-from brokered_shop import RESYNC
+from support.pulsar.brokered_namespace import RESYNC
 from testbed.cluster import Cluster
 from testbed.instances import Instance
 from testbed.product import PATIENT_LEASE, Product

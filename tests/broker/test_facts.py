@@ -8,7 +8,7 @@ import pytest
 from pulsar import Client
 from pulsar.schema import StringSchema
 
-from rest_topic import RestTopic, optional, record
+from support.pulsar.rest_topic import RestTopic, optional, record
 from testbed.pulsar import LINE, Pulsar
 
 _REFUSED_LATER = record('{"name": "a", "type": "string"}')

@@ -6,7 +6,7 @@ import pytest
 from pulsar import Client
 from pulsar.schema import StringSchema
 
-from rest_topic import RestTopic, optional, record
+from support.pulsar.rest_topic import RestTopic, optional, record
 
 _FIRST = record(optional("a"))
 _SECOND = record(optional("a"), optional("b"))

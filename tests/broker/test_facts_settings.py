@@ -7,7 +7,7 @@ import pytest
 from pulsar import Client, IncompatibleSchema
 from pulsar.schema import StringSchema
 
-from rest_topic import RestTopic, optional, record
+from support.pulsar.rest_topic import RestTopic, optional, record
 from testbed.pulsar import Pulsar
 from testbed.pulsar_setup import Setup
 

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
-import protobuf_schemas
-from rest_topic import RestTopic, optional, record
+from support.pulsar.rest_topic import RestTopic, optional, record
+from support.schemas import protobuf_schemas
 from testbed.pulsar import LINE
 from topicschema.core.clients import Client, TopicState, connect
 from topicschema.core.refusals import BrokerError

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from rest_topic import RestTopic, optional, record
+from support.pulsar.rest_topic import RestTopic, optional, record
 from testbed import broker_faults, ports
 from testbed.certificates import Authority
 from testbed.fault_proxy import FaultProxy

@@ -9,8 +9,8 @@ from broker.histories import making
 from broker.histories.kubectl_side import KubectlSide
 from broker.histories.play import Match, Tally
 from broker.histories.playing import governed
-from brokered_shop import RESYNC
 from differential import seeds
+from support.pulsar.brokered_namespace import RESYNC
 from testbed.cluster import Cluster
 from testbed.instances import Instance
 from testbed.product import PATIENT_LEASE, Product

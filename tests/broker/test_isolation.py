@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 import pytest
 from aiohttp import web
 
-from brokered_shop import RESYNC, BrokeredShop, brokered
+from support.kubernetes.watched_namespace import text, until
+from support.pulsar.brokered_namespace import RESYNC, BrokeredShop, brokered
 from testbed.cluster import Cluster
 from testbed.fault_proxy import Exchange, FaultProxy
 from testbed.instances import Instance
 from testbed.product import PATIENT_LEASE, Product
 from testbed.pulsar import Pulsar
-from watched_shop import text, until
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 

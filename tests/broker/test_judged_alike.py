@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from played_broker import TurnedClock
-from rest_topic import RestTopic, optional, record
+from support.pulsar.fake_broker import TurnedClock
+from support.pulsar.rest_topic import RestTopic, optional, record
 from testbed.pulsar import Pulsar
 from testbed.pulsar_setup import Setup
 from topicschema.api.brokers import PulsarSpec

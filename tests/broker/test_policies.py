@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 from aiohttp import web
 
-from brokered_shop import BrokeredShop, brokered
+from support.kubernetes.watched_namespace import conditions, says, text, until
+from support.pulsar.brokered_namespace import BrokeredShop, brokered
 from testbed import broker_faults
 from testbed.cluster import Cluster
 from testbed.fault_proxy import Exchange, FaultProxy
@@ -19,7 +20,6 @@ from topicschema.core.remote import NamespaceSettings
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.policies import Policies
 from topicschema.storage.claims import Claims
-from watched_shop import conditions, says, text, until
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 

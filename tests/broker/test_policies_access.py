@@ -5,14 +5,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from brokered_shop import BrokeredShop, brokered
-from brokered_topic import ONE, BrokeredTopic
+from support.kubernetes.watched_namespace import conditions, says, until
+from support.pulsar.brokered_namespace import BrokeredShop, brokered
+from support.pulsar.brokered_topic import ONE, BrokeredTopic
 from testbed.cluster import Cluster
 from testbed.fault_proxy import FaultProxy, credential_of
 from testbed.product import Product
 from testbed.pulsar import Pulsar
 from testbed.tokens import SUPERUSER, sign
-from watched_shop import conditions, says, until
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 

@@ -7,14 +7,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from brokered_shop import BrokeredShop, brokered
+from support.pulsar.brokered_namespace import BrokeredShop, brokered
+from support.pulsar.topic_passes import Process, killed, killed_writing, process
 from testbed.cluster import Cluster
 from testbed.fault_proxy import FaultProxy
 from testbed.instances import Instance
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from testbed.pulsar import Pulsar
-from topic_passes import Process, killed, killed_writing, process
 from topicschema.api.kinds import PULSAR_NAMESPACE_CLAIM
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.history import Setting

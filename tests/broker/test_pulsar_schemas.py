@@ -5,12 +5,12 @@ import random
 
 import pytest
 
-from pulsar_schemas import PulsarSchemas, RefusedError
-from rest_topic import RestTopic
+from support.kubernetes.watched_namespace import text
+from support.pulsar.rest_topic import RestTopic
+from support.pulsar.schema_service import PulsarSchemas, RefusedError
 from testbed.pulsar import Pulsar
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
-from watched_shop import text
 
 pytestmark = pytest.mark.broker
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from played_broker import TurnedClock
+from support.pulsar.fake_broker import TurnedClock
 from testbed import broker_faults
 from testbed.certificates import Authority
 from testbed.fault_proxy import Call, FaultProxy, credential_of

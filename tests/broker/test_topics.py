@@ -2,10 +2,10 @@
 
 import pytest
 
-from brokered_shop import BrokeredShop
-from brokered_topic import CLASHING, ONE, THREE, TWO, BrokeredTopic
+from support.kubernetes.watched_namespace import conditions, says, text, until
+from support.pulsar.brokered_namespace import BrokeredShop
+from support.pulsar.brokered_topic import CLASHING, ONE, THREE, TWO, BrokeredTopic
 from testbed import broker_faults
-from watched_shop import conditions, says, text, until
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 

@@ -4,11 +4,11 @@ from contextlib import suppress
 
 import pytest
 
-from abandoned_topic import delete, with_two_versions
-from brokered_shop import BrokeredShop
-from brokered_topic import ONE, TWO, BrokeredTopic
+from support.kubernetes.watched_namespace import says
+from support.pulsar.abandoned_topic import delete, with_two_versions
+from support.pulsar.brokered_namespace import BrokeredShop
+from support.pulsar.brokered_topic import ONE, TWO, BrokeredTopic
 from testbed.product import NAMESPACE as SYSTEM
-from watched_shop import says
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from brokered_shop import BrokeredShop
-from brokered_topic import ONE, THREE, TWO, BrokeredTopic
+from support.kubernetes.watched_namespace import conditions, says, until
+from support.pulsar.brokered_namespace import BrokeredShop
+from support.pulsar.brokered_topic import ONE, THREE, TWO, BrokeredTopic
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
-from watched_shop import conditions, says, until
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
 

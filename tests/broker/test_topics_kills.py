@@ -13,16 +13,16 @@ from dataclasses import dataclass
 
 import pytest
 
-from brokered_shop import brokered
-from brokered_topic import CLASHING, ONE, OTHER, THREE, TWO, BrokeredTopic
 from differential import seeds
+from support.pulsar.brokered_namespace import brokered
+from support.pulsar.brokered_topic import CLASHING, ONE, OTHER, THREE, TWO, BrokeredTopic
+from support.pulsar.topic_passes import Process, killed, killed_writing, process
 from testbed import broker_faults
 from testbed.cluster import Cluster
 from testbed.fault_proxy import FaultProxy
 from testbed.instances import Instance
 from testbed.product import Product
 from testbed.pulsar import Pulsar
-from topic_passes import Process, killed, killed_writing, process
 from topicschema.api import RELEASE_ANNOTATION
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.reconcile.queue import Rest

@@ -4,12 +4,12 @@ from urllib.parse import quote
 
 import pytest
 
-from brokered_shop import BrokeredShop
-from brokered_topic import CLASHING, ONE, TWO, BrokeredTopic
+from support.kubernetes.watched_namespace import conditions, says, until
+from support.pulsar.brokered_namespace import BrokeredShop
+from support.pulsar.brokered_topic import CLASHING, ONE, TWO, BrokeredTopic
 from testbed import broker_faults
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import Strategy
-from watched_shop import conditions, says, until
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 

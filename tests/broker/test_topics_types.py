@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from brokered_shop import BrokeredShop
-from brokered_topic import CLASHING, ONE, TWO, BrokeredTopic
+from support.kubernetes.watched_namespace import conditions
+from support.pulsar.brokered_namespace import BrokeredShop
+from support.pulsar.brokered_topic import CLASHING, ONE, TWO, BrokeredTopic
 from testbed.pulsar import LINE
 from topicschema.core.history import Flaw
 from topicschema.core.schemas import PRIMITIVES, SchemaType
-from watched_shop import conditions
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorSet
 
-from protobuf_schemas import envelope
-from retained_topic import RetainedTopic, Sent, client_of, rows
+from support.schemas.protobuf_schemas import envelope
+from support.validation.topic_messages import RetainedTopic, Sent, client_of, rows
 from testbed.pulsar import Pulsar
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.schemas import SchemaInfo, SchemaType

@@ -16,8 +16,8 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from retained_filling import claim
-from retained_topic import RetainedTopic, Sent, client_of, contents, places, rows
+from support.validation.topic_filling import claim
+from support.validation.topic_messages import RetainedTopic, Sent, client_of, contents, places, rows
 from testbed.fault_proxy import FaultProxy
 from testbed.pulsar import Pulsar
 from testbed.pulsar_setup import Setup

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from retained_topic import RetainedTopic, client_of, contents, rows
+from support.validation.topic_messages import RetainedTopic, client_of, contents, rows
 from testbed.pulsar import Pulsar
 from topicschema.spark.batches import DAMAGED
 from topicschema.spark.sources.pulsar.source import PulsarSource

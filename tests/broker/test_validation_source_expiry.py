@@ -5,7 +5,7 @@ from itertools import chain
 
 import pytest
 
-from retained_topic import RetainedTopic, client_of, contents, places
+from support.validation.topic_messages import RetainedTopic, client_of, contents, places
 from testbed.pulsar import Pulsar
 from topicschema.spark.sources import Gone
 

@@ -9,8 +9,8 @@ from urllib.parse import parse_qsl
 import pulsar as python
 import pytest
 
-from played_broker import playing
-from retained_topic import RetainedTopic, client_of, contents, places, rows
+from support.pulsar.fake_broker import playing
+from support.validation.topic_messages import RetainedTopic, client_of, contents, places, rows
 from testbed import ports
 from testbed.pulsar import Pulsar
 from testbed.pulsar_setup import Access, Setup

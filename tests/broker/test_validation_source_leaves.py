@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from rest_topic import RestTopic, optional, record
-from retained_topic import RetainedTopic, client_of, contents, rows
+from support.pulsar.rest_topic import RestTopic, optional, record
+from support.validation.topic_messages import RetainedTopic, client_of, contents, rows
 from testbed.pulsar import Pulsar
 from topicschema.spark.question import PulsarAsked
 from topicschema.spark.sources.pulsar.errors import SourceDeletedError

@@ -7,12 +7,12 @@ import pulsar as python
 import pytest
 from pyarrow import RecordBatch
 
-from retained_topic import RetainedTopic, client_of, rows
+from support.pulsar.transactions import Transactions
+from support.validation.topic_messages import RetainedTopic, client_of, rows
 from testbed.pulsar import Pulsar
 from testbed.pulsar_setup import Setup
 from topicschema.spark.sources import Withheld
 from topicschema.spark.sources.pulsar.errors import SourceSilentError
-from transactions_at_the_wire import Transactions
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 

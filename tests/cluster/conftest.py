@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from support.kubernetes.watched_namespace import WatchedShop, watched
 from testbed.cluster import Cluster
 from testbed.instances import Instance
 from testbed.product import PATIENT_LEASE, Product
-from watched_shop import WatchedShop, watched
 
 
 @pytest.fixture(scope="module")

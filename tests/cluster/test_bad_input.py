@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from admission_world import ID, NOTE, V0, record_schema
-from reviewed_shop import Shop, opened
+from support.kubernetes.admission import ID, NOTE, V0, record_schema
+from support.kubernetes.reviewed_namespace import Shop, opened
 from testbed.cluster import Cluster
 from testbed.product import Product
 from topicschema.api.kinds import TOPIC_SCHEMA

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from admission_world import V0
-from reviewed_shop import Shop, opened
+from support.kubernetes.admission import V0
+from support.kubernetes.reviewed_namespace import Shop, opened
 from testbed.cluster import Cluster
 from testbed.install import install_crds
 from testbed.product import Product

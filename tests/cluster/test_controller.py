@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from support.kubernetes.watched_namespace import WatchedShop, conditions, has_record, says, text, until
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
-from watched_shop import WatchedShop, conditions, has_record, says, text, until
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from support.kubernetes.watched_namespace import WatchedShop, conditions, has_record, record_key, says, text, until
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.topics import PulsarNamespaceKey
-from watched_shop import WatchedShop, conditions, has_record, record_key, says, text, until
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from support.kubernetes.watched_namespace import WatchedShop, conditions, text, until, watched
 from testbed.controlplane import owned
 from testbed.product import PATIENT_LEASE, Product
-from watched_shop import WatchedShop, conditions, text, until, watched
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
 

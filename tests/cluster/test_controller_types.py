@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from support.kubernetes.watched_namespace import WatchedShop, conditions, record_key, says, text, until
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from topicschema.api.kinds import EVENT, SCHEMA_VERSION
@@ -14,7 +15,6 @@ from topicschema.core.history import Origin
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.sources import ProtobufSources, compile_envelope
 from topicschema.storage.record import RecordStorage
-from watched_shop import WatchedShop, conditions, record_key, says, text, until
 
 pytestmark = pytest.mark.timeout(180)
 

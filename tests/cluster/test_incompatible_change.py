@@ -2,7 +2,7 @@
 
 import pytest
 
-from watched_shop import WatchedShop, says, text
+from support.kubernetes.watched_namespace import WatchedShop, says, text
 
 pytestmark = pytest.mark.timeout(180)
 

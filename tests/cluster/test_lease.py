@@ -9,14 +9,14 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from lease_office import NAME, PATIENCE, TIMES, Candidate, Office, candidates, office_of
+from support.kubernetes.electors import NAME, PATIENCE, TIMES, Candidate, Office, candidates, office_of
+from support.kubernetes.watched_namespace import until
 from testbed.cluster import Cluster
 from topicschema.api.kinds import LEASE
 from topicschema.cluster.client import ApiClient, Object
 from topicschema.cluster.connection import Connection
 from topicschema.cluster.errors import NotFoundError, NotLeadingError
 from topicschema.cluster.lease import Elector, LeaseTimes
-from watched_shop import until
 
 FOR_EVER = LeaseTimes(duration=6000.0, renew_deadline=4000.0, retry=0.1)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from lease_office import TIMES, candidates, office_of
+from support.kubernetes.electors import TIMES, candidates, office_of
 from testbed.cluster import Cluster
 from testbed.controlplane import ControlPlane, owned
 from topicschema.cluster.connection import Connection

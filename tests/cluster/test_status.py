@@ -2,7 +2,7 @@
 
 import pytest
 
-from watched_shop import WatchedShop, conditions, says, text, until
+from support.kubernetes.watched_namespace import WatchedShop, conditions, says, text, until
 
 pytestmark = pytest.mark.timeout(180)
 

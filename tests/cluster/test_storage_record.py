@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from typing_extensions import override
 
-from storage_contract import OWNER, SchemaStorageContract, Text, append, following, newest, text
+from support.kubernetes.storage_contract import OWNER, SchemaStorageContract, Text, append, following, newest, text
 from testbed import install
 from testbed.cluster import Cluster
 from topicschema.api import record

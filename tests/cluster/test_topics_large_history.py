@@ -9,17 +9,17 @@ import tracemalloc
 
 import pytest
 
-from pulsar_at_the_wire import serving
-from pulsar_schemas import Entry, PulsarSchemas
+from support.kubernetes.watched_namespace import record_key, text, watched
+from support.pulsar.schema_service import Entry, PulsarSchemas
+from support.pulsar.schema_service_rest import serving
+from support.pulsar.topic_passes import process
 from testbed.cluster import Cluster
 from testbed.instances import Instance
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
-from topic_passes import process
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.reconcile.queue import Rest
 from topicschema.storage.record import RecordStorage
-from watched_shop import record_key, text, watched
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
 

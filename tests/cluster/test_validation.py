@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from support.kubernetes.watched_namespace import conditions, says, text, until, watched
+from support.validation.validated_namespace import ENVIRONMENT, GATE, REPORT, ValidatedShop, verdict
 from testbed.cluster import Cluster
 from testbed.instances import Instance
 from testbed.product import PATIENT_LEASE, Product
 from topicschema.spark.verdict import Answer
-from validated_shop import ENVIRONMENT, GATE, REPORT, ValidatedShop, verdict
-from watched_shop import conditions, says, text, until, watched
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from reviewed_shop import Shop, Told, opened
+from support.kubernetes.reviewed_namespace import Shop, Told, opened
+from support.kubernetes.watched_namespace import until
 from testbed.cluster import Cluster
 from testbed.product import Product
-from watched_shop import until
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from specimens import record
-from surrounded import surrounded
+from support.kubernetes.passes import surrounded
+from support.schemas.examples import record
 from testbed import install
 from testbed.cluster import Cluster
 from topicschema.api.kinds import CONFIG_MAP, TOPIC_SCHEMA

@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from support.kubernetes.watched_namespace import conditions, text, until, watched
+from support.validation.validated_namespace import ENVIRONMENT, GATE, Object, ValidatedShop
 from testbed.cluster import Cluster
 from testbed.instances import Instance
 from testbed.product import PATIENT_LEASE, Product
@@ -14,8 +16,6 @@ from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.reconcile.queue import Key
 from topicschema.reconcile.validating_queue import Caps, Turns
 from topicschema.spark.jobs import ATTEMPT_ANNOTATION
-from validated_shop import ENVIRONMENT, GATE, Object, ValidatedShop
-from watched_shop import conditions, text, until, watched
 
 pytestmark = pytest.mark.timeout(180)
 

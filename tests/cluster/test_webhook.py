@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from admission_world import ID, NOTE, NOTE_WITH_DEFAULT, V0, record_schema
-from reviewed_shop import Shop, Told, opened, reviews
+from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, V0, record_schema
+from support.kubernetes.reviewed_namespace import Shop, Told, opened, reviews
 from testbed.cluster import Cluster
 from testbed.instances import Instance
 from testbed.product import Product

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from admission_world import V0
-from reviewed_shop import opened
+from support.kubernetes.admission import V0
+from support.kubernetes.reviewed_namespace import opened
 from testbed.certificates import Authority
 from testbed.cluster import Cluster
 from testbed.install import install_manifests

@@ -4,8 +4,8 @@ from itertools import combinations
 
 import pytest
 
-import googleapis_releases
 from demo.errors import DemoError
+from support.schemas import googleapis_releases
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Predecessor
 from topicschema.core.formats.protobuf_native import ProtobufNativeSchema

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-import avro_circles
-import avro_pairs
 from differential import oracle, seeds
+from support.schemas import avro_circles, avro_pairs
 from topicschema.cli.asking import Answer, Question, Step, answer, as_stored
 from topicschema.core.policy import BrokerProfile, Policy
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from connections import avro, consumer, field, producer, topic
 from differential import oracle
+from support.pulsar.connections import avro, consumer, field, producer, topic
 from topicschema.core.clients import Connection
 from topicschema.core.refusals import BrokerError
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType

@@ -12,10 +12,8 @@ from typing import Any
 
 import pytest
 
-import avro_values
-import primitive_values
-import protobuf_values
 from differential import oracle
+from support.payloads import avro_values, primitive_values, protobuf_values
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-import datahub_releases
 from demo.errors import DemoError
 from differential import oracle
+from support.schemas import datahub_releases
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Predecessor
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-import avro_schemas
-import protobuf_schemas
 from differential import oracle
+from support.schemas import avro_schemas, protobuf_schemas
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Predecessor
 from topicschema.core.errors import InvalidSchemaError

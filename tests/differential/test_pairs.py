@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-import avro_pairs
 from differential import oracle, seeds
 from differential.shrinking import Pair, shrunk
+from support.schemas import avro_pairs
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import identity, library, parser, resolution
 from topicschema.core.formats.avro.model import Node

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-import avro_schemas
 from differential import oracle
+from support.schemas import avro_schemas
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import parser
 from topicschema.core.formats.avro.model import Node

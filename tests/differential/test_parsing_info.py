@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-import protobuf_values
 from differential import oracle
 from differential.test_protobuf_sources import jars
+from support.payloads import protobuf_values
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.formats.protobuf_native import ProtobufNativeSchema

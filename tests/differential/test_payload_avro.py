@@ -7,10 +7,9 @@ from collections import Counter
 
 import pytest
 
-import avro_node_values
-import avro_readings
-import avro_values
 from differential import oracle
+from support.payloads import avro_node_values, avro_values
+from support.schemas import avro_readings
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError

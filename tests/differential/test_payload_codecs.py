@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-import primitive_values
 from differential import oracle
+from support.payloads import primitive_values
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.errors import InvalidPayloadError

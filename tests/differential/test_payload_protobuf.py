@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-import protobuf_schemas
-import protobuf_values
 from differential import oracle
+from support.payloads import protobuf_values
+from support.schemas import protobuf_schemas
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError

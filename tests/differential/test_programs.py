@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-import avro_features
-import avro_messages
 from differential import oracle, seeds
+from support.payloads import avro_messages
+from support.schemas import avro_features
 from topicschema import payload
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema

@@ -4,10 +4,10 @@ from itertools import permutations
 
 import pytest
 
-import googleapis_releases
 from demo.errors import DemoError
 from differential import oracle
 from differential.test_protobuf_native import wire
+from support.schemas import googleapis_releases
 from topicschema.core.strategies import Strategy
 
 pytestmark = pytest.mark.differential

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
-import avro_schemas
-import proto_sources
 from differential import oracle
+from support.schemas import avro_schemas, proto_sources
 from testbed import maven
 from topicschema.sources import ProtobufSources, compile_envelope
 

@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-import avro_circles
-from avro_asking import unreadable
 from differential import oracle
+from support.schemas import avro_circles
+from support.schemas.avro import unreadable
 from topicschema.core.errors import InvalidSchemaError
 
 pytestmark = pytest.mark.differential

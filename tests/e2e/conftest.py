@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from operator_pods import installed
-from pods import Pods
-from retained_shop import RetainedShop
-from retained_topic import RetainedTopic
+from support.kubernetes.operator_pods import installed
+from support.kubernetes.pods import Pods
+from support.validation.node_namespace import RetainedShop
+from support.validation.topic_messages import RetainedTopic
 from testbed import helm, images, node_part, pulsar_part
 from testbed.errors import SourceMissingError, TestbedError
 from testbed.instances import Instance

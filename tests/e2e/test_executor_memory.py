@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from executed_runs import ACCOUNT, ExecutedRuns, allowed, rights, until
-from retained_orders import NARROWER, WRITTEN, Share
-from retained_shop import RetainedShop, conditions
-from squeezed_pods import SqueezedPods
+from support.validation.executor_runs import ACCOUNT, ExecutedRuns, allowed, rights, until
+from support.validation.memory_limits import SqueezedPods
+from support.validation.node_namespace import RetainedShop, conditions
+from support.validation.topic_orders import NARROWER, WRITTEN, Share
 from testbed import audit
 from testbed.node import Node
 from testbed.node_part import GivenNode

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from executed_runs import ACCOUNT, ExecutedRuns, allowed, rights, until
-from retained_orders import NARROWER, WIDER, WRITTEN, Share, whole
-from retained_shop import RetainedShop, conditions
+from support.validation.executor_runs import ACCOUNT, ExecutedRuns, allowed, rights, until
+from support.validation.node_namespace import RetainedShop, conditions
+from support.validation.topic_orders import NARROWER, WIDER, WRITTEN, Share, whole
 from testbed import audit
 from testbed.node import Node
 from testbed.node_part import GivenNode

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from executed_runs import ACCOUNT, rights
-from node_store import NodeStore
-from retained_orders import NARROWER, NARROWER_STILL, WIDER, WRITTEN, Share, whole
-from retained_shop import RetainedShop, conditions
+from support.validation.executor_runs import ACCOUNT, rights
+from support.validation.node_namespace import RetainedShop, conditions
+from support.validation.node_object_store import NodeStore
+from support.validation.topic_orders import NARROWER, NARROWER_STILL, WIDER, WRITTEN, Share, whole
 from testbed.node import Node
 from testbed.node_part import GivenNode
 

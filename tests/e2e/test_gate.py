@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from pods import Pods
-from retained_orders import NARROWER, NARROWER_STILL, WIDER, WRITTEN, Share, whole
-from retained_shop import READERS, SUPERUSERS, RetainedShop, conditions
-from retained_topic import RetainedTopic
+from support.kubernetes.pods import Pods
+from support.validation.node_namespace import READERS, SUPERUSERS, RetainedShop, conditions
+from support.validation.topic_messages import RetainedTopic
+from support.validation.topic_orders import NARROWER, NARROWER_STILL, WIDER, WRITTEN, Share, whole
 from testbed.node_broker import NodeBroker
 
 pytestmark = pytest.mark.timeout(900)

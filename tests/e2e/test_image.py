@@ -1,6 +1,6 @@
 """What the validation image has made ready, as a pod finds it."""
 
-from pods import Pods, spec
+from support.kubernetes.pods import Pods, spec
 
 _JUDGED = """
 import gc

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pods import Pods, spec, with_files
+from support.kubernetes.pods import Pods, spec, with_files
 
 _BEFORE = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
 _AFTER = {**_BEFORE, "fields": [*_BEFORE["fields"], {"name": "note", "type": "string"}]}

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from executed_runs import ExecutedRuns, until
-from retained_orders import NARROWER, WRITTEN, Share
-from retained_shop import RetainedShop
+from support.validation.executor_runs import ExecutedRuns, until
+from support.validation.node_namespace import RetainedShop
+from support.validation.topic_orders import NARROWER, WRITTEN, Share
 from testbed.node import Node
 from testbed.node_part import GivenNode
 

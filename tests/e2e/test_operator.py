@@ -1,6 +1,6 @@
 """The operator as the chart installs it, in pods."""
 
-from pods import Pods
+from support.kubernetes.pods import Pods
 
 
 def test_controller_and_webhook_run_and_are_ready(operator: Pods) -> None:

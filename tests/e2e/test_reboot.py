@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from executed_runs import ExecutedRuns, until
-from pods import Pods
-from retained_orders import NARROWER, WRITTEN, Share
-from retained_shop import RetainedShop
+from support.kubernetes.pods import Pods
+from support.validation.executor_runs import ExecutedRuns, until
+from support.validation.node_namespace import RetainedShop
+from support.validation.topic_orders import NARROWER, WRITTEN, Share
 from testbed import node as nodes
 from testbed.node import Node
 from testbed.node_part import GivenNode

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from retained_orders import WRITTEN
-from retained_shop import RetainedShop, conditions
+from support.validation.node_namespace import RetainedShop, conditions
+from support.validation.topic_orders import WRITTEN
 
 pytestmark = pytest.mark.timeout(900)
 

@@ -21,7 +21,7 @@ from typing import Final, TextIO, TypeVar
 from hostile import doors
 from hostile.anchor import Anchor
 from hostile.documents import document
-from own_memory import peak
+from support.memory import peak
 from topicschema.__main__ import COLLECTOR
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from typing import Final
 
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
 
-import protobuf_schemas
+from support.schemas import protobuf_schemas
 
 _OPTIONAL: Final = FieldDescriptorProto.LABEL_OPTIONAL
 _INT32: Final = FieldDescriptorProto.TYPE_INT32

@@ -7,8 +7,8 @@ from math import exp, log
 from random import Random
 from typing import Any, Final
 
-import avro_schemas
 from hostile import descriptors, floods, payloads, texts
+from support.schemas import avro_schemas
 from topicschema.core.formats.key_value import payload as pairs
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 

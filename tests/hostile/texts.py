@@ -8,9 +8,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
-import avro_circles
-import avro_readings
-import avro_schemas
+from support.schemas import avro_circles, avro_readings, avro_schemas
 
 Shape = Callable[[Random, int], str | bytes]
 

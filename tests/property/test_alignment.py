@@ -1,7 +1,7 @@
 """Record and broker agree in the end, from any start: passes that crash between any two calls, writers from outside.
 
 What a pass does is here what `reconcile` does, without the wires: look, align, plan, one action. The broker is
-`pulsar_schemas`, which tests/broker compares with a real one.
+`schema_service`, which tests/broker compares with a real one.
 """
 
 import contextlib
@@ -12,8 +12,8 @@ from typing import Final
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pulsar_schemas import PulsarSchemas, RefusedError
-from specimens import KEY, ME, record
+from support.pulsar.schema_service import PulsarSchemas, RefusedError
+from support.schemas.examples import KEY, ME, record
 from topicschema.core import alignment
 from topicschema.core.alignment import Ahead, Alignment, Lost, Sight
 from topicschema.core.arrivals import entry_of

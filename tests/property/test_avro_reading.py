@@ -10,9 +10,8 @@ import fastavro
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import avro_readings
-import avro_schemas
-from avro_asking import unreadable
+from support.schemas import avro_readings, avro_schemas
+from support.schemas.avro import unreadable
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import avro_schemas
+from support.schemas import avro_schemas
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import json_text
 from topicschema.core.formats.avro import parser

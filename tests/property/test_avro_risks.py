@@ -18,9 +18,9 @@ import fastavro
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import avro_readings
-import avro_values
-from specimens import history, parsed
+from support.payloads import avro_values
+from support.schemas import avro_readings
+from support.schemas.examples import history, parsed
 from topicschema import payload
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Predecessor

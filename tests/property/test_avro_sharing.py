@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import avro_schemas
+from support.schemas import avro_schemas
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import identity, parser
 from topicschema.core.formats.avro.builder import Builder

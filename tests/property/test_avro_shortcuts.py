@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from avro_asking import field, parsed, record
+from support.schemas.avro import field, parsed, record
 from topicschema.core.formats.avro import resolution
 from topicschema.core.formats.format import Mismatch
 

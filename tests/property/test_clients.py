@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connections import BROKEN, CHOKES, ID, MORE, NEEDS, NONE, STRANGER, STRING, UNION, avro, field
+from support.pulsar.connections import BROKEN, CHOKES, ID, MORE, NEEDS, NONE, STRANGER, STRING, UNION, avro, field
 from topicschema.core.clients import Client, Outcome, TopicState, connect
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy

@@ -7,8 +7,8 @@ from typing import Final
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import schema_families
-from specimens import KEY, LATER, ME, NOW, OTHER
+from support.schemas import families
+from support.schemas.examples import KEY, LATER, ME, NOW, OTHER
 from topicschema.core.history import History, Origin
 from topicschema.core.plan import Claim, Observed, Register, plan
 from topicschema.core.policy import Policy
@@ -17,7 +17,7 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome, Verdict, judge, needed
 
 RANDOMS: Final = st.randoms(use_true_random=False)
-TYPES: Final = st.sampled_from(schema_families.TYPES)
+TYPES: Final = st.sampled_from(families.TYPES)
 STRATEGIES: Final = st.sampled_from(Strategy)
 CLAIMS: Final = st.sampled_from((None, ME, OTHER))
 
@@ -59,7 +59,7 @@ class World:
 def test_every_edit_comes_to_rest_and_only_what_may_follow_is_registered(
     random: Random, kind: SchemaType, strategy: Strategy, claim: object
 ) -> None:
-    found = schema_families.family(random, kind, 4)
+    found = families.family(random, kind, 4)
     assume(len(found) == 4)
     spec, *versions = found
     world = World(spec, versions[: random.randint(0, 3)], Policy(strategy=strategy))

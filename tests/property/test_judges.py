@@ -10,10 +10,8 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import avro_schemas
-import json_payloads
-import primitive_values
-import protobuf_values
+from support.payloads import json_payloads, primitive_values, protobuf_values
+from support.schemas import avro_schemas
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import avro_schemas
-import schema_families
+from support.schemas import avro_schemas, families
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError, Place
@@ -22,8 +21,8 @@ from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 RANDOMS: Final = st.randoms(use_true_random=False)
-TYPES: Final = st.sampled_from(schema_families.TYPES)
-AVRO_TEXTS: Final = st.sampled_from(schema_families.AVRO_TEXTS)
+TYPES: Final = st.sampled_from(families.TYPES)
+AVRO_TEXTS: Final = st.sampled_from(families.AVRO_TEXTS)
 MANY: Final = settings(max_examples=150, deadline=None)
 BOTH_WAYS: Final = (Strategy.BACKWARD_TRANSITIVE, Strategy.FORWARD_TRANSITIVE, Strategy.FULL_TRANSITIVE)
 # What Avro's own validator finds of a schema and itself: records without end, and names that its aliases change.
@@ -34,7 +33,7 @@ _STEP: Final = re.compile(r'\.([^.\[]+)|\[([0-9]+)\]|\[("(?:[^"\\]|\\.)*")\]')
 
 
 def family(random: Random, kind: SchemaType, count: int) -> list[Schema]:
-    found = schema_families.family(random, kind, count)
+    found = families.family(random, kind, count)
     assume(len(found) == count)
     return found
 
@@ -197,16 +196,16 @@ def _exists(value: Any, path: str) -> bool:
 
 _ASK: Final = """
 import hashlib
-import schema_families
-from avro_schemas import seeded
+from support.schemas import families
+from support.schemas.avro_schemas import seeded
 from topicschema.core import compatibility
 from topicschema.core.compatibility import Predecessor
 from topicschema.core.strategies import Strategy
 
 told = hashlib.sha256()
 for seed in range(40):
-    for kind in schema_families.TYPES[:5]:
-        candidate, *history = schema_families.family(seeded(seed), kind, 4) or [None]
+    for kind in families.TYPES[:5]:
+        candidate, *history = families.family(seeded(seed), kind, 4) or [None]
         considered = [Predecessor(number, each.info.type, each) for number, each in enumerate(history)]
         for strategy in Strategy if candidate else ():
             told.update(repr(compatibility.check(candidate, considered, strategy)).encode())

@@ -11,7 +11,7 @@ from google.protobuf.message_factory import GetMessageClass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import protobuf_values
+from support.payloads import protobuf_values
 from topicschema import payload
 from topicschema.core.errors import InvalidPayloadError
 from topicschema.core.formats.protobuf_native import ProtobufNativeSchema

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-import avro_messages
+from support.payloads import avro_messages
 from topicschema import payload
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema

@@ -14,9 +14,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import protobuf_evolution as steps
-import protobuf_schemas
-from avro_schemas import seeded
 from protobuf_evolution import of_others, readings, worlds
+from support.schemas import protobuf_schemas
+from support.schemas.avro_schemas import seeded
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.schemas import SchemaInfo, SchemaType

@@ -10,8 +10,8 @@ import fastavro
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import avro_values
-import schema_families
+from support.payloads import avro_values
+from support.schemas import families
 from topicschema import payload
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Predecessor
@@ -79,9 +79,7 @@ def read_back(reader: SchemaInfo, writer: SchemaInfo, content: bytes | None) -> 
 @MANY
 def test_plain_json_of_a_schema_that_is_read_is_read(random: Random) -> None:
     text = avro_values.schema(random)
-    writer, reader = (
-        formats.parse(schema_families.avro(SchemaType.JSON, each)) for each in (text, evolved(random, text))
-    )
+    writer, reader = (formats.parse(families.avro(SchemaType.JSON, each)) for each in (text, evolved(random, text)))
     if reads(reader, writer):
         value = avro_values.value(random, text)
         read_back(reader.info, writer.info, payload.encode(writer, value).payload)
@@ -106,7 +104,7 @@ def test_both_parts_of_a_pair_that_is_read_are_read(
 
 
 def _pair(kinds: tuple[SchemaType, SchemaType], texts: list[Any], encoding: Encoding) -> KeyValueSchema:
-    key, value = (Part(schema_families.avro(kind, text)) for kind, text in zip(kinds, texts, strict=True))
+    key, value = (Part(families.avro(kind, text)) for kind, text in zip(kinds, texts, strict=True))
     schema = formats.parse(key_value.encode(KeyValue(key, value, encoding)))
     assert isinstance(schema, KeyValueSchema)
     return schema

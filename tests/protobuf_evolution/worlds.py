@@ -16,7 +16,7 @@ from google.protobuf.descriptor_pb2 import (
 )
 from google.protobuf.message import Message
 
-import protobuf_schemas
+from support.schemas import protobuf_schemas
 from topicschema.core import formats
 from topicschema.core.formats.protobuf_native import FORMAT, ProtobufNativeSchema
 from topicschema.core.schemas import SchemaInfo, SchemaType

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-import stored_orders
-from dying_files import DyingFiles
+from support.validation import order_files
+from support.validation.killed_workers import DyingFiles
 from topicschema.spark import in_spark, running
 from topicschema.spark.errors import SourceError
 from topicschema.spark.report import Report
@@ -15,7 +15,7 @@ from topicschema.spark.sampling import Sampling
 from topicschema.spark.sources.files import Files
 from topicschema.spark.work import Work
 
-ORDERS = stored_orders.orders(6_000)
+ORDERS = order_files.orders(6_000)
 
 
 def figures(report: Report) -> Mapping[str, Any]:
@@ -24,13 +24,13 @@ def figures(report: Report) -> Mapping[str, Any]:
 
 @pytest.fixture
 def stored(tmp_path: Path) -> Path:
-    return stored_orders.write(ORDERS, tmp_path / "orders.parquet")
+    return order_files.write(ORDERS, tmp_path / "orders.parquet")
 
 
 def test_a_worker_that_is_killed_in_the_middle_of_a_split_changes_no_figure(
     spark: Any, stored: Path, tmp_path: Path
 ) -> None:
-    asked = stored_orders.question(stored)
+    asked = order_files.question(stored)
     assert asked.files is not None
     files = Files(asked.files, split_bytes=1)
     here = running.run(asked, files, processes=1)
@@ -39,7 +39,7 @@ def test_a_worker_that_is_killed_in_the_middle_of_a_split_changes_no_figure(
     there = running.run(asked, DyingFiles(files, trace), spark=spark, progress=lambda *each: told.append(each))
     assert trace.exists()
     assert figures(there) == figures(here)
-    assert {each["reason"]: each["messages"] for each in there.document["byReason"]} == stored_orders.reasons(ORDERS)
+    assert {each["reason"]: each["messages"] for each in there.document["byReason"]} == order_files.reasons(ORDERS)
     assert (told[0], told[-1]) == ((0, 6_000), (6_000, 6_000))
     assert told == sorted(told)
 
@@ -47,18 +47,18 @@ def test_a_worker_that_is_killed_in_the_middle_of_a_split_changes_no_figure(
 def test_more_tasks_than_are_merged_at_once_are_merged_in_a_tree_to_the_same_figures(
     spark: Any, tmp_path: Path
 ) -> None:
-    asked = stored_orders.question(stored_orders.write(ORDERS, tmp_path / "orders.parquet", group=40))
+    asked = order_files.question(order_files.write(ORDERS, tmp_path / "orders.parquet", group=40))
     assert asked.files is not None
     files = Files(asked.files, split_bytes=1)
     assert len(files.plan().splits) == 150 > in_spark.AT_ONCE
     there = running.run(asked, files, spark=spark)
     assert figures(there) == figures(running.run(asked, files, processes=1))
-    assert {each["reason"]: each["messages"] for each in there.document["byReason"]} == stored_orders.reasons(ORDERS)
+    assert {each["reason"]: each["messages"] for each in there.document["byReason"]} == order_files.reasons(ORDERS)
     assert len(there.document["examples"]) == 10
 
 
 def test_a_file_that_cannot_be_read_is_told_with_its_name_and_is_no_verdict(spark: Any, stored: Path) -> None:
-    asked = stored_orders.question(stored)
+    asked = order_files.question(stored)
     assert asked.files is not None
     files = Files(asked.files)
     splits = files.plan().splits

@@ -1,6 +1,6 @@
 """The generators that the other tests draw from."""
 
-import avro_pairs
+from support.schemas import avro_pairs
 
 
 def test_a_pair_is_the_same_whatever_pairs_were_made_before() -> None:

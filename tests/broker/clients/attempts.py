@@ -18,7 +18,7 @@ import _pulsar
 import pulsar as python
 from pulsar.schema import Schema as PythonSchema
 
-from rest_topic import RestTopic
+from support.pulsar.rest_topic import RestTopic
 from testbed import maven
 from testbed.pulsar import Pulsar
 from topicschema.core.clients import Client, Connection, Outcome, TopicState, connect

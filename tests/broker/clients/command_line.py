@@ -39,7 +39,7 @@ def is_sayable(attempt: Attempt) -> bool:
 def differing(attempts: Sequence[Attempt], folder: Path) -> list[tuple[Attempt, Told]]:
     """Those of which the command tells something else than is expected, and what; its files go into the folder."""
     lines = "".join(json.dumps(_arguments(each, folder)) + "\n" for each in attempts)
-    child = [sys.executable, "-m", "commands_child"]
+    child = [sys.executable, "-m", "support.commands_process"]
     answers = subprocess.run(child, input=lines, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
     told = [_told(json.loads(answer)) for answer in answers]
     return [(each, one) for each, one in zip(attempts, told, strict=True) if one != Told.expected_of(each)]

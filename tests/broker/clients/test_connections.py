@@ -22,7 +22,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from broker.clients import command_line
 from broker.clients.attempts import Attempt, Found, GivenToPython, Settings, made, perform, prepare
-from connections import (
+from support.pulsar.connections import (
     AUTO_CONSUME,
     AUTO_PRODUCE,
     BROKEN,
@@ -38,8 +38,8 @@ from connections import (
     avro,
     field,
 )
-from protobuf_schemas import envelope
-from rest_topic import RestTopic
+from support.pulsar.rest_topic import RestTopic
+from support.schemas.protobuf_schemas import envelope
 from testbed import maven
 from testbed.pulsar import LINE, Pulsar
 from testbed.pulsar_setup import Setup

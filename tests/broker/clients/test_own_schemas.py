@@ -18,8 +18,8 @@ from pulsar.schema import AvroSchema, BytesSchema, Integer, JsonSchema, Protobuf
 from pulsar.schema import StringSchema as PythonString
 
 from broker.clients.attempts import JAVA_CLIENT
-from brokered_shop import BrokeredShop
-from brokered_topic import BrokeredTopic
+from support.pulsar.brokered_namespace import BrokeredShop
+from support.pulsar.brokered_topic import BrokeredTopic
 from testbed import maven
 from topicschema.core.schemas import PRIMITIVES
 

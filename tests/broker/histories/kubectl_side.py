@@ -9,11 +9,11 @@ from typing import Any, Final
 from broker.histories import sent
 from broker.histories.making import History
 from broker.histories.operator_side import Ours, rules_in
-from brokered_shop import BrokeredShop
+from support.kubernetes.watched_namespace import conditions, until
+from support.pulsar.brokered_namespace import BrokeredShop
 from testbed.cluster import Cluster
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.strategies import Strategy
-from watched_shop import conditions, until
 
 _REFUSED: Final = re.compile(r"is refused: (?P<why>.*)")
 

@@ -14,11 +14,7 @@ from typing import Any, Final
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.message import DecodeError
 
-import avro_evolution
-import avro_pairs
-import avro_schemas
-import protobuf_schemas
-import schema_families
+from support.schemas import avro_evolution, avro_pairs, avro_schemas, families, protobuf_schemas
 from topicschema.core.formats import key_value
 from topicschema.core.formats.key_value import KeyValue, Part
 from topicschema.core.schemas import AVRO_TEXTS, PRIMITIVES, SchemaInfo, SchemaType
@@ -75,8 +71,8 @@ def _next(random: Random, before: list[SchemaInfo]) -> SchemaInfo | None:
 
 def _fresh(random: Random, kind: SchemaType) -> SchemaInfo:
     if kind in AVRO_TEXTS and random.random() < 0.6:
-        return schema_families.avro(kind, avro_evolution.schema(random))
-    return schema_families._new(random, kind)
+        return families.avro(kind, avro_evolution.schema(random))
+    return families._new(random, kind)
 
 
 def _evolved(random: Random, before: list[SchemaInfo]) -> SchemaInfo:
@@ -89,11 +85,11 @@ def _evolved(random: Random, before: list[SchemaInfo]) -> SchemaInfo:
         if last.type is SchemaType.PROTOBUF_NATIVE and random.random() < 0.6:
             return replace(last, schema=_grown(random, value))
         if last.type not in AVRO_TEXTS:
-            return schema_families._edited(random, last)
+            return families._edited(random, last)
         if random.random() < 0.2:
-            return schema_families.avro(last.type, avro_schemas.edited(random, value))
+            return families.avro(last.type, avro_schemas.edited(random, value))
         random.choice(avro_evolution._EDITS)(random, value)
-        return schema_families.avro(last.type, value)
+        return families.avro(last.type, value)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError, DecodeError):  # a spoilt one
         return _fresh(random, last.type)
 
@@ -170,7 +166,7 @@ def _ill_defaulted(random: Random, before: list[SchemaInfo]) -> SchemaInfo:
     kind, default = random.choice(_WRONG_DEFAULTS)
     ill = {"name": "ill", "type": kind, "default": default}
     value: Any = {"type": "record", "name": "Ill", "fields": [ill]}
-    return schema_families.avro(last.type if last.type in AVRO_TEXTS else SchemaType.AVRO, value)
+    return families.avro(last.type if last.type in AVRO_TEXTS else SchemaType.AVRO, value)
 
 
 def _of_parts(random: Random, info: SchemaInfo, edit: Callable[[SchemaInfo], SchemaInfo]) -> SchemaInfo:

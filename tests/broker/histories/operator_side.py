@@ -13,9 +13,10 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from brokered_shop import BrokeredShop
+from support.kubernetes.watched_namespace import conditions
+from support.pulsar.brokered_namespace import BrokeredShop
+from support.pulsar.topic_passes import Process, process
 from testbed.product import NAMESPACE as SYSTEM
-from topic_passes import Process, process
 from topicschema.admission import review
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.broker.allowed import AllowedHosts
@@ -28,7 +29,6 @@ from topicschema.reconcile.judging import Judge
 from topicschema.settings import WebhookSettings
 from topicschema.storage.record import RecordStorage
 from topicschema.webhook import Reviewer, reviewers
-from watched_shop import conditions
 
 _HASTE: Final = 100.0
 HASTY: Final = Clock(lambda: time.monotonic() * _HASTE, lambda seconds: sleep(seconds / _HASTE))

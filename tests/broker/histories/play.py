@@ -11,9 +11,9 @@ from typing import Any, Final
 from broker.histories import sent
 from broker.histories.making import History
 from broker.histories.operator_side import OperatorSide, Ours
-from brokered_shop import BrokeredShop
 from differential import seeds
-from rest_topic import RestTopic
+from support.pulsar.brokered_namespace import BrokeredShop
+from support.pulsar.rest_topic import RestTopic
 from testbed.pulsar import LINE, Answer
 from topicschema.core import formats, jackson, refusals
 from topicschema.core.errors import InvalidSchemaError

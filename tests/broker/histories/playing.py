@@ -10,7 +10,7 @@ from typing import Final
 from broker.histories.making import History
 from broker.histories.operator_side import OperatorSide, operating
 from broker.histories.play import Match, Tally
-from brokered_shop import BrokeredShop, brokered
+from support.pulsar.brokered_namespace import BrokeredShop, brokered
 from testbed.cluster import Cluster
 from testbed.fault_proxy import FaultProxy
 from testbed.instances import Instance

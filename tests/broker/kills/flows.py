@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from brokered_topic import CLASHING, ONE, OTHER, THREE, TWO, BrokeredTopic
+from support.pulsar.brokered_topic import CLASHING, ONE, OTHER, THREE, TWO, BrokeredTopic
 from testbed import broker_faults
 from testbed.fault_proxy import Fault
 from topicschema.core.history import Setting

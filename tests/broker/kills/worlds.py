@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from broker.kills.flows import Flow
 from broker.kills.holding import Hold, Place
-from brokered_shop import brokered
-from brokered_topic import BrokeredTopic
+from support.kubernetes.watched_namespace import conditions, record_key
+from support.pulsar.brokered_namespace import brokered
+from support.pulsar.brokered_topic import BrokeredTopic
 from testbed.cluster import Cluster
 from testbed.fault_proxy import FaultProxy
 from testbed.product import NAMESPACE as SYSTEM
@@ -18,7 +19,6 @@ from testbed.pulsar import Pulsar
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.cluster.errors import NotFoundError
 from topicschema.storage.record import RecordStorage
-from watched_shop import conditions, record_key
 
 _QUIET_SECONDS = 0.7
 _PATIENCE_SECONDS = 200.0  # of a busy machine

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from admission_world import World, running
+from support.kubernetes.admission import World, running
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from admission_world import TOPIC, World, as_go_writes, wanted_topic
+from support.kubernetes.admission import TOPIC, World, as_go_writes, wanted_topic
 
 FIELD = {"name": "a", "type": "string"}
 

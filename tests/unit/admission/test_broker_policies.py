@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from admission_world import ID, NOTE, V0, World, record_schema, running
+from support.kubernetes.admission import ID, NOTE, V0, World, record_schema, running
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.core.history import Owner
 from topicschema.core.topics import PulsarNamespaceKey

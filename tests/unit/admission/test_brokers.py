@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import pytest
 from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto, FileDescriptorSet
 
-from admission_world import ID, NOTE, NOTE_WITH_DEFAULT, TOPIC, V0, World, record_schema
-from api_server import Object
+from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, TOPIC, V0, World, record_schema
+from support.kubernetes.api_server import Object
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.arrivals import entry_of
 from topicschema.core.history import Counter, History, Owner, PendingTopicSettings, TopicSettingsRecord

@@ -11,8 +11,8 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from admission_world import V0, World, wanted_topic
-from api_server import FakeApiServer
+from support.kubernetes.admission import V0, World, wanted_topic
+from support.kubernetes.api_server import FakeApiServer
 from testbed import ports
 from testbed.certificates import Authority, Issued
 from topicschema.admission.review import Answer, Review

@@ -2,7 +2,7 @@
 
 import pytest
 
-from admission_world import ID, NOTE_WITH_DEFAULT, TOPIC, World, record_schema
+from support.kubernetes.admission import ID, NOTE_WITH_DEFAULT, TOPIC, World, record_schema
 from topicschema.core import formats
 from topicschema.core.arrivals import entry_of
 from topicschema.core.history import Counter, Flaw, History, Origin, Owner

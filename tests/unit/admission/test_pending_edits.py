@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from admission_world import ID, NOTE, NOTE_WITH_DEFAULT, TOPIC, V0, World, record_schema
+from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, TOPIC, V0, World, record_schema
 
 A = record_schema(ID, NOTE_WITH_DEFAULT)
 # Reads V0 but not A, whose `note` it takes for a number.

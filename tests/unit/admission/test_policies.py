@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from admission_world import ID, NOTE, NOTE_WITH_DEFAULT, V0, World, record_schema
-from api_server import Object
+from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, V0, World, record_schema
+from support.kubernetes.api_server import Object
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.history import Owner
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from admission_world import World
+from support.kubernetes.admission import World
 from topicschema.core import formats
 from topicschema.core.history import Origin, Owner
 from topicschema.core.schemas import SchemaInfo, SchemaType

@@ -1,6 +1,6 @@
 import pytest
 
-from admission_world import ID, NOTE, NOTE_WITH_DEFAULT, TOPIC, V0, World, record_schema, wanted_topic
+from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, TOPIC, V0, World, record_schema, wanted_topic
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.core.history import Owner
 from topicschema.core.topics import PulsarNamespaceKey

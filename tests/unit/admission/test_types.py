@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from admission_world import ID, NOTE, NOTE_WITH_DEFAULT, V0, Reply, World, record_schema
+from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, V0, Reply, World, record_schema
 
 PROTO = 'syntax = "proto3";\npackage shop;\nmessage Order { string id = 1; }\n'
 

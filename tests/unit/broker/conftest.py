@@ -2,7 +2,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from played_broker import PlayedBroker, TurnedClock, playing
+from support.pulsar.fake_broker import PlayedBroker, TurnedClock, playing
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker
 from topicschema.broker.transport import Access

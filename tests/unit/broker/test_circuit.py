@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from played_broker import PlayedBroker, TurnedClock, reset
+from support.pulsar.fake_broker import PlayedBroker, TurnedClock, reset
 from topicschema import telemetry
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker

@@ -6,7 +6,7 @@ import logging
 import pytest
 from aiohttp import web
 
-from played_broker import Answer, PlayedBroker, TurnedClock, playing
+from support.pulsar.fake_broker import Answer, PlayedBroker, TurnedClock, playing
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker
 from topicschema.broker.clock import Clock

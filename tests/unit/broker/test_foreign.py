@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from broker_answers import (
+from support.pulsar.broker_answers import (
     AVRO,
     AWAY,
     BAD_DEFAULT,
@@ -27,7 +27,7 @@ from broker_answers import (
     page,
     reason,
 )
-from played_broker import Answer, PlayedBroker, TurnedClock, half, reset
+from support.pulsar.fake_broker import Answer, PlayedBroker, TurnedClock, half, reset
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import (

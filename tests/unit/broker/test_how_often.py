@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from played_broker import PlayedBroker, TurnedClock, reset
+from support.pulsar.fake_broker import PlayedBroker, TurnedClock, reset
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker
 from topicschema.broker.circuit import Circuit

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 import pytest
 from aiohttp import web
 
-from played_broker import PlayedBroker, TurnedClock, playing
+from support.pulsar.fake_broker import PlayedBroker, TurnedClock, playing
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker
 from topicschema.broker.credentials import Credential, OAuth2ClientCredentials, Token

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from played_broker import PlayedBroker, playing
+from support.pulsar.fake_broker import PlayedBroker, playing
 from testbed.certificates import Authority
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from protobuf_orders import PROTO_3
+from support.payloads.protobuf_orders import PROTO_3
 from topicschema.cli import arguments
 from topicschema.cli.files import WrongInputError
 

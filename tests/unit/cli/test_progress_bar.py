@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-import stored_orders
+from support.validation import order_files
 
-ORDERS = stored_orders.orders(3_000)
+ORDERS = order_files.orders(3_000)
 BAR = re.compile(r"\[([#.]{30})\] +(\d+)% of about 3,000 messages")
 
 
@@ -22,8 +22,8 @@ BAR = re.compile(r"\[([#.]{30})\] +(\d+)% of about 3,000 messages")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("messages")
     for number in range(3):
-        stored_orders.write(ORDERS[number * 1_000 : (number + 1) * 1_000], folder / f"{number}.parquet")
-    (folder / "v2.avsc").write_bytes(stored_orders.CANDIDATE.schema)
+        order_files.write(ORDERS[number * 1_000 : (number + 1) * 1_000], folder / f"{number}.parquet")
+    (folder / "v2.avsc").write_bytes(order_files.CANDIDATE.schema)
     (folder / "cut.json").write_text('{"value": "a"}\n' * 2_999 + "{\n")
     return folder
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recorded_versions import ID, KEY, NOTE, schema
+from support.schemas.recorded_versions import ID, KEY, NOTE, schema
 from topicschema.api import record
 from topicschema.core import formats
 from topicschema.core.formats import key_value

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import stored_orders
+from support.validation import order_files
 
-ORDERS = stored_orders.orders(600, share=0.05)
-BAD = stored_orders.reasons(ORDERS)
+ORDERS = order_files.orders(600, share=0.05)
+BAD = order_files.reasons(ORDERS)
 MANIFEST = """apiVersion: topicschema.io/v1alpha1
 kind: TopicSchema
 metadata: {name: orders}
@@ -25,14 +25,12 @@ spec:
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("messages")
-    stored_orders.write(ORDERS, folder / "orders.parquet")
-    stored_orders.write([each for each in ORDERS if not each.reason], folder / "good.parquet")
-    for number, info in stored_orders.VERSIONS.items():
+    order_files.write(ORDERS, folder / "orders.parquet")
+    order_files.write([each for each in ORDERS if not each.reason], folder / "good.parquet")
+    for number, info in order_files.VERSIONS.items():
         (folder / f"v{number}.avsc").write_bytes(info.schema)
-    (folder / "v2.avsc").write_bytes(stored_orders.CANDIDATE.schema)
-    (folder / "v2.yaml").write_text(
-        MANIFEST + "    " + stored_orders.CANDIDATE.schema.decode() + "\n---\nkind: Other\n"
-    )
+    (folder / "v2.avsc").write_bytes(order_files.CANDIDATE.schema)
+    (folder / "v2.yaml").write_text(MANIFEST + "    " + order_files.CANDIDATE.schema.decode() + "\n---\nkind: Other\n")
     (folder / "two.yaml").write_text("kind: TopicSchema\n---\nkind: TopicSchema\n")
     (folder / "broken.parquet").write_bytes(b"PAR1")
     return folder
@@ -61,7 +59,7 @@ def test_messages_that_do_not_pass_are_told_with_their_reasons_and_a_report_and_
 
 def test_writers_is_a_table_of_who_wrote_how_many_messages_and_when(here: Path) -> None:
     lines = ["    messages     invalid  oldest                newest                written with"]
-    for version, name in ((1, "version 1"), (0, "version 0"), (stored_orders.STRANGER, "unknown versions")):
+    for version, name in ((1, "version 1"), (0, "version 0"), (order_files.STRANGER, "unknown versions")):
         own = [each for each in ORDERS if each.version == version]
         ends = [datetime.fromtimestamp(each.publish_time // 1000, UTC) for each in (own[0], own[-1])]
         told = "  ".join(each.strftime("%Y-%m-%dT%H:%M:%SZ") for each in ends)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from specimens import KEY, LATER, ME, NOW, history, record
+from support.schemas.examples import KEY, LATER, ME, NOW, history, record
 from topicschema.core.alignment import Ahead, Aligned, Alignment, Behind, Lost, Sight, agrees, align, grown
 from topicschema.core.history import Counter, History, Origin, VersionEntry
 

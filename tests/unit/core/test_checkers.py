@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from specimens import history, parsed, record
+from support.schemas.examples import history, parsed, record
 from topicschema.core import compatibility, formats
 from topicschema.core.checkers import Checkers, Finding, Plugged
 from topicschema.core.compatibility import Incompatibility, Predecessor

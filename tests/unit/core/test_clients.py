@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from connections import (
+from support.pulsar.connections import (
     AUTO_CONSUME,
     AUTO_PRODUCE,
     BROKEN,

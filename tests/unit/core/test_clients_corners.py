@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from google.protobuf import descriptor_pb2
 
-from connections import (
+from support.pulsar.connections import (
     AUTO_CONSUME,
     AUTO_PRODUCE,
     BROKEN,

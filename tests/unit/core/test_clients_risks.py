@@ -2,7 +2,20 @@
 
 import pytest
 
-from connections import BROKEN, ID, NO_VERSION, NONE, REGISTERS, STRING, USES, avro, consumer, field, producer, topic
+from support.pulsar.connections import (
+    BROKEN,
+    ID,
+    NO_VERSION,
+    NONE,
+    REGISTERS,
+    STRING,
+    USES,
+    avro,
+    consumer,
+    field,
+    producer,
+    topic,
+)
 from topicschema.core.clients import Connection
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Direction, Strategy

@@ -6,8 +6,21 @@ from dataclasses import replace
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
-from connections import CHOKES, ID, INCOMPATIBLE, NEEDS, UNKNOWN, avro, consumer, field, producer, refused, rules, topic
-from protobuf_schemas import envelope
+from support.pulsar.connections import (
+    CHOKES,
+    ID,
+    INCOMPATIBLE,
+    NEEDS,
+    UNKNOWN,
+    avro,
+    consumer,
+    field,
+    producer,
+    refused,
+    rules,
+    topic,
+)
+from support.schemas.protobuf_schemas import envelope
 from topicschema.core.formats.key_value import KeyValue, Part, Side, encode
 from topicschema.core.refusals import BrokerError
 from topicschema.core.schemas import SchemaInfo, SchemaType

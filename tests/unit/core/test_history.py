@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from specimens import KEY, ME, NOW, history, record
+from support.schemas.examples import KEY, ME, NOW, history, record
 from topicschema.core.history import Flaw, History, Origin, TopicSettingsRecord, VersionEntry
 from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import PulsarLine, SchemaType

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specimens import LATER, ME, OTHER, history, record
+from support.schemas.examples import LATER, ME, OTHER, history, record
 from topicschema.core.history import History, Origin, Owner
 from topicschema.core.plan import (
     Action,

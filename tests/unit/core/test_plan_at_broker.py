@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from specimens import KEY, ME, OTHER, history, record
+from support.schemas.examples import KEY, ME, OTHER, history, record
 from topicschema.core.alignment import Ahead, Aligned, Behind, Lost
 from topicschema.core.history import Counter, History, PendingTopicSettings, TopicSettingsRecord
 from topicschema.core.overrides import NoteSettings, Overrides, WriteSettings

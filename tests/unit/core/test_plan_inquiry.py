@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from specimens import ME, history, record
+from support.schemas.examples import ME, history, record
 from topicschema.core.alignment import Aligned
 from topicschema.core.plan import (
     Action,

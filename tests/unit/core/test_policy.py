@@ -1,6 +1,6 @@
 import pytest
 
-from specimens import parsed, record
+from support.schemas.examples import parsed, record
 from topicschema.core.policy import (
     BrokerProfile,
     Constraints,

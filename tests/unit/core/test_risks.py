@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from specimens import history, parsed, record
+from support.schemas.examples import history, parsed, record
 from topicschema.core import compatibility
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.formats import key_value

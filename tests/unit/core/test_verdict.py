@@ -1,6 +1,6 @@
 import pytest
 
-from specimens import history, parsed, record
+from support.schemas.examples import history, parsed, record
 from topicschema.core.history import History
 from topicschema.core.policy import Constraints, Policy
 from topicschema.core.schemas import Schema, SchemaType

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from avro_asking import array, field, fixed, record
+from support.schemas.avro import array, field, fixed, record
+from support.work import steps
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
 from topicschema.payload import auto_produce
-from work import steps
 
 LONE = record("L", field("v", "int"))
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from protobuf_orders import PROTO_3
+from support.payloads.protobuf_orders import PROTO_3
 from topicschema.core import formats
 from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode

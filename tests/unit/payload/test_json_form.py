@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from protobuf_orders import PROTO_3
+from support.payloads.protobuf_orders import PROTO_3
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.errors import InvalidPayloadError

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from protobuf_orders import NEEDY, ORDER, PROTO_2, PROTO_3, UNEVEN, schema
+from support.payloads.protobuf_orders import NEEDY, ORDER, PROTO_2, PROTO_3, UNEVEN, schema
 from topicschema import payload
 from topicschema.core.errors import InvalidPayloadError
 from topicschema.core.schemas import Schema

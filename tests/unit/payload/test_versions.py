@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from avro_asking import array, enum, field, fixed, mapping, record
+from support.schemas.avro import array, enum, field, fixed, mapping, record
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError

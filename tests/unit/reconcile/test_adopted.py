@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from recorded_versions import KEY
+from support.schemas.recorded_versions import KEY
 from topicschema.cli import asking
 from topicschema.core import formats
 from topicschema.core.arrivals import entry_of

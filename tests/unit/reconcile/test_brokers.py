@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 import pytest
 
-from api_server import FakeApiServer
-from played_broker import PlayedBroker, TurnedClock, playing
+from support.kubernetes.api_server import FakeApiServer
+from support.pulsar.fake_broker import PlayedBroker, TurnedClock, playing
 from testbed.certificates import Authority
 from topicschema.api.brokers import (
     AuthenticationSpec,

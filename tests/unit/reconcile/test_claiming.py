@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from played_broker import PlayedBroker, playing
-from topic_world import ORDERS, World, opened
+from support.kubernetes.topic import ORDERS, World, opened
+from support.pulsar.fake_broker import PlayedBroker, playing
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.brokers import PulsarSpec
 from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from leaving_topic import KEY, ONE, OTHER, TWO, first, going, holds, in_a_namespace, resource
-from topic_world import ORDERS, TOPIC, World
+from support.kubernetes.topic import ORDERS, TOPIC, World
+from support.pulsar.deleted_topic import KEY, ONE, OTHER, TWO, first, going, holds, in_a_namespace, resource
 from topicschema.api.kinds import (
     EVENT,
     NAMESPACE_SCHEMA_POLICY,

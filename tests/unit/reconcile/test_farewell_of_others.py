@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from admission_world import SYSTEM
-from leaving_topic import KEY, ONE, OTHER, TWO, first, holds, in_a_namespace, ready_to_go, resource
-from topic_world import TOPIC, World
+from support.kubernetes.admission import SYSTEM
+from support.kubernetes.topic import TOPIC, World
+from support.pulsar.deleted_topic import KEY, ONE, OTHER, TWO, first, holds, in_a_namespace, ready_to_go, resource
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.cluster.errors import ForbiddenError
 from topicschema.core import formats, plan

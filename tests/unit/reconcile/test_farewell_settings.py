@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from asked_topic import KEY, AskedTopic, asked
-from specimens import record
-from topic_world import TOPIC
+from support.kubernetes.topic import TOPIC
+from support.schemas.examples import record
+from support.validation.validated_topic import KEY, AskedTopic, asked
 from topicschema.api import FINALIZER
 from topicschema.api.kinds import EVENT, NAMESPACE, TOPIC_SCHEMA
 from topicschema.core.strategies import Strategy

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from recorded_versions import ID, KEY, NOTE, on_record, schema
+from support.schemas.recorded_versions import ID, KEY, NOTE, on_record, schema
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.history import History, Origin

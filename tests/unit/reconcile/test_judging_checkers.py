@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from recorded_versions import ID, KEY, NARROW, NOTE, WIDE, on_record, schema
+from support.schemas.recorded_versions import ID, KEY, NARROW, NOTE, WIDE, on_record, schema
 from topicschema.core import formats
 from topicschema.core.checkers import Finding, Plugged
 from topicschema.core.history import History, Origin

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from recorded_versions import KEY, NARROW, WIDE, card, on_record, schema
+from support.schemas.recorded_versions import KEY, NARROW, WIDE, card, on_record, schema
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.history import History, Origin
 from topicschema.core.policy import Constraints, Policy, Strictness, effective_strategy

@@ -2,7 +2,7 @@
 
 import pytest
 
-from specimens import history, record
+from support.schemas.examples import history, record
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import VersionEntry
 from topicschema.reconcile.losses import ServedNoMoreError, telling_of

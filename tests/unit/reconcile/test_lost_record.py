@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from specimens import record
-from topic_world import ORDERS, TOPIC, World, opened
+from support.kubernetes.topic import ORDERS, TOPIC, World, opened
+from support.schemas.examples import record
 from topicschema.api.topicschemas import TopicSchemaStatus
 from topicschema.core.errors import StalledError
 from topicschema.core.history import History, Origin

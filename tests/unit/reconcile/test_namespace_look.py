@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from api_server import FakeApiServer
-from played_broker import PlayedBroker, TurnedClock, playing
-from surrounded import surrounded
+from support.kubernetes.api_server import FakeApiServer
+from support.kubernetes.passes import surrounded
+from support.pulsar.fake_broker import PlayedBroker, TurnedClock, playing
 from topicschema.api.brokers import ManagementPolicy, PulsarSpec
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.api.metadata import Metadata

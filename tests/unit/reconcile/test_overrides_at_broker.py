@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from specimens import record
-from topic_world import TOPIC, World, opened
+from support.kubernetes.topic import TOPIC, World, opened
+from support.schemas.examples import record
 from topicschema.broker.errors import BrokerForbiddenError, RefusedByBrokerError
 from topicschema.core.history import TopicSettingsRecord
 from topicschema.core.overrides import NoteSettings, WriteSettings

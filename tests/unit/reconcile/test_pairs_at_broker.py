@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from pulsar_schemas import Entry
-from specimens import record
-from topic_world import TOPIC, World, opened
+from support.kubernetes.topic import TOPIC, World, opened
+from support.pulsar.schema_service import Entry
+from support.schemas.examples import record
 from topicschema.core import formats
 from topicschema.core.formats import key_value
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part

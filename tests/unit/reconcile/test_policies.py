@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from admission_world import SYSTEM
-from api_server import FakeApiServer, Object
+from support.kubernetes.admission import SYSTEM
+from support.kubernetes.api_server import FakeApiServer, Object
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import ApiUnavailableError

@@ -8,8 +8,8 @@ from contextlib import suppress
 
 import pytest
 
-from specimens import record
-from topic_world import World, opened
+from support.kubernetes.topic import World, opened
+from support.schemas.examples import record
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, SECRET, TOPIC_SCHEMA
 from topicschema.api.topicschemas import TopicSchemaStatus

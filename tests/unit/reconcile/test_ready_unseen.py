@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from specimens import record
-from told_topic import FALSE, TRUE, UNKNOWN, WELL, ToldTopic
-from topic_world import TOPIC, opened
+from support.kubernetes.topic import TOPIC, opened
+from support.kubernetes.topic_status import FALSE, TRUE, UNKNOWN, WELL, ToldTopic
+from support.schemas.examples import record
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.core.schemas import Schema
 from topicschema.core.strategies import Strategy

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from asked_topic import AskedTopic, asked
-from specimens import record
-from topic_world import ORDERS, TOPIC, opened
+from support.kubernetes.topic import ORDERS, TOPIC, opened
+from support.schemas.examples import record
+from support.validation.validated_topic import AskedTopic, asked
 from topicschema.core.history import Origin
 from topicschema.core.topics import Topic, TopicKey
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from specimens import record
-from told_topic import FALSE, KEY, TRUE, UNKNOWN, WELL, ToldTopic
-from topic_world import TOPIC, opened
+from support.kubernetes.topic import TOPIC, opened
+from support.kubernetes.topic_status import FALSE, KEY, TRUE, UNKNOWN, WELL, ToldTopic
+from support.schemas.examples import record
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY
 from topicschema.core.strategies import Strategy

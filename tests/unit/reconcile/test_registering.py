@@ -4,8 +4,8 @@ from itertools import cycle
 
 import pytest
 
-from specimens import record
-from topic_world import TOPIC, World, opened
+from support.kubernetes.topic import TOPIC, World, opened
+from support.schemas.examples import record
 from topicschema.broker.errors import BrokerInconsistentError
 from topicschema.core.errors import StalledError
 from topicschema.core.history import History, Origin, Owner

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from specimens import LATER, ME, NOW, history, record
+from support.schemas.examples import LATER, ME, NOW, history, record
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
 from topicschema.api.topicschemas import EffectiveStrategyStatus, TopicSchemaStatus
 from topicschema.api.wire import encode

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from specimens import LATER, ME, NOW, OTHER, history, record
+from support.schemas.examples import LATER, ME, NOW, OTHER, history, record
 from topicschema.api.topicschemas import TopicSchemaStatus
 from topicschema.broker.errors import BrokerUnavailableError
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError

@@ -6,9 +6,9 @@ from itertools import permutations
 
 import pytest
 
-from pulsar_schemas import Entry
-from recorded_versions import KEY
-from topic_world import TOPIC, World, opened
+from support.kubernetes.topic import TOPIC, World, opened
+from support.pulsar.schema_service import Entry
+from support.schemas.recorded_versions import KEY
 from topicschema.core import formats
 from topicschema.core.arrivals import entry_of
 from topicschema.core.errors import StalledError

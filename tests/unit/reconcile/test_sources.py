@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from specimens import KEY, ME, NOW
+from support.schemas.examples import KEY, ME, NOW
 from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec
 from topicschema.api.wire import decode

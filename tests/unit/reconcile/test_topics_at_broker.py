@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from pulsar_schemas import Entry, PulsarSchemas, RefusedError
-from specimens import record
-from topic_world import TOPIC, World, opened
+from support.kubernetes.topic import TOPIC, World, opened
+from support.pulsar.schema_service import Entry, PulsarSchemas, RefusedError
+from support.schemas.examples import record
 from topicschema.api.brokers import AdoptionPolicy
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
 from topicschema.api.topicschemas import TopicSchemaStatus

@@ -4,8 +4,8 @@ from contextlib import suppress
 
 import pytest
 
-from asked_topic import KEY, AskedTopic, asked
-from specimens import record
+from support.schemas.examples import record
+from support.validation.validated_topic import KEY, AskedTopic, asked
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.core.errors import StalledError
 from topicschema.reconcile.queue import Key, Rest

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from asked_topic import AskedTopic, asked
-from specimens import record
+from support.schemas.examples import record
+from support.validation.validated_topic import AskedTopic, asked
 from topicschema.spark.verdict import Answer
 
 NOON, NEXT_NOON, LATER = "2026-11-21T12:00:00Z", "2026-11-22T12:00:00Z", "2026-11-22T12:00:01Z"

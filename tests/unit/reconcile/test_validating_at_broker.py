@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from specimens import record
-from topic_world import TOPIC, World, opened
+from support.kubernetes.topic import TOPIC, World, opened
+from support.schemas.examples import record
 from topicschema.api.validation import TopicValidationSpec, ValidationMode
 from topicschema.core.strategies import Strategy
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from asked_topic import AskedTopic, asked
+from support.validation.validated_topic import AskedTopic, asked
 from topicschema.api.kinds import CONFIG_MAP, EVENT
 from topicschema.spark.marks import report_lines
 from topicschema.spark.verdict import Answer

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from asked_topic import asked
+from support.validation.validated_topic import asked
 from topicschema.api.metadata import Metadata
 from topicschema.reconcile.validating_logs import manifest
 from topicschema.spark.verdict import Answer

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from specimens import history, record
-from topic_world import World, opened
+from support.kubernetes.topic import World, opened
+from support.schemas.examples import history, record
 from topicschema.api.kinds import CONFIG_MAP, JOB, OLD_EVENT, POD
 from topicschema.api.openapi import root_schema
 from topicschema.api.policies import NamespaceSchemaPolicy

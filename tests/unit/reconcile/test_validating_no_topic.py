@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from asked_topic import FILES, AskedTopic, asked
-from specimens import record
+from support.schemas.examples import record
+from support.validation.validated_topic import FILES, AskedTopic, asked
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.reconcile.topicschema import TopicSchemas

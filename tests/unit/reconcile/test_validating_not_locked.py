@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from asked_topic import AskedTopic, asked
-from topic_world import TOPIC
+from support.kubernetes.topic import TOPIC
+from support.validation.validated_topic import AskedTopic, asked
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY
 from topicschema.reconcile.policy import NamespaceSchemaPolicies

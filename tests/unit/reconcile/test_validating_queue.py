@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api_server import FakeApiServer
+from support.kubernetes.api_server import FakeApiServer
 from topicschema.api.kinds import JOB
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import ApiRefusedError, ApiUnavailableError

@@ -2,8 +2,8 @@
 
 import pytest
 
-from asked_topic import asked
-from specimens import record
+from support.schemas.examples import record
+from support.validation.validated_topic import asked
 from topicschema.api.kinds import JOB, SCHEMA_VERSION
 from topicschema.api.record import version_name
 from topicschema.reconcile.queue import Key

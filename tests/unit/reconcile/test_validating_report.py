@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from job_samples import QUESTION, job
-from specimens import history, record
+from support.kubernetes.jobs import QUESTION, job
+from support.schemas.examples import history, record
 from topicschema.api.metadata import ConditionStatus
 from topicschema.api.policies import NamespaceSchemaPolicySpec
 from topicschema.api.validation import (

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from asked_topic import AskedTopic, asked
+from support.validation.validated_topic import AskedTopic, asked
 from topicschema.spark.jobs import ATTEMPT_ANNOTATION, GAVE_WAY_ANNOTATION
 
 JOBS = "/apis/batch/v1/namespaces/shop/jobs"

@@ -1,7 +1,7 @@
 """The annotation asks once for each of its values, whatever becomes of the schema afterwards."""
 
-from asked_topic import AskedTopic, asked
-from specimens import record
+from support.schemas.examples import record
+from support.validation.validated_topic import AskedTopic, asked
 from topicschema.spark.verdict import Answer
 
 NOON = "2026-11-21T12:00:00Z"

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from asked_topic import AskedTopic, asked
-from topic_world import ORDERS
+from support.kubernetes.topic import ORDERS
+from support.validation.validated_topic import AskedTopic, asked
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.core.history import Owner

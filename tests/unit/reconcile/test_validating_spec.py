@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from specimens import ME, history, record
+from support.schemas.examples import ME, history, record
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from asked_topic import AskedTopic, asked
+from support.validation.validated_topic import AskedTopic, asked
 from topicschema.api.kinds import JOB, NAMESPACE_SCHEMA_POLICY, POD
 from topicschema.reconcile.doorbell import Doorbell
 from topicschema.reconcile.neighbours import Neighbours

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from specimens import history, record
-from topic_world import World, opened
+from support.kubernetes.topic import World, opened
+from support.schemas.examples import history, record
 from topicschema.api.kinds import CONFIG_MAP
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaStatus

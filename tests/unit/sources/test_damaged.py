@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-import proto_sources
+from support.schemas import proto_sources
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.schemas import SchemaInfo, SchemaType

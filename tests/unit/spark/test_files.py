@@ -14,14 +14,14 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-import stored_orders
+from support.validation import order_files
 from topicschema.spark.batches import BATCH
 from topicschema.spark.errors import SourceError
 from topicschema.spark.question import Columns, FileFormat, FilesAsked
 from topicschema.spark.sources.files import Files
 from topicschema.spark.sources.formats import avro_blocks, json_lines
 
-ORDERS = stored_orders.orders(2_500)
+ORDERS = order_files.orders(2_500)
 SIZES = (1, 700, 5_003, 1 << 30)
 RECORD = {
     "type": "record",
@@ -70,8 +70,8 @@ def container(path: Path, codec: str = "null") -> Path:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_parquet_gives_each_row_once_with_all_that_it_tells(tmp_path: Path, size: int) -> None:
-    first = stored_orders.write(ORDERS[:1_500], tmp_path / "a.parquet", 100)
-    second = stored_orders.write(ORDERS[1_500:], tmp_path / "b.parquet", 400)
+    first = order_files.write(ORDERS[:1_500], tmp_path / "a.parquet", 100)
+    second = order_files.write(ORDERS[1_500:], tmp_path / "b.parquet", 400)
     rows = rows_of(FilesAsked((str(first), str(second))), size)
     assert [(row["payload"], row["writer"], row["publish_time"]) for row in rows] == [
         (each.payload, each.version, each.publish_time) for each in ORDERS
@@ -152,15 +152,15 @@ def encoded_long(number: int) -> bytes:
 def test_a_folder_is_all_files_in_it_but_those_that_are_hidden(tmp_path: Path) -> None:
     for name in ("b/part-1.parquet", "a.parquet", "_temporary/x.parquet", ".hidden.parquet", "_SUCCESS"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        stored_orders.write(ORDERS[:10], tmp_path / name)
+        order_files.write(ORDERS[:10], tmp_path / name)
     plan = Files(FilesAsked((str(tmp_path),))).plan()
     assert plan.files == (f"{tmp_path}/a.parquet", f"{tmp_path}/b/part-1.parquet")
     assert Files(FilesAsked((tmp_path.as_uri(),))).plan().messages == 20
 
 
 def test_files_without_messages_stand_in_no_way_of_those_that_have_some(tmp_path: Path) -> None:
-    stored_orders.write(ORDERS[:10], tmp_path / "a.parquet")
-    stored_orders.write([], tmp_path / "none.parquet")
+    order_files.write(ORDERS[:10], tmp_path / "a.parquet")
+    order_files.write([], tmp_path / "none.parquet")
     with (tmp_path / "none.avro").open("wb") as out:
         fastavro.writer(out, fastavro.parse_schema(RECORD), [])
     for name in ("none.json", "none.jsonl", "none.ndjson"):
@@ -239,7 +239,7 @@ def test_a_container_that_was_cut_or_changed_is_told_with_the_block(tmp_path: Pa
 def test_a_file_that_is_not_there_a_column_that_is_missing_and_a_file_that_changed_are_told(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"nowhere\.parquet: there is no such file"):
         Files(FilesAsked((str(tmp_path / "nowhere.parquet"),))).plan()
-    path = stored_orders.write(ORDERS[:10], tmp_path / "orders.parquet")
+    path = order_files.write(ORDERS[:10], tmp_path / "orders.parquet")
     with pytest.raises(SourceError, match="no column 'body'; its columns are: value, schema_version"):
         rows_of(FilesAsked((str(path),), columns=Columns(payload="body")), 1)
     for columns, name in ((Columns(key="id"), "id"), (Columns(schema_version="v"), "v"), (Columns(partition="p"), "p")):
@@ -286,7 +286,7 @@ def test_what_a_uri_has_of_secrets_is_never_told(uri: str, shown: str) -> None:
 
 
 def test_a_file_by_its_uri_is_found_as_by_its_path(tmp_path: Path) -> None:
-    stored = stored_orders.write(ORDERS, tmp_path / "orders.parquet")
+    stored = order_files.write(ORDERS, tmp_path / "orders.parquet")
     asked = FilesAsked((stored.as_uri(),))
     assert Files(asked).plan().names == (stored.as_uri(),)
     assert len(rows_of(asked, 1)) == len(ORDERS)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import stored_orders
+from support.validation import order_files
 from topicschema.spark.batches import MAX_MESSAGES
 from topicschema.spark.errors import SourceError
 from topicschema.spark.question import FilesAsked
@@ -37,7 +37,7 @@ def test_a_file_that_was_written_anew_as_large_as_before_is_told_before_it_is_re
 
 @pytest.mark.parametrize("changed", [None, 0])
 def test_a_file_of_a_store_that_does_not_tell_when_it_was_changed_is_read(tmp_path: Path, changed: int | None) -> None:
-    path = stored_orders.write(stored_orders.orders(10), tmp_path / "orders.parquet")
+    path = order_files.write(order_files.orders(10), tmp_path / "orders.parquet")
     source = Files(FilesAsked((str(path),)))
     (split,) = source.plan().splits
     assert sum(map(len, source.read(_part(split, changed)))) == 10

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-import stored_orders
+from support.validation import order_files
 from topicschema.spark.errors import SourceError
 from topicschema.spark.question import Columns, FilesAsked
 from topicschema.spark.sources.files import Files
 
-ORDERS = stored_orders.orders(10)
+ORDERS = order_files.orders(10)
 
 
 def test_pairs_with_keys_apart_are_not_judged_without_their_keys(tmp_path: Path) -> None:
-    stored, lines = stored_orders.write(ORDERS, tmp_path / "orders.parquet"), tmp_path / "orders.jsonl"
+    stored, lines = order_files.write(ORDERS, tmp_path / "orders.parquet"), tmp_path / "orders.jsonl"
     lines.write_text(json.dumps({"value": "{}", "Key": "a"}) + "\n")
     for path, told in ((stored, "no column 'key'"), (lines, "none of its first lines has a member 'key'")):
         with pytest.raises(SourceError, match=told):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-import stored_orders
+from support.validation import order_files
 from topicschema.core.errors import TopicSchemaError
 from topicschema.spark import in_processes, in_spark, sources
 from topicschema.spark.errors import InvalidQuestionError, OutOfMemoryError, RunError, SourceError
@@ -24,12 +24,12 @@ from topicschema.spark.tally import EXAMPLES, Tally
 from topicschema.spark.work import Work
 
 SPLITS = 150
-ORDERS = stored_orders.orders(3_000, share=0.3)
+ORDERS = order_files.orders(3_000, share=0.3)
 
 
 def tallies(folder: Path, a_task: int) -> list[bytes]:
     """What tasks of so many splits each hand back, of 150 splits in all."""
-    asked = stored_orders.question(stored_orders.write(ORDERS, folder / "orders.parquet", len(ORDERS) // SPLITS))
+    asked = order_files.question(order_files.write(ORDERS, folder / "orders.parquet", len(ORDERS) // SPLITS))
     assert asked.files is not None
     files = Files(asked.files, split_bytes=1)
     splits = files.plan().splits
@@ -55,7 +55,7 @@ def test_150_splits_count_exactly_whether_each_has_a_task_or_all_share_one(tmp_p
     found = {reason: 0 for reason, *_ in told.findings.counts}
     for (reason, *_), count in told.findings.counts.items():
         found[reason] += count
-    assert (told.messages, found) == (len(ORDERS), stored_orders.reasons(ORDERS))
+    assert (told.messages, found) == (len(ORDERS), order_files.reasons(ORDERS))
     assert {reason: len(kept) for reason, kept in told.examples.items()} == dict.fromkeys(found, EXAMPLES)
 
 
@@ -73,7 +73,7 @@ class Withholding:
 
 
 def test_what_is_withheld_counts_once_here_and_with_executors_also_where_a_task_is_tried_again() -> None:
-    asked = stored_orders.question(Path("orders.parquet"))
+    asked = order_files.question(Path("orders.parquet"))
     work = Work("withheld", asked.pack().content, Withholding(), Sampling(0))
     splits = work.source.plan().splits
     lost = [list(Judging(work)([split])) for split in splits[:5]]

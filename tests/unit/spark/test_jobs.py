@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from job_samples import OWNER, QUESTION, REQUEST
+from support.kubernetes.jobs import OWNER, QUESTION, REQUEST
 from topicschema.api.validation_pods import ResourcesSpec, TemplateSpec, TolerationSpec
 from topicschema.core.history import Owner
 from topicschema.core.schemas import SchemaInfo, SchemaType

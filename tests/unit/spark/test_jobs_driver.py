@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from job_samples import OWNER, QUESTION, REQUEST, UID
+from support.kubernetes.jobs import OWNER, QUESTION, REQUEST, UID
 from topicschema.api.metadata import Metadata
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.reconcile.validating_logs import manifest as report_manifest

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from job_samples import UID, Object, ended, job, pod, verdict
+from support.kubernetes.jobs import UID, Object, ended, job, pod, verdict
 from topicschema.spark.outcome import CouldNotRun, Failed, Outcome, Passed, Running, Waiting, outcome
 from topicschema.spark.verdict import Answer
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-import stored_orders
+from support.validation import order_files
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.spark.page import page
@@ -28,7 +28,7 @@ _NOTE = "of PROTOBUF the outermost message alone was looked at: its schema does 
         (_OUTER, 1, [_NOTE]),
         (_PAIR, 1, [_NOTE]),
         (_OUTER, 0, ["there are no messages to judge"]),
-        (stored_orders.CANDIDATE, 1, []),
+        (order_files.CANDIDATE, 1, []),
         (SchemaInfo(SchemaType.BYTES), 1, []),
     ],
 )
@@ -42,7 +42,7 @@ def test_it_says_that_messages_inside_of_protobuf_messages_were_not_looked_at(
 
 @pytest.mark.parametrize("is_missing", [True, False])
 def test_a_topic_that_did_not_exist_is_told_apart_from_one_that_is_empty(*, is_missing: bool) -> None:
-    asked = Question(stored_orders.CANDIDATE, {}, "orders", files=FilesAsked(("orders",)))
+    asked = Question(order_files.CANDIDATE, {}, "orders", files=FilesAsked(("orders",)))
     found = report(asked, Plan(is_missing=is_missing), Tally(), Course(0, 1.0))
     assert ("topicMissing" in found.document) == is_missing
     document = read(found.verdict.text)
@@ -52,7 +52,7 @@ def test_a_topic_that_did_not_exist_is_told_apart_from_one_that_is_empty(*, is_m
 
 @pytest.mark.parametrize("withheld", [0, 12_000])
 def test_entries_that_held_no_message_for_a_reader_are_told_where_there_are_any(withheld: int) -> None:
-    asked, tally = Question(stored_orders.CANDIDATE, {}, "orders", files=FilesAsked(("orders",))), Tally()
+    asked, tally = Question(order_files.CANDIDATE, {}, "orders", files=FilesAsked(("orders",))), Tally()
     tally.messages, tally.withheld = 1, withheld
     found = report(asked, Plan(), tally, Course(0, 1.0))
     told = "12,000 entries held no message for a reader: marks, aborted transactions, or what the broker passes over"

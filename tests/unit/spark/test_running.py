@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-import stored_orders
+from support.validation import order_files
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.spark import driver, in_processes, marks, running
 from topicschema.spark.errors import InvalidQuestionError, RunError
@@ -25,13 +25,13 @@ from topicschema.spark.sources import Plan
 from topicschema.spark.sources.files import Files
 from topicschema.spark.verdict import Answer, read
 
-ORDERS = stored_orders.orders(4_000)
-BAD = stored_orders.reasons(ORDERS)
+ORDERS = order_files.orders(4_000)
+BAD = order_files.reasons(ORDERS)
 
 
 @pytest.fixture
 def stored(tmp_path: Path) -> Path:
-    return stored_orders.write(ORDERS, tmp_path / "orders.parquet")
+    return order_files.write(ORDERS, tmp_path / "orders.parquet")
 
 
 def run(asked: Question, split: int = 1 << 30, processes: int = 1) -> Report:
@@ -47,7 +47,7 @@ def by_writer() -> list[dict[str, Any]]:
     """What each version wrote, as the orders tell."""
     found = []
     for version, name in ((1, "version 1"), (0, "version 0"), (None, "unknown versions")):
-        own = [each for each in ORDERS if each.version == (stored_orders.STRANGER if version is None else version)]
+        own = [each for each in ORDERS if each.version == (order_files.STRANGER if version is None else version)]
         times = [datetime.fromtimestamp(each.publish_time // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for each in own]
         bad = sum(bool(each.reason) for each in own)
         row = {"schemaVersion": version, "name": name, "messages": len(own), "invalid": bad}
@@ -56,7 +56,7 @@ def by_writer() -> list[dict[str, Any]]:
 
 
 def test_any_number_of_splits_and_processes_gives_the_same_exact_figures(stored: Path) -> None:
-    asked = stored_orders.question(stored, include_values=True)
+    asked = order_files.question(stored, include_values=True)
     one = run(asked)
     assert figures(run(asked, 1)) == figures(one)
     assert figures(run(asked, 1, 2)) == figures(one)
@@ -69,19 +69,19 @@ def test_any_number_of_splits_and_processes_gives_the_same_exact_figures(stored:
 
 
 def test_values_are_shown_only_where_somebody_asks_for_them(stored: Path) -> None:
-    assert not any("value" in each for each in run(stored_orders.question(stored)).document["examples"])
-    shown = run(stored_orders.question(stored, include_values=True)).document["examples"]
+    assert not any("value" in each for each in run(order_files.question(stored)).document["examples"])
+    shown = run(order_files.question(stored, include_values=True)).document["examples"]
     assert all(each["value"] for each in shown)
 
 
 def test_messages_pass_up_to_the_tolerance(stored: Path) -> None:
     rate = -(-1_000_000 * sum(BAD.values()) // len(ORDERS))
-    assert run(stored_orders.question(stored, tolerance=Tolerance(rate))).passes
-    assert not run(stored_orders.question(stored, tolerance=Tolerance(rate - 1))).passes
+    assert run(order_files.question(stored, tolerance=Tolerance(rate))).passes
+    assert not run(order_files.question(stored, tolerance=Tolerance(rate - 1))).passes
 
 
 def test_a_sample_is_the_same_however_it_is_split(stored: Path) -> None:
-    asked = stored_orders.question(stored, sample=Sample(percent=25, seed=9))
+    asked = order_files.question(stored, sample=Sample(percent=25, seed=9))
     whole = run(asked)
     assert figures(run(asked, 1)) == figures(whole)
     assert whole.document["messages"] + whole.document["leftOut"] == len(ORDERS)
@@ -98,7 +98,7 @@ class Guessing(Files):
 
 def test_a_sample_that_chance_left_empty_is_no_verdict_and_one_that_is_far_too_small_says_so(stored: Path) -> None:
     def judged(sample: Sample) -> Report:
-        asked = stored_orders.question(stored, sample=sample, tolerance=Tolerance(1_000_000))
+        asked = order_files.question(stored, sample=sample, tolerance=Tolerance(1_000_000))
         assert asked.files is not None
         return running.run(asked, Guessing(asked.files), processes=1)
 
@@ -112,7 +112,7 @@ def test_a_sample_that_chance_left_empty_is_no_verdict_and_one_that_is_far_too_s
 
 
 def test_no_messages_pass_with_a_note(tmp_path: Path) -> None:
-    report = run(stored_orders.question(stored_orders.write([], tmp_path / "none.parquet")))
+    report = run(order_files.question(order_files.write([], tmp_path / "none.parquet")))
     assert report.passes
     assert report.document["notes"] == ["there are no messages to judge"]
     assert "there are no messages" in page(report.document)
@@ -120,7 +120,7 @@ def test_no_messages_pass_with_a_note(tmp_path: Path) -> None:
 
 def test_a_candidate_that_is_no_schema_is_a_wrong_question(stored: Path) -> None:
     asked = Question(
-        SchemaInfo(SchemaType.AVRO, b"{"), {0: SchemaInfo(SchemaType.STRING)}, "t", stored_orders.question(stored).files
+        SchemaInfo(SchemaType.AVRO, b"{"), {0: SchemaInfo(SchemaType.STRING)}, "t", order_files.question(stored).files
     )
     with pytest.raises(InvalidQuestionError, match="the proposed schema cannot be judged with"):
         run(asked)
@@ -132,7 +132,7 @@ def test_hostile_bytes_are_reasons(tmp_path: Path) -> None:
     path = tmp_path / "hostile.parquet"
     table = {"value": pa.array(payloads, pa.binary()), "schema_version": [0, 0, 1, 0, 1, 0, -9]}
     parquet.write_table(pa.table(table | {"publish_time": [-5, 0, (1 << 63) - 1, -(1 << 63), 1, 2, 3]}), path)
-    report = run(stored_orders.question(path, include_values=True))
+    report = run(order_files.question(path, include_values=True))
     assert report.document["messages"] == 7
     assert report.document["invalid"] >= 5
     assert len(report.verdict.text) <= 4096
@@ -140,9 +140,9 @@ def test_hostile_bytes_are_reasons(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_is_killed_ends_the_run_without_a_verdict(stored: Path, tmp_path: Path) -> None:
-    from dying_files import DyingFiles  # noqa: PLC0415  # beside the tests
+    from support.validation.killed_workers import DyingFiles  # noqa: PLC0415  # beside the tests
 
-    asked = stored_orders.question(stored)
+    asked = order_files.question(stored)
     assert asked.files is not None
     source = DyingFiles(Files(asked.files, 1), tmp_path / "died")
     with pytest.raises(RunError, match="was killed"):
@@ -181,7 +181,7 @@ class Told(HTMLParser):
 
 def test_the_page_is_whole_and_what_came_from_outside_is_text_in_it(stored: Path) -> None:
     evil = "<script>alert('x')</script>\"&"
-    document = json.loads(json.dumps(run(stored_orders.question(stored, include_values=True)).document))
+    document = json.loads(json.dumps(run(order_files.question(stored, include_values=True)).document))
     document["topic"] = document["question"] = evil
     document["notes"].append(evil)
     document["losses"].append({"kind": evil, "path": evil, "messages": 1})
@@ -209,7 +209,7 @@ def ask(folder: Path, asked: Question) -> tuple[int, str]:
 def test_a_driver_ends_with_42_where_messages_do_not_pass_and_tells_why(
     stored: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = stored_orders.question(stored)
+    asked = order_files.question(stored)
     status, message = ask(tmp_path, asked)
     document = read(message)
     assert document is not None
@@ -225,14 +225,14 @@ def test_a_driver_ends_with_42_where_messages_do_not_pass_and_tells_why(
 def test_a_driver_ends_with_0_where_they_pass(tmp_path: Path) -> None:
     path = tmp_path / "numbers.parquet"
     parquet.write_table(pa.table({"value": [struct.pack(">q", number) for number in range(9)]}), path)
-    files = stored_orders.question(path).files
+    files = order_files.question(path).files
     status, message = ask(tmp_path, Question(SchemaInfo(SchemaType.INT64), {}, "t", files))
     assert status == 0
     assert json.loads(message)["verdict"] == "Pass"
 
 
 def test_a_driver_never_ends_as_a_verdict_where_there_is_none(stored: Path, tmp_path: Path) -> None:
-    gone = stored_orders.question(tmp_path / "gone.parquet")
+    gone = order_files.question(tmp_path / "gone.parquet")
     status, message = ask(tmp_path, gone)
     assert status == driver.FAILED
     assert message.endswith("gone.parquet: there is no such file")

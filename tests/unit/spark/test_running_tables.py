@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-import stored_orders
-from stored_orders import Order
+from support.validation import order_files
+from support.validation.order_files import Order
 from topicschema.spark import running
 from topicschema.spark.sources.files import Files
 
-ORDERS = stored_orders.orders(6_000, share=0.02)
+ORDERS = order_files.orders(6_000, share=0.02)
 STORED = {"few.parquet": ORDERS[:1_700], "most.parquet": ORDERS[1_700:]}
 EACH_ROW_GROUP = 1
 """Bytes of a split: so few that each row group is one, and the tables are put together from those of all."""
@@ -27,8 +27,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def document(folder: Path) -> Any:
-    paths = [stored_orders.write(orders, folder / name) for name, orders in STORED.items()]
-    asked = stored_orders.question(*paths)
+    paths = [order_files.write(orders, folder / name) for name, orders in STORED.items()]
+    asked = order_files.question(*paths)
     assert asked.files is not None
     return running.run(asked, Files(asked.files, EACH_ROW_GROUP), processes=1).document
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import stored_orders
+from support.validation import order_files
 from topicschema.payload.judges import judge_of
 from topicschema.spark import counting
 from topicschema.spark.batches import BATCH
@@ -22,7 +22,7 @@ from topicschema.spark.rollup import ANY, Rollup, dropped, hours_of
 from topicschema.spark.sources import Plan
 from topicschema.spark.tally import EXAMPLES, MAX_STRANGERS, Tally
 
-ORDERS = stored_orders.orders(400, share=0.2)
+ORDERS = order_files.orders(400, share=0.2)
 
 
 def batch_of(rows: list[int]) -> pa.RecordBatch:
@@ -42,7 +42,7 @@ def batch_of(rows: list[int]) -> pa.RecordBatch:
 
 def tally_of(rows: list[int]) -> Tally:
     tally = Tally()
-    judging = Judging(stored_orders.CANDIDATE, stored_orders.VERSIONS, stored_orders.question(Path("x")).line, judge_of)
+    judging = Judging(order_files.CANDIDATE, order_files.VERSIONS, order_files.question(Path("x")).line, judge_of)
     batch = batch_of(rows)
     judged = judging.judge(batch)
     counting.count(tally, batch, judged, judging.words)
@@ -73,10 +73,10 @@ def test_the_figures_are_those_that_the_messages_were_made_with() -> None:
     found: dict[str, int] = {}
     for (reason, *_), count in WHOLE.findings.counts.items():
         found[reason] = found.get(reason, 0) + count
-    assert found == stored_orders.reasons(ORDERS)
+    assert found == order_files.reasons(ORDERS)
     assert (WHOLE.messages, WHOLE.invalid) == (len(ORDERS), sum(found.values()))
     assert sum(WHOLE.traffic.counts.values()) == len(ORDERS)
-    assert WHOLE.strangers == {stored_orders.STRANGER: found["UNKNOWN_WRITER_VERSION"]}
+    assert WHOLE.strangers == {order_files.STRANGER: found["UNKNOWN_WRITER_VERSION"]}
     assert all(len(kept) <= EXAMPLES for kept in WHOLE.examples.values())
 
 

@@ -5,7 +5,7 @@ from functools import reduce
 import pytest
 from typing_extensions import override
 
-from storage_contract import SchemaStorageContract, following, text
+from support.kubernetes.storage_contract import SchemaStorageContract, following, text
 from topicschema.core.topics import Topic, TopicKey
 from topicschema.storage.memory import MemoryStorage
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from avro_asking import array, enum, field, fixed, record
+from support.schemas.avro import array, enum, field, fixed, record
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from avro_asking import enum, field, fixed, record
+from support.schemas.avro import enum, field, fixed, record
 from topicschema.core import formats
 from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
 

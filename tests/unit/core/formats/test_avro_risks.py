@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from avro_asking import array, enum, field, fixed, mapping, record, unreadable
+from support.schemas.avro import array, enum, field, fixed, mapping, record, unreadable
 from topicschema.core import formats
 from topicschema.core.formats.format import Mismatch
 from topicschema.core.schemas import Schema, SchemaInfo, SchemaType

@@ -4,13 +4,13 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from avro_asking import array, field, parsed, record
+from support.schemas.avro import array, field, parsed, record
+from support.work import growth, steps
 from topicschema.core.formats.avro import parser, resolution
 from topicschema.core.formats.avro.builder import Builder
 from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.rereading import Reading
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from work import growth, steps
 
 LINEAR = 2.5
 """Twice the size may be so much more work: twice, and a little for what is there in any size."""

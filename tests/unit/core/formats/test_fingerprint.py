@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import avro_schemas
+from support.schemas import avro_schemas
 from topicschema.core import formats, schemas
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import identity, parser

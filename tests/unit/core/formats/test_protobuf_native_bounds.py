@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
-import protobuf_schemas
+from support.schemas import protobuf_schemas
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.protobuf_native import Kind, defaults, files, linking, symbols

@@ -9,8 +9,8 @@ from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import protobuf_schemas
-from avro_schemas import seeded
+from support.schemas import protobuf_schemas
+from support.schemas.avro_schemas import seeded
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.protobuf_native import Descriptors, Kind, Label, ProtobufNativeSchema, Range, defaults

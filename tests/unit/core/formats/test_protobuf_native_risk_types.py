@@ -5,8 +5,8 @@ import json
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
-import protobuf_schemas
 from protobuf_evolution.worlds import OPTIONAL, PROTO2, PROTO3, F, told
+from support.schemas import protobuf_schemas
 from topicschema.core import formats
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Direction

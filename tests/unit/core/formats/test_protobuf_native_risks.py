@@ -6,9 +6,9 @@ import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from google.protobuf.message import DecodeError
 
-import protobuf_schemas
 from protobuf_evolution import readings
 from protobuf_evolution.worlds import OPTIONAL, PROTO2, PROTO3, REPEATED, F, copied, parsed, root, told
+from support.schemas import protobuf_schemas
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.formats import key_value

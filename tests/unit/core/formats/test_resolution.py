@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from avro_asking import array, enum, field, fixed, found, mapping, record, unreadable
+from support.schemas.avro import array, enum, field, fixed, found, mapping, record, unreadable
 from topicschema.core.formats.format import Mismatch
 
 KINDS = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from avro_asking import enum, field, fixed, found, mapping, parsed, record, unreadable
+from support.schemas.avro import enum, field, fixed, found, mapping, parsed, record, unreadable
 from topicschema.core.formats.avro import resolution
 from topicschema.core.formats.avro.model import Record
 from topicschema.core.formats.format import Mismatch

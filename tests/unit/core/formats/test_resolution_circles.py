@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from avro_asking import array, field, found, mapping, record, unreadable
+from support.schemas.avro import array, field, found, mapping, record, unreadable
 from topicschema.core.formats.format import Mismatch
 
 ENDLESS = record("S", field("s", "S"))

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from avro_asking import array, enum, field, fixed, mapping, record, unreadable
+from support.schemas.avro import array, enum, field, fixed, mapping, record, unreadable
 from topicschema.core.formats.avro import resolution
 from topicschema.core.formats.avro.model import Array, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.model import Field as Part

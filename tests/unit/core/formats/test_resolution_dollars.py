@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from avro_asking import array, enum, field, fixed, mapping, record
+from support.schemas.avro import array, enum, field, fixed, mapping, record
 from topicschema.core.formats.avro import library, parser, resolution
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 

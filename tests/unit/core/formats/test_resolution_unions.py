@@ -2,13 +2,13 @@ from typing import Any
 
 import pytest
 
-import avro_asking
-from avro_asking import enum, field, fixed, found, unreadable
+from support.schemas import avro
+from support.schemas.avro import enum, field, fixed, found, unreadable
 from topicschema.core.formats.format import Mismatch
 
 
 def record(name: str, **fields: Any) -> dict[str, Any]:
-    return avro_asking.record(name, *(field(key, kind) for key, kind in fields.items()))
+    return avro.record(name, *(field(key, kind) for key, kind in fields.items()))
 
 
 ENUM = enum("n.E", "A", "B")
@@ -119,10 +119,10 @@ def test_the_first_two_that_were_tried_are_told_of_however_many_there_are(branch
 
 
 def test_a_bad_default_of_a_branch_that_is_only_tried_counts_all_the_same() -> None:
-    bad = avro_asking.record("Bad", field("x", "int", default="one"))
+    bad = avro.record("Bad", field("x", "int", default="one"))
     assert found([bad, record("R", a="int")], record("R", a="int")) == [("INVALID_DEFAULT", "$[0].fields[0]", "$")]
     # Unless a field before it has no default at all: then the branch is dropped before the default is read.
-    lacking = avro_asking.record("Bad", field("w", "int"), *bad["fields"])
+    lacking = avro.record("Bad", field("w", "int"), *bad["fields"])
     assert found([lacking, record("R", a="int")], record("R", a="int")) == []
 
 

@@ -5,8 +5,8 @@ import tracemalloc
 
 import pytest
 
-import judged_messages
 from hostile import payloads as hostile
+from support.payloads import orders
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.payload.judges import judge_of
@@ -15,7 +15,7 @@ from topicschema.payload.judges.verdicts import MAX_PATHS
 
 LINE = PulsarLine.V4_0
 MEGABYTE = 1_000_000
-JSON, PROTOBUF = judged_messages.json_schema(), judged_messages.protobuf_schema()
+JSON, PROTOBUF = orders.json_schema(), orders.protobuf_schema()
 AVRO = SchemaInfo(SchemaType.AVRO, JSON.schema)
 TEXT = SchemaInfo(SchemaType.STRING)
 SCHEMAS = {

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import judged_messages
-import protobuf_orders
+from support.payloads import orders, protobuf_orders
 from topicschema import payload as single
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
@@ -68,13 +67,13 @@ def test_a_column_with_more_starts_than_ends_or_other_nulls_is_refused() -> None
 
 
 def test_a_column_of_nothing_has_no_verdicts() -> None:
-    schemas = [INT, TEXT, judged_messages.json_schema(), judged_messages.protobuf_schema()]
+    schemas = [INT, TEXT, orders.json_schema(), orders.protobuf_schema()]
     assert [reasons(judge_of(each, None, LINE)) for each in schemas] == [[], [], [], []]
 
 
 def test_what_is_null_fits_whatever_the_schema_as_every_consumer_gets_null() -> None:
     pair = encode(KeyValue(Part(INT), Part(TEXT), Encoding.INLINE))
-    for schema in (INT, TEXT, judged_messages.json_schema(), judged_messages.protobuf_schema(), pair):
+    for schema in (INT, TEXT, orders.json_schema(), orders.protobuf_schema(), pair):
         assert reasons(judge_of(schema, schema, LINE), None) == [""]
 
 
@@ -149,8 +148,8 @@ def test_a_reason_of_both_parts_is_tolerated_if_it_is_in_both() -> None:
 
 
 def test_a_json_field_that_the_reader_drops_is_a_loss_where_its_writer_had_it_else_a_finding() -> None:
-    writer, reader = judged_messages.json_schema(), judged_messages.json_schema(drops=True)
-    payloads = judged_messages.json_payloads(20, bad=0)
+    writer, reader = orders.json_schema(), orders.json_schema(drops=True)
+    payloads = orders.json_payloads(20, bad=0)
     assert losses(judge_of(reader, writer, LINE), *payloads) == {Loss("FIELD_DROPPED", "$.address.remark"): 20}
     assert set(reasons(judge_of(reader, None, LINE), *payloads)) == {"UNKNOWN_FIELD"}
 
@@ -213,8 +212,8 @@ def test_losses_of_json_in_recursive_and_very_deep_messages_are_counted_once_a_m
 
 
 def test_a_protobuf_field_that_the_reader_drops_is_a_loss_where_its_writer_had_it_else_a_finding() -> None:
-    writer, reader = judged_messages.protobuf_schema(), judged_messages.protobuf_schema(drops=True)
-    payloads = judged_messages.protobuf_payloads(20, bad=0)
+    writer, reader = orders.protobuf_schema(), orders.protobuf_schema(drops=True)
+    payloads = orders.protobuf_payloads(20, bad=0)
     assert losses(judge_of(reader, writer, LINE), *payloads) == {Loss("FIELD_DROPPED", "$.address.remark"): 20}
     judge = judge_of(reader, None, LINE)
     verdicts = judge.judge(Column.of(payloads))
@@ -258,8 +257,8 @@ def test_an_entry_without_a_value_lacks_what_its_message_requires() -> None:
 
 def test_a_message_that_does_not_fit_loses_nothing() -> None:
     for writer, reader, payload in (
-        (judged_messages.protobuf_schema(), judged_messages.protobuf_schema(drops=True), b"\x52\x02\x22\x00\xff"),
-        (judged_messages.json_schema(), judged_messages.json_schema(drops=True), b'{"address": {"remark": ""}}'),
+        (orders.protobuf_schema(), orders.protobuf_schema(drops=True), b"\x52\x02\x22\x00\xff"),
+        (orders.json_schema(), orders.json_schema(drops=True), b'{"address": {"remark": ""}}'),
     ):
         assert losses(judge_of(reader, writer, LINE), payload) == {}
         assert reasons(judge_of(reader, writer, LINE), payload) != [""]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from avro_asking import array, field, fixed, record
-from avro_messages import number
+from support.payloads.avro_messages import number
+from support.schemas.avro import array, field, fixed, record
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.formats.avro import AvroSchema

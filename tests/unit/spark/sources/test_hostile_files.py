@@ -25,7 +25,9 @@ TEXT = {"type": "record", "name": "Note", "fields": [{"name": "text", "type": "b
 
 def read(path: Path) -> dict[str, Any]:
     """What a child tells that reads the file."""
-    done = subprocess.run([sys.executable, "-m", "reading_child", path], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "support.validation.reading_process", path], capture_output=True, text=True, check=True
+    )
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 

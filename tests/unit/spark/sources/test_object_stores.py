@@ -13,21 +13,21 @@ from typing import Any
 import fastavro
 import pytest
 
-import stored_orders
-from object_store import ObjectStore
+from support.validation import order_files
+from support.validation.object_store import ObjectStore
 from testbed.instances import Instance
 from topicschema.spark.question import FilesAsked
 from topicschema.spark.sources.files import Files
 
-ORDERS = stored_orders.orders(3_000, share=0.05)
-BAD = stored_orders.reasons(ORDERS)
+ORDERS = order_files.orders(3_000, share=0.05)
+BAD = order_files.reasons(ORDERS)
 ALL = ("--history", "v0.avsc", "--history", "v1.avsc")
 
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("schemas")
-    for number, info in {**stored_orders.VERSIONS, 2: stored_orders.CANDIDATE}.items():
+    for number, info in {**order_files.VERSIONS, 2: order_files.CANDIDATE}.items():
         (folder / f"v{number}.avsc").write_bytes(info.schema)
     return folder
 
@@ -37,7 +37,7 @@ def store(instance: Instance, here: Path, tmp_path_factory: pytest.TempPathFacto
     """A store with the orders in it, in each of the forms."""
     made = ObjectStore.start(instance, tmp_path_factory.mktemp("buckets"))
     for number in range(3):
-        path = stored_orders.write(ORDERS[number * 1_000 : (number + 1) * 1_000], here / "part.parquet", 300)
+        path = order_files.write(ORDERS[number * 1_000 : (number + 1) * 1_000], here / "part.parquet", 300)
         made.put(f"archive/orders/{number}.parquet", path.read_bytes())
     made.put("archive/orders/_SUCCESS", b"")
     made.put("archive/lines/orders.jsonl", b"".join(lines()))
@@ -54,7 +54,7 @@ def lines() -> Iterator[bytes]:
 def container() -> bytes:
     """Those of the first version that can be read."""
     out = io.BytesIO()
-    schema = fastavro.parse_schema(json.loads(stored_orders.VERSIONS[0].schema))
+    schema = fastavro.parse_schema(json.loads(order_files.VERSIONS[0].schema))
     fastavro.writer(out, schema, ({"id": number, "note": "x" * 40} for number in range(5_000)))
     return out.getvalue()
 

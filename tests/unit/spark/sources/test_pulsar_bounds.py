@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from reader_at_the_wire import chunk, message, single
+from support.pulsar.fake_reader import chunk, message, single
 from topicschema.spark.batches import DAMAGED, ENCRYPTED, NO_VERSION, STRANGE_VERSION
 from topicschema.spark.sources.pulsar import frames
 from topicschema.spark.sources.pulsar.chunks import Chunks

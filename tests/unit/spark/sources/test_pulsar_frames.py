@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reader_at_the_wire import chunk, crc32c, message, single
+from support.pulsar.fake_reader import chunk, crc32c, message, single
 from topicschema.spark.batches import DAMAGED, ENCRYPTED, NO_TIME, NO_VERSION, STRANGE_KEY, STRANGE_VERSION
 from topicschema.spark.sources.pulsar import frames, protocol
 from topicschema.spark.sources.pulsar.checksums import checksum

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from reader_at_the_wire import ReaderAtTheWire, serving
+from support.pulsar.fake_reader import ReaderAtTheWire, serving
 from topicschema.spark.sources import Plan
 from topicschema.spark.sources.pulsar.source import PulsarSource
 

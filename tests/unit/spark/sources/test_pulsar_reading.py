@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from reader_at_the_wire import Happening, ReaderAtTheWire, chunk, message, nothing, serving, single
+from support.pulsar.fake_reader import Happening, ReaderAtTheWire, chunk, message, nothing, serving, single
 from topicschema.core.topics import Topic
 from topicschema.spark.sources import Gone, Withheld
 from topicschema.spark.sources.pulsar import reading

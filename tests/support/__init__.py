@@ -1,0 +1,1 @@
+"""What several tiers of tests share."""

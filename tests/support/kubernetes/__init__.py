@@ -1,0 +1,1 @@
+"""Fake API servers, and namespaces on real ones."""

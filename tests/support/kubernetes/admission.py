@@ -1,0 +1,169 @@
+"""Reviews asked over a socket: the real application, the real client and record, and a fake API server at the wire."""
+
+import io
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+
+from support.kubernetes.api_server import FakeApiServer, Object
+from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
+from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.cluster.client import ApiClient
+from topicschema.core import formats
+from topicschema.core.history import Origin, Owner
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
+from topicschema.reconcile.judging import Judge
+from topicschema.settings import WebhookSettings
+from topicschema.storage.claims import Claims
+from topicschema.storage.record import RecordStorage
+from topicschema.webhook import Endpoint, reviewers
+
+SYSTEM = "topicschema-system"
+TOPIC = "persistent://shop/orders/created"
+
+
+def record_schema(*fields: Mapping[str, Any], **members: Any) -> str:
+    """The text of a record schema named Order with these fields."""
+    return json.dumps({"type": "record", "name": "Order", "fields": list(fields), **members})
+
+
+ID = {"name": "id", "type": "string"}
+NOTE = {"name": "note", "type": "string"}
+NOTE_WITH_DEFAULT = {**NOTE, "default": ""}
+V0 = record_schema(ID)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back, in a test's words."""
+
+    status: int
+    text: str
+
+    @property
+    def response(self) -> dict[str, Any]:
+        assert self.status == 200, self.text
+        answer: dict[str, Any] = json.loads(self.text)["response"]
+        return answer
+
+    @property
+    def is_allowed(self) -> bool:
+        return bool(self.response["allowed"])
+
+    @property
+    def warnings(self) -> list[str]:
+        return list(self.response.get("warnings", []))
+
+    @property
+    def refusal(self) -> dict[str, Any]:
+        assert not self.is_allowed
+        told: dict[str, Any] = self.response["status"]
+        return told
+
+    @property
+    def causes(self) -> list[dict[str, str]]:
+        return list(self.refusal["details"]["causes"])
+
+    @property
+    def rules(self) -> list[str]:
+        return [cause["message"].split()[0].rstrip(":") for cause in self.causes]
+
+
+class World:
+    """A Kubernetes namespace `shop` as the tests describe it, and the webhook that is asked about it."""
+
+    def __init__(self, api: FakeApiServer, client: ApiClient, session: aiohttp.ClientSession) -> None:
+        self.api = api
+        self.claims = Claims(client, SYSTEM)
+        self.storage = RecordStorage(client, SYSTEM)
+        self._session = session
+
+    async def policy(self, name: str = "orders", namespace: str = "shop", **spec: Any) -> Object:
+        """A policy in force for shop/orders."""
+        members = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", **spec}
+        there = self.api.put(NAMESPACE_SCHEMA_POLICY, namespace, name, {"spec": members})
+        await self.claim(Owner(namespace, name, there["metadata"]["uid"]))
+        return there
+
+    async def claim(self, owner: Owner | None) -> None:
+        await self.claims.put_claim(await self.claims.get_claim(PulsarNamespaceKey("pulsar", "shop", "orders")), owner)
+
+    def namespace(self, name: str, globs: str | None) -> None:
+        annotations = {} if globs is None else {PULSAR_NAMESPACES_ANNOTATION: globs}
+        self.api.put(NAMESPACE, "", name, {"metadata": {"annotations": annotations}})
+
+    async def versions(self, *texts: str, claim: Owner | None = None, topic: str = TOPIC) -> None:
+        """Put these AVRO schemas on record as the topic's next versions."""
+        stored = await self.storage.get_history(TopicKey("pulsar", Topic.parse(topic)))
+        for text in texts:
+            schema = formats.parse(SchemaInfo(SchemaType.AVRO, text.encode()))
+            history = stored.history.with_version(schema, Origin.SPEC, "2026-11-21T05:30:00Z").claimed_by(claim)
+            stored = await self.storage.put(stored, history, (schema.info,))
+
+    def resource(self, name: str = "created", **spec: Any) -> Object:
+        """A TopicSchema that is stored in `shop`."""
+        return self.api.put(
+            TOPIC_SCHEMA, "shop", name, {"spec": {"topic": TOPIC, "type": "AVRO", "schema": V0, **spec}}
+        )
+
+    async def create(self, schema: str = V0, **spec: Any) -> Reply:
+        """Ask about a new TopicSchema in `shop`."""
+        return await self.ask(wanted_topic({"topic": TOPIC, "type": "AVRO", "schema": schema, **spec}))
+
+    async def edit(self, old: Object, **spec: Any) -> Reply:
+        """Ask about an edit of a TopicSchema."""
+        return await self.ask({**old, "spec": {**old["spec"], **spec}}, old)
+
+    async def ask(self, wanted: Any, old: Any = None, operation: str = "") -> Reply:
+        """POST the AdmissionReview with these objects."""
+        operation = operation or ("CREATE" if old is None else "UPDATE")
+        kind = (wanted or old or {}).get("kind", "TopicSchema")
+        request = {
+            "uid": "4711",
+            "kind": {"group": "topicschema.io", "version": "v1alpha1", "kind": kind},
+            "operation": operation,
+            "namespace": "shop",
+            "name": "created",
+            "object": wanted,
+            "oldObject": old,
+        }
+        return await self.post(as_go_writes({"kind": "AdmissionReview", "request": request}))
+
+    async def post(self, body: bytes, timeout: str = "10s") -> Reply:  # noqa: ASYNC109 - what the API server sends
+        async with self._session.post("/review", data=io.BytesIO(body), params={"timeout": timeout}) as response:
+            return Reply(response.status, await response.text())
+
+
+def as_go_writes(wire: Any) -> bytes:
+    """JSON as the API server sends it: UTF-8, and three characters escaped."""
+    text = json.dumps(wire, separators=(",", ":"), ensure_ascii=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026").encode()
+
+
+def wanted_topic(spec: Any, name: str = "created") -> Object:
+    """A TopicSchema as the API server sends a new one."""
+    metadata = {"name": name, "namespace": "shop", "uid": f"uid-{name}", "generation": 1}
+    return {"apiVersion": "topicschema.io/v1alpha1", "kind": "TopicSchema", "metadata": metadata, "spec": spec}
+
+
+@asynccontextmanager
+async def running(**environment: str) -> AsyncIterator[World]:
+    """The webhook's application on a socket, over an empty fake API server."""
+    settings = WebhookSettings.load({"TOPICSCHEMA_NAMESPACE": SYSTEM, **environment})
+    async with FakeApiServer().running() as api, ApiClient(api.connection) as client:
+        storage = RecordStorage(client, SYSTEM)
+        judge = Judge(storage)
+        runner = web.AppRunner(Endpoint(reviewers(client, judge, storage, settings)).application(), access_log=None)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        host, port = runner.addresses[0]
+        async with aiohttp.ClientSession(f"http://{host}:{port}") as session:
+            yield World(api, client, session)
+        await runner.cleanup()
+        judge.close()

@@ -1,0 +1,132 @@
+"""A topic with a record behind a played API server, at a broker in memory: what passes over it come to."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+
+from yarl import URL
+
+from support.kubernetes.admission import SYSTEM
+from support.kubernetes.api_server import FakeApiServer
+from support.kubernetes.passes import surrounded
+from support.pulsar.fake_broker import TurnedClock
+from support.pulsar.schema_service import PulsarSchemas
+from support.pulsar.schema_service_rest import PulsarAtTheWire, serving
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SCHEMA_HISTORY, SCHEMA_VERSION
+from topicschema.api.metadata import Metadata
+from topicschema.api.record import version_name
+from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec
+from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.errors import BrokerInconsistentError
+from topicschema.cluster.client import ApiClient
+from topicschema.cluster.errors import ConflictError
+from topicschema.core.errors import StalledError
+from topicschema.core.history import History, Owner
+from topicschema.core.schemas import Schema
+from topicschema.core.strategies import Strategy
+from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
+from topicschema.reconcile.act import act
+from topicschema.reconcile.brokers import Brokers
+from topicschema.reconcile.observe import Observation, at_broker, governed, on_record
+from topicschema.reconcile.surroundings import Surroundings
+
+ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
+TOPIC = "created"
+_PASSES = 12
+
+
+@dataclass
+class World:
+    """A topic, its record and its broker."""
+
+    around: Surroundings
+    broker: PulsarAtTheWire
+    api: FakeApiServer
+    resource: TopicSchema = field(init=False)
+
+    def wants(self, schema: Schema, **spec: object) -> None:
+        """The resource as it is to be."""
+        wanted = TopicSchemaSpec(
+            topic=f"persistent://shop/orders/{TOPIC}",
+            type=schema.info.type,
+            schema=schema.info.schema.decode(),
+            **spec,  # type: ignore[arg-type]
+        )
+        metadata = Metadata(name="created", namespace="shop", uid="uid-1", generation=1)
+        self.resource = TopicSchema(metadata=metadata, spec=wanted)
+
+    async def seen(self) -> Observation:
+        """What a pass over it sees."""
+        return await at_broker(self.around, await on_record(self.around, await governed(self.around, self.resource)))
+
+    async def acted(self) -> Observation | None:
+        """What is seen once all is done that a pass over it does; None where it must be read again."""
+        seen: Observation | None = await self.seen()
+        while seen is not None and seen.planned:
+            seen = await act(self.around, seen, seen.planned[0])
+        return seen
+
+    async def settle(self) -> str:
+        """Passes until nothing is left to do; the reason that they stop with, "" where all is settled."""
+        for _ in range(_PASSES):
+            with suppress(ConflictError, BrokerInconsistentError):
+                seen = await self.acted()
+                if seen is None:
+                    continue
+                if seen.stopped is not None:
+                    return seen.stopped.reason
+                return "" if seen.verdict is not None and seen.verdict.is_compatible else "Incompatible"
+        raise AssertionError("it never settles")
+
+    async def reason(self) -> str:
+        """The same with the reason of an error that only a person can mend."""
+        try:
+            return await self.settle()
+        except StalledError as error:
+            return error.reason
+
+    async def history(self) -> History:
+        return (await self.around.storage.get_history(TopicKey("pulsar", Topic("shop", "orders", TOPIC)))).history
+
+    async def loses_its_record(self) -> None:
+        """Somebody deletes it, payloads too."""
+        history = await self.history()
+        for entry in history.entries:
+            name = version_name(history.key, history.incarnation, entry.schema_version, entry.content_hash)
+            self.api.take_away(SCHEMA_VERSION, SYSTEM, name)
+        self.api.take_away(SCHEMA_HISTORY, SYSTEM, history.key.history_name)
+
+    def there(self, *schemas: Schema) -> None:
+        """The broker has these versions, whoever brought them."""
+        for schema in schemas:
+            self.broker.schemas.upload(TOPIC, schema.info)
+
+    async def agrees(self) -> bool:
+        """Whether record and broker tell the same of what counts, each content once."""
+        history, served = await self.history(), self.broker.schemas.served(TOPIC)
+        contents = [version.info.content_hash for version in served]
+        assert len(set(contents)) == len(contents), "a version is there twice"
+        return [(e.schema_version, e.content_hash, e.registered_at) for e in history.trimmed] == [
+            (v.schema_version, v.info.content_hash, v.registered_at) for v in served
+        ]
+
+
+@asynccontextmanager
+async def opened() -> AsyncIterator[World]:
+    """A topic whose policy is in force, at a broker with FULL; its clock shows each time but once."""
+    ticks = [0]
+
+    def now() -> str:
+        ticks[0] += 1
+        return f"2026-11-21T{ticks[0] // 3600:02}:{ticks[0] // 60 % 60:02}:{ticks[0] % 60:02}Z"
+
+    schemas = PulsarSchemas(now, Strategy.FULL)
+    api = FakeApiServer()
+    async with api.running(), ApiClient(api.connection) as client, serving(schemas) as broker:
+        spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": {"adminURL": broker.url}}
+        policy = api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", {"spec": spec})
+        brokers = Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None, TurnedClock().as_clock())
+        async with surrounded(client, brokers) as around:
+            owner = Owner("shop", "orders", policy["metadata"]["uid"])
+            await around.claims.put_claim(await around.claims.get_claim(ORDERS), owner, URL(broker.url).authority)
+            yield World(around, broker, api)

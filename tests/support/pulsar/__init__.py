@@ -1,0 +1,1 @@
+"""Fake brokers, and topics at real ones."""

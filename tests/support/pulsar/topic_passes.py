@@ -1,0 +1,135 @@
+"""A controller's passes in this process, against a real API server and a real broker, to be killed at any call.
+
+No queue, no watch: a test says when a pass begins. A kill is the end of the pass where it stands, and of all that it
+remembered; the next one is another process's as far as it can tell.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from support.kubernetes.passes import surrounded
+from support.kubernetes.watched_namespace import WatchedShop
+from support.pulsar.brokered_namespace import BrokeredShop
+from testbed import broker_faults
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.broker.allowed import AllowedHosts
+from topicschema.cluster.errors import ConflictError
+from topicschema.core.errors import TopicSchemaError
+from topicschema.reconcile.brokers import Brokers
+from topicschema.reconcile.policy import NamespaceSchemaPolicies
+from topicschema.reconcile.queue import Key, Rest
+from topicschema.reconcile.surroundings import Surroundings
+from topicschema.reconcile.topicschema import TopicSchemas
+
+_PASSES = 20
+_RESYNC = 600.0
+
+
+class KilledError(BaseException):
+    """The controller is killed at a write of the API server."""
+
+
+@dataclass(slots=True)
+class _Fence:
+    """Counts the writes at the API server, and kills at one of them."""
+
+    killed_at: int
+    writes: int = 0
+
+    def pass_through(self) -> None:
+        self.writes += 1
+        if self.writes == self.killed_at:
+            raise KilledError
+
+
+@dataclass(slots=True)
+class Process:
+    """What one controller has in memory."""
+
+    around: Surroundings
+    namespace: str
+    fence: _Fence
+    errors: list[str] = field(default_factory=list)
+
+    async def govern(self) -> None:
+        """Pass over the policy until it is settled."""
+        await self._settle(
+            NamespaceSchemaPolicies(self.around, _RESYNC).reconcile, NAMESPACE_SCHEMA_POLICY.plural, "orders"
+        )
+
+    async def settle(self, name: str = "created") -> Rest | None:
+        """Pass over the TopicSchema until it is settled, or gone; None where it stops with an error."""
+        return await self._settle(TopicSchemas(self.around).reconcile, TOPIC_SCHEMA.plural, name)
+
+    async def _settle(self, reconcile: Callable[[Key], Awaitable[Rest]], plural: str, name: str) -> Rest | None:
+        key = Key(plural, self.namespace, name)
+        for _ in range(_PASSES):
+            try:
+                rest = await reconcile(key)
+            except ConflictError:
+                continue
+            except TopicSchemaError as error:
+                self.errors.append(error.reason)
+                return None
+            if rest is not Rest.AGAIN:
+                return rest
+        raise AssertionError("it never settles")
+
+    @property
+    def writes(self) -> int:
+        """How much was written at the API server, or was about to be."""
+        return self.fence.writes
+
+
+@asynccontextmanager
+async def process(shop: WatchedShop, killed_at_write: int = 0) -> AsyncIterator[Process]:
+    """A controller that has just begun; it is killed at its so manieth write at the API server, or not."""
+    fence = _Fence(killed_at_write)
+    client = shop.shop.client.fenced(fence.pass_through)
+    brokers = Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None)
+    async with surrounded(client, brokers) as around:
+        around.neighbours.are_topics_listed = True
+        yield Process(around, shop.namespace, fence)
+
+
+async def killed(
+    shop: BrokeredShop, work: Callable[[Process], Awaitable[object]], number: int, *, before: bool
+) -> bool:
+    """Whether broker call `number` of the work was reached; there the process is killed, before it or after it."""
+    loop = asyncio.get_running_loop()
+
+    async def run() -> None:
+        async with process(shop.watched) as running:
+            await work(running)
+
+    task = asyncio.create_task(run())
+
+    async def ended() -> None:
+        task.cancel()
+        await asyncio.wait({task})
+
+    async def kill() -> None:
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(ended(), loop))
+
+    proxy = shop.proxy
+    proxy.forget()
+    proxy.fault = (broker_faults.before if before else broker_faults.after)(number, kill)
+    try:
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+        return task.cancelled()
+    finally:
+        proxy.fault = broker_faults.untouched
+
+
+async def killed_writing(shop: BrokeredShop, work: Callable[[Process], Awaitable[object]], number: int) -> bool:
+    """Whether write `number` at the API server was reached; there the process is killed, before it."""
+    async with process(shop.watched, number) as running:
+        try:
+            await work(running)
+        except KilledError:
+            return True
+    return False

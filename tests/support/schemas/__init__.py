@@ -1,0 +1,1 @@
+"""Generated schemas, histories of real ones, and examples."""

@@ -1,0 +1,1 @@
+"""Topics and files with messages, and the runs that check them."""

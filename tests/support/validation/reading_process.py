@@ -1,0 +1,32 @@
+"""Reads all messages of a file, in a process of its own: `python -m support.validation.reading_process FILE`.
+
+Prints how many there are, or why they cannot be read, and how much more memory (MiB) that took than to be ready for it.
+"""
+
+import json
+import sys
+
+from support.memory import peak
+from topicschema.spark.errors import SourceError
+from topicschema.spark.question import FilesAsked
+from topicschema.spark.sources.files import Files
+
+_MIB = 1024 * 1024
+
+
+def main() -> None:
+    """Read, and tell."""
+    before = peak()
+    source = Files(FilesAsked((sys.argv[1],)))
+    messages, said = 0, ""
+    try:
+        for split in source.plan().splits:
+            for batch in source.read(split):
+                messages += len(batch)
+    except SourceError as error:
+        said = error.message
+    print(json.dumps({"messages": messages, "said": said, "memory": (peak() - before) // _MIB}))  # noqa: T201  # its answer
+
+
+if __name__ == "__main__":
+    main()

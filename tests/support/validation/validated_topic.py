@@ -1,0 +1,166 @@
+"""A topic whose retained messages are asked, behind a played API server: whole passes, and Jobs as a test has them."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any
+
+from support.kubernetes.jobs import ended
+from support.kubernetes.topic import World, opened
+from support.schemas.examples import record
+from topicschema.api.kinds import CONFIG_MAP, JOB, NAMESPACE_SCHEMA_POLICY, POD, TOPIC_SCHEMA
+from topicschema.core.errors import TopicSchemaError
+from topicschema.core.schemas import Schema
+from topicschema.reconcile.queue import Key
+from topicschema.reconcile.topicschema import TopicSchemas
+from topicschema.reconcile.validating_queue import Turns, Validations
+from topicschema.spark.jobs import ATTEMPT_ANNOTATION, QUESTION_ANNOTATION
+from topicschema.spark.marks import report_lines
+from topicschema.spark.verdict import Answer, VerdictDocument
+from topicschema.storage.record import RecordStorage
+
+Object = dict[str, Any]
+
+FILES = {"files": {"uri": "s3://archive/created", "format": "Parquet"}}
+KEY = Key(TOPIC_SCHEMA.plural, "shop", "created")
+
+
+@dataclass
+class AskedTopic:
+    """The topic `created`. Its clocks stand, and `rung` is who was to be looked at again, and in how many seconds."""
+
+    world: World
+    rung: list[tuple[str, float]] = field(default_factory=list)
+    clock: str = "2026-11-21T12:00:00Z"
+    seconds: float = 0.0
+    topics: TopicSchemas = field(init=False)
+
+    def __post_init__(self) -> None:
+        around = replace(
+            self.world.around,
+            validation=Validations("validation:1", Turns(clock=count(step=60.0).__next__)),
+            now=lambda: self.clock,
+            clock=lambda: self.seconds,
+            ring=lambda key, after: self.rung.append((key.name, after)),
+        )
+        around.neighbours.are_topics_listed = True
+        self.topics = TopicSchemas(around)
+
+    def governs(self, mode: str, **validation: Any) -> None:
+        """What the policy says of validating."""
+        told = {"mode": mode, "source": FILES, **validation}
+        self.world.api.change(
+            f"/{NAMESPACE_SCHEMA_POLICY.plural}/orders", lambda there: there["spec"].update(validation=told)
+        )
+
+    def wants(self, schema: Schema | None = None, /, **spec: Any) -> None:
+        """The resource as it is to be; its status stays."""
+        text = (schema or record("id")).info.schema.decode()
+        said = {"topic": "persistent://shop/orders/created", "type": "AVRO", "schema": text, **spec}
+        try:
+            self.world.api.change("/topicschemas/created", lambda there: _edited(there, said))
+        except ValueError:
+            self.world.api.put(TOPIC_SCHEMA, "shop", "created", {"spec": said})
+
+    def annotated(self, value: str | None) -> None:
+        """It is told to ask again; None takes that off."""
+        told = {} if value is None else {"topicschema.io/revalidate": value}
+        self.world.api.change("/topicschemas/created", lambda there: there["metadata"].update(annotations=told))
+
+    async def settle(self) -> Object:
+        """The status after another pass, which writes nothing."""
+        before = self.world.api.writes
+        await self.look()
+        assert self.world.api.writes == before
+        return await self.status()
+
+    async def look(self) -> str:
+        """Passes until it rests; the reason of the error that it rests with, or ""."""
+        self.rung.clear()
+        try:
+            while await self.topics.reconcile(KEY) == "Again":
+                pass
+        except TopicSchemaError as error:
+            return error.reason
+        return ""
+
+    def begins_anew(self) -> None:
+        """Another process goes on, which has no payload in memory."""
+        around = self.topics._around
+        self.topics = TopicSchemas(replace(around, storage=RecordStorage(around.client, around.namespace)))
+
+    async def status(self) -> Object:
+        found: Object = (await self.world.around.client.get(TOPIC_SCHEMA, "shop", "created"))["status"]
+        return found
+
+    async def conditions(self) -> dict[str, Object]:
+        return {each["type"]: each for each in (await self.status())["conditions"]}
+
+    async def jobs(self) -> list[Object]:
+        """The Jobs, by attempt."""
+        found = [dict(each) for each in await self.world.around.client.list(JOB, "shop")]
+        return sorted(found, key=lambda job: int(job["metadata"]["annotations"][ATTEMPT_ANNOTATION]))
+
+    async def newest(self) -> Object:
+        return (await self.jobs())[-1]
+
+    async def named(self) -> Object:
+        """The Job that the status names."""
+        name = (await self.status())["validation"]["job"]
+        return next(job for job in await self.jobs() if job["metadata"]["name"] == name)
+
+    def ends(self, job: Object, answer: Answer, when: str, messages: int | None = 10) -> None:
+        """The Job's pod has that verdict and a report, and both have ended; None where there was no topic to read."""
+        metadata, is_pass = job["metadata"], answer is Answer.PASS
+        asked = metadata["annotations"][QUESTION_ANNOTATION]
+        told = VerdictDocument(
+            question=asked,
+            verdict=answer,
+            messages=messages or 0,
+            invalid=0 if is_pass else 1,
+            topic_missing=True if messages is None else None,
+        )
+        pod = ended(0 if is_pass else 42, told.text.decode(), owner=metadata["uid"])
+        labels = {"batch.kubernetes.io/job-name": metadata["name"]}
+        pod["metadata"] |= {"name": f"{metadata['name']}-x", "labels": labels}
+        pod["status"]["containerStatuses"][0]["state"]["terminated"]["finishedAt"] = when
+        self.world.api.put(POD, "shop", pod["metadata"]["name"], pod)
+        self.world.api.logs[pod["metadata"]["name"]] = "\n".join(report_lines(b"{}"))
+        self._over(job, "Complete" if is_pass else "Failed", "PodFailurePolicy", when)
+
+    def fails(self, job: Object, when: str) -> None:
+        """It gives no verdict."""
+        self._over(job, "Failed", "BackoffLimitExceeded", when)
+
+    def goes(self, job: Object) -> None:
+        """The Job is deleted, and all that it owns."""
+        name = job["metadata"]["name"]
+        self.world.api.take_away(JOB, "shop", name)
+        for kind, owned in ((CONFIG_MAP, f"{name}-0"), (POD, f"{name}-x")):
+            if self.world.api.has(kind, "shop", owned):
+                self.world.api.take_away(kind, "shop", owned)
+
+    def _over(self, job: Object, kind: str, reason: str, when: str) -> None:
+        end = {"type": kind, "status": "True", "reason": reason, "lastTransitionTime": when}
+
+        def edit(there: Object) -> None:
+            there["spec"]["suspend"] = False
+            there["status"] = {"conditions": [end]}
+
+        self.world.api.change(f"/jobs/{job['metadata']['name']}", edit)
+
+
+def _edited(there: Object, spec: Object) -> None:
+    there["spec"] = spec
+    there["metadata"]["generation"] += 1
+
+
+@asynccontextmanager
+async def asked(mode: str, **validation: Any) -> AsyncIterator[AskedTopic]:
+    """The topic as its resource is made, before any pass."""
+    async with opened() as world:
+        topic = AskedTopic(world)
+        topic.governs(mode, **validation)
+        topic.wants()
+        yield topic
