@@ -1,17 +1,17 @@
-"""Fixtures that need a Kubernetes cluster.
+"""Sizes, chance and skipped tiers of all tests, and the fixtures that need a Kubernetes cluster.
 
 One API server serves a whole test run; it starts when the first test asks for it. A test that asks for `cluster` or
-`namespace` is marked `cluster` by that. Where no cluster can be had, the tier is skipped and each test says why; under
-CI=true that is a failure.
+`namespace` is marked `cluster` by that. Where no cluster can be had, the tier is skipped; under CI=true that is a
+failure.
 """
 
-import os
 import secrets
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from support import sizes, tiers
 from testbed import cluster_part, sources
 from testbed.cluster import Cluster
 from testbed.errors import SourceMissingError, TestbedError
@@ -19,17 +19,23 @@ from testbed.instances import Instance
 from testbed.product import PATIENT_LEASE, Product
 from testbed.progress import Progress
 
-if "CI" not in os.environ:  # in CI Hypothesis does so itself: no example fails for a machine that is busy
-    settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    settings.load_profile("patient")
+# A sample draws the same examples in every run, and no example fails because a machine is busy.
+settings.register_profile(
+    "topicschema", deadline=None, derandomize=not sizes.IS_FULL, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("topicschema")
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a cluster, before `-m` chooses."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what needs a cluster, before `-m` chooses, and leave out what only a full run has."""
     for item in items:
         if "cluster" in getattr(item, "fixturenames", ()):
             item.add_marker("cluster")
+    left_out = [] if sizes.IS_FULL else [item for item in items if item.get_closest_marker("full")]
+    if left_out:
+        items[:] = [item for item in items if not item.get_closest_marker("full")]
+        config.hook.pytest_deselected(items=left_out)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -41,18 +47,17 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         try:
             sources.find(Progress())
         except SourceMissingError as error:
-            _no_cluster(session, str(error))
+            tiers.skip(session, "cluster", str(error))
         except TestbedError as error:
             raise pytest.UsageError(f"the cluster tier cannot run: {error}") from error
 
 
-def _no_cluster(session: pytest.Session, reason: str) -> None:
-    """Skip every test that needs a cluster, each with the reason; in CI end the run."""
-    if os.environ.get("CI") == "true":
-        raise pytest.UsageError(f"the cluster tier cannot run: {reason}")
-    for item in session.items:
-        if item.get_closest_marker("cluster"):
-            item.add_marker(pytest.mark.skip(reason=f"no cluster: {reason}"))
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the failure of each test that was run again, and one line for each tier that was skipped."""
+    for again in terminalreporter.stats.get("rerun", ()):
+        terminalreporter.write_sep("_", f"failed, then run again: {again.nodeid}")
+        terminalreporter.write_line(again.longreprtext)
+    tiers.report(terminalreporter)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """Brokers for the tests: real ones, started when the first test asks and ended with the test run, however that ends.
 
-A test that asks for any of them is marked `broker` by that. Where no broker can be had, the tier is skipped and each
-test says why; under CI=true that is a failure. With PULSAR_ADMIN_URL and PULSAR_SERVICE_URL the given broker serves as
+A test that asks for any of them is marked `broker` by that. Where no broker can be had, the tier is skipped;
+under CI=true that is a failure. With PULSAR_ADMIN_URL and PULSAR_SERVICE_URL the given broker serves as
 `pulsar`, nothing is started, and tests that need another one are skipped.
 """
 
@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from broker.clients.attempts import JAVA_CLIENT
+from support import tiers
 from support.pulsar.abandoned_topic import abandoned_at
 from support.pulsar.breakage_course import Scene
 from support.pulsar.breakages_in_background import under_way
@@ -101,7 +102,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             pulsar_part.prepare(Progress())
             _fetch_jars({item.path.name for item in session.items if item.nodeid in tier})
         except SourceMissingError as error:
-            _no_broker(session, str(error))
+            tiers.skip(session, "broker", str(error))
         except TestbedError as error:
             raise pytest.UsageError(f"the broker tier cannot run: {error}") from error
 
@@ -121,15 +122,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(f"the broker tier took {seconds:.0f} s")
     if seconds > _TIER_SECONDS and os.environ.get("CI") == "true":
         terminalreporter.write_sep("!", f"the broker tier took longer than {_TIER_SECONDS} s", red=True, bold=True)
-
-
-def _no_broker(session: pytest.Session, reason: str) -> None:
-    """Skip every test that needs a broker, each with the reason; in CI end the run."""
-    if os.environ.get("CI") == "true":
-        raise pytest.UsageError(f"the broker tier cannot run: {reason}")
-    for item in session.items:
-        if item.get_closest_marker("broker"):
-            item.add_marker(pytest.mark.skip(reason=f"no broker: {reason}"))
 
 
 @pytest.fixture(scope="session")

@@ -1,22 +1,16 @@
-"""The tier runs where a JDK and Maven are; elsewhere its tests are skipped with the reason, but not in CI."""
-
-import os
+"""The tier runs where a JDK and Maven are; elsewhere it is skipped, but not in CI."""
 
 import pytest
 
 from differential import seeds
+from support import tiers
 from testbed import maven
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    wanted = [item for item in items if item.get_closest_marker("differential") is not None]
-    reason = maven.why_absent() if wanted else None
-    if reason is None:
-        return
-    if os.environ.get("CI") == "true":
-        raise pytest.UsageError(f"the differential tier cannot run: {reason}")
-    for item in wanted:
-        item.add_marker(pytest.mark.skip(reason=f"differential tier: {reason}"))
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if any(item.get_closest_marker("differential") for item in session.items) and (reason := maven.why_absent()):
+        tiers.skip(session, "differential", reason)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,16 +1,16 @@
 """A node on which pods really run, and the project's images on it; they start when the first test asks for them.
 
-A test that asks for `node` is marked `e2e` by that. Where no node or no image can be had, the tier is skipped and each
-test says why; under CI=true that is a failure. `make e2e` runs it; `make test` does not.
+A test that asks for `node` is marked `e2e` by that. Where no node or no image can be had, the tier is skipped;
+under CI=true that is a failure. `make e2e` runs it; `make test` does not.
 """
 
 import functools
-import os
 import secrets
 from collections.abc import Iterator
 
 import pytest
 
+from support import tiers
 from support.kubernetes.operator_pods import installed
 from support.kubernetes.pods import Pods
 from support.validation.node_namespace import RetainedShop
@@ -42,7 +42,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         try:
             _prepare({name for item in chosen for name in getattr(item, "fixturenames", ())})
         except SourceMissingError as error:
-            _no_node(session, str(error))
+            tiers.skip(session, "e2e", str(error))
         except TestbedError as error:
             raise pytest.UsageError(f"the e2e tier cannot run: {error}") from error
 
@@ -62,15 +62,6 @@ def _prepare(fixtures: set[str]) -> None:
 def _image(name: str) -> images.Image:
     """The image as it was when the run began, whatever is edited since."""
     return images.build(name, Progress())
-
-
-def _no_node(session: pytest.Session, reason: str) -> None:
-    """Skip every test that needs a node, each with the reason; in CI end the run."""
-    if os.environ.get("CI") == "true":
-        raise pytest.UsageError(f"the e2e tier cannot run: {reason}")
-    for item in session.items:
-        if item.get_closest_marker("e2e"):
-            item.add_marker(pytest.mark.skip(reason=f"no node: {reason}"))
 
 
 @pytest.fixture(scope="session")

@@ -7,15 +7,21 @@ from typing import Any
 
 import pytest
 
+from support import tiers
 
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tier, and skip it where there is no JVM."""
-    reason = None if shutil.which("java") else "no Spark: there is no java on the PATH"
+    """Mark the tier, before `-m` chooses."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
-            if reason:
-                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Skip the tier where there is no JVM."""
+    if any(item.get_closest_marker("spark") for item in session.items) and not shutil.which("java"):
+        tiers.skip(session, "spark", "there is no java on the PATH")
 
 
 @pytest.fixture(scope="session")
