@@ -1,0 +1,83 @@
+"""One tier in a pytest process of its own, and what came of it."""
+
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from suite.tiers import Tier
+
+_SKIPPED = re.compile(r"^\w+ tier skipped, \d+ tests: (.*)$", re.MULTILINE)
+_REPORT = re.compile(r"^(=+ (FAILURES|ERRORS|warnings summary)|_+ failed, then run again)", re.MULTILINE)
+_LAST_LINES = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a tier: the tests counted by outcome, the seconds it took, and what pytest printed."""
+
+    tier: Tier
+    exit_status: int
+    counts: Counter[str]
+    seconds: float
+    output: str
+
+    @classmethod
+    def of(cls, tier: Tier, folder: Path, root: Path) -> Self:
+        """Run the tier in `root`; its output goes to a log in `folder`, how far a long build is to standard error."""
+        log, xml = folder / f"{tier.name}.log", folder / f"{tier.name}.xml"
+        xml.unlink(missing_ok=True)
+        command = [sys.executable, "-m", "pytest", "-q", "-m", tier.markers, f"--junitxml={xml}", *tier.options]
+        started = time.monotonic()
+        with log.open("w") as file:
+            exit_status = subprocess.run(command, cwd=root, stdout=file, check=False).returncode
+        seconds = time.monotonic() - started
+        return cls(tier, exit_status, _counted(xml), seconds, log.read_text(errors="replace"))
+
+    @property
+    def is_skipped(self) -> bool:
+        """Whether this machine cannot run the tier."""
+        return self.exit_status == pytest.ExitCode.NO_TESTS_COLLECTED and _SKIPPED.search(self.output) is not None
+
+    @property
+    def is_good(self) -> bool:
+        """Whether nothing failed."""
+        return self.exit_status == pytest.ExitCode.OK or self.is_skipped
+
+    @property
+    def line(self) -> str:
+        """The tier in one line, for people."""
+        if self.is_skipped and (found := _SKIPPED.search(self.output)):
+            return f"{self.tier.name:<13} skipped: {found[1]}"
+        counts = ", ".join(
+            f"{self.counts[each]} {each}" for each in ("passed", "failed", "skipped") if self.counts[each]
+        )
+        ending = "" if self.is_good else f"  FAILED, pytest's exit status is {self.exit_status}"
+        return f"{self.tier.name:<13} {counts or 'no test ran'}  {self.seconds:.0f} s{ending}"
+
+    @property
+    def details(self) -> str:
+        """What a person has to read of the output: nothing if all passed at once."""
+        found = _REPORT.search(self.output)
+        if found is not None:
+            return self.output[found.start() :]
+        return "" if self.is_good else "\n".join(self.output.splitlines()[-_LAST_LINES:])
+
+
+def _counted(xml: Path) -> Counter[str]:
+    """Return how many tests passed, failed and were skipped by pytest's report; none if it wrote no report."""
+    counts: Counter[str] = Counter()
+    if not xml.exists():
+        return counts
+    for case in ET.parse(xml).iter("testcase"):  # noqa: S314  # pytest's own file
+        kinds = {child.tag for child in case}
+        bad, left = kinds & {"failure", "error"}, kinds & {"skipped"}
+        counts["failed" if bad else "skipped" if left else "passed"] += 1
+    return counts
