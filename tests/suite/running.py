@@ -34,7 +34,8 @@ class Result:
         """Run the tier in `root`; its output goes to a log in `folder`, how far a long build is to standard error."""
         log, xml = folder / f"{tier.name}.log", folder / f"{tier.name}.xml"
         xml.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "pytest", "-q", "-m", tier.markers, f"--junitxml={xml}", *tier.options]
+        options = ["-q", "-m", tier.markers, f"--junitxml={xml}", *tier.options]
+        command = [sys.executable, "-m", "pytest", *options, tier.folder]
         started = time.monotonic()
         with log.open("w") as file:
             exit_status = subprocess.run(command, cwd=root, stdout=file, check=False).returncode

@@ -6,24 +6,27 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """A name, pytest's marker expression, and pytest's other options."""
+    """A name, pytest's marker expression, the folder of its tests, and pytest's other options."""
 
     name: str
     markers: str
+    folder: str
     options: tuple[str, ...] = ()
 
 
+# Who needs neither a cluster nor a JVM belongs to the unit tier, in whichever folder it is.
 UNIT: Final = Tier(
     "unit",
     "not cluster and not broker and not faults and not differential and not spark and not e2e",
+    "tests",
     ("-n", "auto", "--maxprocesses=8"),
 )
-DIFFERENTIAL: Final = Tier("differential", "differential and not broker and not e2e")
-SPARK: Final = Tier("spark", "spark and not broker and not e2e")
-CLUSTER: Final = Tier("cluster", "cluster and not broker and not faults and not e2e")
-FAULTS: Final = Tier("faults", "faults and not broker and not e2e")
-BROKER: Final = Tier("broker", "broker and not e2e")
-E2E: Final = Tier("e2e", "e2e")
+DIFFERENTIAL: Final = Tier("differential", "differential", "tests/differential")
+SPARK: Final = Tier("spark", "spark", "tests/spark")
+CLUSTER: Final = Tier("cluster", "cluster", "tests/cluster")
+FAULTS: Final = Tier("faults", "faults", "tests/faults")
+BROKER: Final = Tier("broker", "broker", "tests/broker")
+E2E: Final = Tier("e2e", "e2e", "tests/e2e")
 
 Stage = tuple[tuple[Tier, ...], ...]
 """Sequences of tiers that run side by side."""

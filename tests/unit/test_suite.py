@@ -15,7 +15,7 @@ _ROOT = Path(__file__).parents[2]
 
 def _tier(name: str, root: Path, content: str) -> Tier:
     (root / f"test_{name}.py").write_text(content)
-    return Tier(name, "", ("-p", "no:cacheprovider", f"test_{name}.py"))
+    return Tier(name, "", f"test_{name}.py", ("-p", "no:cacheprovider"))
 
 
 def _output(root: Path, capfd: pytest.CaptureFixture[str], **contents: str) -> tuple[bool, str]:
@@ -68,8 +68,15 @@ def test_a_tier_that_the_machine_cannot_run_is_one_line(tmp_path: Path, capfd: p
     assert output.splitlines()[0].split() == ["first", "skipped:", "no", "java", "on", "the", "PATH"]
 
 
-def test_every_marker_belongs_to_a_tier_and_no_test_to_two(pytestconfig: pytest.Config) -> None:
-    names = {tier.name for stage in FULL for sequence in stage for tier in sequence}
+def test_every_tier_but_unit_is_a_marker_and_its_tests_are_in_its_folder(pytestconfig: pytest.Config) -> None:
+    known = {tier.name: tier for stage in FULL for sequence in stage for tier in sequence}
     markers = {line.partition(":")[0] for line in pytestconfig.getini("markers")}
-    assert names - {"unit"} <= markers
+    assert set(known) - {"unit"} <= markers
+    for path in (_ROOT / "tests").rglob("test_*.py"):
+        marks = set(re.findall(r"pytest\.mark\.(\w+)", path.read_text())) & set(known)
+        assert not marks or any(path.is_relative_to(_ROOT / known[name].folder) for name in marks), path
+
+
+def test_a_sample_has_all_tiers_but_e2e() -> None:
+    names = {tier.name for stage in FULL for sequence in stage for tier in sequence}
     assert {tier.name for stage in SAMPLE for sequence in stage for tier in sequence} == names - {"e2e"}
