@@ -8,7 +8,6 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
-from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -16,6 +15,8 @@ from suite.tiers import Tier
 
 _SKIPPED = re.compile(r"^\w+ tier skipped, \d+ tests: (.*)$", re.MULTILINE)
 _REPORT = re.compile(r"^(=+ (FAILURES|ERRORS|warnings summary)|_+ failed, then run again)", re.MULTILINE)
+_CLOSING = re.compile(r"\d+ \w+.* in \d[\d.]*s")
+_COUNT = re.compile(r"(\d+) (passed|failed|skipped|errors?)\b")
 _LAST_LINES = 60
 
 
@@ -32,15 +33,13 @@ class Result:
     @classmethod
     def of(cls, tier: Tier, folder: Path, root: Path) -> Self:
         """Run the tier in `root`; its output goes to a log in `folder`, how far a long build is to standard error."""
-        log, xml = folder / f"{tier.name}.log", folder / f"{tier.name}.xml"
-        xml.unlink(missing_ok=True)
-        options = ["-q", "-m", tier.markers, f"--junitxml={xml}", *tier.options]
-        command = [sys.executable, "-m", "pytest", *options, tier.folder]
+        log = folder / f"{tier.name}.log"
+        command = [sys.executable, "-m", "pytest", "-q", "-m", tier.markers, *tier.options, tier.folder]
         started = time.monotonic()
         with log.open("w") as file:
             exit_status = subprocess.run(command, cwd=root, stdout=file, check=False).returncode
-        seconds = time.monotonic() - started
-        return cls(tier, exit_status, _counted(xml), seconds, log.read_text(errors="replace"))
+        output = log.read_text(errors="replace")
+        return cls(tier, exit_status, _counted(output), time.monotonic() - started, output)
 
     @property
     def is_skipped(self) -> bool:
@@ -72,13 +71,10 @@ class Result:
         return "" if self.is_good else "\n".join(self.output.splitlines()[-_LAST_LINES:])
 
 
-def _counted(xml: Path) -> Counter[str]:
-    """Return how many tests passed, failed and were skipped by pytest's report; none if it wrote no report."""
+def _counted(output: str) -> Counter[str]:
+    """Return how many tests passed, failed and were skipped by pytest's closing line; none without one."""
     counts: Counter[str] = Counter()
-    if not xml.exists():
-        return counts
-    for case in ET.parse(xml).iter("testcase"):  # noqa: S314  # pytest's own file
-        kinds = {child.tag for child in case}
-        bad, left = kinds & {"failure", "error"}, kinds & {"skipped"}
-        counts["failed" if bad else "skipped" if left else "passed"] += 1
+    closing = next((line for line in reversed(output.splitlines()) if _CLOSING.search(line)), "")
+    for number, outcome in _COUNT.findall(closing):
+        counts["failed" if outcome.startswith("error") else outcome] += int(number)
     return counts

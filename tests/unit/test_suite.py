@@ -13,6 +13,12 @@ _BAD = "def test_bad(): assert 1 == 2\n"
 _ROOT = Path(__file__).parents[2]
 
 
+@pytest.fixture(autouse=True)
+def plain_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this run was given is not for those that it starts."""
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+
+
 def _tier(name: str, root: Path, content: str) -> Tier:
     (root / f"test_{name}.py").write_text(content)
     return Tier(name, "", f"test_{name}.py", ("-p", "no:cacheprovider"))
