@@ -11,6 +11,12 @@ from demo.errors import DemoError
 from demo.narrator import Narrator
 
 
+@pytest.fixture(autouse=True)
+def width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal of 100 columns, wherever the tests run."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+
 @pytest.fixture
 def told() -> io.StringIO:
     return io.StringIO()

@@ -147,8 +147,8 @@ def test_a_machine_that_has_no_more_files_is_waited_for() -> None:
 
 @pytest.fixture
 def no_more_threads() -> Iterator[None]:
-    """Threads whose stacks no machine has room for."""
-    before = threading.stack_size(1 << 46)
+    """Threads whose stacks no address space has room for, whatever the kernel overcommits."""
+    before = threading.stack_size(1 << 60)
     yield
     threading.stack_size(before)
 
@@ -163,7 +163,7 @@ def test_a_machine_that_has_no_more_threads_is_waited_for_and_no_child_is_left()
 def test_without_a_thread_to_compile_in_the_machine_is_at_fault() -> None:
     program = (
         "import asyncio, threading; from topicschema.sources import ProtobufSources, compile_envelope_async\n"
-        "threading.stack_size(1 << 46)\n"
+        "threading.stack_size(1 << 60)\n"
         "asyncio.run(compile_envelope_async(ProtobufSources('A', {'a.proto': ''})))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
