@@ -2,11 +2,12 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from support import forked_commands
 
 V1 = '{"type": "record", "name": "Order", "fields": []}'
 V2 = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
@@ -23,8 +24,7 @@ def here(tmp_path: Path) -> Path:
 
 
 def run(where: Path, line: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "topicschema", "can-connect", *line.split()]
-    return subprocess.run(command, cwd=where, input=stdin, capture_output=True, text=True, check=False)
+    return forked_commands.run(where, "can-connect", *line.split(), stdin=stdin)
 
 
 def answer(where: Path, line: str) -> dict[str, Any]:

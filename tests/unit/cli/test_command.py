@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from support import forked_commands
+
 V1 = '{"type": "record", "name": "Order", "fields": []}'
 V2 = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
 FINGERPRINT = "sha256:"
@@ -22,8 +24,7 @@ def here(tmp_path: Path) -> Path:
 
 
 def run(where: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "topicschema", *arguments]
-    return subprocess.run(command, cwd=where, input=stdin, capture_output=True, text=True, check=False)
+    return forked_commands.run(where, *arguments, stdin=stdin)
 
 
 CODES = {

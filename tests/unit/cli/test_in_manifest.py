@@ -1,10 +1,11 @@
 """A manifest where a schema's file is wanted: what it tells is what is asked, and what others do not take is said."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from support import forked_commands
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "manifests" / "examples").glob("topicschema*.yaml"))
 V1 = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
@@ -45,8 +46,7 @@ def here(tmp_path: Path) -> Path:
 
 
 def run(where: Path, line: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "topicschema", *line.split()]
-    return subprocess.run(command, cwd=where, input=stdin, capture_output=True, text=True, check=False)
+    return forked_commands.run(where, *line.split(), stdin=stdin)
 
 
 @pytest.mark.parametrize(

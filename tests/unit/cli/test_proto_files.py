@@ -2,12 +2,12 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
+from support import forked_commands
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
 from topicschema.sources import ProtobufSources, compile_envelope
@@ -44,8 +44,7 @@ def here(tmp_path: Path) -> Path:
 
 
 def run(where: Path, line: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "topicschema", *line.split()]
-    return subprocess.run(command, cwd=where, input=stdin, capture_output=True, text=True, check=False)
+    return forked_commands.run(where, *line.split(), stdin=stdin)
 
 
 @pytest.mark.parametrize(

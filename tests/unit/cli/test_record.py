@@ -2,12 +2,13 @@
 
 import json
 import subprocess
-import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support import forked_commands
 from support.schemas.recorded_versions import ID, KEY, NOTE, schema
 from topicschema.api import record
 from topicschema.core import formats
@@ -38,8 +39,7 @@ def asked(history: History, payloads: list[dict[str, Any]]) -> subprocess.Comple
 
 
 def run(stdin: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "topicschema", "record"]
-    return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
+    return forked_commands.run(Path.cwd(), "record", stdin=stdin)
 
 
 def test_the_versions_are_bodies_of_uploads_in_the_order_of_their_numbers() -> None:

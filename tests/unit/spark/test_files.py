@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from support.sizes import sized
 from support.validation import order_files
 from topicschema.spark.batches import BATCH
 from topicschema.spark.errors import SourceError
@@ -23,6 +24,8 @@ from topicschema.spark.sources.formats import avro_blocks, json_lines
 
 ORDERS = order_files.orders(2_500)
 SIZES = (1, 700, 5_003, 1 << 30)
+FEW = sized(100, 2_500)
+"""Where each byte is a split of its own."""
 RECORD = {
     "type": "record",
     "name": "Node",
@@ -62,9 +65,9 @@ def encoded(record: Any) -> bytes:
     return out.getvalue()
 
 
-def container(path: Path, codec: str = "null", nodes: Sequence[Any] = NODES) -> Path:
+def container(path: Path, codec: str = "null", count: int = len(NODES)) -> Path:
     with path.open("wb") as out:
-        fastavro.writer(out, fastavro.parse_schema(RECORD), nodes, codec=codec, sync_interval=900)
+        fastavro.writer(out, fastavro.parse_schema(RECORD), NODES[:count], codec=codec, sync_interval=900)
     return path
 
 
@@ -82,7 +85,7 @@ def test_parquet_gives_each_row_once_with_all_that_it_tells(tmp_path: Path, size
 
 @pytest.mark.parametrize("size", SIZES)
 def test_json_lines_give_each_line_once(tmp_path: Path, size: int) -> None:
-    orders = ORDERS[:60] if size == 1 else ORDERS  # a split for each byte
+    orders = ORDERS[:FEW] if size == 1 else ORDERS
     lines = [
         json.dumps({"value_base64": base64.b64encode(each.payload or b"").decode(), "schema_version": each.version})
         for each in orders
@@ -108,10 +111,10 @@ def test_a_line_says_its_payload_in_several_ways(tmp_path: Path) -> None:
 def test_a_container_gives_each_record_once_byte_for_byte_whatever_it_is_packed_with(
     tmp_path: Path, size: int, codec: str
 ) -> None:
-    nodes = NODES[:100] if size == 1 else NODES  # a split for each byte
-    path = container(tmp_path / "nodes.avro", codec, nodes)
+    count = FEW if size == 1 else len(NODES)
+    path = container(tmp_path / "nodes.avro", codec, count)
     rows = rows_of(FilesAsked((str(path),)), size)
-    assert [row["payload"] for row in rows] == [encoded(each) for each in nodes]
+    assert [row["payload"] for row in rows] == [encoded(each) for each in NODES[:count]]
     plan = Files(FilesAsked((str(path),))).plan()
     assert {row["writer"] for row in rows} == set(plan.writers)
     assert [json.loads(each.schema)["name"] for each in plan.writers.values()] == ["Node"]
