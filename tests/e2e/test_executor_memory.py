@@ -12,7 +12,7 @@ from testbed import audit
 from testbed.node import Node
 from testbed.node_part import GivenNode
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.full, pytest.mark.timeout(900)]
 
 _COUNT = 20_000
 _FIELD = "raise template.resources.limits.memory"
@@ -38,7 +38,7 @@ def test_one_executor_out_of_memory_is_replaced_and_a_run_whose_executors_all_ar
     told = squeezed.squeeze_all_until_ended(first := runs.driver())
     assert (told["exitCode"], told["message"]) == (3, f"OutOfMemory: executors ran out of memory: {_FIELD}")
     assert runs.no_executor_is_left(first)
-    assert shop.says("Ready", _FIELD, 30)["status"] == "False"
+    assert shop.says("Ready", _FIELD, 120)["status"] == "False"
     assert conditions(shop.status)["Validated"]["status"] == "Unknown"
     assert shop.rest.versions() == [0]
 

@@ -13,7 +13,7 @@ from support.validation.topic_orders import NARROWER, WRITTEN, Share
 from testbed.node import Node
 from testbed.node_part import GivenNode
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
 _COUNT = 1_000_000  # enough for it to be seen on the way
 _TENTH, _ALL = 10, 100

@@ -13,7 +13,7 @@ from testbed.node import Node
 from testbed.node_part import GivenNode
 from testbed.progress import Progress
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
 _COUNT = 500_000  # enough for it to be on the way when the node goes down
 _ALL = 100
