@@ -7,7 +7,8 @@ import base64
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -88,6 +89,21 @@ class RetainedShop:
             for messages, count in parts:
                 if share := _share(count, len(self._partitions), self._partitions.index(partition)):
                     fill(pulsar.service_url, partition, messages, share, pulsar.credentials)
+
+    @contextmanager
+    def paced(self, seconds: int = 300) -> Iterator[None]:
+        """While it lasts the broker hands out the topic's messages so that all of them take at least that long.
+
+        The topic has partitions and its messages; a run over them is then under way for as long as a test needs it.
+        """
+        tell, place = self.broker.pulsar.tell, f"/namespaces/{self.topic.namespace}/dispatchRate"
+        size = tell("GET", f"{self.topic.path}/partitioned-stats")["storageSize"]
+        rate = {"dispatchThrottlingRateInByte": max(1, size // self.topic.partitions // seconds)}
+        tell("POST", place, {"dispatchThrottlingRateInMsg": -1, "ratePeriodInSecond": 1, **rate})
+        try:
+            yield
+        finally:
+            tell("DELETE", place)
 
     @property
     def _partitions(self) -> list[str]:

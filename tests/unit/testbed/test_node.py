@@ -59,6 +59,12 @@ def test_only_the_packages_of_what_is_not_there_are_named(monkeypatch: pytest.Mo
     assert node_packages.missing(node_packages.IMAGES) == ["buildah"]
 
 
+def test_ci_installs_each_package() -> None:
+    script = (images.REPOSITORY / ".ci" / "run").read_text(encoding="utf-8")
+    listed = [*node_packages.NODE.values(), *node_packages.IMAGES.values(), *node_packages.BROKER.values()]
+    assert {each for each in (*listed, "containernetworking-plugins") if each not in script} == {"mount"}  # is in all
+
+
 def test_another_file_of_an_image_makes_another_image(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(images, "REPOSITORY", tmp_path)
     for name in ("images/operator/Dockerfile", "operator/topicschema/a.py", "requirements/runtime.txt", "LICENSE"):
