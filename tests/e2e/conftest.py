@@ -15,7 +15,7 @@ from support.kubernetes.operator_pods import installed
 from support.kubernetes.pods import Pods
 from support.validation.node_namespace import RetainedShop
 from support.validation.topic_messages import RetainedTopic
-from testbed import helm, images, node_part, pulsar_part
+from testbed import helm, images, node_packages, node_part, node_room, pulsar_part
 from testbed.errors import SourceMissingError, TestbedError
 from testbed.instances import Instance
 from testbed.node import Node
@@ -48,6 +48,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def _prepare(fixtures: set[str]) -> None:
+    if lacking := _lacking(fixtures):
+        raise SourceMissingError("; ".join(lacking))
     NodePart().prepare(Progress())
     for name in images.NAMES:
         if f"{name}_image" in fixtures:
@@ -58,6 +60,17 @@ def _prepare(fixtures: set[str]) -> None:
         pulsar_part.prepare(Progress())
 
 
+def _lacking(fixtures: set[str]) -> list[str]:
+    """All that this machine lacks for tests with these fixtures, so that a person installs it at once."""
+    found = [node_part.why_absent()]
+    if any(f"{name}_image" in fixtures for name in images.NAMES):
+        found.append(images.why_absent())
+    if "broker" in fixtures and pulsar_part.given() is None:
+        packages = node_packages.missing(node_packages.BROKER)
+        found.append(f"a broker takes the packages of: {node_packages.install(packages)}" if packages else None)
+    return [why for why in found if why is not None]
+
+
 @functools.cache
 def _image(name: str) -> images.Image:
     """The image as it was when the run began, whatever is edited since."""
@@ -65,7 +78,13 @@ def _image(name: str) -> images.Image:
 
 
 @pytest.fixture(scope="session")
-def node() -> Iterator[Node | GivenNode]:
+def tunables() -> dict[str, str]:
+    """The machine's tunables before there was a node."""
+    return node_room.tunables()
+
+
+@pytest.fixture(scope="session")
+def node(tunables: dict[str, str]) -> Iterator[Node | GivenNode]:
     """A node that is ready; it and all on it end with the test run, also after kill -9."""
     owned = Instance.owned()
     try:

@@ -12,19 +12,19 @@ from testbed import audit
 from testbed.node import Node
 from testbed.node_part import GivenNode
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.full, pytest.mark.timeout(900)]
 
-_COUNT = 20_000
+_COUNT = 100_000
+_ALL = 100
 _FIELD = "raise template.resources.limits.memory"
 
 
 def test_one_executor_out_of_memory_is_replaced_and_a_run_whose_executors_all_are_says_what_to_raise(
     node: Node | GivenNode, shop: RetainedShop
 ) -> None:
-    program = shop.broker.pulsar.program
-    if isinstance(node, GivenNode) or program is None:
+    if isinstance(node, GivenNode):
         pytest.skip("the node is not ours: no pod is to be short of memory there")
-    runs, expected = ExecutedRuns(shop.pods, program), Share(_COUNT)
+    runs, expected = ExecutedRuns(shop.pods), Share(_COUNT)
     squeezed = SqueezedPods(runs, node)
     shop.rest.uploaded(json.dumps(WRITTEN))
     shop.fill(*expected.parts)
@@ -33,20 +33,21 @@ def test_one_executor_out_of_memory_is_replaced_and_a_run_whose_executors_all_ar
     since = audit.position(runs.audit_log)
     resources = {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}}
     shop.govern("Gate", executors=2, template={"serviceAccountName": ACCOUNT, "resources": resources})
-    shop.propose(NARROWER)
-
-    told = squeezed.squeeze_all_until_ended(first := runs.driver())
+    with shop.paced():
+        shop.propose(NARROWER)
+        told = squeezed.squeeze_all_until_ended(first := runs.driver())
     assert (told["exitCode"], told["message"]) == (3, f"OutOfMemory: executors ran out of memory: {_FIELD}")
     assert runs.no_executor_is_left(first)
-    assert shop.says("Ready", _FIELD, 30)["status"] == "False"
+    assert shop.says("Ready", _FIELD, 120)["status"] == "False"
     assert conditions(shop.status)["Validated"]["status"] == "Unknown"
     assert shop.rest.versions() == [0]
 
-    second = runs.driver(first)  # by itself, and this time one executor alone is short of memory
-    with runs.halfway(second):
+    with shop.paced():
+        second = runs.begun(runs.driver(first))  # by itself, and this time one executor alone is short of memory
         lost, kept = runs.executors(2)
         squeezed.squeeze(lost)
         until(runs.executors_now, lambda found: kept in found and lost not in found and len(found) > 1)
+        assert runs.percent(second) < _ALL
     validation = shop.ready("ValidationFailed", 300)["validation"]
 
     assert (validation["messages"], validation["invalid"]) == (_COUNT, expected.bad)

@@ -1,23 +1,25 @@
-"""Runs with executors, in pods that a real driver makes, and runs that cannot be: what is lost changes no figure."""
+"""Runs with executors, in pods that a real driver makes, and runs that cannot be: what is lost changes no figure.
+
+Each test takes longer than five seconds: pods start for each run.
+"""
 
 import json
-import os
 import re
 from collections.abc import Iterator
 
 import pytest
 
 from support.validation.executor_runs import ACCOUNT, ExecutedRuns, allowed, rights, until
-from support.validation.node_namespace import RetainedShop, conditions
+from support.validation.node_namespace import MESSAGES, RetainedShop, conditions
 from support.validation.topic_orders import NARROWER, WIDER, WRITTEN, Share, whole
 from testbed import audit
 from testbed.node import Node
 from testbed.node_part import GivenNode
-from testbed.programs import Program
 
 pytestmark = pytest.mark.timeout(900)
 
-_COUNT = int(os.environ.get("TOPICSCHEMA_TEST_MESSAGES") or 20_000)
+_FEW, _MANY = 20_000, max(MESSAGES, 100_000)
+_ALL = 100
 _RESOURCES = {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}}
 _OF_ENDED = ("pods", "delete")  # by its name an executor is deleted that ended by itself: here none does
 _BETWEEN_PODS = "ip saddr 10.88.0.0/16 ip daddr 10.88.0.0/16 tcp flags & (syn | ack) == syn"
@@ -35,35 +37,57 @@ _FENCE = f"""table bridge fence {{
 def fence(node: Node | GivenNode) -> Iterator[Node]:
     """What a NetworkPolicy would do that lets pods connect to each other at the two ports alone, and count."""
     if isinstance(node, GivenNode):
-        pytest.skip("the node is not ours: no pod is to be shut off there, and no broker to be silenced")
+        pytest.skip("the node is not ours: no pod is to be shut off there")
     node.inside("nft", "-f", "-", stdin=_FENCE)
     yield node
     node.inside("nft", "delete", "table", "bridge", "fence")
 
 
+def test_a_gate_refuses_what_two_executors_find_and_leaves_none_of_them(
+    node: Node | GivenNode, shop: RetainedShop
+) -> None:
+    if isinstance(node, GivenNode):
+        pytest.skip("the node is not ours: nothing says which pods a driver asked for")
+    expected, runs = Share(_FEW), ExecutedRuns(shop.pods)
+    shop.rest.uploaded(json.dumps(WRITTEN))
+    shop.fill(*expected.parts)
+    shop.pods.apply(*rights(shop.pods.namespace))
+    shop.govern("Gate", executors=2, template={"serviceAccountName": ACCOUNT, "resources": _RESOURCES})
+    since = audit.position(runs.audit_log)
+    shop.propose(NARROWER)
+
+    validation = shop.ready("ValidationFailed", 400)["validation"]
+
+    assert (validation["messages"], validation["invalid"]) == (_FEW, expected.bad)
+    assert validation["byReason"] == expected.by_reason
+    assert shop.rest.versions() == [0]
+    assert runs.executors(0) == []
+    assert ("pods", "create") in runs.asked(since)
+
+
+@pytest.mark.full
 def test_executors_count_exactly_though_a_driver_and_an_executor_are_deleted_halfway(
     fence: Node, shop: RetainedShop
 ) -> None:
-    expected = Share(_COUNT)
+    expected, runs = Share(_MANY), ExecutedRuns(shop.pods)
     shop.rest.uploaded(json.dumps(WRITTEN))
     shop.fill(*expected.parts)
     account, *role = rights(shop.pods.namespace)
     shop.pods.apply(account)
     shop.govern("Gate", executors=2, template={"serviceAccountName": ACCOUNT, "resources": _RESOURCES})
-    runs = ExecutedRuns(shop.pods, _program(shop))
-    shop.propose(NARROWER)
-
-    told = runs.ended(first := runs.driver())
-    assert (told["exitCode"], "cannot get resource" in told["message"]) == (3, True), told
-    since = audit.position(runs.audit_log)
-    shop.pods.apply(*role)
-    _lose_driver_and_executor(runs, first)
+    with shop.paced():
+        shop.propose(NARROWER)
+        told = runs.ended(first := runs.driver())
+        assert (told["exitCode"], "cannot get resource" in told["message"]) == (3, True), told
+        since = audit.position(runs.audit_log)
+        shop.pods.apply(*role)
+        _lose_driver_and_executor(runs, first)
     validation = shop.ready("ValidationFailed", 400)["validation"]
 
-    assert (validation["messages"], validation["invalid"]) == (_COUNT, expected.bad)
+    assert (validation["messages"], validation["invalid"]) == (_MANY, expected.bad)
     assert validation["byReason"] == expected.by_reason
     report = json.loads(shop.report["report.json"])
-    assert sum(each["messages"] for each in report["byPartition"]) == _COUNT
+    assert sum(each["messages"] for each in report["byPartition"]) == _MANY
     assert shop.rest.versions() == [0]
     assert runs.executors(0) == []
     at_driver, at_blocks, elsewhere = _connections(fence)
@@ -73,17 +97,18 @@ def test_executors_count_exactly_though_a_driver_and_an_executor_are_deleted_hal
 
 def _lose_driver_and_executor(runs: ExecutedRuns, before: str) -> None:
     """Delete the driver that follows, with whom its executors go, and then an executor of the one after that."""
-    second = runs.driver(before)
-    with runs.halfway(second):
-        runs.executors(2)
-        runs.delete(second)
-        runs.executors(0)
-    with runs.halfway(runs.driver(second)):
-        lost, kept = runs.executors(2)
-        runs.delete(lost)
-        assert kept in runs.executors(2)
+    second = runs.begun(runs.driver(before))
+    runs.executors(2)
+    runs.delete(second)
+    runs.executors(0)
+    third = runs.begun(runs.driver(second))
+    lost, kept = runs.executors(2)
+    runs.delete(lost)
+    assert kept in runs.executors(2)
+    assert runs.percent(third) < _ALL
 
 
+@pytest.mark.full
 def test_what_keeps_a_run_from_running_is_told_and_never_a_verdict(shop: RetainedShop) -> None:
     shop.rest.uploaded(json.dumps(WRITTEN))
     shop.fill(whole(1_000))
@@ -105,14 +130,6 @@ def _told(shop: RetainedShop) -> str:
     ready = conditions(shop.status).get("Ready", {})
     assert ready.get("status") != "True"
     return str(ready.get("message"))
-
-
-def _program(shop: RetainedShop) -> Program:
-    """The broker's, which can be silenced."""
-    program = shop.broker.pulsar.program
-    if program is None:
-        pytest.skip("the broker is not ours to be silenced")
-    return program
 
 
 def _connections(fence: Node) -> list[int]:

@@ -12,7 +12,7 @@ from support.validation.topic_orders import NARROWER, NARROWER_STILL, WIDER, WRI
 from testbed.node import Node
 from testbed.node_part import GivenNode
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
 _COUNT = 20_000
 _FILE = "archive/orders/created.parquet"

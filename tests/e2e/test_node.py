@@ -1,10 +1,14 @@
 """What all else on the node builds upon: pods run as they must, find the API server, and end as Jobs are told."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from support.kubernetes.pods import Pods, spec, with_files
+from testbed import node_room
+from testbed.node import Node
+from testbed.node_part import GivenNode
 
 _BEFORE = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
 _AFTER = {**_BEFORE, "fields": [*_BEFORE["fields"], {"name": "note", "type": "string"}]}
@@ -17,6 +21,22 @@ print(urllib.request.urlopen(asked, timeout=30, context=trust).read().decode())
 """
 
 
+def test_the_kubelet_sets_tunables_of_its_own_and_none_of_the_machines(
+    node: Node | GivenNode, tunables: dict[str, str]
+) -> None:
+    if isinstance(node, GivenNode):
+        pytest.skip("the node is not ours")
+
+    kubelet = node.instance.program("kubelet", []).pid
+    mounted = [line.split()[4] for line in Path(f"/proc/{kubelet}/mountinfo").read_text(encoding="utf-8").splitlines()]
+
+    assert {f"/proc/sys/{name}" for name in tunables} <= set(mounted)
+    for name, wanted in node_room.TUNABLES.items():
+        assert node.inside("cat", f"/proc/sys/{name}").strip() == str(wanted)
+    assert node_room.tunables() == tunables
+
+
+@pytest.mark.full
 def test_the_operator_image_judges_schemas_as_nobody_who_can_write_nowhere(pods: Pods, operator_image: str) -> None:
     pods.files("schemas", {"before.avsc": json.dumps(_BEFORE), "after.avsc": json.dumps(_AFTER)})
     history = ["--history", "/given/before.avsc"]
@@ -28,6 +48,7 @@ def test_the_operator_image_judges_schemas_as_nobody_who_can_write_nowhere(pods:
     assert "note" in other.log
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("host", ["10.0.0.1", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"])
 def test_a_pod_reaches_the_api_server_by_address_and_by_name(pods: Pods, operator_image: str, host: str) -> None:
     calling = spec(operator_image, ["-c", _CALL, f"https://{host}/version"], command=["python"])
@@ -38,6 +59,7 @@ def test_a_pod_reaches_the_api_server_by_address_and_by_name(pods: Pods, operato
     assert json.loads(ended.log)["major"] == "1"
 
 
+@pytest.mark.full
 def test_a_pod_reaches_nothing_beyond_the_room(pods: Pods, operator_image: str) -> None:
     outward = "import socket; socket.create_connection(('192.0.2.1', 80), timeout=5)"
 
@@ -46,6 +68,7 @@ def test_a_pod_reaches_nothing_beyond_the_room(pods: Pods, operator_image: str) 
     assert ended.exit_code == 1
 
 
+@pytest.mark.full
 def test_a_job_fails_for_good_at_the_exit_code_that_says_so(pods: Pods, operator_image: str) -> None:
     verdict = spec(operator_image, ["-c", "raise SystemExit(42)"], command=["python"])
     final = {"action": "FailJob", "onExitCodes": {"containerName": "main", "operator": "In", "values": [42]}}
@@ -58,6 +81,7 @@ def test_a_job_fails_for_good_at_the_exit_code_that_says_so(pods: Pods, operator
     assert len(pods.of_job("refused")) == 1
 
 
+@pytest.mark.full
 def test_a_pod_that_takes_too_much_memory_is_killed_for_that(pods: Pods, operator_image: str) -> None:
     greedy = spec(
         operator_image,

@@ -9,7 +9,6 @@ with TOPICSCHEMA_DEBIAN_MIRROR another mirror than deb.debian.org. Docker is unt
 import argparse
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -17,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed import paths, sources
+from testbed import node_packages, paths, sources
 from testbed.build import alone
 from testbed.errors import SourceMissingError, TestbedError
 from testbed.install import REPOSITORY
@@ -49,9 +48,8 @@ def why_absent() -> str | None:
     """Why this machine can build no image; None when it can."""
     if sources.docker_answers():
         return None
-    missing = [program for program in ("buildah", "mmdebstrap") if shutil.which(program) is None]
-    if missing:
-        return f"no Docker answers, and there is no {' and no '.join(missing)}"
+    if packages := node_packages.missing(node_packages.IMAGES):
+        return f"no Docker answers, and images take the packages of: {node_packages.install(packages)}"
     return None if os.geteuid() == 0 else "no Docker answers, and only root builds without one"
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from string import Template
 from typing import Self
 
-from testbed import node_cgroups, node_images, node_room, ports, sources
+from testbed import node_cgroups, node_images, node_packages, node_room, ports, sources
 from testbed.build import build
 from testbed.cluster import Cluster
 from testbed.controlplane import ControlPlane, Place
@@ -26,7 +26,6 @@ from testbed.progress import Progress
 NODE = "node"
 _CONFIGURATION = Path(__file__).parent / "node"
 _START_SECONDS = 120.0
-_PLUGINS = (Path("/usr/lib/cni"), Path("/opt/cni/bin"))  # Debian's packages, everybody else's
 _TOO_EARLY = "validate CRI v1 runtime API"  # containerd has no socket yet, or still looks which of its pods are there
 _DOOR_IN = "door-in-"
 _OURS = ("coredns", "kube-proxy", "scheduler", "kubelet", "containerd", "door-out")
@@ -210,7 +209,7 @@ def _configure(instance: Instance, folder: Path) -> None:
     known = {
         "folder": folder,
         "cluster": instance.folder / "cluster",
-        "cni": next(plugins for plugins in _PLUGINS if (plugins / "bridge").exists()),
+        "cni": next(plugins for plugins in node_packages.PLUGINS if (plugins / "bridge").exists()),
         "group": node_cgroups.name_of(instance.name),
         "node": NODE,
         "address": node_room.ADDRESS,

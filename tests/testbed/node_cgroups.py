@@ -12,7 +12,7 @@ from pathlib import Path
 
 _MOUNTED = Path("/sys/fs/cgroup")
 _PREFIX = "topicschema-"
-_PATIENCE = 10.0  # seconds that the kernel may need to let go of killed processes
+_PATIENCE = 60.0  # seconds that the kernel may need to let go of killed processes
 
 
 def name_of(instance: str) -> str:

@@ -9,15 +9,13 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed import cluster_part, kind, node, sources
+from testbed import cluster_part, kind, node, node_packages, sources
 from testbed.build import build
 from testbed.cluster import Cluster
 from testbed.errors import SourceMissingError, TestbedError
 from testbed.instances import Instance
 from testbed.node import Node
 from testbed.progress import Progress
-
-_PROGRAMS = ("containerd", "ctr", "ip", "mount", "nft", "nsenter", "runc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +35,12 @@ def why_absent() -> str | None:
     """Why no pods can run here; None when they can."""
     if os.environ.get("TOPICSCHEMA_TEST_KUBECONFIG") or (shutil.which("kind") and sources.docker_answers()):
         return None
-    if os.geteuid() != 0:
-        return "a node of our own takes root, and neither kind with Docker nor TOPICSCHEMA_TEST_KUBECONFIG is here"
-    missing = [program for program in _PROGRAMS if shutil.which(program) is None]
-    if missing:
-        return f"a node of our own takes {', '.join(missing)}, and neither kind with Docker is here"
+    lacking = ["root"] if os.geteuid() != 0 else []
+    if packages := node_packages.missing(node_packages.NODE):
+        lacking.append(f"the packages of: {node_packages.install(packages)}")
+    if lacking:
+        without = "there is neither kind with Docker nor TOPICSCHEMA_TEST_KUBECONFIG"
+        return f"{without}, and a node of our own takes {' and '.join(lacking)}"
     return _why_confined()
 
 

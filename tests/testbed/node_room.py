@@ -40,6 +40,11 @@ BOOT = "kernel/random/boot_id"
 _TOLD = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD}
 
 
+def tunables() -> dict[str, str]:
+    """The machine's values of what a kubelet would set."""
+    return {name: Path("/proc/sys", name).read_text(encoding="ascii").strip() for name in TUNABLES}
+
+
 def enter(folder: Path) -> tuple[str, ...]:
     """What stands before a command that is to run inside; the room of the folder must be there."""
     first = (folder / FIRST).read_text(encoding="ascii")

@@ -67,7 +67,7 @@ class Pods:
         """Put a ConfigMap there."""
         self.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": dict(members)})
 
-    def run(self, name: str, made: dict[str, Any], seconds: int = 120) -> Ended:
+    def run(self, name: str, made: dict[str, Any], seconds: int = 240) -> Ended:
         """Run the pod to its end."""
         self.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": made})
         finished = "jsonpath={.status.containerStatuses[0].state.terminated}"
@@ -87,7 +87,7 @@ class Pods:
         wanted = {"backoffLimit": 3, **fields, "template": {"spec": made}}
         self.apply({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": wanted})
 
-    def wait_for_job(self, name: str, condition: str, seconds: int = 180) -> dict[str, Any]:
+    def wait_for_job(self, name: str, condition: str, seconds: int = 240) -> dict[str, Any]:
         """The Job once it has ended, as `Complete` or `Failed`; AssertionError with its pods' words if otherwise."""
         deadline = time.monotonic() + seconds
         while not (found := self._ended_as(name)):

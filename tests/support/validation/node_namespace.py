@@ -5,13 +5,16 @@ What users do is done by kubectl, and waiting, too: it watches.
 
 import base64
 import json
+import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 from support.kubernetes.pods import Pods
 from support.pulsar.rest_topic import RestTopic
+from support.sizes import sized
 from support.validation.topic_filling import Message, fill
 from support.validation.topic_messages import RetainedTopic
 from testbed.errors import TestbedError
@@ -21,9 +24,12 @@ from testbed.tokens import ORDINARY
 
 Object = dict[str, Any]
 
+MESSAGES: Final = int(os.environ.get("TOPICSCHEMA_TEST_MESSAGES") or sized(20_000, 2_000_000))
+"""The number of messages that a gate judges."""
 SUPERUSERS: Final = "superusers-token"
 READERS: Final = "readers-token"
 """The Secrets with the operator's token and with that of its pods."""
+_SECONDS: Final = 240
 _CLAIMS = "topicschema.io/pulsar-namespaces"
 _RESOURCE = "topicschemas.topicschema.io"
 
@@ -61,7 +67,7 @@ class RetainedShop:
             "validation": {"mode": mode, "source": {"pulsar": {}}, **reader, **validation},
         }
         self.pods.apply(_object("NamespaceSchemaPolicy", "orders", spec))
-        self._wait("namespaceschemapolicies.topicschema.io/orders", _condition("Ready", "reason"), "InForce", 60)
+        self._wait("namespaceschemapolicies.topicschema.io/orders", _condition("Ready", "reason"), "InForce", 240)
 
     def _introduced(self, credentials: Credentials) -> tuple[Object, Object]:
         """What spec.pulsar and spec.validation say of who calls: the broker's superuser, and who may only consume."""
@@ -84,6 +90,21 @@ class RetainedShop:
                 if share := _share(count, len(self._partitions), self._partitions.index(partition)):
                     fill(pulsar.service_url, partition, messages, share, pulsar.credentials)
 
+    @contextmanager
+    def paced(self, seconds: int = 300) -> Iterator[None]:
+        """While it lasts the broker hands out the topic's messages so that all of them take at least that long.
+
+        The topic has partitions and its messages; a run over them is then under way for as long as a test needs it.
+        """
+        tell, place = self.broker.pulsar.tell, f"/namespaces/{self.topic.namespace}/dispatchRate"
+        size = tell("GET", f"{self.topic.path}/partitioned-stats")["storageSize"]
+        rate = {"dispatchThrottlingRateInByte": max(1, size // self.topic.partitions // seconds)}
+        tell("POST", place, {"dispatchThrottlingRateInMsg": -1, "ratePeriodInSecond": 1, **rate})
+        try:
+            yield
+        finally:
+            tell("DELETE", place)
+
     @property
     def _partitions(self) -> list[str]:
         whole, count = self.topic.full_name, self.topic.partitions
@@ -94,13 +115,13 @@ class RetainedShop:
         spec = {"topic": self.topic.full_name, "type": "AVRO", "schema": json.dumps(schema)}
         self.pods.apply(_object("TopicSchema", self.topic.name, spec))
 
-    def ready(self, reason: str, seconds: int = 150) -> Object:
+    def ready(self, reason: str, seconds: int = _SECONDS) -> Object:
         """The status once Ready has that reason for what was proposed last."""
         self._wait(self._itself, _condition("Ready", "observedGeneration"), str(self._generation), seconds)
         self._wait(self._itself, _condition("Ready", "reason"), reason, seconds)
         return self.status
 
-    def validated(self, phase: str, seconds: int = 150) -> Object:
+    def validated(self, phase: str, seconds: int = _SECONDS) -> Object:
         """The status once its validation is in that phase."""
         self._wait(self._itself, "{.status.validation.phase}", phase, seconds)
         return self.status
@@ -134,17 +155,17 @@ class RetainedShop:
     def running(self) -> Object:
         """The one Job, once its pod runs."""
         selector = ("-l", "topicschema.io/role=driver")
-        self._kubectl("wait", "pod", *selector, "--for=create", "--timeout=60s", seconds=70)
-        self._kubectl("wait", "pod", *selector, "--for=jsonpath={.status.phase}=Running", "--timeout=60s", seconds=70)
+        self._wait_for("pod", *selector, "--for=create")
+        self._wait_for("pod", *selector, "--for=jsonpath={.status.phase}=Running")
         (job,) = self.jobs
         return job
 
     def gone(self, job: Object) -> None:
         """Return once the Job is gone, and with it its pods and its question."""
         name = job["metadata"]["name"]
-        self._kubectl("wait", f"job/{name}", "--for=delete", "--timeout=60s", seconds=70)
-        self._kubectl("wait", f"configmap/{name}-0", "--for=delete", "--timeout=60s", seconds=70)
-        self._kubectl("wait", "pod", "-l", f"job-name={name}", "--for=delete", "--timeout=60s", seconds=70)
+        self._wait_for(f"job/{name}", "--for=delete")
+        self._wait_for(f"configmap/{name}-0", "--for=delete")
+        self._wait_for("pod", "-l", f"job-name={name}", "--for=delete")
 
     @property
     def names_at_the_broker(self) -> list[str]:
@@ -160,10 +181,12 @@ class RetainedShop:
     def _generation(self) -> int:
         return int(self._get(self._itself)["metadata"]["generation"])
 
+    def _wait_for(self, *what: str, seconds: int = _SECONDS) -> None:
+        self._kubectl("wait", *what, f"--timeout={seconds}s", seconds=seconds + 10)
+
     def _wait(self, what: str, path: str, value: str, seconds: int) -> None:
         try:
-            waited = f"--timeout={seconds}s"
-            self._kubectl("wait", what, f"--for=jsonpath={path}={value}", waited, seconds=seconds + 10)
+            self._wait_for(what, f"--for=jsonpath={path}={value}", seconds=seconds)
         except TestbedError as error:
             raise AssertionError(f"{error}\n{json.dumps(self._get(what).get('status'))[:3000]}") from None
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed import images, node_door, node_images, node_part, node_room, sources
+from testbed import images, node_door, node_images, node_packages, node_part, node_room, sources
 
 
 def test_the_image_that_holds_pods_is_one_that_its_own_digests_agree_with(tmp_path: Path) -> None:
@@ -33,13 +33,36 @@ def _path(digest: str) -> str:
     return f"blobs/{digest.replace(':', '/')}"
 
 
-def test_a_node_names_what_the_machine_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_that_lacks_all_is_told_the_packages_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("TOPICSCHEMA_TEST_KUBECONFIG", raising=False)
     monkeypatch.setenv("PATH", "/nowhere")
-    reason = node_part.why_absent()
-    assert reason is not None
-    assert "takes" in reason
-    assert images.why_absent() is not None
+    monkeypatch.setattr(node_packages, "PLUGINS", (tmp_path,))
+
+    node, image = node_part.why_absent(), images.why_absent()
+
+    packages = "containerd runc iproute2 mount nftables util-linux containernetworking-plugins"
+    assert node is not None
+    assert f"apt-get install --no-install-recommends {packages}" in node
+    assert image is not None
+    assert "apt-get install --no-install-recommends buildah mmdebstrap" in image
+    assert node_packages.missing(node_packages.BROKER) == ["default-jdk-headless", "maven"]
+
+
+def test_only_the_packages_of_what_is_not_there_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for program in {*node_packages.NODE, *node_packages.IMAGES} - {"nft", "buildah"}:
+        (tmp_path / program).touch(mode=0o755)
+    (tmp_path / "bridge").touch()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(node_packages, "PLUGINS", (Path("/nowhere"), tmp_path))
+
+    assert node_packages.missing(node_packages.NODE) == ["nftables"]
+    assert node_packages.missing(node_packages.IMAGES) == ["buildah"]
+
+
+def test_ci_installs_each_package() -> None:
+    script = (images.REPOSITORY / ".ci" / "run").read_text(encoding="utf-8")
+    listed = [*node_packages.NODE.values(), *node_packages.IMAGES.values(), *node_packages.BROKER.values()]
+    assert {each for each in (*listed, "containernetworking-plugins") if each not in script} == {"mount"}  # is in all
 
 
 def test_another_file_of_an_image_makes_another_image(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
