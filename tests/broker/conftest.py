@@ -5,8 +5,6 @@ under CI=true that is a failure. With PULSAR_ADMIN_URL and PULSAR_SERVICE_URL th
 `pulsar`, nothing is started, and tests that need another one are skipped.
 """
 
-import itertools
-import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
@@ -41,8 +39,6 @@ _JARS = {
     "test_own_schemas.py": (JAVA_CLIENT, _ADMIN_CLIENT),
 }
 _CONTROLLER = pytest.StashKey[Product]()
-_TIER = pytest.StashKey[frozenset[str]]()
-_TIER_SECONDS = 900  # fifteen minutes: what is slower is not run before each change
 
 StartBroker = Callable[[str, Setup], Pulsar]
 """From a name and a set-up: the test run's broker of that name, started when first asked for."""
@@ -92,15 +88,14 @@ def _end_controller(stash: pytest.Stash) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Fetch the jars of broker and clients before the first test if one will need them: a test may not take as long."""
-    tier = frozenset(item.nodeid for item in session.items if item.get_closest_marker("broker"))
-    session.config.stash[_TIER] = tier
+    tier = [item for item in session.items if item.get_closest_marker("broker")]
     if session.config.option.collectonly or not tier:
         return
     capture = session.config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():
         try:
             pulsar_part.prepare(Progress())
-            _fetch_jars({item.path.name for item in session.items if item.nodeid in tier})
+            _fetch_jars({item.path.name for item in tier})
         except SourceMissingError as error:
             tiers.skip(session, "broker", str(error))
         except TestbedError as error:
@@ -111,17 +106,6 @@ def _fetch_jars(chosen: set[str]) -> None:
     if maven.why_absent() is None:
         for pom in {pom for name in chosen for pom in _JARS.get(name, ())}:
             maven.jars(pom, Progress())
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Tell how long the tier took, and in CI, loudly, that it took too long: no failure, for a machine may be busy."""
-    tier = config.stash.get(_TIER, frozenset())
-    reports = itertools.chain.from_iterable(terminalreporter.stats.values())
-    seconds = sum(each.duration for each in reports if isinstance(each, pytest.TestReport) and each.nodeid in tier)
-    if seconds >= 1:
-        terminalreporter.write_line(f"the broker tier took {seconds:.0f} s")
-    if seconds > _TIER_SECONDS and os.environ.get("CI") == "true":
-        terminalreporter.write_sep("!", f"the broker tier took longer than {_TIER_SECONDS} s", red=True, bold=True)
 
 
 @pytest.fixture(scope="session")
