@@ -14,7 +14,7 @@ import pytest
 from broker.clients.attempts import JAVA_CLIENT
 from support import tiers
 from support.pulsar.abandoned_topic import abandoned_at
-from support.pulsar.breakage_course import Scene
+from support.pulsar.breakage_scene import Scene
 from support.pulsar.breakages_in_background import under_way
 from support.pulsar.brokered_namespace import RESYNC, BrokeredShop, brokered
 from support.pulsar.brokered_topic import BrokeredTopic

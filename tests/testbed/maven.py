@@ -1,4 +1,4 @@
-"""Class paths from Maven, resolved once per content of the pom; single-file Java programs, compiled once per content."""
+"""Class paths from Maven, and single-file Java programs: resolved and compiled once per content."""
 
 import contextlib
 import fcntl
@@ -33,8 +33,7 @@ def run_java(program: Path, *arguments: str, stdin: str = "", pom: Path | None =
     """
     pom = pom or program.parent / "pom.xml"
     class_path = f"{_classes(program, pom)}:{jars(pom)}/*"
-    command = [shutil.which("java") or "java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", class_path]
-    command += [program.stem, *arguments]
+    command = [shutil.which("java") or "java", "-cp", class_path, program.stem, *arguments]
     told = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
     if told.returncode:
         raise TestbedError(f"{program.name} failed:\n{told.stderr[-3000:]}")

@@ -1,6 +1,7 @@
-"""How many histories are played: a few that stay the same in `make test`, 2,000 in a full run or as many as are asked for.
+"""How many histories are played: a few that stay the same in `make test`, 2,000 in a full run.
 
-`make histories` asks; TOPICSCHEMA_SEED repeats a full run, TOPICSCHEMA_TEST_FIRST goes on with one that was interrupted.
+`make histories` says another number; TOPICSCHEMA_SEED repeats a full run, and TOPICSCHEMA_TEST_FIRST goes on with one
+that was interrupted.
 """
 
 import os
