@@ -13,11 +13,9 @@ import pytest
 
 from broker.clients.attempts import JAVA_CLIENT
 from support import tiers
-from support.pulsar.abandoned_topic import abandoned_at
 from support.pulsar.breakage_scene import Scene
 from support.pulsar.breakages_in_background import under_way
 from support.pulsar.brokered_namespace import RESYNC, BrokeredShop, brokered
-from support.pulsar.brokered_topic import BrokeredTopic
 from support.pulsar.rest_topic import RestTopic
 from testbed import maven, pulsar_part
 from testbed.cluster import Cluster
@@ -189,7 +187,7 @@ def shared_controller(request: pytest.FixtureRequest, cluster: Cluster, instance
 
 @pytest.fixture(scope="module")
 def controller(shared_controller: Product) -> Product:
-    """The controller alone; it may call brokers on 127.0.0.1, and looks at all every second."""
+    """The controller alone; it may call brokers on 127.0.0.1, and looks at all more than twice a second."""
     return shared_controller
 
 
@@ -200,18 +198,3 @@ async def shop(controller: Product, pulsar: Pulsar, cluster: Cluster, namespace:
         async with brokered(proxy, cluster, namespace) as shop:
             shop.make_namespace()
             yield shop
-
-
-@pytest.fixture(scope="session")
-async def abandoned(pulsar: Pulsar, cluster: Cluster) -> AsyncIterator[BrokeredTopic]:
-    """A topic whose resource is being deleted without its policy; a controller has to be there."""
-    async with abandoned_at(pulsar, cluster) as topic:
-        yield topic
-
-
-@pytest.fixture(autouse=True)
-def begins_release(request: pytest.FixtureRequest) -> None:
-    """Whichever test shares the controller first begins the minute after which such a topic is released."""
-    is_to_come = any("abandoned" in getattr(item, "fixturenames", ()) for item in request.session.items)
-    if is_to_come and _SHARED in request.fixturenames:
-        request.getfixturevalue("abandoned")
