@@ -151,6 +151,29 @@ def certificate_pulsar(start_broker: StartBroker) -> Pulsar:
     return start_broker("certificate", Setup(access=Access.CERTIFICATE))
 
 
+@pytest.fixture(scope="session")
+def strict_pulsar(start_broker: StartBroker) -> Pulsar:
+    """A broker whose own settings are the other way round from Pulsar's defaults; only one test at a time asks it."""
+    settings = {
+        "isAllowAutoUpdateSchemaEnabled": "false",
+        "isSchemaValidationEnforced": "true",
+        "schemaCompatibilityStrategy": "BACKWARD",
+    }
+    return start_broker("strict", Setup(settings))
+
+
+@pytest.fixture(scope="session")
+def retaining_pulsar(start_broker: StartBroker) -> Pulsar:
+    """A broker with short ledgers and transactions, whose clients cut messages in chunks from 128 KiB on."""
+    settings = {
+        "maxMessageSize": "131072",
+        "managedLedgerMaxEntriesPerLedger": "50",
+        "managedLedgerMinLedgerRolloverTimeMinutes": "0",
+        "transactionCoordinatorEnabled": "true",
+    }
+    return start_broker("retaining", Setup(settings))
+
+
 @pytest.fixture
 def pulsar_namespace(pulsar: Pulsar) -> Iterator[str]:
     """A fresh tenant/namespace of `pulsar`; one that is empty afterwards is removed."""

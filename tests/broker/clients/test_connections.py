@@ -10,7 +10,7 @@ import itertools
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -43,19 +43,17 @@ from support.schemas.protobuf_schemas import envelope
 from support.sizes import IS_FULL
 from testbed import maven
 from testbed.pulsar import LINE, Pulsar
-from testbed.pulsar_setup import Setup
 from topicschema.core.clients import Client, Outcome, TopicState
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.refusals import BrokerError
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
-StartBroker = Callable[[str, Setup], Pulsar]
 PART = os.environ.get("TOPICSCHEMA_TEST_CONNECTIONS") or ("1/1" if IS_FULL else "")
 _EACH, _STRIDE = 5, 7  # of a sample: no two of states, settings and these have a divisor in common
 AT_ONCE = 300  # a long run is told of, and keeps what it found, so many rows at a time
 UNTOLD = Settings(Strategy.FULL, allows_auto_update=True, enforces_validation=False)  # of a broker that is told nothing
-TOLD = Settings(Strategy.BACKWARD, allows_auto_update=False, enforces_validation=True)
+TOLD = Settings(Strategy.BACKWARD, allows_auto_update=False, enforces_validation=True)  # the strict one
 
 
 def pair(key: SchemaType, value: SchemaInfo) -> SchemaInfo:
@@ -208,18 +206,12 @@ FEW = [
 
 
 def test_what_the_broker_itself_is_told_counts_where_the_namespace_says_nothing(
-    start_broker: StartBroker, tmp_path: Path
+    strict_pulsar: Pulsar, tmp_path: Path
 ) -> None:
-    settings = {
-        "schemaCompatibilityStrategy": TOLD.strategy or "",
-        "isAllowAutoUpdateSchemaEnabled": "false",
-        "isSchemaValidationEnforced": "true",
-    }
-    pulsar = start_broker("strict", Setup(settings=settings))
     otherwise = Settings(Strategy.FORWARD, allows_auto_update=True, enforces_validation=False)
     attempts = [attempt(*each, settings, TOLD) for each in FEW for settings in (Settings(), otherwise)]
     assert {each.expected.outcome for each in attempts} == set(Outcome)
-    assert differing(attempts, perform(pulsar, attempts)) == []
+    assert differing(attempts, perform(strict_pulsar, attempts)) == []
     assert command_line.differing(attempts, tmp_path) == []
 
 
