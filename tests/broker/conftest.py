@@ -5,8 +5,6 @@ under CI=true that is a failure. With PULSAR_ADMIN_URL and PULSAR_SERVICE_URL th
 `pulsar`, nothing is started, and tests that need another one are skipped.
 """
 
-import itertools
-import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
@@ -15,11 +13,9 @@ import pytest
 
 from broker.clients.attempts import JAVA_CLIENT
 from support import tiers
-from support.pulsar.abandoned_topic import abandoned_at
-from support.pulsar.breakage_course import Scene
+from support.pulsar.breakage_scene import Scene
 from support.pulsar.breakages_in_background import under_way
 from support.pulsar.brokered_namespace import RESYNC, BrokeredShop, brokered
-from support.pulsar.brokered_topic import BrokeredTopic
 from support.pulsar.rest_topic import RestTopic
 from testbed import maven, pulsar_part
 from testbed.cluster import Cluster
@@ -41,8 +37,6 @@ _JARS = {
     "test_own_schemas.py": (JAVA_CLIENT, _ADMIN_CLIENT),
 }
 _CONTROLLER = pytest.StashKey[Product]()
-_TIER = pytest.StashKey[frozenset[str]]()
-_TIER_SECONDS = 900  # fifteen minutes: what is slower is not run before each change
 
 StartBroker = Callable[[str, Setup], Pulsar]
 """From a name and a set-up: the test run's broker of that name, started when first asked for."""
@@ -92,15 +86,14 @@ def _end_controller(stash: pytest.Stash) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Fetch the jars of broker and clients before the first test if one will need them: a test may not take as long."""
-    tier = frozenset(item.nodeid for item in session.items if item.get_closest_marker("broker"))
-    session.config.stash[_TIER] = tier
+    tier = [item for item in session.items if item.get_closest_marker("broker")]
     if session.config.option.collectonly or not tier:
         return
     capture = session.config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():
         try:
             pulsar_part.prepare(Progress())
-            _fetch_jars({item.path.name for item in session.items if item.nodeid in tier})
+            _fetch_jars({item.path.name for item in tier})
         except SourceMissingError as error:
             tiers.skip(session, "broker", str(error))
         except TestbedError as error:
@@ -111,17 +104,6 @@ def _fetch_jars(chosen: set[str]) -> None:
     if maven.why_absent() is None:
         for pom in {pom for name in chosen for pom in _JARS.get(name, ())}:
             maven.jars(pom, Progress())
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Tell how long the tier took, and in CI, loudly, that it took too long: no failure, for a machine may be busy."""
-    tier = config.stash.get(_TIER, frozenset())
-    reports = itertools.chain.from_iterable(terminalreporter.stats.values())
-    seconds = sum(each.duration for each in reports if isinstance(each, pytest.TestReport) and each.nodeid in tier)
-    if seconds >= 1:
-        terminalreporter.write_line(f"the broker tier took {seconds:.0f} s")
-    if seconds > _TIER_SECONDS and os.environ.get("CI") == "true":
-        terminalreporter.write_sep("!", f"the broker tier took longer than {_TIER_SECONDS} s", red=True, bold=True)
 
 
 @pytest.fixture(scope="session")
@@ -169,6 +151,29 @@ def certificate_pulsar(start_broker: StartBroker) -> Pulsar:
     return start_broker("certificate", Setup(access=Access.CERTIFICATE))
 
 
+@pytest.fixture(scope="session")
+def strict_pulsar(start_broker: StartBroker) -> Pulsar:
+    """A broker whose own settings are the other way round from Pulsar's defaults; only one test at a time asks it."""
+    settings = {
+        "isAllowAutoUpdateSchemaEnabled": "false",
+        "isSchemaValidationEnforced": "true",
+        "schemaCompatibilityStrategy": "BACKWARD",
+    }
+    return start_broker("strict", Setup(settings))
+
+
+@pytest.fixture(scope="session")
+def retaining_pulsar(start_broker: StartBroker) -> Pulsar:
+    """A broker with short ledgers and transactions, whose clients cut messages in chunks from 128 KiB on."""
+    settings = {
+        "maxMessageSize": "131072",
+        "managedLedgerMaxEntriesPerLedger": "50",
+        "managedLedgerMinLedgerRolloverTimeMinutes": "0",
+        "transactionCoordinatorEnabled": "true",
+    }
+    return start_broker("retaining", Setup(settings))
+
+
 @pytest.fixture
 def pulsar_namespace(pulsar: Pulsar) -> Iterator[str]:
     """A fresh tenant/namespace of `pulsar`; one that is empty afterwards is removed."""
@@ -205,7 +210,7 @@ def shared_controller(request: pytest.FixtureRequest, cluster: Cluster, instance
 
 @pytest.fixture(scope="module")
 def controller(shared_controller: Product) -> Product:
-    """The controller alone; it may call brokers on 127.0.0.1, and looks at all every second."""
+    """The controller alone; it may call brokers on 127.0.0.1, and looks at all more than twice a second."""
     return shared_controller
 
 
@@ -216,18 +221,3 @@ async def shop(controller: Product, pulsar: Pulsar, cluster: Cluster, namespace:
         async with brokered(proxy, cluster, namespace) as shop:
             shop.make_namespace()
             yield shop
-
-
-@pytest.fixture(scope="session")
-async def abandoned(pulsar: Pulsar, cluster: Cluster) -> AsyncIterator[BrokeredTopic]:
-    """A topic whose resource is being deleted without its policy; a controller has to be there."""
-    async with abandoned_at(pulsar, cluster) as topic:
-        yield topic
-
-
-@pytest.fixture(autouse=True)
-def begins_release(request: pytest.FixtureRequest) -> None:
-    """Whichever test shares the controller first begins the minute after which such a topic is released."""
-    is_to_come = any("abandoned" in getattr(item, "fixturenames", ()) for item in request.session.items)
-    if is_to_come and _SHARED in request.fixturenames:
-        request.getfixturevalue("abandoned")

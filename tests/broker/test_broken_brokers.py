@@ -1,22 +1,23 @@
 """Every way in which a broker breaks, by what a person sees of a real controller, and that nothing comes of it.
 
-All breakages are gone through at once, for a minute; each test then asks one thing of each of them. The course begins
-with the first test before a broker, and tests that need no cluster run meanwhile: see conftest.py.
+All breakages are gone through at once; each test then asks one thing of each of them. The course begins with the first
+test before a broker, and tests that need no cluster run meanwhile (see conftest.py): what is slow is that a controller
+tries again, after half a minute. A sample has one breakage of each kind, and ends once all is told; a full run has
+them all, and counts requests for a minute.
 """
 
 from concurrent.futures import Future
-from statistics import median
 
 import pytest
 
 from support.kubernetes.watched_namespace import conditions, says
-from support.pulsar.breakage_course import EDITED, EDITS, FRESH, KEPT, LEAVING, MINUTE, ROLES, Scene
+from support.pulsar.breakage_course import EDITS
+from support.pulsar.breakage_scene import EDITED, FRESH, KEPT, LEAVING, ROLES, Scene
 from support.pulsar.breakages import BREAKAGES, Breakage
 
 pytestmark = [pytest.mark.timeout(840), pytest.mark.broker]
 
 _REFUSED = "spec.schema: FIELD_WITHOUT_DEFAULT at $.fields[1]: "
-_ANSWERED_WITHIN = 5.0  # half of what the API server waits for the webhook (timeoutSeconds)
 _COUNTED = [breakage for breakage in BREAKAGES if breakage.a_minute is not None]
 _each_breakage = pytest.mark.parametrize("breakage", BREAKAGES, ids=lambda breakage: breakage.name)
 
@@ -28,7 +29,7 @@ def scenes(breakages_under_way: Future[dict[str, Scene]]) -> dict[str, Scene]:
 
 
 def told(scene: Scene, role: str) -> dict[str, tuple[str, str]]:
-    """Status and reason of each condition of the topic, at the end of the minute."""
+    """Status and reason of each condition of the topic, while the broker was broken."""
     found = conditions(scene.told[role]["status"])
     return {kind: (condition["status"], condition["reason"]) for kind, condition in found.items()}
 
@@ -78,6 +79,7 @@ def test_nothing_is_lost_or_deleted_or_stored_twice(scenes: dict[str, Scene], br
     assert scene.during[FRESH].entries == ()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("breakage", _COUNTED, ids=lambda breakage: breakage.name)
 def test_the_broker_is_asked_no_more_often_than_is_stated(scenes: dict[str, Scene], breakage: Breakage) -> None:
     scene = scenes[breakage.name]
@@ -92,9 +94,7 @@ def test_the_broker_is_asked_no_more_often_than_is_stated(scenes: dict[str, Scen
 def test_edits_are_reviewed_all_the_while(scenes: dict[str, Scene], breakage: Breakage) -> None:
     edits = scenes[breakage.name].edits
     assert len(edits) == EDITS
-    assert edits[-1].asked - edits[0].asked > MINUTE / 2
     assert [each for each in edits if each.status != 422 or _REFUSED not in each.text] == []
-    assert median(each.seconds for each in edits) < _ANSWERED_WITHIN
 
 
 @_each_breakage

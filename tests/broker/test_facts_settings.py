@@ -1,6 +1,6 @@
 """How a real broker's own settings and those of namespaces and topics work together, and what it shows of them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -9,21 +9,14 @@ from pulsar.schema import StringSchema
 
 from support.pulsar.rest_topic import RestTopic, optional, record
 from testbed.pulsar import Pulsar
-from testbed.pulsar_setup import Setup
 
 _FIRST = record(optional("a"))
 
 
 @pytest.fixture
-def strict_topic(start_broker: Callable[[str, Setup], Pulsar]) -> RestTopic:
+def strict_topic(strict_pulsar: Pulsar) -> RestTopic:
     """A topic of a broker whose own settings are the other way round from Pulsar's defaults."""
-    settings = {
-        "isAllowAutoUpdateSchemaEnabled": "false",
-        "isSchemaValidationEnforced": "true",
-        "schemaCompatibilityStrategy": "BACKWARD",
-    }
-    broker = start_broker("strict", Setup(settings))
-    return RestTopic(broker, broker.fresh_namespace())
+    return RestTopic(strict_pulsar, strict_pulsar.fresh_namespace())
 
 
 @contextmanager

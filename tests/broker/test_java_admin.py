@@ -1,4 +1,7 @@
-"""What Pulsar's own Java admin client reads of what was put in over REST."""
+"""What Pulsar's own Java admin client reads of what was put in over REST.
+
+It needs a JVM of its own; clients/test_own_schemas.py has it read every type, and so `make test` has the client, too.
+"""
 
 import base64
 import json
@@ -13,6 +16,7 @@ _READER = Path(__file__).parent / "admin" / "SchemaReader.java"
 _RECORD = '{"type": "record", "name": "R", "fields": []}'
 
 
+@pytest.mark.full
 def test_the_java_admin_client_reads_every_version(pulsar: Pulsar, pulsar_namespace: str) -> None:
     reason = maven.why_absent()
     if reason is not None:

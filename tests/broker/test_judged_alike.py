@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
@@ -10,7 +10,6 @@ import pytest
 from support.pulsar.fake_broker import TurnedClock
 from support.pulsar.rest_topic import RestTopic, optional, record
 from testbed.pulsar import Pulsar
-from testbed.pulsar_setup import Setup
 from topicschema.api.brokers import PulsarSpec
 from topicschema.api.metadata import Metadata
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec, NamespaceSchemaPolicyStatus
@@ -36,17 +35,6 @@ pytestmark = pytest.mark.broker
 _GOOD, _OTHER = record(optional("a")), record(optional("a"), optional("b"))
 _WRONG_DEFAULT = record('{"name": "a", "type": "string", "default": null}')
 _JACKSON = json.dumps({"type": "object", "id": "urn:jsonschema:R", "properties": {}})
-
-
-@pytest.fixture
-def strict_pulsar(start_broker: Callable[[str, Setup], Pulsar]) -> Pulsar:
-    """A broker whose own strategy is not Pulsar's default."""
-    settings = {
-        "isAllowAutoUpdateSchemaEnabled": "false",
-        "isSchemaValidationEnforced": "true",
-        "schemaCompatibilityStrategy": "BACKWARD",
-    }
-    return start_broker("strict", Setup(settings))
 
 
 @pytest.fixture

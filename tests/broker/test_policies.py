@@ -1,7 +1,5 @@
 """A policy and its Pulsar namespace at a real broker: what is set, left alone, told, and waited for."""
 
-from collections.abc import Callable
-
 import pytest
 from aiohttp import web
 
@@ -13,7 +11,6 @@ from testbed.fault_proxy import Exchange, FaultProxy
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from testbed.pulsar import Pulsar
-from testbed.pulsar_setup import Setup
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.history import Setting
 from topicschema.core.remote import NamespaceSettings
@@ -248,14 +245,9 @@ async def test_a_policy_that_names_its_broker_no_more_leaves_all_as_it_is_and_ob
 
 
 async def test_what_the_broker_itself_sets_is_observed_and_what_it_overrules_is_told(
-    controller: Product, start_broker: Callable[[str, Setup], Pulsar], cluster: Cluster, namespace: str
+    controller: Product, strict_pulsar: Pulsar, cluster: Cluster, namespace: str
 ) -> None:
-    settings = {
-        "isAllowAutoUpdateSchemaEnabled": "false",
-        "isSchemaValidationEnforced": "true",
-        "schemaCompatibilityStrategy": "BACKWARD",
-    }
-    with FaultProxy.before(start_broker("strict", Setup(settings))) as proxy:
+    with FaultProxy.before(strict_pulsar) as proxy:
         async with brokered(proxy, cluster, namespace) as shop:
             shop.make_namespace()
             shop.make_topics("undeclared")

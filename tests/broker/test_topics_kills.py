@@ -1,22 +1,19 @@
 """The controller is killed before and after each call of each flow, at the broker and the API server, and begins anew.
 
 In the end record and broker agree, each version is there once, and a second pass writes nothing. The passes are run in
-this process, so that any place of each flow can have its turn: about a quarter of them in a run, by TOPICSCHEMA_SEED,
-and with TOPICSCHEMA_TEST_FAULTS=all every one.
+this process, one after the other, so that a flow's calls are the same in every run: each is killed at three places in
+`make test`, and at every one in a full run. A flow takes ten seconds: it is played anew for each of its places.
 """
 
-import itertools
-import os
-import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
 
-from differential import seeds
-from support.pulsar.brokered_namespace import brokered
+from support.pulsar.brokered_namespace import BrokeredShop, brokered
 from support.pulsar.brokered_topic import CLASHING, ONE, OTHER, THREE, TWO, BrokeredTopic
-from support.pulsar.topic_passes import Process, killed, killed_writing, process
+from support.pulsar.topic_passes import Of, Place, Process, killed, process
+from support.sizes import IS_FULL
 from testbed import broker_faults
 from testbed.cluster import Cluster
 from testbed.fault_proxy import FaultProxy
@@ -30,23 +27,29 @@ from topicschema.reconcile.queue import Rest
 pytestmark = [pytest.mark.timeout(600), pytest.mark.broker]
 
 _MOST_CALLS = 25
-_ALL = os.environ.get("TOPICSCHEMA_TEST_FAULTS") == "all"
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
     """What is there before, what a person then does, and which versions there are in the end.
 
-    `strategy` is the topic's own in the end, "" where nobody asks; `places` is at how many the controller can be
-    killed, at least.
+    `uploads` is how often it writes at the broker, `records` how often at the API server; `strategy` is the topic's
+    own in the end, "" where nobody asks.
     """
 
     name: str
     before: Callable[[BrokeredTopic], Awaitable[None]]
     act: Callable[[BrokeredTopic], Awaitable[None]]
     versions: list[int]
+    uploads: int
+    records: int
     strategy: str = ""
-    places: int = 4
+
+    def places(self) -> Iterator[Place]:
+        """Three that are sure to come: the first call, a write there, and the last write on record."""
+        yield Place(Of.CALLS, 1) if self.name != RELEASE else Place(Of.RECORD, 1)
+        yield Place(Of.UPLOADS, 1, is_before=False) if self.uploads else Place(Of.RECORD, max(self.records - 1, 1))
+        yield Place(Of.RECORD, self.records)
 
 
 async def nothing(topic: BrokeredTopic) -> None:
@@ -152,20 +155,21 @@ async def replaced(topic: BrokeredTopic) -> None:
     await topic.edit(TWO, schemaCompatibilityStrategy="BACKWARD")
 
 
+RELEASE = "release of a deletion"  # asks no broker
 FLOWS = (
-    Flow("first version", nothing, lambda topic: topic.edit(ONE), [0]),
-    Flow("edit", two, lambda topic: topic.edit(THREE), [0, 1, 2]),
-    Flow("rollback", two, lambda topic: topic.edit(ONE), [0, 1]),
-    Flow("adoption and edit", of_others, lambda topic: topic.edit(THREE), [0, 1, 2]),
-    Flow("override and schema", existing, overridden, [0, 1], "ALWAYS_COMPATIBLE"),
-    Flow("local history", local, lambda topic: topic.edit(THREE), [0, 1, 2]),
-    Flow("local history that yields", displaced, lambda topic: topic.edit(THREE), [0, 1]),
-    Flow("once more after a soft delete", hidden, lambda topic: topic.edit(ONE), [2]),
-    Flow("withdrawn override", withdrawn, lambda topic: topic.edit(ONE), [0], "UNDEFINED"),
-    Flow("override after another", withdrawn, replaced, [0, 1], "BACKWARD"),
-    Flow("two withdrawn overrides", withdrawn_twice, lambda topic: topic.edit(ONE), [0], "UNDEFINED"),
-    Flow("deletion", two, BrokeredTopic.delete, []),
-    Flow("release of a deletion", stuck, release, [0, 1], places=3),  # writes alone: it asks no broker
+    Flow("first version", nothing, lambda topic: topic.edit(ONE), [0], 1, 4),
+    Flow("edit", two, lambda topic: topic.edit(THREE), [0, 1, 2], 1, 4),
+    Flow("rollback", two, lambda topic: topic.edit(ONE), [0, 1], 0, 2),
+    Flow("adoption and edit", of_others, lambda topic: topic.edit(THREE), [0, 1, 2], 1, 7),
+    Flow("override and schema", existing, overridden, [0, 1], 3, 6, "ALWAYS_COMPATIBLE"),
+    Flow("local history", local, lambda topic: topic.edit(THREE), [0, 1, 2], 3, 2),
+    Flow("local history that yields", displaced, lambda topic: topic.edit(THREE), [0, 1], 1, 5),
+    Flow("once more after a soft delete", hidden, lambda topic: topic.edit(ONE), [2], 1, 5),
+    Flow("withdrawn override", withdrawn, lambda topic: topic.edit(ONE), [0], 1, 2, "UNDEFINED"),
+    Flow("override after another", withdrawn, replaced, [0, 1], 3, 5, "BACKWARD"),
+    Flow("two withdrawn overrides", withdrawn_twice, lambda topic: topic.edit(ONE), [0], 1, 2, "UNDEFINED"),
+    Flow("deletion", two, BrokeredTopic.delete, [], 1, 4),
+    Flow(RELEASE, stuck, release, [0, 1], 0, 3),
 )
 
 
@@ -214,43 +218,33 @@ async def prove(topic: BrokeredTopic, flow: Flow) -> None:
     assert index == list(range(flow.versions[-1] + 1 if flow.versions else 3))  # two versions and one tombstone
 
 
-def chosen(what: str) -> Iterator[int]:
-    """The numbers of the calls that a run is killed at, from 1 on."""
-    rng = random.Random(f"{seeds.FRESH} {what}")  # noqa: S311 - chance for tests, to be repeated
-    some = (rng.randint(1, 7 if count else 2) for count in itertools.count())
-    steps = itertools.repeat(1) if _ALL else some
-    return itertools.takewhile(lambda number: number < _MOST_CALLS, itertools.accumulate(steps))
+async def is_killed(shop: BrokeredShop, flow: Flow, place: Place) -> bool:
+    """Whether the flow comes to that place; killed there or not, it comes to its end."""
+    topic = BrokeredTopic(shop, str(place).replace(" ", "-").lower())
+    await flow.before(topic)
+    await flow.act(topic)
+
+    async def work(running: Process) -> None:
+        await running.settle(topic.name)
+
+    was_killed = await killed(shop, work, place)
+    await prove(topic, flow)
+    return was_killed
 
 
 @pytest.mark.parametrize("flow", FLOWS, ids=lambda flow: flow.name)
 async def test_a_flow_that_is_killed_anywhere_comes_to_the_same_end(first: BrokeredTopic, flow: Flow) -> None:
-    shop, places = first.shop, 0
-
-    async def fresh(name: str) -> Callable[[Process], Awaitable[object]]:
-        nonlocal topic
-        topic = BrokeredTopic(shop, name)
-        await flow.before(topic)
-        await flow.act(topic)
-
-        async def work(running: Process) -> None:
-            await running.settle(name)
-
-        return work
-
-    topic = first
-    for number in chosen(f"calls of {flow.name}"):
-        for before in (True, False):
-            work = await fresh(f"call-{number}-{'before' if before else 'after'}")
-            was_killed = await killed(shop, work, number, before=before)
-            await prove(topic, flow)
-            places += was_killed
-        if not was_killed:
-            break
-    for number in chosen(f"writes of {flow.name}"):
-        work = await fresh(f"write-{number}")
-        was_killed = await killed_writing(shop, work, number)
-        await prove(topic, flow)
-        places += was_killed
-        if not was_killed:
-            break
-    assert places >= (flow.places if _ALL else flow.places // 3), "the flow was not killed in its course"
+    if not IS_FULL:
+        for place in flow.places():
+            assert await is_killed(first.shop, flow, place), f"the flow has nothing to be killed {place}"
+        return
+    counts = dict.fromkeys(Of, 0)
+    for of in (Of.CALLS, Of.RECORD):
+        for number in range(1, _MOST_CALLS):
+            if not await is_killed(first.shop, flow, Place(of, number)):
+                break
+            counts[of] += 1
+            if of is Of.CALLS:
+                assert await is_killed(first.shop, flow, Place(of, number, is_before=False))
+    assert counts[Of.RECORD] == flow.records
+    assert counts[Of.CALLS] >= flow.uploads

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
@@ -20,7 +19,6 @@ from support.validation.topic_filling import claim
 from support.validation.topic_messages import RetainedTopic, Sent, client_of, contents, places, rows
 from testbed.fault_proxy import FaultProxy
 from testbed.pulsar import Pulsar
-from testbed.pulsar_setup import Setup
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.spark.batches import ENCRYPTED, NO_VERSION
 from topicschema.spark.sources import Split
@@ -28,21 +26,13 @@ from topicschema.spark.sources.pulsar.source import PulsarSource
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.broker]
 
-SMALL = Setup(
-    {
-        "maxMessageSize": "131072",
-        "managedLedgerMaxEntriesPerLedger": "50",
-        "managedLedgerMinLedgerRolloverTimeMinutes": "0",
-    }
-)
-"""A broker whose ledgers are short, and whose clients cut messages in chunks from 128 KiB on."""
 COMPRESSIONS = [getattr(python.CompressionType, name) for name in ("NONE", "LZ4", "ZLib", "ZSTD", "SNAPPY")]
 NUMBER = '{"type": "record", "name": "N", "fields": [{"name": "n", "type": "int"}%s]}'
 
 
 @pytest.fixture(scope="module")
-def broker(start_broker: Callable[[str, Setup], Pulsar]) -> Pulsar:
-    return start_broker("retained", SMALL)
+def broker(retaining_pulsar: Pulsar) -> Pulsar:
+    return retaining_pulsar
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qsl
 
@@ -13,14 +12,13 @@ from support.pulsar.fake_broker import playing
 from support.validation.topic_messages import RetainedTopic, client_of, contents, places, rows
 from testbed import ports
 from testbed.pulsar import Pulsar
-from testbed.pulsar_setup import Access, Setup
+from testbed.pulsar_setup import Access
 from topicschema.spark.errors import SourceError
 from topicschema.spark.question import OAuth2Asked, PulsarAsked
 from topicschema.spark.sources import Gone
 from topicschema.spark.sources.pulsar.errors import SourceRefusedError, SourceSilentError
 from topicschema.spark.sources.pulsar.source import PulsarSource
 
-StartBroker = Callable[[str, Setup], Pulsar]
 pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
 
 
@@ -146,8 +144,9 @@ def test_a_broker_that_nobody_can_reach_is_given_up(pulsar: Pulsar) -> None:
         rows(PulsarSource(astray, topic.full_name, patience=2), plan)
 
 
-def test_a_broker_that_starts_again_midway_costs_no_message_and_repeats_none(start_broker: StartBroker) -> None:
-    broker = start_broker("restarted", Setup())
+def test_a_broker_that_starts_again_midway_costs_no_message_and_repeats_none(retaining_pulsar: Pulsar) -> None:
+    """It waits for a JVM to start."""
+    broker = retaining_pulsar
     topic = RetainedTopic.made(broker)
     payloads = [b"%d " % each + b"x" * 20_000 for each in range(1_500)]
     with client_of(broker) as client:
@@ -166,8 +165,8 @@ def test_a_broker_that_starts_again_midway_costs_no_message_and_repeats_none(sta
     assert len(set(places(found))) == len(found)
 
 
-def test_what_was_removed_between_plan_and_reading_is_counted_as_gone(start_broker: StartBroker) -> None:
-    broker = start_broker("retained", _SMALL)
+def test_what_was_removed_between_plan_and_reading_is_counted_as_gone(retaining_pulsar: Pulsar) -> None:
+    broker = retaining_pulsar
     topic = RetainedTopic.made(broker)
     with client_of(broker) as client:
         topic.send(client, [b"%d" % each for each in range(120)])
@@ -180,15 +179,6 @@ def test_what_was_removed_between_plan_and_reading_is_counted_as_gone(start_brok
     found = [each for split in plan.splits for each in topic.source().read(split)]
     kept = sum(len(each) for each in found if not isinstance(each, Gone))
     assert sum(each.messages for each in found if isinstance(each, Gone)) + kept == plan.messages == 120
-
-
-_SMALL = Setup(
-    {
-        "maxMessageSize": "131072",
-        "managedLedgerMaxEntriesPerLedger": "50",
-        "managedLedgerMinLedgerRolloverTimeMinutes": "0",
-    }
-)
 
 
 def test_oauth2_needs_a_file_with_the_client_and_its_secret(tmp_path: Path) -> None:

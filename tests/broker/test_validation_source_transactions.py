@@ -1,7 +1,6 @@
 """What a transaction sent counts once it is committed: to a consumer, and so to a run."""
 
 import time
-from collections.abc import Callable
 
 import pulsar as python
 import pytest
@@ -10,7 +9,6 @@ from pyarrow import RecordBatch
 from support.pulsar.transactions import Transactions
 from support.validation.topic_messages import RetainedTopic, client_of, rows
 from testbed.pulsar import Pulsar
-from testbed.pulsar_setup import Setup
 from topicschema.spark.sources import Withheld
 from topicschema.spark.sources.pulsar.errors import SourceSilentError
 
@@ -18,8 +16,8 @@ pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 
 
 @pytest.fixture(scope="module")
-def topic(start_broker: Callable[[str, Setup], Pulsar]) -> RetainedTopic:
-    return RetainedTopic.made(start_broker("transactions", Setup({"transactionCoordinatorEnabled": "true"})))
+def topic(retaining_pulsar: Pulsar) -> RetainedTopic:
+    return RetainedTopic.made(retaining_pulsar)
 
 
 def _consumed(topic: RetainedTopic) -> list[bytes]:

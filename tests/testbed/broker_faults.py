@@ -20,6 +20,10 @@ _MEGABYTE = 1024 * 1024
 _ERROR_PAGE = "<html><head><title>Error</title></head><body><h2>HTTP ERROR {status}</h2></body></html>"
 
 
+def _any(_: Call) -> bool:
+    return True
+
+
 async def untouched(exchange: Exchange) -> web.StreamResponse:
     """No fault."""
     return await exchange.forward()
@@ -155,25 +159,38 @@ def first(count: int, fault: Fault) -> Fault:
     return when(lambda call: call.number <= count, fault)
 
 
-def before(number: int, hook: Hook) -> Fault:
-    """Run the hook when call `number` has arrived and the broker has not heard of it; then forward it."""
+def nth(number: int, concerned: Callable[[Call], bool], fault: Fault) -> Fault:
+    """The fault for one call, by its number among those that are concerned; the others pass."""
+    seen = 0
+
+    async def chosen(exchange: Exchange) -> web.StreamResponse:
+        nonlocal seen
+        is_concerned = concerned(exchange.call)
+        seen += is_concerned
+        return await (fault if is_concerned and seen == number else untouched)(exchange)
+
+    return chosen
+
+
+def before(number: int, hook: Hook, concerned: Callable[[Call], bool] = _any) -> Fault:
+    """Run the hook when the concerned call `number` has arrived and the broker has not heard of it; then forward it."""
 
     async def hooked(exchange: Exchange) -> web.StreamResponse:
         await hook()
         return await exchange.forward()
 
-    return at(number, hooked)
+    return nth(number, concerned, hooked)
 
 
-def after(number: int, hook: Hook) -> Fault:
-    """Run the hook when the broker has done call `number` and the caller has not heard of it."""
+def after(number: int, hook: Hook, concerned: Callable[[Call], bool] = _any) -> Fault:
+    """Run the hook when the broker has done the concerned call `number` and the caller has not heard of it."""
 
     async def hooked(exchange: Exchange) -> web.StreamResponse:
         answer = await exchange.forward()
         await hook()
         return answer
 
-    return at(number, hooked)
+    return nth(number, concerned, hooked)
 
 
 async def _begun(exchange: Exchange, length: int, code: int = 200) -> web.StreamResponse:

@@ -1,4 +1,4 @@
-"""Class paths from Maven: a pom's jars in the cache, resolved once per content of the pom."""
+"""Class paths from Maven, and single-file Java programs: resolved and compiled once per content."""
 
 import contextlib
 import fcntl
@@ -31,12 +31,36 @@ def run_java(program: Path, *arguments: str, stdin: str = "", pom: Path | None =
 
     TestbedError with what it said last when it fails.
     """
-    class_path = f"{jars(pom or program.parent / 'pom.xml')}/*"
-    command = [shutil.which("java") or "java", "-cp", class_path, str(program), *arguments]
+    pom = pom or program.parent / "pom.xml"
+    class_path = f"{_classes(program, pom)}:{jars(pom)}/*"
+    command = [shutil.which("java") or "java", "-cp", class_path, program.stem, *arguments]
     told = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
     if told.returncode:
         raise TestbedError(f"{program.name} failed:\n{told.stderr[-3000:]}")
     return told.stdout
+
+
+def _classes(program: Path, pom: Path) -> Path:
+    """The folder that holds the program's classes, as this machine's Java compiles them."""
+    compiler = Path(shutil.which("javac") or "javac").resolve()
+    built = compiler.stat().st_mtime_ns if compiler.exists() else 0
+    content = program.read_bytes() + pom.read_bytes() + f"{compiler} {built}".encode()
+    folder = paths.cache() / "classes" / f"{program.stem}-{hashlib.sha256(content).hexdigest()[:16]}"
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with alone(folder.with_suffix(".lock")):
+            if not folder.is_dir():
+                _compile(program, jars(pom), folder)
+    return folder
+
+
+def _compile(program: Path, libraries: Path, folder: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=folder.parent, ignore_cleanup_errors=True) as fresh:
+        command = [shutil.which("javac") or "javac", "-nowarn", "-proc:none", "-cp", f"{libraries}/*", "-d", fresh]
+        told = subprocess.run([*command, str(program)], capture_output=True, text=True, check=False)
+        if told.returncode:
+            raise TestbedError(f"{program.name} does not compile:\n{told.stderr[-3000:]}")
+        Path(fresh).rename(folder)  # whole or not at all
 
 
 def jars(pom: Path, progress: Progress | None = None) -> Path:

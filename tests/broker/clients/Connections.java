@@ -41,6 +41,7 @@ public class Connections {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String NAME = "somebody";
     private static final int AT_ONCE = 8;
+    private static final int PATIENCE = 30_000;
     private static final int IMPATIENCE = 3000;
 
     public static void main(String[] arguments) throws Exception {
@@ -132,7 +133,7 @@ public class Connections {
             String topic = asked.get("topic").asText();
             boolean produces = asked.get("client").asText().equals("producer");
             try (Socket socket = new Socket(broker.getHost(), broker.getPort())) {
-                socket.setSoTimeout(IMPATIENCE);
+                socket.setSoTimeout(asked.path("silent").asBoolean() ? IMPATIENCE : PATIENCE);
                 answer(socket, Commands.newConnect("", "", "bare"));
                 answer(socket, Commands.newLookup(topic, false, 1));
                 BaseCommand told = answer(socket, produces ? producer(topic, info) : consumer(topic, info));

@@ -198,7 +198,9 @@ def _by_java(
 
 
 def _asked(attempt: Attempt, topic: RestTopic) -> dict[str, Any]:
+    is_silent = attempt.expected.error is BrokerError.NO_ANSWER  # an answer is not waited for as long as any other
     asked: dict[str, Any] = {"topic": _name(topic), "client": attempt.client.value, "bare": attempt.is_bare}
+    asked["silent"] = is_silent
     if attempt.sent is not None:
         schema = base64.b64encode(attempt.sent.schema).decode()
         properties = dict(attempt.sent.properties)

@@ -1,12 +1,16 @@
-"""How many histories are played: some in `make test`, as many as are asked for in `make histories`.
+"""How many histories are played: a few that stay the same in `make test`, 2,000 in a full run.
 
-TOPICSCHEMA_SEED repeats a run, TOPICSCHEMA_TEST_FIRST goes on with one that was interrupted.
+`make histories` says another number; TOPICSCHEMA_SEED repeats a full run, and TOPICSCHEMA_TEST_FIRST goes on with one
+that was interrupted.
 """
 
 import os
 from typing import Final
 
-USUAL: Final = 100
-COUNT: Final = int(os.environ.get("TOPICSCHEMA_TEST_BROKER_HISTORIES") or USUAL)
+from support.sizes import IS_FULL, sized
+
+_ASKED: Final = os.environ.get("TOPICSCHEMA_TEST_BROKER_HISTORIES")
+COUNT: Final = int(_ASKED or sized(45, 2000))
+AT_ONCE: Final = min(COUNT, 100)
 FIRST: Final = int(os.environ.get("TOPICSCHEMA_TEST_FIRST") or 0)
-IS_LONG: Final = COUNT > USUAL
+IS_SAMPLE: Final = not (IS_FULL or _ASKED)

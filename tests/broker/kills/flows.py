@@ -5,10 +5,11 @@ the controller is killed.
 """
 
 from asyncio import to_thread
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from broker.kills.holding import ANY_CALL, ANY_WRITE, Place
 from support.pulsar.brokered_topic import CLASHING, ONE, OTHER, THREE, TWO, BrokeredTopic
 from testbed import broker_faults
 from testbed.fault_proxy import Fault
@@ -35,7 +36,7 @@ async def nothing_more(_: BrokeredTopic) -> None:
 class Flow:
     """See the module's docstring. `end` are Ready's reason and the versions that count, without one nothing is left.
 
-    `fault` is the broker's own, and lasts.
+    `writes` is how often the flow writes at the broker. `fault` is the broker's own, and lasts.
     """
 
     name: str
@@ -44,6 +45,15 @@ class Flow:
     end: tuple[str, list[int]]
     after: Callable[[BrokeredTopic], Awaitable[None]] = nothing_more
     fault: Fault = broker_faults.untouched
+    writes: int = 1
+
+    def places(self) -> Iterator[Place]:
+        """Three that are sure to come: how often something is looked at may differ, what is written does not."""
+        kind = ANY_WRITE if self.writes else ANY_CALL
+        yield Place(ANY_CALL, 1, is_before=True)
+        yield Place(kind, 1, is_before=False)
+        if self.writes:
+            yield Place(ANY_WRITE, self.writes, is_before=True)
 
 
 async def governed(topic: BrokeredTopic) -> None:
@@ -172,12 +182,20 @@ FLOWS = (
     Flow("first version", governed, put(ONE), ("Registered", [0])),
     Flow("next version", two, put(THREE), ("Registered", [0, 1, 2])),
     Flow("adoption and next version", of_others, put(THREE), ("Registered", [0, 1, 2])),
-    Flow("override and schema", existing, put(CLASHING, **OVERRIDDEN), ("Registered", [0, 1]), is_overridden),
-    Flow("override refused", existing, put(CLASHING, **OVERRIDDEN), ("RefusedByBroker", [0]), is_put_back, refused),
-    Flow("rollback", two, put(ONE), ("RolledBack", [0, 1])),
+    Flow("override and schema", existing, put(CLASHING, **OVERRIDDEN), ("Registered", [0, 1]), is_overridden, writes=3),
+    Flow(
+        "override refused",
+        existing,
+        put(CLASHING, **OVERRIDDEN),
+        ("RefusedByBroker", [0]),
+        is_put_back,
+        refused,
+        writes=3,
+    ),
+    Flow("rollback", two, put(ONE), ("RolledBack", [0, 1]), writes=0),
     Flow("deletion", two, BrokeredTopic.delete, ("", []), is_hidden),
-    Flow("settings and lock", unset, _set, ("Registered", [0]), is_set),
-    Flow("local history", local, _named, ("Registered", [0, 1, 2])),
+    Flow("settings and lock", unset, _set, ("Registered", [0]), is_set, writes=3),
+    Flow("local history", local, _named, ("Registered", [0, 1, 2]), writes=3),
     Flow("local history that yields", displaced, _named, ("Registered", [0, 1]), is_counted_anew),
     Flow("once more after a soft delete", one, _hidden, ("Registered", [2])),
     Flow("first pair", governed, put("", **PAIR), ("Registered", [0])),

@@ -1,7 +1,7 @@
 """One call of a flow, held at the proxy while whoever made it is killed."""
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Self
 
 from aiohttp import web
@@ -10,13 +10,15 @@ from testbed import broker_faults
 from testbed.fault_proxy import Call, Exchange, Fault
 
 _STEP_SECONDS = 0.02
+ANY_CALL, ANY_WRITE = "any call", "any write"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
     """A moment of a flow: the call, by what it asks and the how manieth of its kind it is; before it, or after it.
 
-    Not by its number: passes over a policy and its topics run side by side.
+    `request` is ANY_CALL, ANY_WRITE or one request. Not by its number: passes over a policy and its topics run side by
+    side.
     """
 
     request: str
@@ -26,7 +28,13 @@ class Place:
     @classmethod
     def of(cls, call: Call, namespace: str, *, is_before: bool) -> Self:
         """The moment before that call, or after it, in whichever Pulsar namespace the flow runs."""
-        return cls(str(call).replace(f"/{namespace}", "/NAMESPACE"), call.repeat, is_before)
+        return cls(_named(call, namespace), call.repeat, is_before)
+
+    def concerns(self, call: Call, namespace: str) -> bool:
+        """Whether the call is of the kind whose calls are counted."""
+        if self.request in (ANY_CALL, ANY_WRITE):
+            return call.is_write or self.request == ANY_CALL
+        return _named(call, namespace) == self.request
 
     def __str__(self) -> str:
         """As it stands in a report."""
@@ -35,38 +43,36 @@ class Place:
 
 @dataclass(slots=True)
 class Hold:
-    """A fault that holds the call of that place until `is_over`; nobody is answered.
+    """A fault that holds the call of that place until `is_over`, and every call after it; nobody is answered.
 
-    `fault` is what happens to all other calls. `call` is None until it has come, and is there once it is held: before
-    it was passed on, or when the broker has done it, which `done` tells by the broker's status.
+    So whoever gives that call up and asks again hears nothing, either: however late the kill comes, nothing of the flow
+    has happened at the broker after the place. `fault` is what happens to the calls before it. `is_there` says that the
+    call is held: before it was passed on, or when the broker has done it.
     """
 
     place: Place
     namespace: str
     fault: Fault = broker_faults.untouched
-    call: Call | None = None
-    done: int | None = None
+    is_there: bool = False
     is_over: bool = False
-    _exchanges: list[Exchange] = field(default_factory=list)
+    _seen: int = 0
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
         """See `testbed.fault_proxy.Fault`."""
-        place = Place.of(exchange.call, self.namespace, is_before=self.place.is_before)
-        if place != self.place or self.call is not None:
+        is_concerned = self.place.concerns(exchange.call, self.namespace)
+        self._seen += is_concerned
+        is_after = self._seen > self.place.repeat or (self._seen == self.place.repeat and not is_concerned)
+        is_it = is_concerned and self._seen == self.place.repeat
+        if not is_it and not is_after:
             return await self.fault(exchange)
-        if not place.is_before:
-            self.done = (await self.fault(exchange)).status
-        self._exchanges.append(exchange)
-        self.call = exchange.call
+        if is_it and not self.place.is_before:
+            await self.fault(exchange)
+        self.is_there = self.is_there or is_it
         while not self.is_over:  # noqa: ASYNC110 - who ends it is in another thread
             await asyncio.sleep(_STEP_SECONDS)
         exchange.reset()
         return web.Response(status=502)
 
-    @property
-    def is_in_flight(self) -> bool:
-        """Whether the call is held, and who made it still waits for an answer."""
-        transports = [exchange.request.transport for exchange in self._exchanges]
-        is_open = any(each is not None and not each.is_closing() for each in transports)
-        has_come = self.call is not None and self.call.status is None
-        return has_come and is_open and (self.done is None) is self.place.is_before
+
+def _named(call: Call, namespace: str) -> str:
+    return str(call).replace(f"/{namespace}", "/NAMESPACE")

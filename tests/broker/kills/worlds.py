@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from broker.kills.flows import Flow
 from broker.kills.holding import Hold, Place
-from support.kubernetes.watched_namespace import conditions, record_key
+from support.kubernetes.watched_namespace import CONTROLLER, conditions, record_key, until
 from support.pulsar.brokered_namespace import brokered
 from support.pulsar.brokered_topic import BrokeredTopic
+from testbed import audit
 from testbed.cluster import Cluster
 from testbed.fault_proxy import FaultProxy
 from testbed.product import NAMESPACE as SYSTEM
@@ -68,7 +69,7 @@ class World:
         """In the end broker and record agree, and say what the flow should come to."""
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while (told := await self._difference()) and time.monotonic() < deadline:  # noqa: ASYNC110 - seen by asking
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.3)
         assert told == "", told
         index, versions = self.topic.rest.index(), self.flow.end[1]
         assert index is not None
@@ -115,14 +116,36 @@ class World:
             assert (recorded.type.value, recorded.properties) == (stored["type"], stored["properties"])
             assert recorded.type.value == "KEY_VALUE" or recorded.schema.decode() == stored["data"]
 
-    async def rest(self) -> None:
-        """A look that nothing has changed for writes nothing, neither here nor there."""
-        if self.flow.end[0]:
-            self.proxy.calls.clear()
-            written = await self.topic.shop.watched.looked_again(self.topic.name)
-            await self.quiet()
-            written += [str(call) for call in self.proxy.writes]
-            assert written == [], written
+
+async def at_rest(made: list[World]) -> None:
+    """A look that nothing has changed for writes nothing, neither here nor there: at all that is left, at once."""
+    looked = [world for world in made if world.flow.end[0]]
+    log = looked[0].topic.shop.watched.shop.cluster.audit_log
+    assert log is not None
+    since = audit.settled(log, counts=_is_controllers)
+    for world in looked:
+        world.proxy.calls.clear()
+        shop = world.topic.shop.watched
+        label = {"metadata": {"labels": {"looked": str(since)}}}
+        await shop.shop.client.patch(TOPIC_SCHEMA, shop.namespace, world.topic.name, label)
+
+    async def begun() -> dict[str, str]:
+        seen = audit.requests(log, since, CONTROLLER)
+        gets = [one for one in reversed(seen) if (one.verb, one.resource) == ("get", TOPIC_SCHEMA.plural)]
+        return {one.namespace: one.at for one in gets}
+
+    namespaces = {world.topic.shop.watched.namespace for world in looked}
+    began = await until(begun, lambda found: namespaces <= set(found))
+    await each(looked, World.quiet)
+    audit.settled(log, counts=_is_controllers)
+    for world in looked:
+        shop = world.topic.shop.watched
+        written = shop._written(since, TOPIC_SCHEMA, began[shop.namespace]) + list(map(str, world.proxy.writes))
+        assert written == [], (world.flow.name, written)
+
+
+def _is_controllers(request: audit.Request) -> bool:
+    return request.user == CONTROLLER and request.resource != "leases"
 
 
 @asynccontextmanager

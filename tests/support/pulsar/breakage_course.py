@@ -11,95 +11,48 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from support.kubernetes.reviewed_namespace import Shop
 from support.kubernetes.watched_namespace import CONTROLLER, WatchedShop, conditions, record_key
-from support.pulsar.breakages import BREAKAGES, Breakage, Certificates
+from support.pulsar.breakage_scene import (
+    EDITED,
+    FRESH,
+    KEPT,
+    LEAVING,
+    ROLES,
+    Scene,
+    Wire,
+    are_well,
+    is_newest,
+    says_yes,
+)
+from support.pulsar.breakages import BREAKAGES, Certificates
 from support.pulsar.brokered_namespace import BrokeredShop
-from support.pulsar.brokered_topic import CLASHING, ONE, TWO, BrokeredTopic
-from support.pulsar.refused_edits import Told, editing
+from support.pulsar.brokered_topic import CLASHING, ONE, TWO
+from support.pulsar.refused_edits import editing
+from support.sizes import IS_FULL, sized
 from testbed import audit
 from testbed.cluster import Cluster
-from testbed.fault_proxy import Call, FaultProxy
+from testbed.fault_proxy import FaultProxy
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.pulsar import Pulsar
-from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA, Kind
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.connection import Connection
 from topicschema.core.history import History
 from topicschema.storage.record import RecordStorage
 
-KEPT, EDITED, FRESH, LEAVING = "kept", "edited", "fresh", "leaving"
-ROLES = (KEPT, EDITED, FRESH, LEAVING)
 MINUTE = 60.0
-EDITS = 6
-"""How many incompatible edits of each topic that is left alone are tried in that minute: one in ten seconds."""
+EDITS = sized(2, 6)
+"""How many incompatible edits of each topic that is left alone are tried meanwhile: one in ten seconds."""
+_GAP = 10.0
+_TOLD_SECONDS = 180.0
 _RECOVERY_SECONDS = 330.0  # what waits for more than its broker's return is tried again within five minutes
 _SETUP_SECONDS = 180.0
 _EACH = 0.5
 
-Wire = dict[str, Any]
 _IsWell = Callable[["Scene", Mapping[str, Wire]], bool]
-
-
-@dataclass(slots=True, repr=False)
-class Scene:
-    """One breakage, and all that was seen of it; maps are by the topics' roles."""
-
-    breakage: Breakage
-    shop: BrokeredShop
-    before: dict[str, History] = field(default_factory=dict)
-    during: dict[str, History] = field(default_factory=dict)
-    stored: dict[str, list[int] | None] = field(default_factory=dict)
-    told: dict[str, Wire] = field(default_factory=dict)
-    policy: Wire = field(default_factory=dict)
-    yes: set[str] = field(default_factory=set)
-    edits: list[Told] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
-    connections: int = 0
-    recovered: float | None = None
-    after: dict[str, Wire] = field(default_factory=dict)
-    rewritten: list[str] = field(default_factory=list)
-    agreed: dict[str, list[int] | BaseException] = field(default_factory=dict)
-    left: list[int] | None = None
-    is_forgotten: bool = False
-
-    @property
-    def namespace(self) -> str:
-        return self.shop.watched.namespace
-
-    def asked_of(self, role: str) -> int:
-        """How many requests were about that topic."""
-        return sum(f"/{role}/" in call.path for call in self.calls)
-
-    def topic(self, role: str) -> BrokeredTopic:
-        return BrokeredTopic(self.shop, role)
-
-    def resource(self, role: str, schema: str, **labels: str) -> Wire:
-        """The TopicSchema of that role."""
-        spec = {"deletionPolicy": "Delete"} if role == LEAVING else {}
-        wire = self.shop.watched.topic(schema, role, **spec)
-        return {**wire, "metadata": {**wire["metadata"], "labels": labels}}
-
-    def surroundings(self, certificates: Certificates) -> Iterator[Wire]:
-        """The Kubernetes namespace, the policy, and what the policy reads."""
-        shop = self.shop.watched.shop
-        annotations = {PULSAR_NAMESPACES_ANNOTATION: "shop/*"}
-        yield {
-            "apiVersion": "v1",
-            "kind": "Namespace",
-            "metadata": {"name": self.namespace, "annotations": annotations},
-        }
-        pulsar: Wire = {"adminURL": self.shop.proxy.url}
-        if self.breakage.is_tls:
-            metadata = {"name": "ca", "namespace": self.namespace}
-            content = {"ca.crt": certificates.good.ca.read_text()}
-            yield {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": content}
-            pulsar["tls"] = {"caSecretKeyRef": {"name": "ca", "key": "ca.crt"}}
-        yield shop.policy(schemaCompatibilityStrategy="BACKWARD", pulsar=pulsar)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +65,7 @@ class Course:
     scenes: tuple[Scene, ...]
 
     async def run(self) -> None:
-        """Set up, break, look for a minute, mend, wait until all is well, and look once more."""
+        """Set up, break, look until all is told, or for a minute, mend, wait until all is well, and look once more."""
         await self._set_up()
         await self._break()
         await self._mend()
@@ -125,8 +78,8 @@ class Course:
         for scene in self.scenes:
             scene.shop.make_namespace()
         self._apply([scene.resource(role, ONE) for scene in self.scenes for role in (KEPT, EDITED, LEAVING)])
-        await self._until(lambda _, found: _are_well(found, {KEPT: 0, EDITED: 0, LEAVING: 0}))
-        await self._until(lambda _, found: _says_yes(found.get("orders", {})), kind=NAMESPACE_SCHEMA_POLICY)
+        await self._until(lambda _, found: are_well(found, {KEPT: 0, EDITED: 0, LEAVING: 0}))
+        await self._until(lambda _, found: says_yes(found.get("orders", {})), kind=NAMESPACE_SCHEMA_POLICY)
         for scene in self.scenes:
             scene.before = await self._records(scene)
 
@@ -140,11 +93,10 @@ class Course:
             await self.client.delete(TOPIC_SCHEMA, scene.namespace, LEAVING)
         async with editing(Connection.load(str(self.cluster.kubeconfig))) as edits, asyncio.TaskGroup() as group:
             now = time.monotonic()
-            gap = (began + MINUTE - now) / EDITS
             for turn, scene in enumerate(self.scenes):  # one after the other, never all at once
-                moments = [now + gap * (number + turn / len(self.scenes)) for number in range(EDITS)]
+                moments = [now + _GAP * (number + turn / len(self.scenes)) for number in range(EDITS)]
                 group.create_task(edits.repeat(scene.resource(KEPT, CLASHING), moments, scene.edits))
-            while time.monotonic() < began + MINUTE:
+            while not self._is_over(began):
                 await self._look()
                 await asyncio.sleep(_EACH)
         for scene in self.scenes:
@@ -152,24 +104,30 @@ class Course:
             scene.connections = scene.shop.proxy.connections
         await asyncio.gather(*map(self._keep, self.scenes))
 
+    def _is_over(self, began: float) -> bool:
+        """Whether a minute is over, in which requests are counted; in a sample, whether all is told."""
+        passed = time.monotonic() - began
+        return passed > MINUTE if IS_FULL else passed > _TOLD_SECONDS or all(scene.is_told for scene in self.scenes)
+
     async def _look(self) -> None:
         """Keep what is told now, and what is told of a generation that the broker cannot have."""
-        found = await self._found()
+        found, policies = await self._found(), await self._found(NAMESPACE_SCHEMA_POLICY)
         for scene in self.scenes:
-            scene.told = found.get(scene.namespace, {})
+            if IS_FULL or not scene.is_told:
+                scene.told = found.get(scene.namespace, {})
+                scene.policy = policies.get(scene.namespace, {}).get("orders", {})
             for role in (EDITED, FRESH, LEAVING):
-                wire = scene.told.get(role, {"metadata": {"generation": None}})
+                wire = found.get(scene.namespace, {}).get(role, {"metadata": {"generation": None}})
                 scene.yes |= {
                     f"{role}: {kind} {condition['reason']}"
                     for kind, condition in conditions(wire.get("status", {})).items()
-                    if kind in {"Ready", "Registered"} and condition["status"] == "True" and _is_newest(wire, condition)
+                    if kind in {"Ready", "Registered"} and condition["status"] == "True" and is_newest(wire, condition)
                 }
 
     async def _keep(self, scene: Scene) -> None:
         """What broker and record have while the breakage lasts."""
         scene.during = await self._records(scene)
         scene.stored = {role: scene.topic(role).rest.index() for role in ROLES}
-        scene.policy = await self.client.get(NAMESPACE_SCHEMA_POLICY, scene.namespace, "orders")
 
     async def _mend(self) -> None:
         began = time.monotonic()
@@ -177,7 +135,7 @@ class Course:
             scene.breakage.end(scene.shop.proxy, self.certificates)
 
         def is_well(scene: Scene, found: Mapping[str, Wire]) -> bool:
-            well = LEAVING not in found and _are_well(found, {KEPT: 0, EDITED: 1, FRESH: 0})
+            well = LEAVING not in found and are_well(found, {KEPT: 0, EDITED: 1, FRESH: 0})
             if well and scene.recovered is None:
                 scene.recovered = time.monotonic() - began
             return well
@@ -253,23 +211,6 @@ def _changes(scene: Scene) -> Iterator[Wire]:
     yield scene.resource(KEPT, ONE, looked="while-broken")
     yield scene.resource(EDITED, TWO)
     yield scene.resource(FRESH, ONE)
-
-
-def _is_newest(wire: Wire, condition: Mapping[str, Any]) -> bool:
-    return bool(condition.get("observedGeneration") == wire["metadata"]["generation"])
-
-
-def _are_well(found: Mapping[str, Wire], versions: Mapping[str, int]) -> bool:
-    return all(
-        role in found and _says_yes(found[role]) and found[role]["status"].get("schemaVersion") == number
-        for role, number in versions.items()
-    )
-
-
-def _says_yes(wire: Wire) -> bool:
-    """Whether all conditions are True, for the newest generation."""
-    found = conditions(wire.get("status", {})).values()
-    return bool(found) and all(each["status"] == "True" and _is_newest(wire, each) for each in found)
 
 
 def _is_of(request: audit.Request, scene: Scene, records: set[str]) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from support.sizes import IS_FULL
 from testbed import broker_faults
 from testbed.broker_faults import status
 from testbed.certificates import Authority, Issued
@@ -130,7 +131,7 @@ def _trusted(proxy: FaultProxy, certificates: Certificates) -> None:
 
 _GONE = "BrokerUnavailable"
 _REFUSED = "RefusedByBroker"
-BREAKAGES: tuple[Breakage, ...] = (
+_ALL: tuple[Breakage, ...] = (
     # How often it is tried is counted in tests/unit/broker/test_circuit.py, at the side that knocks.
     Breakage("refused", _GONE, None, lambda proxy, _: proxy.refuse(), lambda proxy, _: proxy.accept()),
     _all("reset", _GONE, AWAY, broker_faults.reset),
@@ -161,3 +162,9 @@ BREAKAGES: tuple[Breakage, ...] = (
     Breakage("certificate of another", "BrokerUntrusted", UNWELCOME, _of_another_name, _trusted, is_tls=True),
     _writes("stores nothing", "BrokerInconsistent", broker_faults.stores_nothing(1)),
 )
+_SAMPLE = (
+    *("refused", "reset mid-body", "30 s of silence", "401", "403", "404 tenant", "404 namespace", "404 topic", "409"),
+    *("422", "429 for 7 s", "503", "truncated JSON", "sent elsewhere", "certificate expired", "stores nothing"),
+)
+"""One of each kind: of what a person sees, of what fails, and of how the connection ends."""
+BREAKAGES = _ALL if IS_FULL else tuple(each for each in _ALL if each.name in _SAMPLE)

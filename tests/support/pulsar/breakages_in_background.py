@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
-from support.pulsar.breakage_course import Scene, opened
+from support.pulsar.breakage_course import opened
+from support.pulsar.breakage_scene import Scene
 from support.pulsar.breakages import Certificates
 from testbed.cluster import Cluster
 from testbed.instances import Instance

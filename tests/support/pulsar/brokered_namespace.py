@@ -16,8 +16,12 @@ from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, Kind
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.storage.claims import Claims, StoredClaim
 
-RESYNC = {"TOPICSCHEMA_RESYNC_PERIOD": "1", "TOPICSCHEMA_BROKER_HOSTS": "127.0.0.1"}
-"""The environment of a controller that may call the tests' brokers, and looks again often."""
+RESYNC = {
+    "TOPICSCHEMA_RESYNC_PERIOD": "0.4",
+    "TOPICSCHEMA_BROKER_HOSTS": "127.0.0.1",
+    "TOPICSCHEMA_BROKER_REQUESTS_PER_SECOND": "100",
+}
+"""The environment of a controller that may call the tests' brokers, looks again often, and need not spare them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""An edit that must be refused, tried again and again while a broker is broken: how soon each was, and in which words.
+"""An edit that must be refused, tried again and again while a broker is broken: whether each was, and in which words.
 
 By bare HTTP, for the product's own client repeats nothing of an answer that might quote a schema. Its patience is
-longer than the API server's with a webhook, so that an answer that comes late is seen to come late.
+longer than the API server's with a webhook, so that what the webhook does not answer is the API server's to tell.
 """
 
 import asyncio
@@ -23,10 +23,8 @@ _APPLY = {"fieldManager": "kubectl", "force": "true"}
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The answer to one edit: when it was asked for, how many seconds it took, its status, 0 without an answer."""
+    """The answer to one edit: its status, 0 without an answer."""
 
-    asked: float
-    seconds: float
     status: int
     text: str
 
@@ -42,7 +40,6 @@ class Edits:
         """What the API server says of the TopicSchema as it is to be."""
         kind, metadata = TOPIC_SCHEMA, wire["metadata"]
         path = f"/apis/{kind.group}/{kind.version}/namespaces/{metadata['namespace']}/{kind.plural}/{metadata['name']}"
-        asked = time.monotonic()
         try:
             async with self.session.patch(
                 self.connection.server + path,
@@ -54,7 +51,7 @@ class Edits:
                 status, text = response.status, await response.text()
         except (aiohttp.ClientError, TimeoutError) as error:
             status, text = 0, repr(error)
-        return Told(asked, time.monotonic() - asked, status, text)
+        return Told(status, text)
 
     async def repeat(self, wire: Mapping[str, Any], moments: Iterable[float], kept: list[Told]) -> None:
         """Keep what is said at each of these moments of the monotonic clock."""

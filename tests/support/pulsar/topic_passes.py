@@ -9,6 +9,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from enum import Enum
 
 from support.kubernetes.passes import surrounded
 from support.kubernetes.watched_namespace import WatchedShop
@@ -26,6 +27,27 @@ from topicschema.reconcile.topicschema import TopicSchemas
 
 _PASSES = 20
 _RESYNC = 600.0
+
+
+class Of(Enum):
+    """Where a place is counted: all calls to the broker, those that write there, or the writes at the API server."""
+
+    CALLS = "call"
+    UPLOADS = "write at the broker"
+    RECORD = "write at the API server"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A moment of a flow: before its so manieth call or write, or after it; at the API server always before it."""
+
+    of: Of
+    number: int
+    is_before: bool = True
+
+    def __str__(self) -> str:
+        """As a test is named by it."""
+        return f"{'before' if self.is_before else 'after'} {self.of.value} {self.number}"
 
 
 class KilledError(BaseException):
@@ -95,10 +117,14 @@ async def process(shop: WatchedShop, killed_at_write: int = 0) -> AsyncIterator[
         yield Process(around, shop.namespace, fence)
 
 
-async def killed(
-    shop: BrokeredShop, work: Callable[[Process], Awaitable[object]], number: int, *, before: bool
-) -> bool:
-    """Whether broker call `number` of the work was reached; there the process is killed, before it or after it."""
+async def killed(shop: BrokeredShop, work: Callable[[Process], Awaitable[object]], place: Place) -> bool:
+    """Whether the place of the work was reached; there the process is killed."""
+    if place.of is Of.RECORD:
+        return await _killed_writing(shop, work, place.number)
+    return await _killed_asking(shop, work, place)
+
+
+async def _killed_asking(shop: BrokeredShop, work: Callable[[Process], Awaitable[object]], place: Place) -> bool:
     loop = asyncio.get_running_loop()
 
     async def run() -> None:
@@ -116,7 +142,8 @@ async def killed(
 
     proxy = shop.proxy
     proxy.forget()
-    proxy.fault = (broker_faults.before if before else broker_faults.after)(number, kill)
+    hooked = broker_faults.before if place.is_before else broker_faults.after
+    proxy.fault = hooked(place.number, kill, lambda call: place.of is Of.CALLS or call.is_write)
     try:
         with contextlib.suppress(asyncio.CancelledError):
             await task
@@ -125,8 +152,7 @@ async def killed(
         proxy.fault = broker_faults.untouched
 
 
-async def killed_writing(shop: BrokeredShop, work: Callable[[Process], Awaitable[object]], number: int) -> bool:
-    """Whether write `number` at the API server was reached; there the process is killed, before it."""
+async def _killed_writing(shop: BrokeredShop, work: Callable[[Process], Awaitable[object]], number: int) -> bool:
     async with process(shop.watched, number) as running:
         try:
             await work(running)
