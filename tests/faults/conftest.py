@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from faults import kubelet
-from faults.api import Api
 from faults.proxy import Proxy
+from support.kubernetes.plain_api import Api
 from testbed.controlplane import ControlPlane, owned
 from testbed.product import NAMESPACE, PATIENT_LEASE, Product
 

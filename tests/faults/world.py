@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from faults.api import Api
+from support.kubernetes.plain_api import Api
 from testbed.product import NAMESPACE as SYSTEM
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 
