@@ -10,6 +10,7 @@ from support.kubernetes.plain_api import Api
 from support.kubernetes.watched_namespace import WatchedShop, watched
 from testbed import helm
 from testbed.cluster import Cluster
+from testbed.controlplane import ControlPlane, owned
 from testbed.instances import Instance
 from testbed.product import PATIENT_LEASE, Product
 from testbed.progress import Progress
@@ -22,6 +23,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     capture = session.config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():
         helm.program(Progress())
+
+
+@pytest.fixture(scope="package")
+def spare(cluster: Cluster) -> Iterator[ControlPlane]:
+    """A control plane for what others must not suffer: it is stopped, falls silent, loses CRDs; each mends it again.
+
+    `cluster` says whether one can be had.
+    """
+    with owned() as plane:
+        yield plane
 
 
 @pytest.fixture(scope="module")

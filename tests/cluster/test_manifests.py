@@ -13,7 +13,7 @@ from cluster.wrong_objects import POLICY, STRING, TOPIC
 from support.kubernetes.plain_api import Api
 from testbed import install
 from testbed.cluster import Cluster
-from testbed.controlplane import owned
+from testbed.controlplane import ControlPlane
 
 BASE = Path(__file__).parents[2] / "manifests" / "base"
 OWN = "topicschema-system"
@@ -167,19 +167,22 @@ def test_the_overlay_to_copy_is_the_base_with_its_images_brokers_and_metrics(clu
 
 
 @pytest.fixture(scope="module")
-def webhook_away(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A cluster of its own whose webhook does not answer; what is stored was stored before."""
+def webhook_away(spare: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """The spare cluster, whose webhook does not answer; what is stored was stored before."""
     nobody = tmp_path_factory.mktemp("ca") / "ca.pem"
     nobody.write_text("no certificate is ever asked for")
-    with owned() as plane:
-        cluster = plane.cluster
-        install.install_crds(cluster)
-        cluster.kubectl("create", "-f", "-", stdin=install.as_list([TOPIC, POLICY]))
-        install.install_manifests(cluster, "https://127.0.0.1:1", nobody)
-        deadline = time.monotonic() + 30
+    cluster = spare.cluster
+    install.install_crds(cluster)
+    cluster.kubectl("create", "-f", "-", stdin=install.as_list([TOPIC, POLICY]))
+    install.install_manifests(cluster, "https://127.0.0.1:1", nobody)
+    try:
+        deadline = time.monotonic() + 120
         while cluster.try_kubectl("create", "--dry-run=server", "-f", "-", stdin=json.dumps(STRING)).returncode == 0:
             assert time.monotonic() < deadline, "the webhook configuration never took effect"
         yield cluster
+    finally:
+        install.remove_webhooks(cluster)
+        cluster.kubectl("delete", "-f", "-", stdin=install.as_list([TOPIC, POLICY]))
 
 
 UNASKED = {

@@ -6,14 +6,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from testbed import audit, cluster_part, install, paths
 from testbed.cluster import Cluster
-from testbed.controlplane import ControlPlane, owned
+from testbed.controlplane import ControlPlane
 from testbed.errors import TestbedError
 from testbed.identity import ProcessIdentity
 from testbed.programs import recorded
@@ -29,10 +28,9 @@ with owned() as plane:
 """
 
 
-@pytest.fixture(scope="module")
-def plane() -> Iterator[ControlPlane]:
-    with owned() as plane:
-        yield plane
+@pytest.fixture
+def plane(spare: ControlPlane) -> ControlPlane:
+    return spare
 
 
 def _gone(identities: list[ProcessIdentity]) -> bool:
