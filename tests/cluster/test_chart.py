@@ -15,6 +15,8 @@ from testbed.controlplane import owned
 from testbed.errors import TestbedError
 from topicschema.settings import InvalidSettingError, Settings
 
+pytestmark = pytest.mark.cluster  # of its own, which no fixture's name tells
+
 NAMESPACE = "schemas"
 CERTIFICATE = "secret/topicschema-webhook-tls"
 RENEWAL = "topicschema.io/renewed-after"

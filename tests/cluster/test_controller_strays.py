@@ -1,6 +1,6 @@
 """Objects that no CRD ever saw, stored in etcd: the controller tells of each and goes on with the others.
 
-Its own cluster, for the CRDs let everything through here.
+The spare cluster, for the CRDs let everything through here.
 """
 
 import json
@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from support.kubernetes.watched_namespace import WatchedShop, conditions, text, until, watched
-from testbed.controlplane import owned
+from testbed.controlplane import ControlPlane
+from testbed.install import install_crds
 from testbed.product import PATIENT_LEASE, Product
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
@@ -26,12 +27,12 @@ STRAYS: dict[str, tuple[Any, str, str]] = {
 
 
 @pytest.fixture(scope="module")
-def lawless() -> Iterator[Product]:
-    with owned() as plane:
-        product = Product.install(plane.instance, plane.cluster, PATIENT_LEASE)
+def lawless(spare: ControlPlane) -> Iterator[Product]:
+    product = Product.install(spare.instance, spare.cluster, PATIENT_LEASE)
+    try:
         for plural in ("topicschemas", "namespaceschemapolicies"):
             name = f"{plural}.topicschema.io"
-            crd = plane.cluster.get("crd", name)
+            crd = spare.cluster.get("crd", name)
             versions = crd["spec"]["versions"]
             versions[0].pop("selectableFields", None)
             versions[0]["schema"]["openAPIV3Schema"] = {
@@ -39,9 +40,13 @@ def lawless() -> Iterator[Product]:
                 "properties": {"spec": ANYTHING, "status": ANYTHING},
             }
             patch = json.dumps({"spec": {"versions": versions}})
-            plane.cluster.kubectl("patch", "crd", name, "--type=merge", f"-p={patch}")
+            spare.cluster.kubectl("patch", "crd", name, "--type=merge", f"-p={patch}")
         product.start_controller()
         yield product
+        product.cluster.kubectl("delete", "namespace", "strays", seconds=120)
+    finally:
+        product.stop()
+        install_crds(spare.cluster)
 
 
 @pytest.fixture

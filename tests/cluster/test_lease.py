@@ -4,21 +4,19 @@ import asyncio
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Iterator
+from datetime import datetime, timedelta
 
 import pytest
 
-from support.kubernetes.electors import NAME, PATIENCE, TIMES, Candidate, Office, candidates, office_of
+from support.kubernetes.electors import FOR_EVER, NAME, PATIENCE, TIMES, Candidate, Office, candidates, office_of
 from support.kubernetes.watched_namespace import until
 from testbed.cluster import Cluster
 from topicschema.api.kinds import LEASE
 from topicschema.cluster.client import ApiClient, Object
 from topicschema.cluster.connection import Connection
 from topicschema.cluster.errors import NotFoundError, NotLeadingError
-from topicschema.cluster.lease import Elector, LeaseTimes
-
-FOR_EVER = LeaseTimes(duration=6000.0, renew_deadline=4000.0, retry=0.1)
+from topicschema.cluster.lease import Elector
 
 
 @pytest.fixture
@@ -39,10 +37,10 @@ async def lease(client: ApiClient, namespace: str) -> Object:
 async def test_a_missing_lease_is_created(client: ApiClient, connection: Connection, namespace: str) -> None:
     with pytest.raises(NotFoundError):
         await client.get(LEASE, namespace, NAME)
-    async with candidates(namespace, TIMES, a=connection) as made:
+    async with candidates(namespace, FOR_EVER, a=connection) as made:
         spec = await lease(client, namespace)
         assert spec["holderIdentity"] == made["a"].elector.identity
-        assert spec["leaseDurationSeconds"] == 3
+        assert spec["leaseDurationSeconds"] == 6000
         assert spec["leaseTransitions"] == 0
         assert len(spec["renewTime"]) == len("2026-11-21T05:30:00.000000Z")
 
@@ -65,10 +63,13 @@ async def test_the_next_one_starts_at_once_when_the_leader_is_cancelled_and_its_
     connection: Connection, namespace: str
 ) -> None:
     async with candidates(namespace, FOR_EVER, a=connection, b=connection) as made:
+        made["a"].may_end.clear()
         made["a"].running.cancel()
-        await asyncio.sleep(0.05)
-        assert office_of(made).log == ["a begins"]
+        await made["a"].ending.wait()
         made["a"].running.cancel()  # who is in a hurry does not get past the work either
+        await renewals_seen_by(made["b"].elector)
+        assert office_of(made).log == ["a begins"]
+        made["a"].may_end.set()
         await office_of(made).until(lambda log: log == ["a begins", "a ends", "b begins"])
 
 
@@ -97,20 +98,38 @@ async def test_work_that_fails_is_raised_and_frees_the_lease(
         elector.assert_leading()
 
 
+async def renewals_seen_by(elector: Elector) -> None:
+    """Return when it has seen the lease change three times."""
+    seen = set()
+    async with asyncio.timeout(PATIENCE):
+        while len(seen) < 4:
+            seen.add(elector._seen.resource_version)
+            await asyncio.sleep(0.01)
+
+
 async def test_a_leader_renews_and_two_of_one_name_are_two(
     client: ApiClient, connection: Connection, namespace: str
 ) -> None:
-    async with candidates(namespace, TIMES, a=connection) as made:
-        twin = Elector(client, namespace, NAME, "a", TIMES)
+    async with candidates(namespace, FOR_EVER, a=connection) as made:
+        twin = Elector(client, namespace, NAME, "a", FOR_EVER)
         twins_turn = asyncio.create_task(twin.run(made["a"]._work))
-        first = await lease(client, namespace)
-        async with asyncio.timeout(PATIENCE):
-            while (await lease(client, namespace))["renewTime"] == first["renewTime"]:
-                pass
-        await asyncio.sleep(TIMES.duration * 1.5)
+        await renewals_seen_by(twin)
         assert office_of(made).log == ["a begins"]
         assert not twin.is_leading
         twins_turn.cancel()
+
+
+async def test_a_lease_that_is_renewed_lasts_longer_than_it_would_without(
+    client: ApiClient, connection: Connection, namespace: str
+) -> None:
+    async with candidates(namespace, TIMES, a=connection, b=connection) as made:
+        first = datetime.fromisoformat((await lease(client, namespace))["renewTime"])
+
+        async def renewed() -> datetime:
+            return datetime.fromisoformat((await lease(client, namespace))["renewTime"])
+
+        await until(renewed, lambda at: at > first + timedelta(seconds=TIMES.duration))
+        assert office_of(made).never_two_at_once()  # where the machine stood still, it may have been lost
 
 
 async def test_a_leader_whose_lease_is_given_to_another_stops(
@@ -118,22 +137,21 @@ async def test_a_leader_whose_lease_is_given_to_another_stops(
 ) -> None:
     async with candidates(namespace, TIMES, a=connection) as made:
         await client.patch(LEASE, namespace, NAME, {"spec": {"holderIdentity": "somebody"}})
-        await office_of(made).until(lambda log: log == ["a begins", "a ends"])
-        assert not made["a"].elector.is_leading
-        await office_of(made).until(lambda log: log == ["a begins", "a ends", "a begins"])  # somebody never renews
+        # Somebody never renews: it is taken again, by one whose work had ended.
+        await office_of(made).until(lambda log: log[:3] == ["a begins", "a ends", "a begins"])
 
 
 async def test_a_leader_whose_lease_is_deleted_stops_before_it_takes_a_new_one(
     client: ApiClient, connection: Connection, namespace: str
 ) -> None:
-    async with candidates(namespace, TIMES, a=connection, b=connection) as made:
+    async with candidates(namespace, FOR_EVER, a=connection, b=connection) as made:
 
         async def has_seen_it_held() -> bool:
             return bool(made["b"].elector._seen.holder)
 
         await until(has_seen_it_held, bool)  # who never saw the lease held takes it for free when it is missing
         await client.delete(LEASE, namespace, NAME)
-        await office_of(made).until(lambda log: log[:2] == ["a begins", "a ends"] and len(log) > 2)
+        await office_of(made).until(lambda log: log == ["a begins", "a ends", "a begins"])
         assert (await lease(client, namespace))["leaseTransitions"] == 0
 
 
@@ -175,8 +193,11 @@ async def test_after_a_leader_was_killed_the_next_one_waits_for_its_lease_to_end
             await asyncio.sleep(0.01)
     leader_process.send_signal(signal.SIGKILL)
     leader_process.wait()
-    last_renewal_seen = follower.elector._seen.at
-    await office.until(lambda log: log == ["b begins"])
-    assert time.monotonic() > last_renewal_seen + TIMES.duration
-    assert (await lease(client, namespace))["leaseTransitions"] == 1
+    left = await lease(client, namespace)
+    await office.until(lambda log: log[:1] == ["b begins"])
+    taken = await lease(client, namespace)
+    assert taken["leaseTransitions"] == 1
+    if left["holderIdentity"] != taken["holderIdentity"]:  # else the machine stood still before the kill
+        first, last = (datetime.fromisoformat(each) for each in (left["renewTime"], taken["acquireTime"]))
+        assert last > first + timedelta(seconds=TIMES.duration)
     follower.running.cancel()

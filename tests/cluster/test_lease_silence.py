@@ -3,49 +3,54 @@
 import asyncio
 import math
 import random
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
 import pytest
 
-from support.kubernetes.electors import TIMES, candidates, office_of
+from support.kubernetes.electors import TIMES, Candidate, candidates, office_of
+from support.kubernetes.watched_namespace import until
+from support.sizes import sized
 from testbed.cluster import Cluster
-from testbed.controlplane import ControlPlane, owned
+from testbed.controlplane import ControlPlane
 from topicschema.cluster.connection import Connection
 
 pytestmark = pytest.mark.cluster
 
 
-@pytest.fixture(scope="module")
-def plane() -> Iterator[ControlPlane]:
-    with owned() as plane:
-        yield plane
+async def nobody_works(made: dict[str, Candidate]) -> None:
+    """Return when no work lasts and nobody leads, who could not begin either: the API server does not answer."""
+
+    async def at_work() -> bool:
+        leads = any(candidate.elector.is_leading for candidate in made.values())
+        return leads or office_of(made).is_anybody_at_work()
+
+    await until(at_work, lambda is_so: not is_so)
 
 
 async def test_when_the_api_server_falls_silent_the_leaders_work_ends_before_another_starts(
-    plane: ControlPlane,
+    spare: ControlPlane,
 ) -> None:
-    connection = Connection.load(str(plane.cluster.kubeconfig))
+    connection = Connection.load(str(spare.cluster.kubeconfig))
     async with candidates("default", TIMES, a=connection, b=connection, c=connection) as made:
-        plane.apiserver.pause()
+        spare.apiserver.pause()
         try:
-            await office_of(made).until(lambda log: log == ["a begins", "a ends"])
-            for candidate in made.values():
-                assert not candidate.elector.is_leading
+            await nobody_works(made)
+            ended = len(office_of(made).log)
         finally:
-            plane.apiserver.resume()
-        await office_of(made).until(lambda log: len(log) == 3)
-        assert sum(candidate.elector.is_leading for candidate in made.values()) == 1
+            spare.apiserver.resume()
+        await office_of(made).until(lambda log: len(log) > ended)
 
 
-async def test_when_the_api_server_restarts_somebody_leads_again(plane: ControlPlane) -> None:
-    connection = Connection.load(str(plane.cluster.kubeconfig))
+async def test_when_the_api_server_restarts_somebody_leads_again(spare: ControlPlane) -> None:
+    connection = Connection.load(str(spare.cluster.kubeconfig))
     async with candidates("kube-system", TIMES, a=connection, b=connection) as made:
-        await asyncio.to_thread(plane.stop_apiserver)
-        await office_of(made).until(lambda log: log == ["a begins", "a ends"])
-        await asyncio.to_thread(plane.start_apiserver)
-        await office_of(made).until(lambda log: len(log) == 3)
+        await asyncio.to_thread(spare.stop_apiserver)
+        await nobody_works(made)
+        ended = len(office_of(made).log)
+        await asyncio.to_thread(spare.start_apiserver)
+        await office_of(made).until(lambda log: len(log) > ended)
 
 
 class Road:
@@ -98,11 +103,11 @@ async def test_a_leader_whose_way_to_the_api_server_is_cut_has_ended_its_work_be
         candidates(namespace, TIMES, a=replace(direct, server=address), b=direct) as made,
     ):
         road.delay = delay
-        await office_of(made).until(lambda log: log == ["a begins", "a ends", "b begins"])
+        await office_of(made).until(lambda log: "b begins" in log)
         assert not made["a"].elector.is_leading
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.full)])
 async def test_with_replies_that_are_now_and_then_slow_only_one_works(
     cluster: Cluster, namespace: str, seed: int
 ) -> None:
@@ -114,7 +119,7 @@ async def test_with_replies_that_are_now_and_then_slow_only_one_works(
         second.open() as two,
         candidates(namespace, TIMES, a=replace(direct, server=one), b=replace(direct, server=two)) as made,
     ):
-        for _ in range(24):
+        for _ in range(sized(10, 24)):
             first.delay, second.delay = chance.choices([0.0, 0.1, 0.3, 1.5], k=2)
             await asyncio.sleep(TIMES.duration / 8)
         first.delay = second.delay = 0.0

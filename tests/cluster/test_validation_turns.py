@@ -60,6 +60,7 @@ async def test_two_run_in_all_and_the_next_is_of_the_namespace_that_has_none(sho
     await many.running(2)
 
 
+@pytest.mark.full  # the controller looks again after ten seconds; tests/unit/reconcile asks it without a wait
 async def test_a_job_that_does_not_start_gives_way_to_one_that_waits(shops: list[ValidatedShop]) -> None:
     many, few = shops
     for shop in shops:
@@ -83,6 +84,7 @@ async def test_a_job_that_does_not_start_gives_way_to_one_that_waits(shops: list
     assert "did not start within 5 minutes" in conditions(status)["Validated"]["message"]
 
 
+@pytest.mark.full  # the controller looks again after ten seconds, twice
 async def test_a_run_that_failed_is_tried_again_after_a_minute_and_then_after_two(shops: list[ValidatedShop]) -> None:
     shop = shops[0]
     shop.watched.govern(validation=GATE)
@@ -90,7 +92,7 @@ async def test_a_run_that_failed_is_tried_again_after_a_minute_and_then_after_tw
     for attempt, pause in ((1, 60), (2, 120)):
         (job,) = await until(shop.running, lambda jobs: "startTime" in jobs[0]["status"])
         assert job["metadata"]["annotations"][ATTEMPT_ANNOTATION] == str(attempt)
-        _ended(shop, job, timedelta(seconds=pause - 30))
+        _ended(shop, job, timedelta())
         status = await shop.watched.ready("ValidationError")
         assert "it is tried again later" in conditions(status)["Ready"]["message"]
         assert await shop.watched.looked_again() == []

@@ -1,6 +1,7 @@
 """A product whose controller talks to the API server through the proxy. Its webhook is off: the controller judges."""
 
 import json
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,24 +10,56 @@ import pytest
 
 from faults import kubelet
 from faults.proxy import Proxy
+from support.kubernetes.plain_api import Api
 from testbed.controlplane import ControlPlane, owned
-from testbed.product import SHORT_LEASE, Product
+from testbed.product import NAMESPACE, PATIENT_LEASE, Product
+
+_LEASE = "topicschema-controller"
+_WORKERS = {"TOPICSCHEMA_WORKERS": "64"}
+"""More than there are writes that are held at once: nobody waits for the place of somebody who is held."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rig:
-    """A control plane, the proxy in front of it, and the product behind the proxy."""
+    """A control plane, its API as an admin uses it, the proxy in front of it, and the product behind the proxy."""
 
     plane: ControlPlane
+    api: Api
     proxy: Proxy
     product: Product
 
+    def replace_controller(self) -> None:
+        """Kill the controller if it runs, and start another one, which leads at once.
 
-@pytest.fixture(scope="module")
+        The Lease of the killed one is freed, as if it had run out: the process is surely gone.
+        """
+        if self.product.controller.pid is not None:
+            self.product.controller.kill()
+        self.free_lease()
+        self.product.start_controller()
+
+    def free_lease(self) -> None:
+        """Take the Lease from a process that is gone."""
+        self.api.merge("leases", NAMESPACE, _LEASE, {"spec": {"holderIdentity": ""}})
+
+    def holder(self) -> str:
+        """Who holds the Lease; "" where nobody does."""
+        lease = self.api.get("leases", NAMESPACE, _LEASE) or {"spec": {}}
+        return str(lease["spec"].get("holderIdentity") or "")
+
+    def has_looked(self) -> bool:
+        """Whether the controller, since it was started, has looked at as many topics as there are."""
+        passes = measured(self.product.controller_probe, 'topicschema_reconciles_total{kind="topicschemas"')
+        return passes >= len(self.api.list("topicschemas", "")) and not measured(
+            self.product.controller_probe, "topicschema_queue_depth"
+        )
+
+
+@pytest.fixture(scope="package")
 def rig(cluster: object) -> Iterator[Rig]:
     """An own control plane, for what is done to it must not disturb other tests; `cluster` says if one can be had."""
     with owned() as plane:
-        product = Product.install(plane.instance, plane.cluster, {**SHORT_LEASE, **kubelet.IMAGE})
+        product = Product.install(plane.instance, plane.cluster, {**PATIENT_LEASE, **_WORKERS, **kubelet.IMAGE})
         folder = plane.instance.folder / "proxy"
         folder.mkdir()
         pki = Path(plane.cluster.kubeconfig).parent / "pki"
@@ -34,10 +67,26 @@ def rig(cluster: object) -> Iterator[Rig]:
         behind_proxy(Path(product.controller.environment["KUBECONFIG"]), proxy)
         product.start_controller()
         try:
-            yield Rig(plane, proxy, product)
+            yield Rig(plane, Api(plane.cluster), proxy, product)
         finally:
             product.controller.kill()
             proxy.close()
+
+
+def measured(probe: str, metric: str) -> float:
+    """The sum of a controller's figures whose names begin so; none where no controller answers."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f"{probe}/metrics", timeout=60) as answer:
+            lines = answer.read().decode().splitlines()
+    except OSError:
+        return 0
+    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(metric))
+
+
+def leads(probe: str) -> bool:
+    """Whether the controller with that probe takes itself for the leader."""
+    return measured(probe, "topicschema_leader") > 0
 
 
 def behind_proxy(kubeconfig: Path, proxy: Proxy) -> None:

@@ -1,14 +1,16 @@
 """The flows whose writes are enumerated: what is there before, what a person does, what must be true in the end.
 
 `before` runs undisturbed. `act` is the person's part: it runs while the fault is armed. `after` says what must have
-come true when the controller, killed once on the way, has run again.
+come true when the controller, killed once on the way, has run again. `places` are where `make test` kills it: writes
+that come in every run, of the payload, of the record and of what is told.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from faults import kubelet
-from faults.world import World, avro, until
+from faults.traps import Place
+from faults.world import World, avro
 from topicschema.core.formats import key_value
 from topicschema.core.history import source_mark
 from topicschema.sources import ProtobufSources, compile_envelope
@@ -28,10 +30,11 @@ class Flow:
     before: Callable[[World], None]
     act: Callable[[World], None]
     after: Callable[[World], None]
+    places: tuple[Place, ...] = ()
 
 
 def _ready(world: World, reason: str, schema_version: int, texts: list[str]) -> None:
-    until(lambda: world.condition("Ready") == ("True", reason), f"{world.name} Ready {reason}")
+    world.until(lambda: world.condition("Ready") == ("True", reason), f"{world.name} Ready {reason}")
     resource = world.read() or {}
     assert resource["status"]["schemaVersion"] == schema_version
     assert resource["status"]["latestSchemaVersion"] == len(texts) - 1
@@ -42,12 +45,7 @@ def _ready(world: World, reason: str, schema_version: int, texts: list[str]) -> 
 def _policy(world: World) -> None:
     world.create_namespace()
     world.create_policy()
-    until(lambda: _policy_is(world, "True"), f"policy of {world.name} Ready")
-
-
-def _policy_is(world: World, ready: str) -> bool:
-    path = "jsonpath={.status.conditions[?(@.type=='Ready')].status}"
-    return world.cluster.kubectl("get", "nsp", "policy", "-n", world.name, "-o", path) == ready
+    world.until(lambda: world.policy_condition("Ready") == ("True", "InForce"), f"policy of {world.name} in force")
 
 
 def _one_version(world: World) -> None:
@@ -99,11 +97,11 @@ def _two_versions(world: World) -> None:
 def _policy_after_topic(world: World) -> None:
     world.create_namespace()
     world.apply(FIRST)
-    until(lambda: world.condition("Ready") == ("False", "PolicyMissing"), f"{world.name} without a policy")
+    world.until(lambda: world.condition("Ready") == ("False", "PolicyMissing"), f"{world.name} without a policy")
 
 
 def _refused(world: World) -> None:
-    until(lambda: world.condition("Ready") == ("False", "Incompatible"), f"{world.name} refused")
+    world.until(lambda: world.condition("Ready") == ("False", "Incompatible"), f"{world.name} refused")
     assert world.condition("Stalled") == ("True", "Incompatible")
     assert world.recorded_texts() == [FIRST]
 
@@ -112,7 +110,7 @@ def _deletable(world: World) -> None:
     _policy(world)
     world.apply(FIRST, deletionPolicy="Delete")
     _ready(world, "Registered", 0, [FIRST])
-    until(lambda: bool((world.read() or {})["metadata"].get("finalizers")), "the finaliser")
+    world.until(lambda: bool((world.read() or {})["metadata"].get("finalizers")), "the finaliser")
 
 
 def _finaliser_and_version(world: World) -> None:
@@ -121,8 +119,8 @@ def _finaliser_and_version(world: World) -> None:
 
 
 def _gone(world: World) -> None:
-    until(lambda: world.read() is None, "the resource to go")
-    until(lambda: world.history() is None, "the record to go")
+    world.until(lambda: world.read() is None, "the resource to go")
+    world.until(lambda: world.history() is None, "the record to go")
     assert world.recorded_texts() == []
 
 
@@ -134,16 +132,16 @@ def _apply_behind_gate(world: World) -> None:
 def _let_through(world: World) -> None:
     """The version is there, its messages were asked by one Job, and that Job's question is with it."""
     _ready(world, "Registered", 1, [FIRST, SECOND])
-    until(lambda: world.condition("Validated") == ("True", "Passed"), "the verdict to be told")
-    jobs = world.cluster.get("jobs", "-n", world.name)["items"]
+    world.until(lambda: world.condition("Validated") == ("True", "Passed"), "the verdict to be told")
+    jobs = world.api.list("jobs", world.name)
     assert len(jobs) == 1, f"{len(jobs)} Jobs"
-    maps = [one["metadata"]["name"] for one in world.cluster.get("configmaps", "-n", world.name)["items"]]
+    maps = [one["metadata"]["name"] for one in world.api.list("configmaps", world.name)]
     assert f"{jobs[0]['metadata']['name']}-0" in maps
 
 
 def _recreate(world: World) -> None:
     world.delete_topic_schema()
-    until(lambda: world.read() is None, "the resource to go")
+    world.until(lambda: world.read() is None, "the resource to go")
     world.apply(SECOND)
 
 
@@ -153,47 +151,103 @@ def _create_both(world: World) -> None:
     world.apply(FIRST)
 
 
+CLAIM = "create pulsarnamespaceclaims"
+PAYLOAD = "create schemaversions"
+FIRST_RECORD, NEXT_RECORD = "create schemahistories", "patch schemahistories"
+STATUS = "patch topicschemas/status"
+
+
+def _before(*kinds: str) -> tuple[Place, ...]:
+    return tuple(Place(kind, is_before=True) for kind in kinds)
+
+
+def _behind(*kinds: str) -> tuple[Place, ...]:
+    return tuple(Place(kind, is_before=False) for kind in kinds)
+
+
 FLOWS = (
-    Flow("a policy and its first topic", lambda _: None, _create_both, lambda w: _ready(w, "Registered", 0, [FIRST])),
-    Flow("a first version", _policy, lambda w: w.apply(FIRST), lambda w: _ready(w, "Registered", 0, [FIRST])),
+    Flow(
+        "a policy and its first topic",
+        lambda _: None,
+        _create_both,
+        lambda w: _ready(w, "Registered", 0, [FIRST]),
+        _behind(CLAIM, PAYLOAD, FIRST_RECORD),
+    ),
+    Flow(
+        "a first version",
+        _policy,
+        lambda w: w.apply(FIRST),
+        lambda w: _ready(w, "Registered", 0, [FIRST]),
+        _behind(PAYLOAD, FIRST_RECORD, f"{STATUS} Registered"),
+    ),
     Flow(
         "a policy that comes after its topic",
         _policy_after_topic,
         lambda w: w.create_policy(),
         lambda w: _ready(w, "Registered", 0, [FIRST]),
+        _before(CLAIM, PAYLOAD, f"{STATUS} Registered"),
     ),
     Flow(
         "a next version",
         _one_version,
         lambda w: w.apply(SECOND),
         lambda w: _ready(w, "Registered", 1, [FIRST, SECOND]),
+        _behind(PAYLOAD, NEXT_RECORD, f"{STATUS} Registered"),
     ),
     Flow(
         "a next version from sources",
         _from_sources,
         lambda w: _apply_sources(w, LONGER),
         lambda w: _compiled(w, ORDER, LONGER),
+        _before(PAYLOAD, NEXT_RECORD, f"{STATUS} Registered"),
     ),
-    Flow("a first pair", _policy, _apply_pair, _paired),
+    Flow(
+        "a first pair",
+        _policy,
+        _apply_pair,
+        _paired,
+        _behind(PAYLOAD, FIRST_RECORD) + _before(f"{STATUS} Registered"),
+    ),
     Flow(
         "a rollback",
         _two_versions,
         lambda w: w.apply(FIRST),
         lambda w: _ready(w, "RolledBack", 0, [FIRST, SECOND]),
+        _before(f"{STATUS} RolledBack") + _behind(f"{STATUS} RolledBack"),
     ),
-    Flow("an edit that the controller refuses", _one_version, lambda w: w.apply(BROKEN), _refused),
+    Flow(
+        "an edit that the controller refuses",
+        _one_version,
+        lambda w: w.apply(BROKEN),
+        _refused,
+        _before(f"{STATUS} Incompatible") + _behind(f"{STATUS} Incompatible", "create events Incompatible"),
+    ),
     Flow(
         "a resource made anew",
         _one_version,
         _recreate,
         lambda w: _ready(w, "Registered", 1, [FIRST, SECOND]),
+        _behind(PAYLOAD, NEXT_RECORD, f"{STATUS} Registered"),
     ),
     Flow(
         "a first version with a finaliser",
         _policy,
         lambda w: w.apply(FIRST, deletionPolicy="Delete"),
         _finaliser_and_version,
+        _behind("patch topicschemas", FIRST_RECORD) + _before(PAYLOAD),
     ),
-    Flow("a version behind a gate", _one_version, _apply_behind_gate, _let_through),
-    Flow("a deletion that takes the record along", _deletable, lambda w: w.delete_topic_schema(), _gone),
+    Flow(
+        "a version behind a gate",
+        _one_version,
+        _apply_behind_gate,
+        _let_through,
+        _behind("create jobs", "patch jobs", NEXT_RECORD),
+    ),
+    Flow(
+        "a deletion that takes the record along",
+        _deletable,
+        lambda w: w.delete_topic_schema(),
+        _gone,
+        _behind("delete schemahistories", "delete schemaversions", "patch topicschemas"),
+    ),
 )

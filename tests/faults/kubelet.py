@@ -3,9 +3,6 @@
 It is a thread beside the flow, for the controller may be dead when a run ends; it ends with the flow's outcome.
 """
 
-import contextlib
-import json
-import subprocess
 import threading
 import time
 from typing import Any
@@ -14,12 +11,12 @@ from faults.world import World
 from topicschema.spark.jobs import QUESTION_ANNOTATION
 from topicschema.spark.verdict import Answer, VerdictDocument
 
-_SECONDS = 120.0
+_SECONDS = 600.0
 IMAGE = {"TOPICSCHEMA_VALIDATION_IMAGE": "registry.test/validation:1"}
 
 
 def begin(world: World) -> None:
-    """Play the kubelet until the topic is Ready or gone, two minutes at most."""
+    """Play the kubelet until the topic is Ready or gone, some minutes at most."""
     threading.Thread(target=_play, args=(world,), daemon=True).start()
 
 
@@ -28,26 +25,19 @@ def _play(world: World) -> None:
     while time.monotonic() < deadline:
         if world.read() is None or (world.condition("Ready") or ("", ""))[0] == "True":
             return
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            told = world.cluster.try_kubectl("get", "jobs", "-n", world.name, "-o", "json")
-            for job in json.loads(told.stdout)["items"] if told.returncode == 0 else ():
-                _end(world, job)
+        for job in world.api.list("jobs", world.name):
+            _end(world, job)
         time.sleep(0.2)
 
 
 def _end(world: World, job: dict[str, Any]) -> None:
-    selector = f"batch.kubernetes.io/job-name={job['metadata']['name']}"
-    told = world.cluster.try_kubectl("get", "pods", "-n", world.name, "-l", selector, "-o", "json")
-    for pod in json.loads(told.stdout)["items"] if told.returncode == 0 else ():
+    selector = f"labelSelector=batch.kubernetes.io/job-name={job['metadata']['name']}"
+    for pod in world.api.list("pods", world.name, selector):
         if pod["status"]["phase"] == "Pending":
             end = {"exitCode": 0, "reason": "Completed", "message": _verdict(job)}
             container = {"name": "driver", "image": "i", "imageID": "", "ready": False, "restartCount": 0}
             status = {"phase": "Succeeded", "containerStatuses": [container | {"state": {"terminated": end}}]}
-            body = json.dumps({"status": status})
-            name = pod["metadata"]["name"]
-            world.cluster.try_kubectl(
-                "patch", "pod", name, "-n", world.name, "--subresource=status", "--type=merge", "-p", body
-            )
+            world.api.merge("pods", world.name, pod["metadata"]["name"], {"status": status}, "status")
 
 
 def _verdict(job: dict[str, Any]) -> str:

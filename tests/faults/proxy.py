@@ -1,7 +1,7 @@
 """A proxy in front of the API server that is under a test's control.
 
-It runs in a thread of its own, so that tests can be plain functions. Every write except those of Leases is counted,
-because a write is a moment at which a process may die.
+It runs in a thread of its own, so that tests can be plain functions. It keeps which calls it saw; every write except
+those of Leases is told apart, because a write is a moment at which a process may die.
 """
 
 import asyncio
@@ -26,17 +26,26 @@ _READS = {"GET", "HEAD", "OPTIONS"}
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request as the proxy saw it; `number` counts the writes that concern the test from 1, other calls have 0."""
+    """One request as the proxy saw it; `body` is that of a write, empty for others and for Leases."""
 
-    number: int
+    is_write: bool
     method: str
     path: str
     query: str
+    body: bytes = b""
 
     @property
     def is_watch(self) -> bool:
         """Whether it is a watch."""
         return "watch=true" in self.query or "watch=1" in self.query
+
+    @property
+    def target(self) -> str:
+        """The resource, and the part of it if it is one: `topicschemas/status`."""
+        parts = self.path.strip("/").split("/")
+        parts = parts[2:] if parts[0] == "api" else parts[3:]
+        parts = parts[2:] if parts[0] == "namespaces" and len(parts) > 2 else parts
+        return "/".join((parts[0], *parts[2:]))
 
     def __str__(self) -> str:
         """As it stands in an assertion's message."""
@@ -46,11 +55,6 @@ class Call:
 Answer = web.StreamResponse
 Fault = Callable[[Call, Callable[[], Awaitable[Answer]]], Awaitable[Answer]]
 """What happens to one call: it may forward it (or not), do something before or after, and answer what it likes."""
-
-
-def everything(_path: str, _body: bytes) -> bool:
-    """Every request concerns the test."""
-    return True
 
 
 async def untouched(_: Call, forward: Callable[[], Awaitable[Answer]]) -> Answer:
@@ -72,9 +76,7 @@ class Proxy:
     upstream_ca: Path
     port: int
     fault: Fault = untouched
-    is_concerned: Callable[[str, bytes], bool] = everything
     calls: list[Call] = field(default_factory=list)
-    _writes: int = 0
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
     _streams: set[web.StreamResponse] = field(default_factory=set)
     _thread: threading.Thread | None = None
@@ -98,16 +100,20 @@ class Proxy:
 
     @property
     def writes(self) -> list[Call]:
-        """The writes that were counted."""
-        return [call for call in self.calls if call.number]
+        """The writes that were seen."""
+        return [call for call in self.calls if call.is_write]
 
-    def forget(self, is_concerned: Callable[[str, bytes], bool] = everything) -> None:
-        """Start counting anew, without a fault; only what concerns the test is counted."""
-        self.fault, self.is_concerned, self.calls, self._writes = untouched, is_concerned, [], 0
+    def forget(self) -> None:
+        """Begin without a fault, and with no calls seen."""
+        self.fault, self.calls = untouched, []
 
     def cut_watches(self) -> int:
         """Cut the open watch connections; how many there were."""
         return asyncio.run_coroutine_threadsafe(self._cut(), self._loop).result(30)
+
+    def call_soon(self, do: Callable[[], None]) -> None:
+        """Have it done in the proxy's thread."""
+        self._loop.call_soon_threadsafe(do)
 
     def close(self) -> None:
         """Stop serving."""
@@ -153,9 +159,8 @@ class Proxy:
 
     async def _serve(self, request: web.Request) -> Answer:
         is_write = request.method not in _READS and "/leases" not in request.path
-        is_write = is_write and self.is_concerned(request.path, await request.read())
-        self._writes += is_write
-        call = Call(self._writes if is_write else 0, request.method, request.path, request.query_string)
+        body = await request.read() if is_write else b""
+        call = Call(is_write, request.method, request.path, request.query_string, body)
         self.calls.append(call)
         return await self.fault(call, lambda: self._forward(request, call))
 

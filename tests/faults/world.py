@@ -9,11 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from testbed.cluster import Cluster
+from support.kubernetes.plain_api import Api
 from testbed.product import NAMESPACE as SYSTEM
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 
-_SECONDS = 60.0
+_SECONDS = 180.0  # nothing takes so long that does not hang
+_LOOK_SECONDS = 0.1
+_TOPICS, _POLICIES = "topicschemas", "namespaceschemapolicies"
 
 
 def avro(*names: str) -> str:
@@ -25,10 +27,14 @@ def avro(*names: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """One Kubernetes namespace with a policy of its own Pulsar namespace and one topic."""
+    """One Kubernetes namespace with a policy of its own Pulsar namespace and one topic.
 
-    cluster: Cluster
+    `patience` is how many seconds something may take that is waited for.
+    """
+
+    api: Api
     name: str = field(default_factory=lambda: f"f-{secrets.token_hex(4)}")
+    patience: float = _SECONDS
 
     @property
     def topic(self) -> str:
@@ -42,11 +48,15 @@ class World:
         names = (self.name, key.history_name, claim.claim_name)
         return any(name in path or name.encode() in body for name in names)
 
+    def until(self, holds: Callable[[], bool], what: str) -> None:
+        """As the function `until`, with this world's patience."""
+        until(holds, f"{what} in {self.name}", self.patience)
+
     def create_namespace(self) -> None:
         """The namespace, allowed to claim its Pulsar namespace."""
         annotations = {"topicschema.io/pulsar-namespaces": f"faults/{self.name}"}
         metadata = {"name": self.name, "annotations": annotations}
-        self._apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+        self.api.apply("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
 
     def create_policy(self, strategy: str = "BACKWARD_TRANSITIVE") -> None:
         """The policy."""
@@ -55,52 +65,60 @@ class World:
             "pulsarNamespace": f"faults/{self.name}",
             "schemaCompatibilityStrategy": strategy,
         }
-        self._apply(self._object("NamespaceSchemaPolicy", "policy", spec))
+        self.api.apply(_POLICIES, self._object("NamespaceSchemaPolicy", "policy", spec))
 
     def apply(self, schema: str, **more: Any) -> None:
         """The topic's resource with that schema."""
         spec = {"topic": self.topic, "type": "AVRO", "schema": schema, **more}
-        self._apply(self._object("TopicSchema", "orders", spec))
+        self.api.apply(_TOPICS, self._object("TopicSchema", "orders", spec))
 
     def delete_topic_schema(self) -> None:
         """Delete the resource, without waiting."""
-        self.cluster.kubectl("delete", "tsc", "orders", "-n", self.name, "--wait=false", "--ignore-not-found")
+        self.api.delete(_TOPICS, self.name, "orders")
 
     def remove(self) -> None:
         """Delete everything of this world, without waiting for it."""
-        self.cluster.kubectl("delete", "namespace", self.name, "--wait=false", "--ignore-not-found")
+        self.api.delete("namespaces", "", self.name)
 
     def read(self) -> dict[str, Any] | None:
         """The resource, or None when there is none."""
-        told = self.cluster.try_kubectl("get", "tsc", "orders", "-n", self.name, "-o", "json")
-        return json.loads(told.stdout) if told.returncode == 0 else None
+        return self.api.get(_TOPICS, self.name, "orders")
 
     def condition(self, kind: str) -> tuple[str, str] | None:
         """Status and reason of a condition that speaks of the current generation."""
-        resource = self.read() or {}
-        generation = resource.get("metadata", {}).get("generation")
-        for condition in resource.get("status", {}).get("conditions", []):
-            if condition["type"] == kind and condition.get("observedGeneration") == generation:
-                return condition["status"], condition["reason"]
-        return None
+        return _condition(self.read(), kind)
+
+    def policy_condition(self, kind: str) -> tuple[str, str] | None:
+        """The same of the policy."""
+        return _condition(self.api.get(_POLICIES, self.name, "policy"), kind)
+
+    def has_counted(self) -> bool:
+        """Whether the policy counts the topics as they are: it does so some seconds after they changed."""
+        resource, policy = self.read(), self.api.get(_POLICIES, self.name, "policy")
+        told = ((policy or {}).get("status") or {}).get("topics") or {}
+        ready = _condition(resource, "Ready") or ("", "")
+        wanted = {"total": int(resource is not None), "ready": int(ready[0] == "True")}
+        return wanted.items() <= told.items()
 
     def history(self) -> dict[str, Any] | None:
         """The topic's SchemaHistory, or None."""
-        told = self.cluster.get("schemahistories", "-n", SYSTEM)["items"]
+        told = self.api.list("schemahistories", SYSTEM)
         found = [one for one in told if one["spec"]["pulsarNamespace"] == f"faults/{self.name}"]
         assert len(found) <= 1, f"{len(found)} histories of one topic"
         return found[0] if found else None
+
+    def payloads(self) -> list[dict[str, Any]]:
+        """The SchemaVersions of the topic, whether they count or not."""
+        name = TopicKey("pulsar", Topic.parse(self.topic)).history_name + "-"
+        told = self.api.list("schemaversions", SYSTEM)
+        return [one for one in told if one["metadata"]["name"].startswith(name)]
 
     def recorded_texts(self) -> list[str]:
         """The schema texts on record, by version number; asserts that no number and no payload is missing."""
         history = self.history()
         if history is None:
             return []
-        payloads = {
-            one["spec"]["schemaVersion"]: one
-            for one in self.cluster.get("schemaversions", "-n", SYSTEM)["items"]
-            if one["metadata"]["name"].startswith(history["metadata"]["name"] + "-")
-        }
+        payloads = {one["spec"]["schemaVersion"]: one for one in self.payloads()}
         count = len(history["spec"].get("versions", []))
         assert set(range(count)) <= set(payloads), f"payloads {sorted(payloads)} of {count} versions"
         return [text_of(payloads[number]) for number in range(count)]
@@ -109,9 +127,13 @@ class World:
         metadata = {"name": name, "namespace": self.name}
         return {"apiVersion": "topicschema.io/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec}
 
-    def _apply(self, body: dict[str, Any]) -> None:
-        arguments = ("apply", "--server-side", "--force-conflicts", "--field-manager=user", "-f", "-")
-        self.cluster.kubectl(*arguments, stdin=json.dumps(body))
+
+def _condition(resource: dict[str, Any] | None, kind: str) -> tuple[str, str] | None:
+    generation = (resource or {}).get("metadata", {}).get("generation")
+    for condition in (resource or {}).get("status", {}).get("conditions", []):
+        if condition["type"] == kind and condition.get("observedGeneration") == generation:
+            return condition["status"], condition["reason"]
+    return None
 
 
 def text_of(schema_version: dict[str, Any]) -> str:
@@ -125,4 +147,4 @@ def until(holds: Callable[[], bool], what: str, seconds: float = _SECONDS) -> No
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
-        time.sleep(0.1)
+        time.sleep(_LOOK_SECONDS)

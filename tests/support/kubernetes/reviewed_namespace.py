@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from support.kubernetes.plain_api import Api
 from testbed.cluster import Cluster
 from testbed.product import NAMESPACE as SYSTEM
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
@@ -35,6 +36,11 @@ class Shop:
     client: ApiClient
 
     @property
+    def api(self) -> Api:
+        """The cluster's API, without kubectl."""
+        return Api(self.cluster)
+
+    @property
     def pulsar_namespace(self) -> str:
         return f"shop/{self.namespace}"
 
@@ -47,7 +53,8 @@ class Shop:
         return self._object("NamespaceSchemaPolicy", name, members)
 
     def allow_claims(self) -> None:
-        self.cluster.kubectl("annotate", "namespace", self.namespace, f"{PULSAR_NAMESPACES_ANNOTATION}=shop/*")
+        annotations = {PULSAR_NAMESPACES_ANNOTATION: "shop/*"}
+        self.api.merge("namespaces", "", self.namespace, {"metadata": {"annotations": annotations}})
 
     async def govern(self, **spec: Any) -> None:
         """Apply the policy and give it the claim."""

@@ -5,6 +5,7 @@ Waits for what a status is to say, and reads from the audit log what the control
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -22,7 +23,14 @@ from topicschema.storage.record import RecordStorage
 T = TypeVar("T")
 
 CONTROLLER = f"system:serviceaccount:{SYSTEM}:topicschema-controller"
-_SECONDS = 60.0
+_SECONDS = 120.0
+_SHORT = {"tsc": TOPIC_SCHEMA.plural, "nsp": NAMESPACE_SCHEMA_POLICY.plural, "quota": "resourcequotas"}
+_PLURALS = {
+    "Secret": "secrets",
+    "ResourceQuota": "resourcequotas",
+    TOPIC_SCHEMA.name: TOPIC_SCHEMA.plural,
+    NAMESPACE_SCHEMA_POLICY.name: NAMESPACE_SCHEMA_POLICY.plural,
+}
 
 
 def text(*fields: str, doc: str = "") -> str:
@@ -59,8 +67,10 @@ class WatchedShop:
         return self.shop.namespace
 
     def apply(self, *objects: dict[str, Any]) -> None:
-        told = self.shop.apply(*objects)
-        assert told.returncode == 0, told.stderr
+        """Apply as kubectl does on the server's side."""
+        for wire in objects:
+            placed = wire | {"metadata": {"namespace": self.namespace, **wire["metadata"]}}
+            self.shop.api.apply(_PLURALS[wire["kind"]], placed, manager="kubectl", wins=False)
 
     def govern(self, **spec: Any) -> None:
         """Leave to claim, and a policy."""
@@ -75,8 +85,14 @@ class WatchedShop:
         self.apply(self.topic(schema, name, **spec))
 
     def delete(self, what: str, *arguments: str) -> None:
-        told = self.shop.run("delete", what, *arguments)
-        assert told.returncode == 0, told.stderr
+        """Delete `tsc/NAME`, `nsp/NAME` or `quota/NAME`, and wait until it is gone unless `--wait=false` is said."""
+        short, _, name = what.partition("/")
+        plural = _SHORT[short]
+        assert self.shop.api.delete(plural, self.namespace, name), f"there was no {what}"
+        deadline = time.monotonic() + _SECONDS
+        while not arguments and self.shop.api.get(plural, self.namespace, name) is not None:
+            assert time.monotonic() < deadline, f"{what} does not go"
+            time.sleep(0.02)
 
     async def get(self, name: str = "created", kind: Kind = TOPIC_SCHEMA) -> dict[str, Any]:
         return await self.shop.client.get(kind, self.namespace, name)
@@ -146,8 +162,7 @@ class WatchedShop:
         It counts from that pass's first read: the pass before may still have an Event to write.
         """
         since = self.mark()
-        told = self.shop.run("label", "--overwrite", kind.plural, name, f"looked={since}")
-        assert told.returncode == 0, told.stderr
+        self.shop.api.merge(kind.plural, self.namespace, name, {"metadata": {"labels": {"looked": str(since)}}})
 
         async def looks() -> list[str]:
             seen = audit.requests(self._log, since, CONTROLLER)

@@ -3,7 +3,6 @@
 Jobs are Kubernetes' own to work on (controller-manager); the pods that it makes stay as they are: there is no node.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -66,11 +65,7 @@ class ValidatedShop:
         """As a kubelet tells it: the pod's container is in that state."""
         container = {"name": "driver", "image": "i", "imageID": "", "ready": False, "restartCount": 0, "state": state}
         body = {"status": {"phase": phase, "containerStatuses": [container], **status}}
-        name = pod["metadata"]["name"]
-        answer = self.watched.shop.run(
-            "patch", "pod", name, "--subresource=status", "--type=merge", "-p", json.dumps(body)
-        )
-        assert answer.returncode == 0, answer.stderr
+        self.watched.shop.api.merge("pods", self.namespace, pod["metadata"]["name"], body, "status")
 
     async def passes(self, job: Object, messages: int = 1000) -> None:
         """Its pod says that the messages pass, and the Job is over."""
