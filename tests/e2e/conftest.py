@@ -67,7 +67,7 @@ def _lacking(fixtures: set[str]) -> list[str]:
         found.append(images.why_absent())
     if "broker" in fixtures and pulsar_part.given() is None:
         packages = node_packages.missing(node_packages.BROKER)
-        found.append(f"a broker takes the packages of: {node_packages.install(packages)}" if packages else None)
+        found.append(f"a broker takes packages ({node_packages.install(packages)})" if packages else None)
     return [why for why in found if why is not None]
 
 

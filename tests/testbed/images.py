@@ -49,7 +49,7 @@ def why_absent() -> str | None:
     if sources.docker_answers():
         return None
     if packages := node_packages.missing(node_packages.IMAGES):
-        return f"no Docker answers, and images take the packages of: {node_packages.install(packages)}"
+        return f"no Docker answers, and images take packages ({node_packages.install(packages)})"
     return None if os.geteuid() == 0 else "no Docker answers, and only root builds without one"
 
 

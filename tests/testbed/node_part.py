@@ -37,7 +37,7 @@ def why_absent() -> str | None:
         return None
     lacking = ["root"] if os.geteuid() != 0 else []
     if packages := node_packages.missing(node_packages.NODE):
-        lacking.append(f"the packages of: {node_packages.install(packages)}")
+        lacking.append(f"packages ({node_packages.install(packages)})")
     if lacking:
         without = "there is neither kind with Docker nor TOPICSCHEMA_TEST_KUBECONFIG"
         return f"{without}, and a node of our own takes {' and '.join(lacking)}"
