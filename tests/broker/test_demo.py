@@ -1,4 +1,7 @@
-"""The demo's steps before a real broker cannot rot; tests/cluster/test_demo.py plays the others."""
+"""The demo's steps before a real broker cannot rot; tests/cluster/test_demo.py plays the others.
+
+A control plane of its own starts, for the demo clears away what it finds, and so only a full run has them.
+"""
 
 import io
 
@@ -9,7 +12,7 @@ from demo.narrator import Narrator
 from testbed.controlplane import owned
 from testbed.pulsar import Pulsar
 
-pytestmark = pytest.mark.timeout(600)  # a control plane, and both courses
+pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]  # a control plane, and both courses
 
 
 def test_the_steps_before_a_broker_turn_out_as_told_also_on_what_an_earlier_run_left(pulsar: Pulsar) -> None:

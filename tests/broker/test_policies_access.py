@@ -43,7 +43,7 @@ def by_token(shop: BrokeredShop) -> dict[str, object]:
     }
 
 
-async def test_over_tls_with_a_token_and_a_token_that_is_renewed(secured: BrokeredShop) -> None:
+async def test_over_tls_with_a_token_once_a_good_one_is_there(secured: BrokeredShop) -> None:
     credentials = secured.pulsar.credentials
     assert credentials is not None
     ca = credentials.ca.read_text()
@@ -55,12 +55,27 @@ async def test_over_tls_with_a_token_and_a_token_that_is_renewed(secured: Broker
     secured.keep("admin", token=credentials.tokens.expired, ca_crt=ca)
     secured.apply(by_token(secured), schemaCompatibilityStrategy="FULL")
     await secured.policy_ready("BrokerUnauthorized")
-    secured.keep("admin", token=sign(credentials.tokens.key, SUPERUSER, int(time.time()) + 20), ca_crt=ca)
-    secured.apply(by_token(secured), schemaCompatibilityStrategy="BACKWARD")
+    await is_looked_at_again(secured)
+
+
+@pytest.mark.full  # a token has to run out, and before that a policy has to be in force by it
+async def test_a_token_that_runs_out_is_waited_for_until_it_is_renewed(secured: BrokeredShop) -> None:
+    credentials = secured.pulsar.credentials
+    assert credentials is not None
+    short = sign(credentials.tokens.key, SUPERUSER, int(time.time()) + 40)
+    secured.keep("admin", token=short, ca_crt=credentials.ca.read_text())
+    secured.govern(by_token(secured), schemaCompatibilityStrategy="BACKWARD")
     await secured.policy_ready("InForce")
     assert secured.there()["schemaCompatibilityStrategy"] == "BACKWARD"
     await secured.in_sync("BrokerUnauthorized")  # once the token has run out
-    secured.keep("admin", token=credentials.tokens.superuser, ca_crt=ca)
+    await is_looked_at_again(secured)
+
+
+async def is_looked_at_again(secured: BrokeredShop) -> None:
+    """A good token is taken up though nobody touches the policy."""
+    credentials = secured.pulsar.credentials
+    assert credentials is not None
+    secured.keep("admin", token=credentials.tokens.superuser, ca_crt=credentials.ca.read_text())
     topic = BrokeredTopic(secured)
     topic.put(ONE)  # the first who reads the Secret anew has all looked at who wait for it
     await topic.ready()

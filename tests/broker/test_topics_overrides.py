@@ -54,6 +54,11 @@ async def test_a_topic_is_judged_by_the_strategy_that_others_gave_it_before(
     for schema in there:
         topic.rest.uploaded(schema)
     topic.shop.pulsar.tell("PUT", f"{topic.rest.itself}/schemaCompatibilityStrategy", "ALWAYS_COMPATIBLE")
+
+    async def is_there() -> bool:
+        return own(topic) == "ALWAYS_COMPATIBLE"  # the controller asks for it once in five minutes
+
+    await until(is_there, bool)
     await topic.governed(schemaCompatibilityStrategy="FULL")
     topic.put(ONE)
     status = await topic.ready()

@@ -1,4 +1,7 @@
-"""Whole runs over a real topic: each type's messages judged to exact figures, by age too, and by the command."""
+"""Whole runs over a real topic: each type's messages judged to exact figures, by age too, and by the command.
+
+Each process that judges compiles programs or loads them first: some seconds.
+"""
 
 import json
 import subprocess
@@ -128,9 +131,9 @@ def test_a_run_judges_what_is_young_enough_and_nothing_older(pulsar: Pulsar) -> 
     case = CASES["AVRO"]
     topic = RetainedTopic.made(pulsar)
     with client_of(pulsar) as client:
-        for _ in range(3):
+        for turn in range(3):
+            time.sleep(2.5 if turn else 0)  # a run knows the time to two seconds
             topic.send(client, [b"\x02"] * 5, schema=Sent(case.written), batching_enabled=True)
-            time.sleep(2.5)
     times = sorted(row["publish_time"] for row in rows(topic.source()))
     for first in (times[5], times[10]):
         seconds = (int(time.time() * 1000) - first) // 1000 + 1
@@ -150,19 +153,18 @@ def test_of_batches_so_many_messages_are_judged_as_were_asked_for_not_so_many_en
     entries = {(row["ledger"], row["entry"]) for row in rows(topic.source())}
     assert len(entries) < 300
     told = ran(topic, case, sample=Sample(max_messages=1_500)).document
-    assert 1_200 < told["messages"] < 1_800  # each message is chosen by itself: 9 standard deviations
+    assert len(entries) < told["messages"] < 3_000  # of so many entries it would have taken every message
     assert told["messages"] + told["leftOut"] == 6_000
     assert told["notes"] == []
 
 
-def command(topic: RetainedTopic, folder: Path, case: Case, *more: str) -> "subprocess.CompletedProcess[str]":
+def command(folder: Path, case: Case, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """`topicschema validate-messages` over the topic."""
     for name, info in (("new", case.proposed), ("old", case.written)):
         (folder / f"{name}.avsc").write_bytes(info.schema)
     where = ["--schema", str(folder / "new.avsc"), "--history", str(folder / "old.avsc")]
-    urls = ["--pulsar", topic.asked.admin_url, topic.asked.service_url]
     return subprocess.run(
-        [sys.executable, "-m", "topicschema", "validate-messages", *where, *(more or (*urls, topic.full_name))],
+        [sys.executable, "-m", "topicschema", "validate-messages", *where, *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -175,12 +177,10 @@ def test_the_command_says_the_same_of_a_topic_and_that_a_run_failed_where_nobody
 ) -> None:
     case = CASES["AVRO"]
     topic = filled(pulsar, case)
-    done = command(topic, tmp_path, case)
+    urls = ("--pulsar", topic.asked.admin_url, topic.asked.service_url)
+    done = command(tmp_path, case, "--since", "1h", "--writers", *urls, topic.full_name)
     assert done.returncode == 1, done.stderr
     assert "TRUNCATED" in done.stdout
     assert f"{GOOD + BAD} messages judged, {BAD} invalid" in done.stdout
-    urls = ("--pulsar", topic.asked.admin_url, topic.asked.service_url)
-    young = command(topic, tmp_path, case, "--since", "1h", "--writers", *urls, topic.full_name)
-    assert (young.returncode, f"{GOOD + BAD}" in young.stdout) == (1, True)
     nowhere = ("--pulsar", "http://127.0.0.1:9", "pulsar://127.0.0.1:9", topic.full_name)
-    assert command(topic, tmp_path, case, *nowhere).returncode == 3
+    assert command(tmp_path, case, *nowhere).returncode == 3

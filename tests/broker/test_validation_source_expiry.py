@@ -1,4 +1,7 @@
-"""What the broker skips for all subscriptions while it is read, by TTL or by hand, is retained, and so it counts."""
+"""What the broker skips for all subscriptions while it is read, by TTL or by hand, is retained, and so it counts.
+
+30 MB are sent, of which the first are to be seconds older than the others.
+"""
 
 import time
 from itertools import chain
@@ -20,7 +23,10 @@ def _payloads(name: bytes, count: int) -> list[bytes]:
     return [b"%s %d " % (name, each) + b"x" * 20_000 for each in range(count)]
 
 
-@pytest.mark.parametrize(("young", "split_messages"), [(0, 10_000), (300, 10_000), (300, 800)])
+@pytest.mark.parametrize(
+    ("young", "split_messages"),
+    [pytest.param(0, 10_000, marks=pytest.mark.full), pytest.param(300, 10_000, marks=pytest.mark.full), (300, 800)],
+)
 def test_what_is_skipped_for_all_subscriptions_while_it_is_read_costs_no_message_and_repeats_none(
     pulsar: Pulsar, young: int, split_messages: int
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from support.pulsar.rest_topic import RestTopic, optional, record
+from support.sizes import sized
 from support.validation.topic_messages import RetainedTopic, client_of, contents, rows
 from testbed.pulsar import Pulsar
 from topicschema.spark.question import PulsarAsked
@@ -16,14 +17,26 @@ from topicschema.spark.sources.pulsar.source import PulsarSource
 
 pytestmark = [pytest.mark.timeout(400), pytest.mark.broker]
 
-LATER = float(os.environ.get("TOPICSCHEMA_TEST_LATER") or 4)
-"""After how long a test looks again: the broker collects what was idle for two seconds, and looks every second."""
+LATER = float(os.environ.get("TOPICSCHEMA_TEST_LATER") or sized(0, 180))
+"""How many seconds after the broker has collected an idle topic a test looks again."""
 ONE = record(optional("a"))
 
 
 def _collects_idle_topics(pulsar: Pulsar, namespace: str) -> None:
     idle = {"inactiveTopicDeleteMode": "delete_when_no_subscriptions", "maxInactiveDurationSeconds": 2}
     pulsar.tell("POST", f"/namespaces/{namespace}/inactiveTopicPolicies", {**idle, "deleteWhileInactive": True})
+
+
+def _wait_for_the_collector(pulsar: Pulsar) -> None:
+    """Return once the broker has collected a topic that is idle from now on, and so has passed over all the others."""
+    namespace = pulsar.fresh_namespace()
+    _collects_idle_topics(pulsar, namespace)
+    pulsar.tell("PUT", f"/persistent/{namespace}/idle")
+    deadline = time.monotonic() + 180  # a broker that is not ours looks once a minute
+    while pulsar.tell("GET", f"/persistent/{namespace}"):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    time.sleep(LATER)
 
 
 def test_a_topic_that_does_not_exist_has_no_messages_and_keeps_its_schema(topic: RestTopic) -> None:
@@ -35,7 +48,7 @@ def test_a_topic_that_does_not_exist_has_no_messages_and_keeps_its_schema(topic:
     assert (plan.splits, len(plan.notes)) == ((), 1)
     plan = PulsarSource(asked, "persistent://nobody/nowhere/x").plan()
     assert (plan.splits, plan.is_missing) == ((), True)
-    time.sleep(LATER)
+    _wait_for_the_collector(pulsar)
     assert (topic.index(), topic.versions()) == ([0], [0])
     assert pulsar.tell("GET", f"/persistent/{topic.namespace}") == []
 
@@ -52,7 +65,7 @@ def test_a_topic_that_was_read_is_as_it_was(pulsar: Pulsar, partitions: int, *, 
     if is_unloaded:
         pulsar.tell("PUT", f"{topic.path}/unload")
     assert contents(rows(topic.source())) == topic.sent
-    time.sleep(LATER)
+    _wait_for_the_collector(pulsar)
     after = topic.around()
     for part in ("topics", "partitioned", "schemas", "subscriptions"):
         assert after[part] == before[part], part
@@ -73,7 +86,7 @@ def test_a_topic_without_any_subscription_is_kept_by_its_retention(pulsar: Pulsa
         topic.send(client, [b"1", b"2"])
     before = topic.around()
     assert contents(rows(topic.source())) == topic.sent
-    time.sleep(LATER)
+    _wait_for_the_collector(pulsar)
     assert topic.around() == before
 
 
