@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import yaml
 from kubernetes import client, config
 
 from cluster.broker_objects import RIGHT_BROKER_EDITS, RIGHT_BROKERS, WRONG_BROKERS
+from cluster.conftest import fresh_namespace
 from cluster.right_objects import RIGHT, RIGHT_EDITS
 from cluster.validation_objects import RIGHT_VALIDATIONS, WRONG_VALIDATIONS
 from cluster.wrong_edits import RIGHT_STATUS, WRONG_EDITS, WRONG_STATUS
@@ -72,6 +74,23 @@ def create(api: client.CustomObjectsApi, wire: Json, namespace: str, **options: 
     return stored
 
 
+@contextmanager
+def stored(api: client.CustomObjectsApi, wire: Json, namespace: str) -> Iterator[Json]:
+    """The object, as long as the context lasts: a namespace for each edit would have to be emptied afterwards."""
+    there = create(api, wire, namespace)
+    try:
+        yield there
+    finally:
+        api.delete_namespaced_custom_object(*address(there, namespace), there["metadata"]["name"])
+
+
+@pytest.fixture(scope="module")
+def edited_in(installed: Cluster) -> Iterator[str]:
+    """The namespace of all objects that are edited, one after the other."""
+    with fresh_namespace(installed) as name:
+        yield name
+
+
 def assert_refused(refusal: client.ApiException, row: Row) -> None:
     """The server named that one field, in those words."""
     assert refusal.status == HTTPStatus.UNPROCESSABLE_ENTITY
@@ -95,8 +114,8 @@ def test_a_wrong_object_is_refused_with_its_field(api: client.CustomObjectsApi, 
 
 
 @sentences(RIGHT + RIGHT_BROKERS + RIGHT_VALIDATIONS)
-def test_a_right_object_is_taken_and_read(api: client.CustomObjectsApi, namespace: str, row: Row) -> None:
-    stored = create(api, changed(row.base, row.path, row.value), namespace)
+def test_a_right_object_is_taken_and_read(api: client.CustomObjectsApi, row: Row) -> None:
+    stored = create(api, changed(row.base, row.path, row.value), "default", dry_run="All")
     if row.base["kind"] == "TopicSchema":
         assert decode(TopicSchema, stored).spec.topic == stored["spec"]["topic"]
     if row.base["kind"] == "NamespaceSchemaPolicy":
@@ -115,19 +134,19 @@ def test_core_takes_exactly_the_topics_that_the_crd_takes(row: Row) -> None:
 
 
 @sentences(WRONG_EDITS)
-def test_a_wrong_edit_is_refused_with_its_field(api: client.CustomObjectsApi, namespace: str, row: Row) -> None:
-    stored = create(api, row.base, namespace)
-    edited = changed(stored, row.path, row.value)
-    with pytest.raises(client.ApiException) as caught:
-        api.replace_namespaced_custom_object(*address(edited, namespace), edited["metadata"]["name"], edited)
+def test_a_wrong_edit_is_refused_with_its_field(api: client.CustomObjectsApi, edited_in: str, row: Row) -> None:
+    with stored(api, row.base, edited_in) as there:
+        edited = changed(there, row.path, row.value)
+        with pytest.raises(client.ApiException) as caught:
+            api.replace_namespaced_custom_object(*address(edited, edited_in), edited["metadata"]["name"], edited)
     assert_refused(caught.value, row)
 
 
 @sentences(RIGHT_EDITS + RIGHT_BROKER_EDITS)
-def test_a_right_edit_is_taken(api: client.CustomObjectsApi, namespace: str, row: Row) -> None:
-    stored = create(api, row.base, namespace)
-    edited = changed(stored, row.path, row.value)
-    api.replace_namespaced_custom_object(*address(edited, namespace), edited["metadata"]["name"], edited)
+def test_a_right_edit_is_taken(api: client.CustomObjectsApi, edited_in: str, row: Row) -> None:
+    with stored(api, row.base, edited_in) as there:
+        edited = changed(there, row.path, row.value)
+        api.replace_namespaced_custom_object(*address(edited, edited_in), edited["metadata"]["name"], edited)
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 LOOPBACK = "127.0.0.1"
 _LOWEST = 20000
+_RESERVED: set[int] = set()
 
 
 def _ephemeral_start() -> int:
@@ -27,18 +28,37 @@ def is_free(port: int) -> bool:
     return True
 
 
+def _reserve(port: int) -> bool:
+    """Keep the port from other testbeds as long as this process lives; False where another one has it.
+
+    The sign is a UDP socket on the port of that number, which is in no TCP server's way.
+    """
+    if port in _RESERVED:
+        return True
+    sign = socket.socket(type=socket.SOCK_DGRAM)
+    try:
+        sign.bind((LOOPBACK, port))
+    except OSError:
+        sign.close()
+        return False
+    sign.detach()
+    _RESERVED.add(port)
+    return True
+
+
 def free(preferred: int | None = None) -> int:
     """A free port, `preferred` if that one is.
 
     Chosen at random below the ports that the kernel gives to outgoing connections: a server that is stopped for a while
-    then finds its port again. Nothing holds the port until it is used; who finds it taken asks again.
+    then finds its port again. No other process that asks here gets it while this one lives; what else there is on the
+    machine may take it until it is used, and who finds it taken asks again.
     """
-    if preferred is not None and is_free(preferred):
+    if preferred is not None and is_free(preferred) and _reserve(preferred):
         return preferred
     end = _ephemeral_start()
     for _ in range(200):
         port = random.randrange(_LOWEST, end) if end > _LOWEST else 0  # noqa: S311 - to avoid collisions, not to be secret
-        if port and is_free(port):
+        if port and port not in _RESERVED and is_free(port) and _reserve(port):
             return port
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))

@@ -1,6 +1,8 @@
 """Ports are free when they are given out."""
 
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 from testbed import ports
@@ -30,3 +32,16 @@ def test_a_port_that_another_server_took_is_not_given_out() -> None:
 def test_ports_come_from_where_the_kernel_gives_none_to_outgoing_connections() -> None:
     first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split()[0])
     assert all(ports.free() < first for _ in range(20))
+
+
+def test_a_port_that_another_testbed_was_given_is_not_given_out_before_it_is_used() -> None:
+    other = "from testbed import ports; print(ports.free(), flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", other], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        given = int(process.stdout.readline())
+        assert ports.is_free(given)
+        assert ports.free(given) != given
+        process.communicate("\n")
+    assert ports.free(given) == given
