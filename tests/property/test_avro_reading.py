@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from support.schemas import avro_readings, avro_schemas
 from support.schemas.avro import unreadable
+from support.sizes import sized
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError
@@ -38,7 +39,7 @@ def without_aliases(value: Any) -> Any:
 
 
 @given(RANDOMS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=sized(100, 300), deadline=None)
 def test_every_schema_reads_itself_and_what_differs_in_properties_alone(random: Random) -> None:
     schema = without_aliases(json.loads(avro_readings.pair(random)[0]))
     try:
@@ -50,7 +51,7 @@ def test_every_schema_reads_itself_and_what_differs_in_properties_alone(random: 
 
 
 @given(RANDOMS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=sized(100, 300), deadline=None)
 def test_what_we_call_readable_decodes(random: Random) -> None:
     """Where fastavro follows the same rules: no renames, no changed symbols, no two branches for one value."""
     writer = _Evolving(random).record(depth=3)
@@ -186,7 +187,7 @@ def check(candidate: Schema, history: list[Schema], strategy: Strategy) -> tuple
 
 
 @given(RANDOMS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=sized(100, 200), deadline=None)
 def test_full_is_backward_and_forward(random: Random) -> None:
     candidate, *history = schemas(random, 3)
     for suffix in ("", "_TRANSITIVE"):
@@ -197,7 +198,7 @@ def test_full_is_backward_and_forward(random: Random) -> None:
 
 
 @given(RANDOMS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=sized(100, 200), deadline=None)
 def test_what_passes_against_all_versions_passes_against_the_latest(random: Random) -> None:
     candidate, *history = schemas(random, 4)
     for strategy in (Strategy.BACKWARD, Strategy.FORWARD, Strategy.FULL):

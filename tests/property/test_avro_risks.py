@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from support.payloads import avro_values
 from support.schemas import avro_readings
 from support.schemas.examples import history, parsed
+from support.sizes import sized
 from topicschema import payload
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Predecessor
@@ -244,7 +245,7 @@ def arrives(read: Any, written: Any) -> bool:
 
 
 @given(RANDOMS)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=sized(150, 400), deadline=None)
 def test_where_nothing_is_told_everything_arrives(random: Random) -> None:
     writer = avro_values.schema(random)
     reader = evolved(random, writer)

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.schemas.avro import field, parsed, record
+from support.sizes import sized
 from topicschema.core.formats.avro import resolution
 from topicschema.core.formats.format import Mismatch
 
@@ -67,7 +68,7 @@ def test_a_history_is_judged_alike_with_what_is_remembered_and_without(seed: int
                 assert told(found) == told(resolution.unreadable(parsed(with_circle(text)), parsed(written)))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=sized(60, 200), deadline=None)
 @given(st.integers(0, 2**32))
 def test_a_record_of_another_name_goes_to_the_branch_that_trying_all_would_find(seed: int) -> None:
     rng = random.Random(seed)  # noqa: S311  # a seed, not a secret
@@ -76,7 +77,7 @@ def test_a_record_of_another_name_goes_to_the_branch_that_trying_all_would_find(
     assert told(found) == told(resolution.unreadable(parsed(with_circle(reader)), parsed(writer)))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=sized(60, 200), deadline=None)
 @given(st.integers(0, 2**32))
 def test_aliases_change_nothing_in_that(seed: int) -> None:
     rng = random.Random(seed)  # noqa: S311  # a seed, not a secret

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from support.schemas import families
 from support.schemas.examples import KEY, LATER, ME, NOW, OTHER
+from support.sizes import sized
 from topicschema.core.history import History, Origin
 from topicschema.core.plan import Claim, Observed, Register, plan
 from topicschema.core.policy import Policy
@@ -55,7 +56,7 @@ class World:
 
 
 @given(RANDOMS, TYPES, STRATEGIES, CLAIMS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=sized(50, 150), deadline=None)
 def test_every_edit_comes_to_rest_and_only_what_may_follow_is_registered(
     random: Random, kind: SchemaType, strategy: Strategy, claim: object
 ) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from support.payloads import json_payloads, primitive_values, protobuf_values
 from support.schemas import avro_schemas
+from support.sizes import sized
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
@@ -58,7 +59,7 @@ def test_primitives_are_judged_as_they_are_read(info: SchemaInfo) -> None:
     assert told(judge_of(info, info, LINE), contents) == [expected(schema, each) for each in contents]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=sized(30, 60))
 @given(SEEDS, st.sampled_from(Encoding))
 def test_pairs_are_judged_as_they_are_read(seed: int, encoding: Encoding) -> None:
     rng = seeded(seed)
@@ -86,7 +87,7 @@ def json_schema(rng: random.Random) -> AvroSchema:
             return schema
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=sized(50, 150))
 @given(SEEDS)
 def test_json_is_judged_as_it_is_read(seed: int) -> None:
     rng = seeded(seed)
@@ -95,7 +96,7 @@ def test_json_is_judged_as_it_is_read(seed: int) -> None:
     assert told(judge_of(schema.info, None, LINE), contents) == [expected(schema, each) for each in contents]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=sized(50, 150))
 @given(SEEDS)
 def test_protobuf_is_judged_as_it_is_read(seed: int) -> None:
     rng = seeded(seed)
@@ -126,7 +127,7 @@ def without_fields(rng: random.Random, schema: ProtobufNativeSchema) -> SchemaIn
     return SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(envelope).encode())
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=sized(40, 80))
 @given(SEEDS)
 def test_what_only_the_protobuf_writer_knows_is_lost_and_nothing_else_of_its_messages(seed: int) -> None:
     rng = seeded(seed)
@@ -136,7 +137,7 @@ def test_what_only_the_protobuf_writer_knows_is_lost_and_nothing_else_of_its_mes
     lost_and_fit(judge_of(reader.info, writer.info, LINE), reader, contents)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=sized(40, 80))
 @given(SEEDS)
 def test_what_only_the_json_writer_knows_is_lost_and_nothing_else_of_its_messages(seed: int) -> None:
     rng = seeded(seed)

@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from support.schemas import avro_schemas, families
+from support.sizes import sized
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError, Place
@@ -23,7 +24,7 @@ from topicschema.core.strategies import Strategy
 RANDOMS: Final = st.randoms(use_true_random=False)
 TYPES: Final = st.sampled_from(families.TYPES)
 AVRO_TEXTS: Final = st.sampled_from(families.AVRO_TEXTS)
-MANY: Final = settings(max_examples=150, deadline=None)
+MANY: Final = settings(max_examples=sized(50, 150), deadline=None)
 BOTH_WAYS: Final = (Strategy.BACKWARD_TRANSITIVE, Strategy.FORWARD_TRANSITIVE, Strategy.FULL_TRANSITIVE)
 # What Avro's own validator finds of a schema and itself: records without end, and names that its aliases change.
 UNREADABLE_BY_ALL: Final = {"ENDLESS_RECORD", "TANGLED_RECORDS"}

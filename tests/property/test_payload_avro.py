@@ -13,13 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.payloads import avro_values
+from support.sizes import sized
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.errors import InvalidPayloadError
 from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
 
 RANDOMS = st.randoms(use_true_random=False)
-MANY = settings(max_examples=300, deadline=None)
+MANY = settings(max_examples=sized(100, 300), deadline=None)
 
 
 def parsed(text: Any, kind: SchemaType = SchemaType.AVRO) -> Schema:

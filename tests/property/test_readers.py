@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from support.payloads import avro_values
 from support.schemas import families
+from support.sizes import sized
 from topicschema import payload
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Predecessor
@@ -24,7 +25,7 @@ from topicschema.payload import Pair
 RANDOMS: Final = st.randoms(use_true_random=False)
 ENCODINGS: Final = st.sampled_from(Encoding)
 PARTS: Final = st.sampled_from((SchemaType.AVRO, SchemaType.JSON))
-MANY: Final = settings(max_examples=200, deadline=None)
+MANY: Final = settings(max_examples=sized(100, 200), deadline=None)
 _PROMOTIONS: Final = {"int": ("long", "float", "double"), "long": ("float", "double"), "float": ("double",)}
 _ADDED: Final = (("int", 1), ("string", "x"), (["null", "long"], None), ({"type": "array", "items": "int"}, []))
 

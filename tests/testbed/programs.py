@@ -17,6 +17,9 @@ from testbed.errors import TestbedError
 from testbed.identity import ProcessIdentity
 from testbed.supervisor import RECORD, SOCKET
 
+_ANSWER_SECONDS = 8.0
+"""After so long a supervisor is taken for one that does not answer; to end programs takes it the most."""
+
 
 @contextlib.contextmanager
 def _connected(folder: Path) -> Iterator[socket.socket]:
@@ -24,7 +27,7 @@ def _connected(folder: Path) -> Iterator[socket.socket]:
     with socket.socket(socket.AF_UNIX) as connection:
         directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            connection.settimeout(8)
+            connection.settimeout(_ANSWER_SECONDS)
             connection.connect(f"/proc/self/fd/{directory}/{SOCKET}")
         finally:
             os.close(directory)

@@ -1,31 +1,44 @@
 """A span is read to its last entry whatever the connection does on the way."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from support.pulsar.fake_reader import Happening, ReaderAtTheWire, chunk, message, nothing, serving, single
 from topicschema.core.topics import Topic
 from topicschema.spark.sources import Gone, Withheld
-from topicschema.spark.sources.pulsar import reading
+from topicschema.spark.sources.pulsar import passage, reading
 from topicschema.spark.sources.pulsar.errors import SourceSilentError
 from topicschema.spark.sources.pulsar.protocol import written
 from topicschema.spark.sources.pulsar.ranges import Span, Stretch
 from topicschema.spark.sources.pulsar.reading import Terms
 
-LONGER_THAN_QUIET = 1.3
+QUIET = 0.3
+LONGER_THAN_QUIET = 0.4
+PATIENT = 60.0
 Send = Callable[[bytes], object]
 
 
+@contextmanager
+def soon_quiet(patience: float) -> Iterator[None]:
+    """Where readers are patient, they ask sooner what they would ask after the product's longer times."""
+    with pytest.MonkeyPatch.context() as patch:
+        if patience == PATIENT:
+            patch.setattr(passage, "QUIET_SECONDS", QUIET)
+            patch.setattr(passage, "_PAUSE_SECONDS", 0.05)
+        yield
+
+
 def payloads(
-    broker: ReaderAtTheWire, patience: float = 20.0, first: int = 0, entries: int | None = None
+    broker: ReaderAtTheWire, patience: float = PATIENT, first: int = 0, entries: int | None = None
 ) -> list[bytes]:
     """What a reader of so many entries from that one on gets, or of all."""
     count = broker.entries - first if entries is None else entries
     span = Span("persistent://shop/live/orders", 0, (Stretch(3, first, count),))
     found: list[bytes] = []
-    with serving(broker) as asked:
+    with serving(broker) as asked, soon_quiet(patience):
         terms = Terms(asked, has_keys=False, patience=patience)
         for batch in reading.read(terms, span, Topic.parse(span.topic)):
             assert not isinstance(batch, Gone)
@@ -80,8 +93,8 @@ def test_entries_of_the_last_ledger_are_gone_where_that_was_removed_though_it_st
 ) -> None:
     broker = ReaderAtTheWire(entries=2, reads_next=2, subscribed=[sending(0)], marks=[mark], is_trimmed=True)
     span = Span("persistent://shop/live/orders", 0, (Stretch(3, 0, 2),))
-    with serving(broker) as asked:
-        terms = Terms(asked, has_keys=False, patience=20.0)
+    with serving(broker) as asked, soon_quiet(PATIENT):
+        terms = Terms(asked, has_keys=False, patience=PATIENT)
         *_, last = reading.read(terms, span, Topic.parse(span.topic))
     assert last == Gone(1)
 
@@ -89,8 +102,8 @@ def test_entries_of_the_last_ledger_are_gone_where_that_was_removed_though_it_st
 def _unread(broker: ReaderAtTheWire, *stretches: Stretch) -> list[Gone | Withheld]:
     """What a reader of these is told besides messages."""
     span = Span("persistent://shop/live/orders", 0, stretches, messages_per_entry=10.0)
-    with serving(broker) as asked:
-        found = reading.read(Terms(asked, has_keys=False, patience=20.0), span, Topic.parse(span.topic))
+    with serving(broker) as asked, soon_quiet(PATIENT):
+        found = reading.read(Terms(asked, has_keys=False, patience=PATIENT), span, Topic.parse(span.topic))
         return [each for each in found if isinstance(each, Gone | Withheld)]
 
 
