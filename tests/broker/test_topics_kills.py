@@ -33,8 +33,8 @@ _MOST_CALLS = 25
 class Flow:
     """What is there before, what a person then does, and which versions there are in the end.
 
-    `uploads` is how often it writes at the broker, `records` how often at the API server; `strategy` is the topic's
-    own in the end, "" where nobody asks.
+    `uploads` is how often it writes at the broker, `records` how often at the API server at least: a status with the
+    same second of the same version is not written. `strategy` is the topic's own in the end, "" where nobody asks.
     """
 
     name: str
@@ -162,7 +162,7 @@ FLOWS = (
     Flow("rollback", two, lambda topic: topic.edit(ONE), [0, 1], 0, 2),
     Flow("adoption and edit", of_others, lambda topic: topic.edit(THREE), [0, 1, 2], 1, 7),
     Flow("override and schema", existing, overridden, [0, 1], 3, 6, "ALWAYS_COMPATIBLE"),
-    Flow("local history", local, lambda topic: topic.edit(THREE), [0, 1, 2], 3, 2),
+    Flow("local history", local, lambda topic: topic.edit(THREE), [0, 1, 2], 3, 1),
     Flow("local history that yields", displaced, lambda topic: topic.edit(THREE), [0, 1], 1, 5),
     Flow("once more after a soft delete", hidden, lambda topic: topic.edit(ONE), [2], 1, 5),
     Flow("withdrawn override", withdrawn, lambda topic: topic.edit(ONE), [0], 1, 2, "UNDEFINED"),
@@ -226,6 +226,7 @@ async def is_killed(shop: BrokeredShop, flow: Flow, place: Place) -> bool:
 
     async def work(running: Process) -> None:
         await running.settle(topic.name)
+        assert running.errors == []
 
     was_killed = await killed(shop, work, place)
     await prove(topic, flow)
@@ -246,5 +247,5 @@ async def test_a_flow_that_is_killed_anywhere_comes_to_the_same_end(first: Broke
             counts[of] += 1
             if of is Of.CALLS:
                 assert await is_killed(first.shop, flow, Place(of, number, is_before=False))
-    assert counts[Of.RECORD] == flow.records
+    assert counts[Of.RECORD] >= flow.records
     assert counts[Of.CALLS] >= flow.uploads
