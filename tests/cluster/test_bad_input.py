@@ -56,7 +56,7 @@ async def shop(product: Product, cluster: Cluster, namespace: str) -> AsyncItera
 
 
 def wait_for(shop: Shop, what: str, condition: str) -> None:
-    told = shop.run("wait", f"--for={condition}", "--timeout=30s", what)
+    told = shop.run("wait", f"--for={condition}", "--timeout=120s", what)
     assert told.returncode == 0, told.stderr
 
 

@@ -67,13 +67,13 @@ def test_the_controller_tells_each_what_is_wrong_and_the_webhook_never_fails_on_
 ) -> None:
     process = product.controller.pid
     for name in SPECS:
-        told = shop.run("wait", "--for=condition=Stalled", "--timeout=30s", f"tsc/{name}")
+        told = shop.run("wait", "--for=condition=Stalled", "--timeout=120s", f"tsc/{name}")
         assert told.returncode == 0, f"{name}: {told.stderr}"
         # Whether the API server takes these is its own matter; a webhook that failed would say so.
         label = shop.run("label", "tsc", name, "seen=yes")
         edit = shop.run("patch", "tsc", name, "--type=merge", "-p", '{"spec": {"properties": {"owner": "a"}}}')
         assert "failed calling webhook" not in label.stderr + edit.stderr, name
-        assert shop.run("delete", "tsc", name, "--timeout=30s").returncode == 0, name
+        assert shop.run("delete", "tsc", name, "--timeout=120s").returncode == 0, name
     assert product.controller.pid == process
     assert shop.apply(shop.topic_schema(V0, "good")).returncode == 0
-    assert shop.run("wait", "--for=condition=Ready", "--timeout=30s", "tsc/good").returncode == 0
+    assert shop.run("wait", "--for=condition=Ready", "--timeout=120s", "tsc/good").returncode == 0

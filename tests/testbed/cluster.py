@@ -27,7 +27,7 @@ class Cluster:
     webhook_host: str | None = None
     audit_log: Path | None = None
 
-    def kubectl(self, *arguments: str | Path, stdin: str | None = None, seconds: float = 60) -> str:
+    def kubectl(self, *arguments: str | Path, stdin: str | None = None, seconds: float = 180) -> str:
         """What kubectl prints; TestbedError with its error text when it fails."""
         told = self.try_kubectl(*arguments, stdin=stdin, seconds=seconds)
         if told.returncode:
@@ -35,7 +35,7 @@ class Cluster:
         return told.stdout
 
     def try_kubectl(
-        self, *arguments: str | Path, stdin: str | None = None, seconds: float = 60
+        self, *arguments: str | Path, stdin: str | None = None, seconds: float = 180
     ) -> subprocess.CompletedProcess[str]:
         """How kubectl ended and what it printed, also when it failed."""
         return subprocess.run(

@@ -23,7 +23,7 @@ from testbed.paths import write_atomically
 from testbed.programs import Program
 from testbed.progress import Progress
 
-_START_SECONDS = 120.0
+_START_SECONDS = 240.0
 _ATTEMPTS = 4
 _HOSTS = (ports.LOOPBACK, "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.0.0.1")
 _AUDIT_POLICY = {

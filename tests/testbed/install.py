@@ -27,8 +27,8 @@ def install_crds(cluster: Cluster, folder: Path = REPOSITORY / "crds") -> None:
     if not crds:
         raise TestbedError(f"no CRD in {folder}")
     cluster.kubectl(*_APPLY, stdin=as_list(crds))
-    waiting = ("wait", "--for=condition=Established", "--timeout=60s")
-    cluster.kubectl(*waiting, *(f"crd/{crd['metadata']['name']}" for crd in crds), seconds=90)
+    waiting = ("wait", "--for=condition=Established", "--timeout=180s")
+    cluster.kubectl(*waiting, *(f"crd/{crd['metadata']['name']}" for crd in crds), seconds=200)
     cluster.kubectl("api-resources")  # kubectl remembers the kinds for hours, and looks for no category anew
 
 

@@ -33,7 +33,7 @@ PATIENT_LEASE = {
     "TOPICSCHEMA_LEASE_RETRY_PERIOD": "0.5",
 }
 """It runs out soon after its holder was killed, and is not lost while a busy machine does much else."""
-_READY_SECONDS = 60.0
+_READY_SECONDS = 180.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,17 +17,17 @@ from testbed.errors import TestbedError
 from testbed.identity import ProcessIdentity
 from testbed.supervisor import RECORD, SOCKET
 
-_ANSWER_SECONDS = 8.0
-"""After so long a supervisor is taken for one that does not answer; to end programs takes it the most."""
+_SILENT_SECONDS = 8.0  # longer than the supervisor takes to end its programs; after that it is ended itself
+_BUSY_SECONDS = 60.0
 
 
 @contextlib.contextmanager
-def _connected(folder: Path) -> Iterator[socket.socket]:
+def _connected(folder: Path, seconds: float) -> Iterator[socket.socket]:
     """A connection to the supervisor of the folder; OSError when none answers."""
     with socket.socket(socket.AF_UNIX) as connection:
         directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            connection.settimeout(_ANSWER_SECONDS)
+            connection.settimeout(seconds)
             connection.connect(f"/proc/self/fd/{directory}/{SOCKET}")
         finally:
             os.close(directory)
@@ -70,7 +70,7 @@ class Supervision:
     def find(cls, folder: Path) -> Self | None:
         """The supervisor of the folder, if one answers."""
         try:
-            with _connected(folder):
+            with _connected(folder, _SILENT_SECONDS):
                 return cls(folder)
         except OSError:
             return None
@@ -78,7 +78,10 @@ class Supervision:
     def ask(self, do: str, **details: Any) -> Any:
         """What the supervisor answers to the request `do`; raises TestbedError with its words when it cannot."""
         try:
-            with _connected(self.folder) as connection, connection.makefile("rwb") as stream:
+            with (
+                _connected(self.folder, _SILENT_SECONDS if do == "end" else _BUSY_SECONDS) as connection,
+                connection.makefile("rwb") as stream,
+            ):
                 stream.write(json.dumps({"do": do, **details}).encode() + b"\n")
                 stream.flush()
                 answer = json.loads(stream.readline() or b"{}")
@@ -168,7 +171,7 @@ class Program:
         self.send(signal.SIGKILL)
         return self.wait()
 
-    def terminate(self, seconds: float = 30) -> int:
+    def terminate(self, seconds: float = 120) -> int:
         """Ask it to end, and its exit status; TestbedError when it still runs after that many seconds."""
         self.send(signal.SIGTERM)
         return self.wait(seconds)
@@ -187,7 +190,7 @@ class Program:
             self.kill()
         return self.start()
 
-    def wait(self, seconds: float = 30) -> int:
+    def wait(self, seconds: float = 120) -> int:
         """Its exit status once it has ended; TestbedError when it still runs after that many seconds."""
         deadline = time.monotonic() + seconds
         while (state := self._state())["exit_status"] is None and state["pid"] is not None:

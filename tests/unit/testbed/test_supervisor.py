@@ -172,7 +172,7 @@ def test_a_paused_supervisor_and_its_programs_can_be_removed(
     detached.run("sleeper", _SLEEP)
     processes = recorded(detached.folder)
     os.kill(processes[""].pid, signal.SIGSTOP)
-    monkeypatch.setattr("testbed.programs._ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("testbed.programs._SILENT_SECONDS", 0.2)
 
     assert instances.remove("mine")
 
