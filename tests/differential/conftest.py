@@ -3,7 +3,7 @@
 import pytest
 
 from differential import seeds
-from support import tiers
+from support import sizes, tiers
 from testbed import maven
 
 
@@ -14,5 +14,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    pairs = f"{seeds.PAIRS} pairs each of the seeds {seeds.FIXED!r} and {seeds.FRESH!r}"
-    terminalreporter.write_line(f"differential tier: {pairs} (TOPICSCHEMA_SEED={seeds.FRESH} repeats the run)")
+    if sizes.IS_FULL:
+        pairs = f"{seeds.PAIRS} pairs each of the seeds {seeds.FIXED!r} and {sizes.SEED!r}"
+        terminalreporter.write_line(f"differential tier: {pairs} (TOPICSCHEMA_SEED={sizes.SEED} repeats the run)")

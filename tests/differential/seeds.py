@@ -1,12 +1,11 @@
-"""How many pairs the differential tier makes, and of which seeds: one that stays, and a new one in every run.
+"""How many pairs the differential tier makes, and of which seeds: one that stays, and in a full run a new one."""
 
-TOPICSCHEMA_SEED repeats a run, TOPICSCHEMA_TEST_PAIRS says how many pairs each seed gets (`make test-differential`).
-"""
+from typing import Final
 
-import os
-import secrets
+from support import sizes
 
-FIXED = "topicschema"
-FRESH = os.environ.get("TOPICSCHEMA_SEED") or secrets.token_hex(4)
-PAIRS = int(os.environ.get("TOPICSCHEMA_TEST_PAIRS") or 1000)
-"""Enough to notice most mistakes; they cost `make test` some seconds."""
+FIXED: Final = "topicschema"
+SEEDS: Final = {"the fixed seed": FIXED, **({"a new seed": sizes.SEED} if sizes.IS_FULL else {})}
+"""By what they are called: a test's name does not change with its seed."""
+PAIRS: Final = sizes.sized(1_000, 20_000)
+"""Of each seed."""

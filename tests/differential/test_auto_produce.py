@@ -10,6 +10,7 @@ import pytest
 
 from differential import oracle
 from support.payloads import avro_values, primitive_values, protobuf_values
+from support.sizes import sized
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
@@ -19,7 +20,7 @@ from topicschema.payload.protobuf_native import of
 
 pytestmark = pytest.mark.differential
 
-MESSAGES = 4000
+MESSAGES = sized(1_000, 4_000)
 SEED = 4_007
 PIECES = (b"", b" ", b"{}", b'{"a":1}', b"[]", b"null", b"\xff", b"{", b"1 2", b'{"a":1}x', b"//", b'"\xff"', b"nul")
 

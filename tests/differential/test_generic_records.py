@@ -14,6 +14,7 @@ import pytest
 
 from differential import oracle
 from support.payloads import avro_values, primitive_values, protobuf_values
+from support.sizes import sized
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
@@ -26,7 +27,7 @@ from topicschema.payload.generic import GenericRecord
 pytestmark = pytest.mark.differential
 
 ORACLE = oracle.CLIENT.with_name("GenericOracle.java")
-MESSAGES = 600
+MESSAGES = sized(300, 600)
 SEED = 31_077
 OFFSET = "__AVRO_READ_OFFSET__"
 

@@ -1,10 +1,9 @@
 """Real histories beside Avro's own library: every release against every other, and against all before it.
 
-`make test-differential` has them; the wheels they come in are fetched once, into the cache folder.
+The wheels they come in, 57 MB, are fetched once, into the cache folder.
 """
 
 import functools
-import os
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -19,14 +18,7 @@ from topicschema.core.compatibility import Predecessor
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
-pytestmark = [
-    pytest.mark.differential,
-    pytest.mark.timeout(1800),
-    pytest.mark.skipif(
-        os.environ.get("TOPICSCHEMA_TEST_HISTORIES") != "all",
-        reason="real histories: 57 MB are fetched by make test-differential",
-    ),
-]
+pytestmark = [pytest.mark.differential, pytest.mark.full, pytest.mark.timeout(1800)]
 
 LINES = (PulsarLine.V4_0, PulsarLine.V4_1)  # 4.2 judges with the library of 4.1
 PAIRWISE = (Strategy.BACKWARD, Strategy.FORWARD, Strategy.FULL)

@@ -117,7 +117,7 @@ def theirs(answer: dict[str, Any]) -> str:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("line", LINES)
 def test_json_that_avro_does_not_parse_is_to_clients_what_it_is_to_the_brokers_classes(line: PulsarLine) -> None:
-    written = [*texts(seeds.FIXED), *texts(seeds.FRESH)]
+    written = [text for seed in seeds.SEEDS.values() for text in texts(seed)]
     sent = [shape(text) for text in written for shape in (alone, paired)]
     pairs = [(alone(one), alone(other)) for one, other in itertools.pairwise(written) if one != other]
     own = [connect(Client.PRODUCER, each, TopicState(line=line)) for each in sent]
@@ -127,4 +127,4 @@ def test_json_that_avro_does_not_parse_is_to_clients_what_it_is_to_the_brokers_c
     )
     differing = [each for each in zip((*sent, *pairs), own, answers, strict=True) if ours(each[1]) != theirs(each[2])]
     assert {theirs(each) for each in answers} == {"yes", "no", "error"}
-    assert len(differing) <= REST[line] * len(answers), (seeds.FRESH, differing)
+    assert len(differing) <= REST[line] * len(answers), (seeds.SEEDS, differing)

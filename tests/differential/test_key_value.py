@@ -9,6 +9,7 @@ import pytest
 
 from differential import oracle
 from support.schemas import avro_schemas, protobuf_schemas
+from support.sizes import sized
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Predecessor
 from topicschema.core.errors import InvalidSchemaError
@@ -19,7 +20,7 @@ from topicschema.core.strategies import Strategy
 
 pytestmark = pytest.mark.differential
 
-SEEDS = range(1000)
+SEEDS = range(sized(400, 1_000))
 AVRO_TYPES = (SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOBUF)
 # What the broker takes and is refused here on purpose; docs/spec/key-value.md names each.
 STRICTER = {"NESTED_KEY_VALUE", "LEGACY_JSON_SCHEMA", "NOT_UTF8", "PART_PROPERTIES"}
@@ -157,7 +158,7 @@ def rest_part(random: Random) -> Any:
 
 
 def test_a_rest_form_is_stored_as_the_broker_stores_it() -> None:
-    forms = [rest_form(avro_schemas.seeded(f"rest {seed}")) for seed in range(4000)]
+    forms = [rest_form(avro_schemas.seeded(f"rest {seed}")) for seed in range(sized(1_000, 4_000))]
     answers = ask([{"op": "convert", "text": form} for form in forms])
     stored = 0
     for form, answer in zip(forms, answers, strict=True):
@@ -183,7 +184,7 @@ def follower(random: Random, info: SchemaInfo) -> SchemaInfo:
 
 def histories() -> list[tuple[list[Schema], Schema, Strategy]]:
     found = []
-    for seed in range(2000):
+    for seed in range(sized(700, 2_000)):
         random = avro_schemas.seeded(f"history {seed}")
         first, second = (json.dumps(each).encode() for each in avro_schemas.pair(random))
         kind = random.choice((SchemaType.AVRO, SchemaType.JSON))

@@ -10,6 +10,7 @@ import pytest
 from differential import oracle
 from support.payloads import avro_node_values, avro_values
 from support.schemas import avro_readings
+from support.sizes import sized
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
@@ -17,7 +18,7 @@ from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
 
 pytestmark = pytest.mark.differential
 
-MESSAGES = 6000
+MESSAGES = sized(2_000, 6_000)
 SEED = 11_104
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from differential import oracle
 from support.payloads import primitive_values
+from support.sizes import sized
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.errors import InvalidPayloadError
@@ -20,7 +21,7 @@ from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
 pytestmark = pytest.mark.differential
 
 PER_TYPE = 300
-PAIRS = 3000
+PAIRS = sized(1_000, 3_000)
 SEED = 40_007
 
 

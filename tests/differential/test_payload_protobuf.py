@@ -10,6 +10,7 @@ import pytest
 from differential import oracle
 from support.payloads import protobuf_values
 from support.schemas import protobuf_schemas
+from support.sizes import sized
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
@@ -20,7 +21,7 @@ from topicschema.payload.protobuf_native import FieldPlan, MessagePlan, of
 pytestmark = pytest.mark.differential
 
 ORACLE = oracle.CLIENT.with_name("ProtobufOracle.java")
-MESSAGES = 4000
+MESSAGES = sized(1_000, 4_000)
 SEED = 32_505
 
 

@@ -1,11 +1,6 @@
-"""Verdict programs beside Java's GenericDatumReader: what fits is read, what does not fit is not.
-
-TOPICSCHEMA_TEST_PROGRAMS says how many pairs of schemas there are for each of the two seeds, and how many messages of
-each pair: `10000x100`.
-"""
+"""Verdict programs beside Java's GenericDatumReader: what fits is read, what does not fit is not."""
 
 import base64
-import os
 import random
 import re
 from collections import Counter
@@ -15,6 +10,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from differential import oracle, seeds
+from support import sizes
 from support.payloads import avro_messages
 from support.schemas import avro_features
 from topicschema import payload
@@ -25,7 +21,8 @@ from topicschema.payload.programs import ProgramJudge, compile_program
 
 pytestmark = pytest.mark.differential
 
-PAIRS, MESSAGES = (int(each) for each in (os.environ.get("TOPICSCHEMA_TEST_PROGRAMS") or "250x50").split("x"))
+PAIRS, MESSAGES = sizes.sized(250, 10_000), sizes.sized(50, 100)
+"""Pairs of schemas of each seed, and messages of each pair."""
 ORACLE = oracle.AVRO.with_name("ReadingOracle.java")
 BATCH = 500
 STRICTER = {"OUT_OF_RANGE": 0.025, "SKIPPED_CORRUPT": 0.01, "TOO_MANY_VALUES": 0.002, "TOO_DEEP": 0.002}
@@ -95,8 +92,8 @@ def asked(case: Case) -> dict[str, object]:
     }
 
 
-@pytest.mark.timeout(0 if "TOPICSCHEMA_TEST_PROGRAMS" in os.environ else 300)
-@pytest.mark.parametrize("seed", [seeds.FIXED, seeds.FRESH])
+@pytest.mark.timeout(0 if sizes.IS_FULL else 300)
+@pytest.mark.parametrize("seed", seeds.SEEDS.values(), ids=seeds.SEEDS)
 def test_java_reads_what_fits_and_fails_on_the_rest(seed: str) -> None:
     met: Counter[str] = Counter()
     wrong: list[object] = []

@@ -1,4 +1,7 @@
-"""The envelopes of sources beside those that Pulsar's Java client makes of the classes generated from them."""
+"""The envelopes of sources beside those that Pulsar's Java client makes of the classes generated from them.
+
+They take longer than most tests: protoc, javac and the class path of a release run, or protoc some dozens of times.
+"""
 
 import base64
 import json
@@ -15,6 +18,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from differential import oracle
 from support.schemas import avro_schemas, proto_sources
+from support.sizes import sized
 from testbed import maven
 from topicschema.sources import ProtobufSources, compile_envelope
 
@@ -114,7 +118,7 @@ def test_generated_classes_have_the_envelope_that_their_sources_make(
 
 def test_the_files_stand_in_the_order_in_which_the_client_puts_them() -> None:
     envelopes, asked = [], []
-    for seed in range(60):
+    for seed in range(sized(25, 60)):
         files = proto_sources.random_files(avro_schemas.seeded(f"order {seed}"))
         envelope = compile_envelope(ProtobufSources("Root", files)).decode()
         envelopes.append(envelope)
