@@ -126,6 +126,7 @@ def test_a_given_broker_serves_and_nothing_else_is_started(pulsar: Pulsar, tmp_p
     assert "the broker that PULSAR_ADMIN_URL names cannot be set up" in told.stdout
 
 
+@pytest.mark.full  # a JVM starts; test_validation_source_faults.py has one killed and started, too
 def test_a_broker_is_the_same_one_after_a_kill(certificate_pulsar: Pulsar) -> None:
     schema = f"/schemas/{certificate_pulsar.fresh_namespace()}/x/schema"
     certificate_pulsar.tell("POST", schema, _STRING)

@@ -2,7 +2,7 @@
 
 In each round of flows side by side, one call of each is held by its proxy, not passed on or done and not answered; when
 all are held the one controller dies, and another one brings them to their end. `make test` has three places of each
-flow, which are sure to come, in two rounds (each needs half a minute: a Lease runs out, a process starts). A full run
+flow, which are sure to come, in one round (it needs most of a minute: a Lease runs out, a process starts). A full run
 has every call of each flow, before and after it, as an undisturbed round lists them (a quarter of an hour);
 TOPICSCHEMA_SEED repeats its order.
 """
@@ -26,7 +26,7 @@ from testbed.instances import Instance
 from testbed.product import PATIENT_LEASE, Product
 from testbed.pulsar import Pulsar
 
-_AT_ONCE = 20
+_AT_ONCE = sized(40, 20)
 _PATIENCE_SECONDS = sized(150, 30)  # of the places of a sample each comes, if late; of all calls some looks never do
 _TRIES = 4  # a look that did not come is waited for in other rounds, too
 

@@ -1,6 +1,7 @@
 """A Kubernetes namespace, a Pulsar namespace and a proxy for one run of a flow, and what is true of them at rest."""
 
 import asyncio
+import json
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -122,7 +123,7 @@ async def at_rest(made: list[World]) -> None:
     looked = [world for world in made if world.flow.end[0]]
     log = looked[0].topic.shop.watched.shop.cluster.audit_log
     assert log is not None
-    since = audit.settled(log, counts=_is_controllers)
+    since = audit.settled(log, counts=_writes)
     for world in looked:
         world.proxy.calls.clear()
         shop = world.topic.shop.watched
@@ -137,24 +138,31 @@ async def at_rest(made: list[World]) -> None:
     namespaces = {world.topic.shop.watched.namespace for world in looked}
     began = await until(begun, lambda found: namespaces <= set(found))
     await each(looked, World.quiet)
-    audit.settled(log, counts=_is_controllers)
+    audit.settled(log, counts=_writes)
     for world in looked:
         shop = world.topic.shop.watched
         written = shop._written(since, TOPIC_SCHEMA, began[shop.namespace]) + list(map(str, world.proxy.writes))
         assert written == [], (world.flow.name, written)
 
 
-def _is_controllers(request: audit.Request) -> bool:
-    return request.user == CONTROLLER and request.resource != "leases"
+def _writes(request: audit.Request) -> bool:
+    return request.user == CONTROLLER and request.is_write and request.resource != "leases"
 
 
 @asynccontextmanager
 async def worlds(cluster: Cluster, pulsar: Pulsar, flows: Sequence[Flow]) -> AsyncIterator[list[World]]:
     """A world for each of the flows, with all that is there before."""
-    async with AsyncExitStack() as stack:
-        made = [await stack.enter_async_context(_world(cluster, pulsar, flow)) for flow in flows]
-        await each(made, World.prepare)
-        yield made
+    names = [f"t-{secrets.token_hex(4)}" for _ in flows]
+    namespaces = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in names]
+    cluster.kubectl("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": namespaces}))
+    try:
+        async with AsyncExitStack() as stack:
+            opened = [_world(cluster, pulsar, flow, name) for flow, name in zip(flows, names, strict=True)]
+            made = [await stack.enter_async_context(world) for world in opened]
+            await each(made, World.prepare)
+            yield made
+    finally:
+        cluster.try_kubectl("delete", "namespace", "--wait=false", *names)
 
 
 async def each(made: list[World], do: Callable[[World], Awaitable[None]]) -> None:
@@ -169,12 +177,8 @@ async def each(made: list[World], do: Callable[[World], Awaitable[None]]) -> Non
 
 
 @asynccontextmanager
-async def _world(cluster: Cluster, pulsar: Pulsar, flow: Flow) -> AsyncIterator[World]:
-    name = f"t-{secrets.token_hex(4)}"
-    cluster.kubectl("create", "namespace", name)
+async def _world(cluster: Cluster, pulsar: Pulsar, flow: Flow, namespace: str) -> AsyncIterator[World]:
     with FaultProxy.before(pulsar) as proxy:
-        async with brokered(proxy, cluster, name) as shop:
+        async with brokered(proxy, cluster, namespace) as shop:
             shop.make_namespace()
             yield World(flow, BrokeredTopic(shop))
-            cluster.kubectl("delete", "tsc,nsp", "--all", "-n", name, "--wait=false")
-    cluster.kubectl("delete", "namespace", name, "--wait=false")
