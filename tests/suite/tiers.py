@@ -19,7 +19,7 @@ UNIT: Final = Tier(
     "unit",
     "not cluster and not broker and not faults and not differential and not spark and not e2e",
     "tests",
-    ("-n", "auto", "--maxprocesses=8", "--dist=worksteal"),
+    ("-n", "auto", "--maxprocesses=8"),
 )
 DIFFERENTIAL: Final = Tier("differential", "differential", "tests/differential")
 SPARK: Final = Tier("spark", "spark", "tests/spark")
