@@ -2,14 +2,13 @@
 
 import hashlib
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from subprocess import CompletedProcess
 
 from broker.clients.attempts import Attempt
+from support import command_line
 from topicschema.core.schemas import SchemaInfo, SchemaType
 
 
@@ -38,11 +37,8 @@ def is_sayable(attempt: Attempt) -> bool:
 
 def differing(attempts: Sequence[Attempt], folder: Path) -> list[tuple[Attempt, Told]]:
     """Those of which the command tells something else than is expected, and what; its files go into the folder."""
-    lines = "".join(json.dumps(_arguments(each, folder)) + "\n" for each in attempts)
-    child = [sys.executable, "-m", "support.commands_process"]
-    answers = subprocess.run(child, input=lines, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
-    told = [_told(json.loads(answer)) for answer in answers]
-    return [(each, one) for each, one in zip(attempts, told, strict=True) if one != Told.expected_of(each)]
+    told = ((each, _told(command_line.run(folder, *_arguments(each, folder)))) for each in attempts)
+    return [(each, one) for each, one in told if one != Told.expected_of(each)]
 
 
 def _arguments(attempt: Attempt, folder: Path) -> list[str]:
@@ -67,6 +63,6 @@ def _file(info: SchemaInfo, folder: Path) -> str:
     return str(path)
 
 
-def _told(answer: dict[str, Any]) -> Told:
-    found = json.loads(answer["printed"])
-    return Told(answer["code"], found["outcome"], found["schemaVersion"], found["error"])
+def _told(answer: CompletedProcess[str]) -> Told:
+    found = json.loads(answer.stdout)
+    return Told(answer.returncode, found["outcome"], found["schemaVersion"], found["error"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support import forked_commands
+from support import command_line
 
 V1 = '{"type": "record", "name": "Order", "fields": []}'
 V2 = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
@@ -24,7 +24,7 @@ def here(tmp_path: Path) -> Path:
 
 
 def run(where: Path, line: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return forked_commands.run(where, "can-connect", *line.split(), stdin=stdin)
+    return command_line.run(where, "can-connect", *line.split(), stdin=stdin)
 
 
 def answer(where: Path, line: str) -> dict[str, Any]:

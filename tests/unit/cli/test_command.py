@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from support import forked_commands
+from support import command_line
 
 V1 = '{"type": "record", "name": "Order", "fields": []}'
 V2 = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
@@ -24,7 +24,7 @@ def here(tmp_path: Path) -> Path:
 
 
 def run(where: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return forked_commands.run(where, *arguments, stdin=stdin)
+    return command_line.run(where, *arguments, stdin=stdin)
 
 
 CODES = {

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support import forked_commands
+from support import command_line
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "manifests" / "examples").glob("topicschema*.yaml"))
 V1 = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
@@ -46,7 +46,7 @@ def here(tmp_path: Path) -> Path:
 
 
 def run(where: Path, line: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return forked_commands.run(where, *line.split(), stdin=stdin)
+    return command_line.run(where, *line.split(), stdin=stdin)
 
 
 @pytest.mark.parametrize(

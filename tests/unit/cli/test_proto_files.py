@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from support import forked_commands
+from support import command_line
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
 from topicschema.sources import ProtobufSources, compile_envelope
@@ -44,7 +44,7 @@ def here(tmp_path: Path) -> Path:
 
 
 def run(where: Path, line: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return forked_commands.run(where, *line.split(), stdin=stdin)
+    return command_line.run(where, *line.split(), stdin=stdin)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support import forked_commands
+from support import command_line
 from support.schemas.recorded_versions import ID, KEY, NOTE, schema
 from topicschema.api import record
 from topicschema.core import formats
@@ -39,7 +39,7 @@ def asked(history: History, payloads: list[dict[str, Any]]) -> subprocess.Comple
 
 
 def run(stdin: str) -> subprocess.CompletedProcess[str]:
-    return forked_commands.run(Path.cwd(), "record", stdin=stdin)
+    return command_line.run(Path.cwd(), "record", stdin=stdin)
 
 
 def test_the_versions_are_bodies_of_uploads_in_the_order_of_their_numbers() -> None:
