@@ -15,7 +15,7 @@ from topicschema.cluster.errors import ApiRefusedError, ForbiddenError
 from topicschema.core import plan
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.verdict import Outcome as Judged
-from topicschema.reconcile import validating_spec
+from topicschema.reconcile import validating_jobs, validating_spec
 from topicschema.reconcile.policies import FoundPolicy
 from topicschema.reconcile.surroundings import Surroundings
 from topicschema.reconcile.validating_jobs import attempt_of, events_of, is_there, jobs_of, may_run, percent_of, pods_of
@@ -138,7 +138,7 @@ async def look(
     is_settled = known is not None and known.is_final and not seen.is_asked_anew
     # Without an image there are no Jobs, and perhaps no right to look for them.
     if is_settled or not around.validation.image:
-        return seen
+        return replace(seen, strays=await validating_jobs.left_behind(around, resource, seen.asked))
     try:
         seen = await _with_jobs(around, resource, seen)
         while (anew := _renewed(around, seen, prospect)) is not seen:
@@ -220,10 +220,7 @@ async def _with_jobs(around: Surroundings, resource: TopicSchema, seen: Inquiry)
     there = await jobs_of(around, resource.metadata)
     label = jobs.question_label(seen.asked)
     of_question = [job for job in there if job["metadata"]["labels"].get(jobs.QUESTION_LABEL) == label]
-    before = resource.status.validation
-    # One whose verdict is told ends by itself a moment later; without it the same would be asked again one day.
-    told_by = before.job if before is not None and before.is_final else None
-    unended = [job for job in there if ended(job) is None and job["metadata"]["name"] != told_by]
+    unended = validating_jobs.unended_of(resource, there)
     cannot = seen.wanted is not None and bool(seen.wanted.cannot)
     seen = replace(seen, strays=tuple(job for job in unended if cannot or job not in of_question))
     if cannot or not of_question:

@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from topicschema.api.kinds import CONFIG_MAP, JOB, OLD_EVENT, POD, TOPIC_SCHEMA
 from topicschema.api.metadata import Metadata
+from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.validation import ValidationStatus
-from topicschema.cluster.errors import NotFoundError
+from topicschema.cluster.errors import ApiRefusedError, ForbiddenError, NotFoundError
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile.queue import Key
 from topicschema.reconcile.surroundings import Surroundings
@@ -46,6 +47,32 @@ async def jobs_of(around: Surroundings, metadata: Metadata) -> list[Object]:
     if any(ended(job) is None for job in there):
         neighbours.heard_of_run(key)
     return there
+
+
+def unended_of(resource: TopicSchema, there: Sequence[Object]) -> list[Object]:
+    """Those that have not ended, but for one whose verdict is told.
+
+    That one ends by itself a moment later; without it the same would be asked again one day.
+    """
+    before = resource.status.validation
+    told_by = before.job if before is not None and before.is_final else None
+    return [job for job in there if ended(job) is None and job["metadata"]["name"] != told_by]
+
+
+async def left_behind(around: Surroundings, resource: TopicSchema, asked: str) -> tuple[Object, ...]:
+    """The Jobs of a topic whose verdict is known that ask something else.
+
+    An edit that is taken back before the status tells of its run leaves one.
+    """
+    if not around.validation.image or not may_run(around, resource.metadata, None):
+        return ()
+    try:
+        there = await jobs_of(around, resource.metadata)
+    except (ForbiddenError, ApiRefusedError):  # the status has nothing to tell of them
+        return ()
+    label = jobs.question_label(asked)
+    unended = unended_of(resource, there)
+    return tuple(job for job in unended if job["metadata"]["labels"].get(jobs.QUESTION_LABEL) != label)
 
 
 def _key(metadata: Metadata) -> Key:

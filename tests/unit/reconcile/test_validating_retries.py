@@ -4,8 +4,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from support.schemas.examples import record
 from support.validation.validated_topic import AskedTopic, asked
 from topicschema.spark.jobs import ATTEMPT_ANNOTATION, GAVE_WAY_ANNOTATION
+from topicschema.spark.verdict import Answer
 
 JOBS = "/apis/batch/v1/namespaces/shop/jobs"
 
@@ -63,4 +65,22 @@ async def test_a_job_that_gave_way_is_made_anew_as_soon_as_what_it_was_stuck_for
         (container,) = job["spec"]["template"]["spec"]["containers"]
         assert (container["image"], job["spec"]["suspend"]) == ("mended:2", True)
         assert GAVE_WAY_ANNOTATION not in job["metadata"]["annotations"]
+        await topic.settle()
+
+
+async def test_a_run_for_an_edit_that_was_taken_back_before_the_status_told_of_it_is_ended() -> None:
+    async with asked("Gate") as topic:
+        await topic.look()
+        first = await topic.newest()
+        topic.ends(first, Answer.FAIL, topic.clock)
+        await topic.look()
+        told = await topic.status()
+        topic.wants(record("id", "note"))
+        await topic.look()
+        assert len(await topic.jobs()) == 2
+        topic.world.api.change("/topicschemas/created", lambda there: there.update(status=told))
+        topic.wants()
+        await topic.look()
+        assert [job["metadata"]["name"] for job in await topic.jobs()] == [first["metadata"]["name"]]
+        assert (await topic.status())["validation"]["phase"] == "Failed"
         await topic.settle()
