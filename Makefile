@@ -52,8 +52,12 @@ histories: setup ## random histories beside a real broker, by hand: make histori
 	TOPICSCHEMA_TEST_BROKER_HISTORIES=$(or $(COUNT),2000) TOPICSCHEMA_TEST_FIRST=$(or $(FIRST),0) \
 	  $(if $(SEED),TOPICSCHEMA_SEED=$(SEED)) nice $(BIN)/python -m pytest -s $(wildcard tests/broker/test_histories*.py)
 
-mutation: setup ## mutants of core, by hand, some of a sample: make mutation SLICE=1/10 [SEED=1] [COUNT=500]
-	nice $(BIN)/python -m mutation --seed $(or $(SEED),1) --count $(or $(COUNT),500) --slice $(or $(SLICE),1/1)
+mutation: setup ## mutants of core by mutmut, by hand; some: make mutation ONLY='topicschema.core.formats.avro.*'
+	mkdir -p build/mutation/mutants/src build/mutation/mutants/tests && ln -sfn $(CURDIR)/operator build/mutation/src
+	ln -sfn $(CURDIR)/tests $(CURDIR)/docs $(CURDIR)/pyproject.toml build/mutation
+	cd build/mutation && export PYTHONPATH=$$PWD/mutants/src:$$PWD/mutants/tests && \
+	  nice $(CURDIR)/$(BIN)/mutmut run $(if $(ONLY),'$(ONLY)') && \
+	  { $(CURDIR)/$(BIN)/mutmut results | grep -v 'not checked' || echo 'No mutant survived.'; }
 
 bench: setup ## benchmarks against their anchors, into benchmarks.json
 	$(BIN)/python -m benchmarks

@@ -35,7 +35,7 @@ def accepts(text: str, line: PulsarLine, *, validate_defaults: bool) -> bool:
 
 
 @pytest.mark.parametrize("line", PulsarLine)
-@pytest.mark.parametrize("case", RECORDED["parse"], ids=lambda case: repr(case["text"])[:60])
+@pytest.mark.parametrize("case", RECORDED["parse"], ids=lambda case: repr(case["text"])[:60].replace("\\", "/"))
 def test_a_text_is_taken_where_avro_takes_it(case: dict[str, Any], line: PulsarLine) -> None:
     recorded = case[RECORDED_OF[line]]
     assert accepts(case["text"], line, validate_defaults=False) is recorded["accept_without_default_validation"]
