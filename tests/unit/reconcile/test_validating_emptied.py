@@ -25,7 +25,7 @@ async def shows(topic: AskedTopic) -> str:
     status = await topic.settle()
     name: str = status["validation"]["report"]
     assert status["reportWithValues"] == name
-    assert "4111" in json.dumps(await report(topic, name))
+    assert "4111 1111" in json.dumps(await report(topic, name))
     return name
 
 
@@ -52,14 +52,14 @@ async def test_what_cannot_be_emptied_is_told_of_and_tried_again(mode: str, refu
         assert name in event["note"]
         assert (await topic.settle())["reportWithValues"] == name
         topic.world.api.refusals = {}
-        assert "4111" in json.dumps(await report(topic, name))
+        assert "4111 1111" in json.dumps(await report(topic, name))
         topic.seconds += 299.0
         topic.rung.clear()
         await topic.settle()
         assert ("created", 1.0) in topic.rung  # for another ring may have come instead
         topic.seconds += 1.0
         assert await topic.look() == ""
-        assert "4111" not in json.dumps(await report(topic, name))
+        assert "4111 1111" not in json.dumps(await report(topic, name))
         topic.world.api.requests.clear()
         assert "reportWithValues" not in await topic.settle()
         assert not [each for each in topic.world.api.requests if "configmaps" in each]
@@ -78,7 +78,7 @@ async def test_a_report_is_emptied_though_its_status_told_of_another_question_si
         assert (await topic.settle())["reportWithValues"] == name
         topic.governs("Off")
         await topic.look()
-        assert "4111" not in json.dumps(await report(topic, name))
+        assert "4111 1111" not in json.dumps(await report(topic, name))
         assert "reportWithValues" not in await topic.settle()
 
 
@@ -98,7 +98,7 @@ async def test_a_report_is_emptied_though_its_broker_is_away() -> None:
         topic.world.broker.is_shut = True
         topic.governs("Report")
         assert await topic.look() == "BrokerForbidden"
-        assert "4111" not in json.dumps(await report(topic, name))
+        assert "4111 1111" not in json.dumps(await report(topic, name))
         assert "reportWithValues" not in await topic.settle()
 
 
@@ -112,7 +112,7 @@ async def test_values_go_though_the_resource_is_refused_before_its_messages_are_
         topic.governs("Report")
         topic.wants(schema="{")
         assert await topic.look() == "InvalidSchema"
-        assert "4111" not in json.dumps([await report(topic, name), await topic.settle()])
+        assert "4111 1111" not in json.dumps([await report(topic, name), await topic.settle()])
 
 
 async def test_a_report_without_values_takes_the_place_of_one_that_could_not_be_emptied() -> None:
