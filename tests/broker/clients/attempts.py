@@ -32,6 +32,7 @@ _PROGRAM = Path(__file__).parent / "Connections.java"
 _OF_PYTHON = (SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOBUF, SchemaType.PROTOBUF_NATIVE, SchemaType.STRING)
 _AT_ONCE = 6
 _PATIENCE = 30
+_FOR_EVER = {"retentionTimeInMinutes": -1, "retentionSizeInMB": -1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +107,20 @@ class _Told:
 
 
 def perform(pulsar: Pulsar, attempts: Sequence[Attempt]) -> list[Found]:
-    """What comes of each, each before a topic of its own in a namespace of its settings."""
+    """What comes of each, each before a topic of its own in a namespace of its settings.
+
+    A topic that is loaded hears of its namespace's new settings a moment late, so all are loaded anew; retention keeps
+    the messages by which some are in use.
+    """
     namespaces = {settings: pulsar.fresh_namespace() for settings in {each.settings for each in attempts}}
     topics = [RestTopic(pulsar, namespaces[each.settings], f"x{turn}") for turn, each in enumerate(attempts)]
     for namespace in namespaces.values():
+        pulsar.tell("POST", f"/namespaces/{namespace}/retention", _FOR_EVER)
         Settings(Strategy.ALWAYS_COMPATIBLE).apply(pulsar, namespace)
     prepare(pulsar, attempts, topics)
     for settings, namespace in namespaces.items():
         settings.apply(pulsar, namespace)
+        pulsar.tell("PUT", f"/namespaces/{namespace}/unload")
     return made(pulsar, attempts, topics)
 
 

@@ -155,22 +155,13 @@ def skip_without_java() -> None:
         pytest.skip(f"no Java client: {reason}")
 
 
-def differing_for_good(pulsar: Pulsar, attempts: Sequence[Attempt]) -> list[tuple[Attempt, Found]]:
-    """Those that come out otherwise when they are made again, too.
-
-    A topic in use hears of its namespace's new settings a moment after who set them was answered: some were let in.
-    """
-    again = [each for each, _ in differing(attempts, perform(pulsar, attempts))]
-    return differing(again, perform(pulsar, again)) if again else []
-
-
 def differing_of_many(pulsar: Pulsar, attempts: Sequence[Attempt]) -> list[tuple[Attempt, Found]]:
-    """The same of so many that a person wants to know how far it is, and at once what differs."""
+    """Those that come out otherwise of so many that a person wants to know how far it is, and at once what differs."""
     differences: list[tuple[Attempt, Found]] = []
     began, done = time.monotonic(), 0
     for first in range(0, len(attempts), AT_ONCE):
         some = attempts[first : first + AT_ONCE]
-        for each in (found := differing_for_good(pulsar, some)):
+        for each in (found := differing(some, perform(pulsar, some))):
             print(*each, sep="\n    ")  # noqa: T201 - the course of a long run
         differences += found
         done += len(some)
@@ -192,7 +183,7 @@ def test_a_broker_lets_in_registers_and_refuses_as_can_connect_says(pulsar: Puls
         assert differing_of_many(pulsar, attempts) == []
     else:
         attempts += of_files_that_import_each_other()
-        assert differing_for_good(pulsar, attempts) == []
+        assert differing(attempts, perform(pulsar, attempts)) == []
     sayable = [each for each in attempts if command_line.is_sayable(each)]
     assert command_line.differing(sayable, tmp_path) == []
 
