@@ -75,6 +75,17 @@ def test_tangled_records_count_where_a_union_takes_them_in(around: Callable[[Any
     assert found(around(free), free) == []
 
 
+def test_a_skipped_field_decides_which_of_two_tangled_records_avro_flattens_first() -> None:
+    s = record("S", field("b", "R"), field("c", "T"))
+    r = record("R", field("c", ["T", "null"]))
+    inner = record("T", field("b", r), field("d", ["null", s]))
+    reader = record("U", field("a", ["null", inner]))
+    assert found(reader, record("U", field("a", ["null", inner]), field("b", array("S")))) == []
+    assert found(reader, record("U", field("a", ["null", inner]), field("b", array("R")))) == [
+        ("TANGLED_RECORDS", "$.fields[0].type[1]", "$")
+    ]
+
+
 def test_one_of_the_two_alone_does_no_harm() -> None:
     only_back = tree(record("Branch", field("tree", "Tree"), field("names", mapping("string"))))
     only_itself = tree(record("Branch", field("branches", array("Branch"))))

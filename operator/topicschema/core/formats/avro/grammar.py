@@ -8,14 +8,15 @@ sequence, and into each array's and map's repeater, what it holds directly; unio
   complete by then, the copies keep a hole, which the search for errors stumbles over (NullPointerException).
 
 Only records with a circle through a field that is itself a record can do that (`Survey.tangled`); all others never come
-here. What the grammar has for fields to be skipped is left out: the search for errors does not enter it.
+here. The search for errors does not enter what the grammar has for a field to be skipped. But Avro flattens that too,
+and with it the records that it shares with what is read, so it may begin with another of them than without the field.
 """
 
 from dataclasses import dataclass, field
 
 from topicschema.core.formats.avro import circles, identity
 from topicschema.core.formats.avro.findings import Fault, Pair, Rule
-from topicschema.core.formats.avro.model import Array, Map, Node, Record, Union
+from topicschema.core.formats.avro.model import Array, Map, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.names import shown
 from topicschema.core.formats.avro.stackless import Step, run
 from topicschema.core.formats.avro.unions import Equivalence
@@ -44,23 +45,24 @@ class _Sequence:
     is_open: bool = False
     holds: "set[_Sequence]" = field(default_factory=set)
     """The open sequences that it holds directly and whose symbols it does not have yet."""
-    is_awaited: bool = False
-    """Whether something that was flattened meanwhile waits for a copy of it."""
+    awaited_by: "list[_Symbol]" = field(default_factory=list)
+    """What was flattened meanwhile and waits for a copy of it."""
 
 
 @dataclass(slots=True, eq=False)
 class _Repeater:
-    """An array or a map."""
+    """An array or a map; it has one part."""
 
-    part: "_Symbol"
+    parts: "list[_Symbol]"
     holds: set[_Sequence] = field(default_factory=set)
 
 
 @dataclass(slots=True, eq=False)
 class _Alternative:
-    """A union, on either side."""
+    """A union, on either side; or a field that the reader skips, which has one part."""
 
-    parts: "list[_Symbol]"
+    parts: "list[_Symbol]" = field(default_factory=list)
+    is_skipped: bool = False
 
 
 _Symbol = _Sequence | _Repeater | _Alternative
@@ -69,15 +71,19 @@ _Symbol = _Sequence | _Repeater | _Alternative
 def faults(writer: Node, reader: Node, decisions: Decisions) -> list[Fault]:
     """The records on which Avro breaks down, none where the grammar can be built."""
     identity.seal(reader)
+    identity.seal(writer)
     grammar = _Grammar(writer, decisions)
     root = run(grammar.symbol(writer, reader))
     endless = circles.find(grammar.sequences, lambda each: [part for part in each.parts if isinstance(part, _Sequence)])
     if endless is not None:
         return [Fault(Rule.ENDLESS_RECORD, endless.reader, endless.writer, shown(endless.reader.full_name))]
-    holes: list[Fault] = []
-    if root is not None:
-        run(_flatten(root, holes))
-    return holes
+    if root is None:
+        return []
+    run(grammar.add_skipped())
+    holes: list[tuple[_Sequence, Fault]] = []
+    run(_flatten(root, holes))
+    met = _searched(root)
+    return [fault for sequence, fault in holes if not met.isdisjoint(sequence.awaited_by)]
 
 
 class _Grammar:
@@ -88,6 +94,7 @@ class _Grammar:
         self._decided = decisions
         self._pairs: dict[tuple[Record, Record], _Sequence] = {}
         self._plain: dict[bytes | int, _Sequence] = {}
+        self._skipped: list[tuple[_Alternative, Node]] = []
 
     @property
     def sequences(self) -> list[_Sequence]:
@@ -117,7 +124,7 @@ class _Grammar:
         return next((branch for branch in reader.branches if branch.__class__ is writer.__class__), None)
 
     def _alternative(self, pairs: list[tuple[Node, Node]]) -> Step[_Alternative]:
-        made = _Alternative([])
+        made = _Alternative()
         for writer, reader in pairs:
             part = yield self.symbol(writer, reader)
             if part is not None:
@@ -130,7 +137,7 @@ class _Grammar:
             part = yield self.symbol(writer.items, reader.items)
         elif isinstance(writer, Map) and isinstance(reader, Map):
             part = yield self.symbol(writer.values, reader.values)
-        return None if part is None else _Repeater(part)
+        return None if part is None else _Repeater([part])
 
     def _pair(self, writer: Record, reader: Record) -> Step[_Sequence | None]:
         pair = self._decided.pairs.get((writer, reader))
@@ -142,10 +149,20 @@ class _Grammar:
             read = absent.pop(written.name, None)
             if read is not None:
                 yield self._add(made, self.symbol(written.type, read.type))
+            elif not isinstance(written.type, Primitive):
+                self._skipped.append((_Alternative(is_skipped=True), written.type))
+                made.parts.append(self._skipped[-1][0])
         for read in absent.values():
             yield self._add(made, self.plain(read.type))
         made.parts.reverse()
         return made
+
+    def add_skipped(self) -> Step[None]:
+        """Fill in what is skipped, after all that is read: of two equal records, the reader's stands for both."""
+        for skipped, node in self._skipped:
+            part = yield self.plain(node)
+            if part is not None:
+                skipped.parts.append(part)
 
     def _add(self, sequence: _Sequence, step: Step[_Symbol | None]) -> Step[None]:
         part = yield step
@@ -159,14 +176,14 @@ class _Grammar:
             # Avro keeps these by the schemas' equality, not by their identity.
             made = self._plain.get(node.digest or id(node)) or (yield self._plain_record(node))
         elif isinstance(node, Union):
-            made = _Alternative([])
+            made = _Alternative()
             for branch in node.branches:
                 part = yield self.plain(branch)
                 if part is not None:
                     made.parts.append(part)
         elif isinstance(node, Array | Map):
             part = yield self.plain(node.items if isinstance(node, Array) else node.values)
-            made = None if part is None else _Repeater(part)
+            made = None if part is None else _Repeater([part])
         return made
 
     def _plain_record(self, node: Record) -> Step[_Sequence]:
@@ -177,27 +194,21 @@ class _Grammar:
         return made
 
 
-def _flatten(symbol: _Symbol, holes: list[Fault]) -> Step[None]:
+def _flatten(symbol: _Symbol, holes: list[tuple[_Sequence, Fault]]) -> Step[None]:
     if isinstance(symbol, _Sequence):
-        if not symbol.is_met:
-            yield _flatten_sequence(symbol, holes)
-    elif isinstance(symbol, _Repeater):
-        yield _flatten(symbol.part, holes)
-        _copy(symbol.part, symbol)
-    else:
-        for part in symbol.parts:
-            yield _flatten(part, holes)
-
-
-def _flatten_sequence(sequence: _Sequence, holes: list[Fault]) -> Step[None]:
-    sequence.is_met = sequence.is_open = True
-    for part in sequence.parts:
+        if symbol.is_met:
+            return
+        symbol.is_met = symbol.is_open = True
+    for part in symbol.parts:
         yield _flatten(part, holes)
-        _copy(part, sequence)
-    sequence.is_open = False
-    lacking = next((each for each in sequence.holds if each.is_open), None)
-    if lacking is not None and sequence.is_awaited:
-        holes.append(Fault(Rule.TANGLED_RECORDS, sequence.reader, sequence.writer, shown(lacking.reader.full_name)))
+        if not isinstance(symbol, _Alternative):
+            _copy(part, symbol)
+    if isinstance(symbol, _Sequence):
+        symbol.is_open = False
+        lacking = next((each for each in symbol.holds if each.is_open), None)
+        if lacking is not None:
+            inner = shown(lacking.reader.full_name)
+            holes.append((symbol, Fault(Rule.TANGLED_RECORDS, symbol.reader, symbol.writer, inner)))
 
 
 def _copy(part: _Symbol, into: _Sequence | _Repeater) -> None:
@@ -205,5 +216,16 @@ def _copy(part: _Symbol, into: _Sequence | _Repeater) -> None:
     if isinstance(part, _Sequence):
         for each in (part,) if part.is_open else part.holds:
             if each.is_open:
-                each.is_awaited = True
+                each.awaited_by.append(into)
                 into.holds.add(each)
+
+
+def _searched(root: _Symbol) -> set[_Symbol]:
+    """All that the search for errors enters."""
+    met, waiting = {root}, [root]
+    while waiting:
+        for each in waiting.pop().parts:
+            if each not in met and not (isinstance(each, _Alternative) and each.is_skipped):
+                met.add(each)
+                waiting.append(each)
+    return met
