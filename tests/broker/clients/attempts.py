@@ -110,7 +110,7 @@ def perform(pulsar: Pulsar, attempts: Sequence[Attempt]) -> list[Found]:
     """What comes of each, each before a topic of its own in a namespace of its settings.
 
     A topic that is loaded hears of its namespace's new settings a moment late, so all are loaded anew; retention keeps
-    the messages by which some are in use.
+    the messages by which some are in use. None stays loaded: thousands of topics are too many for the broker's memory.
     """
     namespaces = {settings: pulsar.fresh_namespace() for settings in {each.settings for each in attempts}}
     topics = [RestTopic(pulsar, namespaces[each.settings], f"x{turn}") for turn, each in enumerate(attempts)]
@@ -121,7 +121,10 @@ def perform(pulsar: Pulsar, attempts: Sequence[Attempt]) -> list[Found]:
     for settings, namespace in namespaces.items():
         settings.apply(pulsar, namespace)
         pulsar.tell("PUT", f"/namespaces/{namespace}/unload")
-    return made(pulsar, attempts, topics)
+    found = made(pulsar, attempts, topics)
+    for namespace in namespaces.values():
+        pulsar.tell("PUT", f"/namespaces/{namespace}/unload")
+    return found
 
 
 def prepare(pulsar: Pulsar, attempts: Sequence[Attempt], topics: Sequence[RestTopic]) -> None:
