@@ -1,4 +1,7 @@
-"""The testbed's brokers themselves: whom they let in, what they keep, and that they end."""
+"""The testbed's brokers themselves: whom they let in, what they keep, and that they end.
+
+A broker with a set-up of its own needs seven seconds to start.
+"""
 
 import subprocess
 import sys

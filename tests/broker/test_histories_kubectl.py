@@ -1,4 +1,7 @@
-"""Histories applied by kubectl itself, to the webhook and the controller as processes, beside the broker's own REST."""
+"""Histories applied by kubectl itself, to the webhook and the controller as processes, beside the broker's own REST.
+
+Its set-up starts a controller and a webhook as processes.
+"""
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""A broker that falls silent holds up nobody who does not ask it."""
+"""A broker that falls silent holds up nobody who does not ask it.
+
+It takes some seconds to fill the queue of a silent broker with topics.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator

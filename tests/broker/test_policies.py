@@ -1,4 +1,7 @@
-"""A policy and its Pulsar namespace at a real broker: what is set, left alone, told, and waited for."""
+"""A policy and its Pulsar namespace at a real broker: what is set, left alone, told, and waited for.
+
+Tests of a broker that was away take ten seconds: the operator probes it in pauses that grow.
+"""
 
 import pytest
 from aiohttp import web

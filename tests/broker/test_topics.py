@@ -1,4 +1,7 @@
-"""A topic at a real broker: what is registered, in how many requests, and what a status says of what others did."""
+"""A topic at a real broker: what is registered, in how many requests, and what a status says of what others did.
+
+Tests of a broker that was away take ten seconds: the operator probes it in pauses that grow.
+"""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""What becomes of a topic's schemas at a real broker when its TopicSchema is deleted."""
+"""What becomes of a topic's schemas at a real broker when its TopicSchema is deleted.
+
+Tests of a broker that was away take ten seconds: the operator probes it in pauses that grow.
+"""
 
 from contextlib import suppress
 

@@ -1,4 +1,7 @@
-"""A real broker collects topics that nobody uses, with all their versions: it is never taken for an empty topic."""
+"""A real broker collects topics that nobody uses, with all their versions: it is never taken for an empty topic.
+
+A test waits some seconds until the broker's garbage collector has run.
+"""
 
 import json
 import subprocess

@@ -1,4 +1,7 @@
-"""A topic's own settings at a real broker: before the schema, put back when it is refused, waiting for their topic."""
+"""A topic's own settings at a real broker: before the schema, put back when it is refused, waiting for their topic.
+
+Tests that wait for a topic take ten seconds: the operator looks again in pauses that grow.
+"""
 
 from urllib.parse import quote
 

@@ -1,4 +1,7 @@
-"""What goes wrong while retained messages are read: said with its place, in bounded time, and never a message twice."""
+"""What goes wrong while retained messages are read: said with its place, in bounded time, and never a message twice.
+
+A restarted broker needs some seconds.
+"""
 
 import asyncio
 import json

@@ -1,4 +1,7 @@
-"""What a transaction sent counts once it is committed: to a consumer, and so to a run."""
+"""What a transaction sent counts once it is committed: to a consumer, and so to a run.
+
+A run waits some seconds for what is behind the last message.
+"""
 
 import time
 from typing import Any

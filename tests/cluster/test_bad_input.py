@@ -1,6 +1,7 @@
 """Bad input on a real API server: refused by CRD or webhook with its place.
 
 Stored past the webhook, the controller survives it and tells the place in the status.
+Two tests apply some dozens of bad objects, one after the other.
 """
 
 import json

@@ -1,4 +1,7 @@
-"""Objects that were stored while the CRD allowed anything, as after a restored backup or an older release."""
+"""Objects that were stored while the CRD allowed anything, as after a restored backup or an older release.
+
+Its set-up starts the spare cluster and exchanges the CRDs, which takes some seconds.
+"""
 
 import contextlib
 import json

@@ -1,4 +1,7 @@
-"""The chart: what it makes, what it refuses, and what a real API server says of it."""
+"""The chart: what it makes, what it refuses, and what a real API server says of it.
+
+Helm installs a release several times in a test, in about a second each time.
+"""
 
 import base64
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""The controller alone on a real API server: policies and claims that come, change and go, deletions, restarts."""
+"""The controller alone on a real API server: policies and claims that come, change and go, deletions, restarts.
+
+Tests take some seconds in which a controller starts, or topics become ready one after the other.
+"""
 
 import asyncio
 import json

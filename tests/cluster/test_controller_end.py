@@ -1,4 +1,7 @@
-"""What makes the controller end: a cluster that it cannot work on. The spare one, for it loses a CRD here."""
+"""What makes the controller end: a cluster that it cannot work on. The spare one, for it loses a CRD here.
+
+Its set-up starts the spare cluster, which takes ten seconds.
+"""
 
 from collections.abc import Iterator
 

@@ -1,6 +1,7 @@
 """Objects that no CRD ever saw, stored in etcd: the controller tells of each and goes on with the others.
 
 The spare cluster, for the CRDs let everything through here.
+Its set-up and its end exchange the CRDs, which takes some seconds.
 """
 
 import json

@@ -1,6 +1,7 @@
 """The demo cannot rot: all its steps but step 7, which needs the package index, on a cluster of the test run.
 
 The second course, on what the first one left, belongs to a full run.
+The demo runs some dozens of commands, for half a minute.
 """
 
 import io

@@ -1,4 +1,7 @@
-"""docs/incompatible-change.md, done: the same topic, all clients at once, and what comes after the break."""
+"""docs/incompatible-change.md, done: the same topic, all clients at once, and what comes after the break.
+
+Its set-up starts a controller.
+"""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""The elector when the API server, or the way to it, falls silent: one's work has ended before another's begins."""
+"""The elector when the API server, or the way to it, falls silent: one's work has ended before another's begins.
+
+A restarted API server needs some seconds.
+"""
 
 import asyncio
 import math

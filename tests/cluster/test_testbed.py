@@ -1,4 +1,7 @@
-"""The testbed's own promises, on a real control plane."""
+"""The testbed's own promises, on a real control plane.
+
+A killed API server needs some seconds to start again.
+"""
 
 import json
 import os

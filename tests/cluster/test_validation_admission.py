@@ -1,6 +1,7 @@
 """Who sets what a validation's pods are made of must be allowed to make pods there: asked of a real authorizer.
 
 By the API server's own policy, for the webhook may be away, and by the webhook, which may be installed alone.
+Its set-up waits until the API server enforces a policy that was just created.
 """
 
 from collections.abc import AsyncIterator, Iterator

@@ -1,4 +1,7 @@
-"""Real histories of protobuf: what is told of each release of googleapis-common-protos after each one before it."""
+"""Real histories of protobuf: what is told of each release of googleapis-common-protos after each one before it.
+
+Every release is compared with every earlier one, for some seconds.
+"""
 
 from itertools import combinations
 

@@ -1,4 +1,7 @@
-"""What the controller does when the API server is away, silent, busy or of another opinion."""
+"""What the controller does when the API server is away, silent, busy or of another opinion.
+
+Its set-up starts a control plane and a controller behind a proxy; a lease has to run out in some tests.
+"""
 
 import asyncio
 import json

@@ -1,4 +1,7 @@
-"""Two controllers run at once; only the one that holds the Lease writes, also when the API server falls silent."""
+"""Two controllers run at once; only the one that holds the Lease writes, also when the API server falls silent.
+
+Each test waits for a lease that runs out.
+"""
 
 import sys
 from collections.abc import Iterator

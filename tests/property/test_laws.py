@@ -1,4 +1,7 @@
-"""What must hold of the verdict on schemas of every type, whatever they say. What reads what is in `test_readers`."""
+"""What must hold of the verdict on schemas of every type, whatever they say. What reads what is in `test_readers`.
+
+A property draws some hundred pairs of schemas of every type, for some seconds.
+"""
 
 import json
 import os

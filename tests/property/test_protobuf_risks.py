@@ -1,6 +1,7 @@
 """The risks of PROTOBUF_NATIVE beside google.protobuf: where nothing is told nothing is lost, and what is told is so.
 
 Files are made at random and changed as people change them; messages are written with the one and read with the other.
+A property compiles some hundred pairs of files, for some seconds.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""Runs whose splits Spark's workers judge: the same figures as here, also where a worker is killed."""
+"""Runs whose splits Spark's workers judge: the same figures as here, also where a worker is killed.
+
+A Spark session takes some seconds to start, as do its workers.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""docs/cli.md shows what really happens: its commands are run."""
+"""docs/cli.md shows what really happens: its commands are run.
+
+Each command of the page is a process of its own.
+"""
 
 import re
 import shlex

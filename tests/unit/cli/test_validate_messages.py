@@ -1,4 +1,7 @@
-"""The contract of `topicschema validate-messages`: exit codes, words, files that it writes."""
+"""The contract of `topicschema validate-messages`: exit codes, words, files that it writes.
+
+A test takes some seconds: the command imports pyarrow and starts its workers.
+"""
 
 import json
 import subprocess

@@ -263,6 +263,7 @@ def test_defaults_orders_docs_and_sizes_are_kept() -> None:
 
 
 def test_a_chain_of_twenty_thousand_types_is_parsed() -> None:
+    """It takes some seconds: the chain is longer than any stack that a recursive parser would use up."""
     types = [
         {"type": "record", "name": f"R{i}", "fields": [field(f"R{i - 1}" if i else "int", default={} if i else 0)]}
         for i in range(20_000)
