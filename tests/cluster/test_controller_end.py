@@ -1,4 +1,4 @@
-"""What makes the controller end: a cluster that it cannot work on. The spare one, for it loses a CRD here.
+"""What becomes of controller and record when a CRD is deleted. On the spare cluster, for it loses CRDs here.
 
 Its set-up starts the spare cluster, which takes ten seconds.
 """
@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from support.kubernetes.watched_namespace import has_record, text, watched
 from testbed.controlplane import ControlPlane
 from testbed.product import PATIENT_LEASE, Product
+from topicschema.api.kinds import TOPIC_SCHEMA
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
 
@@ -41,3 +43,16 @@ def test_a_controller_whose_kinds_vanish_says_so_and_ends(product: Product) -> N
     since = len(product.controller.log.read_text())
     product.cluster.kubectl("delete", "crd", CRD)
     ends_and_says_so(product, since)
+
+
+async def test_a_crd_that_is_deleted_leaves_the_record_of_topics_with_deletion_policy_delete(product: Product) -> None:
+    product.admit_all()
+    product.start_controller()
+    cluster, name = product.cluster, "crd-deleted"
+    cluster.kubectl("create", "namespace", name)
+    async with watched(cluster, name) as shop:
+        shop.govern()
+        shop.put(text("id"), deletionPolicy="Delete")
+        await shop.ready("Registered")
+        cluster.kubectl("delete", "crd", TOPIC_SCHEMA.crd_name)  # returns once all its resources are gone
+        assert await has_record(shop)

@@ -158,7 +158,7 @@ def _document(presentation: Presentation) -> dict[str, Any]:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{kind.plural}.{kind.group}"},
+        "metadata": {"name": kind.crd_name},
         "spec": {
             "group": kind.group,
             "names": {

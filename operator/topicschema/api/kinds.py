@@ -20,6 +20,11 @@ class Kind:
         """The object's `apiVersion`, for instance `topicschema.io/v1alpha1`."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
+    @property
+    def crd_name(self) -> str:
+        """The name of the CRD of a custom resource, for instance `topicschemas.topicschema.io`."""
+        return f"{self.plural}.{self.group}"
+
 
 TOPIC_SCHEMA = Kind(GROUP, API_VERSION, "topicschemas", "TopicSchema")
 NAMESPACE_SCHEMA_POLICY = Kind(GROUP, API_VERSION, "namespaceschemapolicies", "NamespaceSchemaPolicy")
@@ -27,6 +32,9 @@ SCHEMA_HISTORY = Kind(GROUP, API_VERSION, "schemahistories", "SchemaHistory")
 SCHEMA_VERSION = Kind(GROUP, API_VERSION, "schemaversions", "SchemaVersion")
 PULSAR_NAMESPACE_CLAIM = Kind(GROUP, API_VERSION, "pulsarnamespaceclaims", "PulsarNamespaceClaim")
 NAMESPACE = Kind("", "v1", "namespaces", "Namespace", is_namespaced=False)
+CUSTOM_RESOURCE_DEFINITION = Kind(
+    "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", is_namespaced=False
+)
 SECRET = Kind("", "v1", "secrets", "Secret")
 LEASE = Kind("coordination.k8s.io", "v1", "leases", "Lease")
 EVENT = Kind("events.k8s.io", "v1", "events", "Event")

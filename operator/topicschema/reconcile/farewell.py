@@ -1,7 +1,8 @@
 """All reads of a pass over a TopicSchema that is being deleted: its record, its broker, and why it may be let go.
 
 With deletionPolicy Delete record and schemas go with it, in this order: the broker first. Where that cannot be, the
-resource is released as with Retain: never is a namespace held up by a broker that nobody can reach any more.
+resource is released as with Retain: never is a namespace held up by a broker that nobody can reach any more. So it is
+where the CRD is being deleted: whoever removes a CRD has not asked for the end of each topic's schemas.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from topicschema.api import FINALIZER, RELEASE_ANNOTATION
-from topicschema.api.kinds import NAMESPACE, SCHEMA_HISTORY, TOPIC_SCHEMA
+from topicschema.api.kinds import CUSTOM_RESOURCE_DEFINITION, NAMESPACE, SCHEMA_HISTORY, TOPIC_SCHEMA, Kind
 from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchema, TopicSchemaSpec
 from topicschema.api.wire import decode
@@ -38,6 +39,7 @@ from topicschema.reconcile.policies import FoundPolicy
 from topicschema.reconcile.queue import Key
 from topicschema.reconcile.surroundings import Surroundings
 from topicschema.storage.claims import KnownKeys
+from topicschema.storage.protocol import Stored
 
 RELEASED = "ReleasedUndeleted"
 """The reason of the Event."""
@@ -65,7 +67,7 @@ async def observe_farewell(around: Surroundings, wire: Mapping[str, Any]) -> Obs
         if stored.history.claim == owner_of(resource.metadata):
             if await _is_governed_elsewhere(around, key, resource.metadata.namespace):
                 return _left(resource, _GOVERNED_ELSEWHERE)
-            return await _at_broker(around, Observation(resource, stored))
+            return await _deleting(around, Observation(resource, stored))
     return _left(resource, "" if known.are_all else _UNKNOWN)
 
 
@@ -113,21 +115,28 @@ def _kept(record: TopicSettingsRecord) -> Iterator[str]:
         yield f"{Setting.ENFORCEMENT}: {enforces} ({did} before)"
 
 
-async def _at_broker(around: Surroundings, seen: Observation) -> Observation:
-    """The same, with what the broker serves where it is to be asked to serve it no more."""
+async def _deleting(around: Surroundings, seen: Observation) -> Observation:
+    """The same, with all that deletionPolicy Delete needs to know where it applies."""
     spec, metadata = seen.resource.spec, seen.resource.metadata
     wants_delete = spec.deletion_policy is DeletionPolicy.DELETE and FINALIZER in metadata.finalizers
     if spec.suspend or not wants_delete or seen.stored is None:
         return seen
+    if await _is_terminating(around, CUSTOM_RESOURCE_DEFINITION, TOPIC_SCHEMA.crd_name):
+        return Observation(seen.resource, seen.stored, released="the CRD of TopicSchemas is being deleted")
+    return await _at_broker(around, seen, seen.stored)
+
+
+async def _at_broker(around: Surroundings, seen: Observation, stored: Stored) -> Observation:
+    """The same, with what the broker serves where it is to be asked to serve it no more."""
     found = await _policy(around, seen)
     is_broker_named = found is not None and found.resource.spec.pulsar is not None
-    if not is_broker_named and seen.stored.history.counted_by is Counter.OPERATOR:
+    if not is_broker_named and stored.history.counted_by is Counter.OPERATOR:
         return seen
-    released = await _release(around, metadata, found)
+    released = await _release(around, seen.resource.metadata, found)
     if released or found is None:
-        return Observation(seen.resource, seen.stored, found, released=released)
+        return Observation(seen.resource, stored, found, released=released)
     if not may_write(found, seen.resource):
-        return Observation(seen.resource, seen.stored, found, released="the broker is only observed")
+        return Observation(seen.resource, stored, found, released="the broker is only observed")
     broker = await around.brokers.of(found.resource)
     if broker is None:
         return seen
@@ -223,7 +232,7 @@ async def _release(around: Surroundings, metadata: Metadata, found: FoundPolicy 
         around.neighbours.found_policy(key)
     if metadata.annotations.get(RELEASE_ANNOTATION) == "true":
         return f"the annotation {RELEASE_ANNOTATION} gives up"
-    if await _is_terminating(around, metadata.namespace):
+    if await _is_terminating(around, NAMESPACE, metadata.namespace):
         return "its Kubernetes namespace is being deleted"
     if found is not None:
         return "" if found.resource.spec.pulsar is not None else "its policy names no broker any more"
@@ -236,9 +245,9 @@ async def _release(around: Surroundings, metadata: Metadata, found: FoundPolicy 
     raise WaitingError("PolicyMissing", message, after=_GRACE)
 
 
-async def _is_terminating(around: Surroundings, namespace: str) -> bool:
+async def _is_terminating(around: Surroundings, kind: Kind, name: str) -> bool:
     try:
-        wire = await around.client.get(NAMESPACE, "", namespace)
+        wire = await around.client.get(kind, "", name)
     except NotFoundError:
         return True
     return decode(Metadata, wire.get("metadata")).deletion_timestamp is not None

@@ -8,7 +8,7 @@ from typing import Any
 from support.kubernetes.topic import TOPIC, World, opened
 from support.schemas.examples import record
 from topicschema.api import FINALIZER
-from topicschema.api.kinds import NAMESPACE, TOPIC_SCHEMA
+from topicschema.api.kinds import CUSTOM_RESOURCE_DEFINITION, NAMESPACE, TOPIC_SCHEMA
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
 from topicschema.core import plan
@@ -24,8 +24,9 @@ ONE, TWO, OTHER = record("id"), record("id", "a?"), record("other")
 
 @asynccontextmanager
 async def in_a_namespace() -> AsyncIterator[World]:
-    """A topic in a Kubernetes namespace that is there to stay."""
+    """A topic in a Kubernetes namespace that is there to stay, as is the CRD."""
     async with opened() as world:
+        world.api.put(CUSTOM_RESOURCE_DEFINITION, "", TOPIC_SCHEMA.crd_name, {})
         world.api.put(NAMESPACE, "", "shop", {})
         yield world
 

@@ -155,6 +155,27 @@ async def test_who_is_let_go_because_a_claim_cannot_be_read_is_told_so(world: Wo
     assert not seen.released  # there was nothing to delete
 
 
+@pytest.mark.parametrize("counted_by", [Counter.BROKER, Counter.OPERATOR])
+@pytest.mark.parametrize("is_governed", [True, False])
+async def test_a_crd_that_is_being_deleted_takes_neither_schemas_nor_record_along(
+    world: World, counted_by: Counter, *, is_governed: bool
+) -> None:
+    wire = resource(world, ONE)
+    world.there(ONE)
+    await holds(world, wire, ONE, counted_by=counted_by)
+    world.api.change(
+        TOPIC_SCHEMA.crd_name, lambda crd: crd["metadata"].update(deletionTimestamp="2026-11-20T00:00:00Z")
+    )
+    if not is_governed:
+        await world.around.client.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+    seen = await observe_farewell(world.around, going(wire))
+    assert seen is not None
+    assert (seen.planned[0], world.broker.calls) == (plan.RemoveFinaliser(), [])
+    await tell(world.around, going(wire), seen)
+    (event,) = await world.around.client.list(EVENT, "shop")
+    assert "the CRD of TopicSchemas is being deleted" in event["note"]
+
+
 async def test_who_is_let_go_because_another_policy_governs_its_topic_is_told_so(world: World) -> None:
     wire = resource(world, ONE)
     await holds(world, wire, ONE, counted_by=Counter.BROKER)

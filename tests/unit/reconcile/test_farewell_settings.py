@@ -8,7 +8,7 @@ from support.kubernetes.topic import TOPIC
 from support.schemas.examples import record
 from support.validation.validated_topic import KEY, AskedTopic, asked
 from topicschema.api import FINALIZER
-from topicschema.api.kinds import EVENT, NAMESPACE, TOPIC_SCHEMA
+from topicschema.api.kinds import CUSTOM_RESOURCE_DEFINITION, EVENT, NAMESPACE, TOPIC_SCHEMA
 from topicschema.core.strategies import Strategy
 
 ONE, OTHER = record("id"), record("other")
@@ -20,6 +20,7 @@ async def topic() -> AsyncIterator[AskedTopic]:
     """One that had FORWARD before the operator wrote a strategy."""
     async with asked("Off") as topic:
         topic.world.api.put(NAMESPACE, "", "shop", {})
+        topic.world.api.put(CUSTOM_RESOURCE_DEFINITION, "", TOPIC_SCHEMA.crd_name, {})
         topic.world.broker.schemas.settings[TOPIC] = {"strategy": Strategy.FORWARD}
         yield topic
 
