@@ -107,6 +107,26 @@ async def test_a_namespace_that_loses_its_leave_loses_its_claim(shop: WatchedSho
     await neighbour.policy_ready("InForce")
     await shop.policy_ready("ClaimNotAllowed")
     await shop.ready("ClaimNotAllowed")
+    neighbour.put(TWO, topic=f"persistent://{shop.shop.pulsar_namespace}/created")
+    status = await neighbour.ready("Registered")
+    assert (status["schemaVersion"], status["versionCount"]) == (1, 2), "the topic is theirs now, with its history"
+
+
+async def test_a_policy_that_somebody_keeps_from_going_holds_no_claim(
+    shop: WatchedShop, neighbour: WatchedShop
+) -> None:
+    policy = shop.shop.policy()
+    policy["metadata"]["finalizers"] = ["alice.example/never"]
+    shop.shop.allow_claims()
+    shop.apply(policy)
+    await shop.policy_ready("InForce")
+    neighbour.shop.allow_claims()
+    neighbour.apply(neighbour.shop.policy(pulsarNamespace=shop.shop.pulsar_namespace))
+    await neighbour.policy_ready("TopicClaimed")
+    shop.delete("nsp/orders", "--wait=false")
+    await neighbour.policy_ready("InForce")
+    without = json.dumps([{"op": "remove", "path": "/metadata/finalizers"}])
+    shop.shop.cluster.kubectl("-n", shop.namespace, "patch", "nsp/orders", "--type=json", "-p", without)
 
 
 async def test_the_claim_of_a_policy_that_is_gone_is_free(shop: WatchedShop, neighbour: WatchedShop) -> None:

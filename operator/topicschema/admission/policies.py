@@ -12,7 +12,7 @@ from typing import Protocol
 from topicschema.admission import brokers, validation, wording
 from topicschema.admission.review import Answer, Cause, Review, allow, deny
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
-from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
@@ -21,8 +21,9 @@ from topicschema.cluster.errors import NotFoundError
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import Owner
-from topicschema.core.policy import effective_strategy, may_claim, violations
+from topicschema.core.policy import effective_strategy, violations
 from topicschema.core.topics import PulsarNamespaceKey
+from topicschema.reconcile.holders import holds_namespace, may_govern
 from topicschema.reconcile.judging import Judge
 from topicschema.reconcile.policies import ClaimReader, FoundPolicy, Reader, address_of, owner_of, policy_of
 from topicschema.storage.protocol import SchemaStorage, Stored
@@ -105,11 +106,8 @@ class Policies:
             yield _claimed(holder, key)
 
     async def _may_claim(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> bool:
-        if self._anyone_may_claim:
-            return True
-        namespace = await self._client.get(NAMESPACE, "", resource.metadata.namespace)
-        annotations = namespace.get("metadata", {}).get("annotations") or {}
-        return may_claim(annotations.get(PULSAR_NAMESPACES_ANNOTATION), key.pulsar_namespace)
+        namespace = resource.metadata.namespace
+        return await may_govern(self._client, namespace, key, anyone_may=self._anyone_may_claim)
 
     async def _other_holder(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> str | None:
         """Who else governs the Pulsar namespace, in words that name nothing of another Kubernetes namespace."""
@@ -119,7 +117,7 @@ class Policies:
             if other and owner_of(other) != own and other.spec.pulsar_namespace == key.pulsar_namespace:
                 return f"policy {other.metadata.name}"
         for holder in {(await self._claims.get_claim(key)).owner, *await self._holders_there(resource, key)}:
-            if holder not in (None, own) and await self._exists(holder):
+            if holder not in (None, own) and await self._counts(holder, key):
                 return "a policy of another team"
         return None
 
@@ -128,13 +126,8 @@ class Policies:
         address = address_of(resource)
         return [held.owner for held in await self._claims.list_held(key.pulsar_namespace, address)] if address else []
 
-    async def _exists(self, holder: Owner) -> bool:
-        try:
-            there = await self._client.get(NAMESPACE_SCHEMA_POLICY, holder.namespace, holder.name)
-        except NotFoundError:
-            return False
-        uid: str | None = there.get("metadata", {}).get("uid")
-        return uid == holder.uid
+    async def _counts(self, holder: Owner, key: PulsarNamespaceKey) -> bool:
+        return await holds_namespace(self._client, holder, key, anyone_may=self._anyone_may_claim)
 
     async def _consequences(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> list[str]:
         """Warnings that name the topics which the policy as it shall be would refuse."""

@@ -13,10 +13,9 @@ from typing import Any, TypeVar
 
 from topicschema.admission import brokers, pending, wording
 from topicschema.admission.review import Answer, Cause, Review, allow, deny
-from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchema, TopicSchemaSpec
 from topicschema.api.wire import decode
-from topicschema.cluster.errors import ApiRefusedError, NotFoundError
+from topicschema.cluster.errors import ApiRefusedError
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import History, Owner
@@ -25,6 +24,7 @@ from topicschema.core.schemas import PulsarLine, Schema, SchemaType
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.reconcile.candidates import sources_of
+from topicschema.reconcile.holders import holds_topic
 from topicschema.reconcile.judging import Judge
 from topicschema.reconcile.policies import FoundPolicy, Policies, Reader
 from topicschema.storage.protocol import SchemaStorage, Stored
@@ -151,7 +151,7 @@ class TopicSchemas:
     async def _judged(self, asked: _Asked, found: FoundPolicy, history: History) -> Answer:
         holder = await self._other_holder(asked.owner, history)
         if holder is not None:
-            return _refused(asked, "TopicClaimed", (_claimed(asked.owner, holder),))
+            return _refused(asked, "TopicClaimed", (_claimed(holder),))
         verdict = await self._judge.judge(asked.candidate, history, found.policy)
         earlier = await pending.pending(self._judge, asked.predecessor, history, found)
         if verdict.outcome is not Outcome.EQUAL_VERSION:
@@ -182,15 +182,11 @@ class TopicSchemas:
         return frozenset((*verdict.risks, *too.risks))
 
     async def _other_holder(self, owner: Owner, history: History) -> Owner | None:
-        """Who else holds the topic; a holder that no longer exists holds nothing."""
+        """Who else holds the topic; a holder that does not count any more holds nothing."""
         claim = history.claim
         if claim is None or claim == owner:
             return None
-        try:
-            there = await self._client.get(TOPIC_SCHEMA, claim.namespace, claim.name)
-        except NotFoundError:
-            return None
-        return claim if there.get("metadata", {}).get("uid") == claim.uid else None
+        return claim if await holds_topic(self._client, claim, owner.namespace) else None
 
 
 def encoded_size(wanted: Mapping[str, Any]) -> int:
@@ -234,9 +230,11 @@ def _damaged(error: StalledError) -> Cause:
     return wording.stalled(error, wording.TOPIC_FIELD)
 
 
-def _claimed(owner: Owner, holder: Owner) -> Cause:
-    who = f"TopicSchema {holder.name}" if holder.namespace == owner.namespace else "another resource"
-    what = f"TopicClaimed: {who} already holds this topic; one topic has one TopicSchema, so edit or delete that one"
+def _claimed(holder: Owner) -> Cause:
+    what = (
+        f"TopicClaimed: TopicSchema {holder.name} already holds this topic; one topic has one TopicSchema, so edit or "
+        "delete that one"
+    )
     return Cause(wording.TOPIC_FIELD, what, "FieldValueDuplicate")
 
 

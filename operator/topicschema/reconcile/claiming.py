@@ -1,19 +1,15 @@
 """The claim on a Pulsar namespace: one policy in the Kubernetes cluster holds it, by compare-and-swap.
 
 It is held at one broker: of two policies that call one broker by two names of its cluster, who came first governs.
-A claim is free once its holder is gone, or its holder's namespace may no longer make it.
+A claim is free once its holder does not count any more (`holders`).
 """
 
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
-from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY
-from topicschema.api.metadata import Metadata
 from topicschema.api.policies import NamespaceSchemaPolicy
-from topicschema.api.wire import decode
-from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import StalledError
 from topicschema.core.history import Owner
-from topicschema.core.policy import may_claim
 from topicschema.core.topics import PulsarNamespaceKey
+from topicschema.reconcile.holders import holds_namespace, may_govern
 from topicschema.reconcile.policies import address_of, owner_of
 from topicschema.reconcile.surroundings import Surroundings
 from topicschema.storage.claims import StoredClaim
@@ -25,7 +21,7 @@ async def hold_claim(around: Surroundings, resource: NamespaceSchemaPolicy, key:
     Whoever is touched by a change of holder is rung.
     """
     stored, me = await around.claims.get_claim(key), owner_of(resource)
-    if not await _is_allowed(around, me.namespace, key):
+    if not await may_govern(around.client, me.namespace, key, anyone_may=around.claims_are_open):
         if stored.owner == me:
             await _pass_on(around, key, stored, None)
         raise StalledError(
@@ -36,7 +32,7 @@ async def hold_claim(around: Surroundings, resource: NamespaceSchemaPolicy, key:
     address = address_of(resource)
     if stored.owner == me and stored.address == address:
         return stored
-    if stored.owner not in (None, me) and await _holds_rightly(around, stored.owner, key):
+    if stored.owner not in (None, me) and await _counts(around, stored.owner, key):
         holder = f"policy {stored.owner.name}" if stored.owner.namespace == me.namespace else "another policy"
         raise StalledError("TopicClaimed", f"{holder} already governs {key.pulsar_namespace}")
     if stored.owner != me:
@@ -55,7 +51,7 @@ async def _is_governed_there(around: Surroundings, key: PulsarNamespaceKey, addr
     Each would put the settings back to its own, and each would keep a record of the same topics.
     """
     for held in await around.claims.list_held(key.pulsar_namespace, address):
-        if held.key != key and held.owner is not None and await _holds_rightly(around, held.owner, held.key):
+        if held.key != key and held.owner is not None and await _counts(around, held.owner, held.key):
             return True
     return False
 
@@ -89,22 +85,5 @@ def _ring_touched(around: Surroundings, key: PulsarNamespaceKey, before: Owner |
             around.ring(rival, 0.0)
 
 
-async def _holds_rightly(around: Surroundings, holder: Owner, key: PulsarNamespaceKey) -> bool:
-    try:
-        wire = await around.client.get(NAMESPACE_SCHEMA_POLICY, holder.namespace, holder.name)
-    except NotFoundError:
-        return False
-    if decode(Metadata, wire.get("metadata")).uid != holder.uid:
-        return False
-    return await _is_allowed(around, holder.namespace, key)
-
-
-async def _is_allowed(around: Surroundings, namespace: str, key: PulsarNamespaceKey) -> bool:
-    if around.claims_are_open:
-        return True
-    try:
-        wire = await around.client.get(NAMESPACE, "", namespace)
-    except NotFoundError:
-        return False
-    annotations = decode(Metadata, wire.get("metadata")).annotations
-    return may_claim(annotations.get(PULSAR_NAMESPACES_ANNOTATION), key.pulsar_namespace)
+async def _counts(around: Surroundings, holder: Owner, key: PulsarNamespaceKey) -> bool:
+    return await holds_namespace(around.client, holder, key, anyone_may=around.claims_are_open)

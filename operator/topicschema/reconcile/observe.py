@@ -7,12 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from topicschema.api import FINALIZER
-from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchema
-from topicschema.api.wire import decode
 from topicschema.broker.errors import BrokerForbiddenError
-from topicschema.cluster.errors import NotFoundError
 from topicschema.core import plan
 from topicschema.core.alignment import Ahead, Aligned
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
@@ -25,6 +22,7 @@ from topicschema.reconcile import validating, validating_report
 from topicschema.reconcile.at_broker import View, as_known, view
 from topicschema.reconcile.candidates import sources_of
 from topicschema.reconcile.doorbell import history_key
+from topicschema.reconcile.holders import holds_topic
 from topicschema.reconcile.looking import Sought
 from topicschema.reconcile.policies import FoundPolicy, address_of
 from topicschema.reconcile.schedule import keep_to
@@ -249,10 +247,9 @@ def _is_told(seen: View) -> bool:
 
 async def _refuse_if_held(around: Surroundings, stored: Stored, owner: Owner) -> None:
     holder = stored.history.claim
-    if holder is None or holder == owner or not await _exists(around, holder):
+    if holder is None or holder == owner or not await holds_topic(around.client, holder, owner.namespace):
         return
-    name = f"TopicSchema {holder.name}" if holder.namespace == owner.namespace else "another TopicSchema"
-    raise StalledError("TopicClaimed", f"{name} already holds the topic {stored.history.key.topic}")
+    raise StalledError("TopicClaimed", f"TopicSchema {holder.name} already holds the topic {stored.history.key.topic}")
 
 
 def _refuse_if_lost(stored: Stored, resource: TopicSchema) -> None:
@@ -267,12 +264,3 @@ def _refuse_if_lost(stored: Stored, resource: TopicSchema) -> None:
             f"{key.history_name} and its versions, or, to go on from version {history.next_version}, delete this "
             "resource (with deletionPolicy: Retain, or the record goes with it) and create it anew",
         )
-
-
-async def _exists(around: Surroundings, holder: Owner) -> bool:
-    try:
-        wire = await around.client.get(TOPIC_SCHEMA, holder.namespace, holder.name)
-    except NotFoundError:
-        return False
-    # Another one of the same name is not the one that claimed.
-    return decode(Metadata, wire.get("metadata")).uid == holder.uid

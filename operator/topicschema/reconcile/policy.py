@@ -68,6 +68,7 @@ class NamespaceSchemaPolicies:
         metadata = decode(Metadata, wire.get("metadata"), "metadata")
         if metadata.deletion_timestamp is not None:
             self._remember_claim(key, wire)
+            self._lost(key)  # it governs nothing any more, however long it is held
             return Rest.SETTLED
         before = decode_status(NamespaceSchemaPolicyStatus, wire.get("status"))
         moment = Moment(before.conditions, metadata.generation, self._around.now())
@@ -196,7 +197,7 @@ class NamespaceSchemaPolicies:
                 yield _conflict(name, history.next_version, error.reason, "$")
 
     def _remember_claim(self, key: Key, wire: Mapping[str, Any]) -> None:
-        """Who waits for the claim is found by it once the policy is gone."""
+        """Who waits for the claim is found by it."""
         with suppress(StalledError):
             spec = decode(NamespaceSchemaPolicySpec, wire.get("spec"))
             claims = PulsarNamespaceKey.parse(spec.pulsar_cluster, spec.pulsar_namespace)

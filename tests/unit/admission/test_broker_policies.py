@@ -209,6 +209,7 @@ async def test_a_second_policy_for_a_broker_under_another_name_of_its_cluster_is
     url: str,
     is_allowed: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
+    told_world.namespace("store", "shop/*")
     there = await told_world.policy("theirs", "store", pulsar=PULSAR)
     key = PulsarNamespaceKey("pulsar", "shop", "orders")
     owner = Owner("store", "theirs", there["metadata"]["uid"])

@@ -63,12 +63,29 @@ async def test_an_annotation_taken_away_later_does_not_block_edits_of_the_policy
 
 
 async def test_a_pulsar_namespace_that_another_team_governs_is_refused_without_their_names(shop: World) -> None:
+    shop.namespace("rival", "shop/*")
     there = shop.api.put(NAMESPACE_SCHEMA_POLICY, "rival", "secret-name", {"spec": {}})
     await shop.claim(Owner("rival", "secret-name", there["metadata"]["uid"]))
     reply = await shop.ask(wanted_policy())
     assert reply.rules == ["TopicClaimed"]
     assert "rival" not in reply.text
     assert "secret-name" not in reply.text
+
+
+@pytest.mark.parametrize("globs", ["", "rival/*", None])
+async def test_a_claim_of_a_namespace_that_may_not_govern_any_more_is_free(shop: World, globs: str | None) -> None:
+    shop.namespace("rival", globs)
+    there = shop.api.put(NAMESPACE_SCHEMA_POLICY, "rival", "secret-name", {"spec": {}})
+    await shop.claim(Owner("rival", "secret-name", there["metadata"]["uid"]))
+    assert (await shop.ask(wanted_policy())).is_allowed
+
+
+async def test_a_claim_of_a_policy_that_is_being_deleted_is_free(shop: World) -> None:
+    shop.namespace("rival", "shop/*")
+    leaving = {"deletionTimestamp": "2026-11-20T00:00:00Z", "finalizers": ["alice.example/never"]}
+    there = shop.api.put(NAMESPACE_SCHEMA_POLICY, "rival", "secret-name", {"metadata": leaving, "spec": {}})
+    await shop.claim(Owner("rival", "secret-name", there["metadata"]["uid"]))
+    assert (await shop.ask(wanted_policy())).is_allowed
 
 
 async def test_a_claim_whose_policy_is_gone_is_free(shop: World) -> None:

@@ -1,7 +1,5 @@
-import pytest
-
 from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, TOPIC, V0, World, record_schema, wanted_topic
-from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.history import Owner
 from topicschema.core.topics import PulsarNamespaceKey
 
@@ -163,41 +161,6 @@ async def test_a_policy_whose_claim_another_team_holds_judges_nothing_and_names_
     assert reply.warnings[0].startswith("TopicClaimed: ")
     assert "rival" not in reply.warnings[0]
     assert "secret-name" not in reply.warnings[0]
-
-
-async def test_a_topic_that_a_neighbour_holds_is_refused_with_its_name(world: World) -> None:
-    await world.policy()
-    holder = world.resource("first")
-    await world.versions(V0, claim=Owner("shop", "first", holder["metadata"]["uid"]))
-    reply = await world.create()
-    assert reply.causes[0]["field"] == "spec.topic"
-    assert "TopicSchema first already holds this topic" in reply.causes[0]["message"]
-
-
-async def test_a_topic_that_another_tenant_holds_is_refused_without_its_name(world: World) -> None:
-    await world.policy()
-    holder = world.api.put(TOPIC_SCHEMA, "rival", "secret-name", {})
-    await world.versions(V0, claim=Owner("rival", "secret-name", holder["metadata"]["uid"]))
-    reply = await world.create()
-    assert reply.rules == ["TopicClaimed"]
-    assert "rival" not in reply.text
-    assert "secret-name" not in reply.text
-
-
-@pytest.mark.parametrize("successor", [False, True])
-async def test_a_holder_that_is_gone_holds_nothing(world: World, *, successor: bool) -> None:
-    await world.policy()
-    if successor:
-        world.resource("first")
-    await world.versions(V0, claim=Owner("shop", "first", "uid-of-the-deleted-one"))
-    assert (await world.create()).is_allowed
-
-
-async def test_the_holder_itself_may_edit(world: World) -> None:
-    await world.policy(schemaCompatibilityStrategy="BACKWARD")
-    old = world.resource()
-    await world.versions(V0, claim=Owner("shop", "created", old["metadata"]["uid"]))
-    assert (await world.edit(old, schema=COMPATIBLE)).is_allowed
 
 
 async def test_an_edit_under_suspend_is_judged(world: World) -> None:
