@@ -17,16 +17,13 @@ from topicschema.core.formats import key_value
 from topicschema.core.remote import BrokerSettings, NamespaceSettings, RemoteVersion
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
-from topicschema.core.topics import PulsarNamespaceKey, Topic
+from topicschema.core.topics import PulsarNamespaceKey, Topic, is_system_topic
 
 _NEVER_SENT: Final = frozenset({SchemaType.BYTES, SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLISH})
 _MOST_VERSIONS: Final = 10**9
+# In a namespace of its own for each broker, to which nobody else sends anything.
+_HEALTH_CHECK: Final = "healthcheck"
 _PARTITION: Final = re.compile(r"-partition-\d+$")
-# SystemTopicNames and healthcheck: topics of the broker's own, whose schemas are none of ours.
-_SYSTEM: Final = re.compile(
-    r"__change_events|__transaction_buffer_snapshot(_segments|_indexes)?|__transaction_pending_ack"
-    r"|__transaction_log_\d*|transaction_coordinator_assign|healthcheck|.*__transaction_pending_ack"
-)
 
 
 def schemas_path(topic: Topic, call: str) -> str:
@@ -175,7 +172,7 @@ def local_names(names: Iterable[str]) -> Iterator[str]:
     """
     for name in names:
         local = _PARTITION.sub("", name.rsplit("/", 1)[-1])
-        if _SYSTEM.fullmatch(local) is None:
+        if local != _HEALTH_CHECK and not is_system_topic(local):
             yield local
 
 

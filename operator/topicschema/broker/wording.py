@@ -48,4 +48,5 @@ def _short(whole: str) -> str:
     plain = (banner.group(1) if banner else whole).strip()
     quotation = _QUOTATION.search(plain)
     kept = plain[: quotation.start()] if quotation else plain
-    return _CLASS.sub("", kept)[:_MAX_SHORT].strip(" :,;?\x00")
+    printable = "".join(char if char.isprintable() else " " for char in _CLASS.sub("", kept)[:_MAX_SHORT])
+    return printable.strip(" :,;?")

@@ -19,6 +19,11 @@ _ENTITY = re.compile(r"[-=:.\w]+", re.ASCII)
 _DOTS = (".", "..")
 _PARTITION = re.compile(r"-partition-\d+$")
 _MAX_LOCAL_NAME = 512
+# Source: Pulsar's SystemTopicNames.
+_SYSTEM = re.compile(
+    r"__change_events|__transaction_buffer_snapshot(_segments|_indexes)?|__transaction_pending_ack"
+    r"|__transaction_log_\d*|transaction_coordinator_assign|.*__transaction_pending_ack"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,11 @@ class Topic:
         return f"{self.tenant}/{self.namespace}/{self.local_name}"
 
 
+def is_system_topic(local_name: str) -> bool:
+    """Return whether a broker keeps messages of its own in a topic of this name."""
+    return _SYSTEM.fullmatch(local_name) is not None
+
+
 def _flaw_of(local: str) -> str | None:
     if any(c.isspace() or not c.isprintable() for c in local):
         return "the topic's own name has a space or a control character"
@@ -65,6 +75,8 @@ def _flaw_of(local: str) -> str | None:
         return "write the topic's own name decoded, without %XX escapes"
     if _PARTITION.search(local):
         return "name the partitioned topic, without -partition-N; its partitions share one schema history"
+    if is_system_topic(local):
+        return "Pulsar's brokers keep their own messages in a topic of this name, with a schema of their own"
     if len(local) > _MAX_LOCAL_NAME:
         return f"the topic's own name is longer than {_MAX_LOCAL_NAME} characters"
     return None

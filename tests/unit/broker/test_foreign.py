@@ -139,6 +139,16 @@ async def test_the_words_of_an_error_are_few_and_say_what_it_is(wire: PlayedBrok
         assert caught.value.status == status
 
 
+@pytest.mark.parametrize("hostile", ["\x1bc", "\x9b31m", "\b", "\u202e"], ids=["ESC", "C1", "backspace", "bidi"])
+async def test_the_words_of_an_error_hold_no_character_that_a_terminal_obeys(
+    wire: PlayedBroker, broker: Broker, hostile: str
+) -> None:
+    wire.says(403, reason(f"no {hostile}rights"))
+    with pytest.raises(TopicSchemaError, match="rights") as caught:
+        await broker.latest(TOPIC)
+    assert caught.value.message.isprintable()
+
+
 async def test_a_schema_repeated_as_the_status_line_does_not_hide_a_refusal(wire: PlayedBroker, broker: Broker) -> None:
     async def answer(_: web.Request) -> web.Response:
         return web.Response(status=409, reason="Unable to read schema: " + "?" * 200_000, text="")

@@ -31,6 +31,8 @@ def test_both_domains_name_one_history_as_pulsar_keeps_it() -> None:
         ("persistent://shop/orders/a\x00", "a space or a control character"),
         ("persistent://shop/orders/a%20b", "without %XX escapes"),
         ("persistent://shop/orders/created-partition-3", "its partitions share one schema history"),
+        ("persistent://shop/orders/__change_events", "keep their own messages"),
+        ("persistent://shop/orders/x__transaction_pending_ack", "keep their own messages"),
         ("persistent://./orders/created", "'.' and '..' are no names"),
         ("persistent://shop/../created", "'.' and '..' are no names"),
         ("persistent://shop/orders/.", "'.' and '..' are no names"),
