@@ -17,7 +17,8 @@ from topicschema.reconcile.queue import Key
 class TopicSight:
     """What the last pass over a TopicSchema saw.
 
-    `topic` is tenant/namespace/topic, "" where the spec cannot be read; `history` the name of its record, once known.
+    `topic` is tenant/namespace/topic, "" where the spec cannot be read; `history` the name of its record, once known,
+    and `latest` the number of its newest version.
     `is_outdone` where another resource holds its topic. `is_shut_out` where its broker has no such Pulsar namespace, or
     lets its policy not in: what it would tell all of that policy.
     """
@@ -26,6 +27,7 @@ class TopicSight:
     pulsar_namespace: str = ""
     history: str | None = None
     strategy: Strategy | None = None
+    latest: int | None = None
     is_ready: bool = False
     is_incompatible: bool = False
     is_outdone: bool = False

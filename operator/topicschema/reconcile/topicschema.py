@@ -245,6 +245,7 @@ class TopicSchemas:
             pulsar_namespace=topic.pulsar_namespace,
             history=record.history_name if record else known,
             strategy=spec.schema_compatibility_strategy or _left_behind(status, before),
+            latest=status.latest_schema_version,
             is_ready=ready is not None and ready.status is ConditionStatus.TRUE,
             is_incompatible=ready is not None and ready.reason == "Incompatible",
             is_outdone=ready is not None and ready.reason == "TopicClaimed",
