@@ -78,7 +78,8 @@ class NamespaceSchemaPolicies:
         """What stands in the way of the policy's settings at its broker, once all else is done and reported."""
         resource = decode(NamespaceSchemaPolicy, wire)
         claims = PulsarNamespaceKey.parse(resource.spec.pulsar_cluster, resource.spec.pulsar_namespace)
-        self._around.neighbours.saw_policy(key, claims)
+        if self._around.neighbours.saw_policy(key, claims):
+            self._ring_topics(key)
         self._know(key, resource.metadata.uid)
         claim = await hold_claim(self._around, resource, claims)
         ours = self._topics(key, claims)
@@ -93,7 +94,7 @@ class NamespaceSchemaPolicies:
             undeclared_topics=undeclared[:_LISTED],
         )
         await telling.report(self._around, NAMESPACE_SCHEMA_POLICY, wire, status)
-        await self._tell(wire, resource, look)
+        await self._tell(key, wire, resource, look)
         return policy_report.awaited(look)
 
     def _topics(self, key: Key, claims: PulsarNamespaceKey) -> _Sights | None:
@@ -107,11 +108,10 @@ class NamespaceSchemaPolicies:
         self._unseen.pop(key, None)
         return {topic: s for topic, s in sights.items() if s.pulsar_namespace == claims.pulsar_namespace}
 
-    async def _tell(self, wire: Mapping[str, Any], resource: NamespaceSchemaPolicy, look: Look) -> None:
+    async def _tell(self, key: Key, wire: Mapping[str, Any], resource: NamespaceSchemaPolicy, look: Look) -> None:
         """Ring whom the broker's settings concern, and have an Event of what was not said before."""
         if look.wrote or look.observed != resource.status.observed:
-            for topic in self._around.neighbours.topics_in(resource.metadata.namespace):
-                self._around.ring(topic, 0.0)
+            self._ring_topics(key)
         was_shut_out = any(condition.reason in telling.SHUT_OUT for condition in resource.status.conditions)
         if was_shut_out and look.error is None:
             telling.let_in(self._around, resource.metadata.namespace, resource.spec.pulsar_namespace)
@@ -170,10 +170,14 @@ class NamespaceSchemaPolicies:
         self._unseen.pop(key, None)
         self._forget(key, self._uids.pop(key, ""))
         self._around.echoes.forget(key)
+        self._ring_topics(key)
         claimed = self._around.neighbours.lost_policy(key)
-        rivals = self._around.neighbours.policies_naming(claimed.pulsar_namespace) if claimed else set()
-        for touched in rivals | self._around.neighbours.topics_in(key.namespace):
-            self._around.ring(touched, 0.0)
+        for rival in self._around.neighbours.policies_naming(claimed.pulsar_namespace) if claimed else ():
+            self._around.ring(rival, 0.0)
+
+    def _ring_topics(self, key: Key) -> None:
+        for topic in self._around.neighbours.topics_of_policy(key):
+            self._around.ring(topic, 0.0)
 
 
 def _local_names(sights: _Sights, claims: PulsarNamespaceKey) -> set[str]:
