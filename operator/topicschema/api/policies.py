@@ -5,7 +5,7 @@ from typing import Annotated
 
 from topicschema.api.brokers import ManagementPolicy, ObservedSettings, PulsarSpec
 from topicschema.api.metadata import CONDITIONS, Condition, Metadata
-from topicschema.api.schema_fields import IMMUTABLE, LENIENT, Field, Rule
+from topicschema.api.schema_fields import IMMUTABLE, LENIENT, OBSERVED_GENERATION, Field, Rule
 from topicschema.api.schemas import AVAILABLE_TYPES
 from topicschema.api.validation import ValidationSpec
 from topicschema.core.policy import Strictness
@@ -172,7 +172,7 @@ class HistoryConflict:
 class NamespaceSchemaPolicyStatus:
     """What the controller saw. Of lists that have a count beside them, at most 20 members are given."""
 
-    observed_generation: Annotated[int, Field("The generation of the resource that this status is about.")] = 0
+    observed_generation: Annotated[int, OBSERVED_GENERATION] = -1
     conditions: Annotated[tuple[Condition, ...], CONDITIONS] = ()
     topics: Annotated[TopicCounts, Field("How many TopicSchemas this policy governs, and how they are.")] = field(
         default_factory=TopicCounts
