@@ -177,7 +177,7 @@ class Term:
             self._stop.asked.set()
             await asyncio.Event().wait()
         _LOG.error("the watch ended and begins anew", exc_info=failure)
-        telemetry.BUGS.add("watch")
+        telemetry.BUGS.labels("watch").inc()
 
     def _heard_from(self, plural: str) -> None:
         # kopf has taken the process's signals by now. Stopped by itself it may wait for ever for a watch that swallowed

@@ -131,7 +131,7 @@ class Endpoint:
         if judge is None:
             return web.Response(status=400, text=f"nothing of kind {asked.kind[:80]!r} is reviewed here")
         response = await _reviewed(judge, asked, _deadline(request))
-        REVIEW_SECONDS.observe(time.perf_counter() - started, asked.kind)
+        REVIEW_SECONDS.labels(asked.kind).observe(time.perf_counter() - started)
         return response
 
 
@@ -144,15 +144,15 @@ async def _reviewed(judge: Reviewer, asked: Review, deadline: float) -> web.Resp
     except TopicSchemaError as error:
         return _unanswered(asked, error.reason, f"cannot be judged now: {error.reason}: {error.message[:500]}")
     except Exception:  # noqa: BLE001 - a bug is counted, logged and answered, here and nowhere else
-        BUGS.add("webhook")
+        BUGS.labels("webhook").inc()
         _LOG.exception("a bug while reviewing", extra={"fields": {"kind": asked.kind, "uid": asked.uid}})
         return _unanswered(asked, "InternalError", "a bug in topicschema; the webhook's log has its traceback")
-    REVIEWS.add(asked.kind, "allowed" if answer.is_allowed else "denied", answer.reason)
+    REVIEWS.labels(asked.kind, "allowed" if answer.is_allowed else "denied", answer.reason).inc()
     return web.json_response(review.to_wire(asked, answer))
 
 
 def _unanswered(asked: Review, reason: str, text: str) -> web.Response:
-    REVIEWS.add(asked.kind, "error", reason)
+    REVIEWS.labels(asked.kind, "error", reason).inc()
     return web.Response(status=500, text=f"topicschema: {text}")
 
 

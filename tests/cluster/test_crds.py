@@ -17,6 +17,7 @@ from cluster.right_objects import RIGHT, RIGHT_EDITS
 from cluster.validation_objects import RIGHT_VALIDATIONS, WRONG_VALIDATIONS
 from cluster.wrong_edits import RIGHT_STATUS, WRONG_EDITS, WRONG_STATUS
 from cluster.wrong_objects import ABSENT, CLAIM, HISTORY, POLICY, TOPIC, VERSION, WRONG, Json, Row, changed
+from support.kubernetes.kstatus import kstatus
 from testbed import install
 from testbed.cluster import Cluster
 from topicschema.api import crds, kinds
@@ -120,6 +121,19 @@ def test_a_right_object_is_taken_and_read(api: client.CustomObjectsApi, row: Row
         assert decode(TopicSchema, stored).spec.topic == stored["spec"]["topic"]
     if row.base["kind"] == "NamespaceSchemaPolicy":
         assert decode(NamespaceSchemaPolicy, stored).spec.pulsar_namespace == "shop/orders"
+
+
+@pytest.mark.parametrize("base", [TOPIC, POLICY], ids=["topic", "policy"])
+def test_a_new_object_is_not_a_current_one_to_kstatus(api: client.CustomObjectsApi, edited_in: str, base: Json) -> None:
+    with stored(api, changed(base, "status", {"observedGeneration": 1}), edited_in) as there:
+        read = api.get_namespaced_custom_object(*address(there, edited_in), there["metadata"]["name"])
+        assert read["status"] == {"observedGeneration": -1}
+        assert kstatus(read) == "InProgress"
+        written = changed(read, "status", {"observedGeneration": 1})
+        answer = api.replace_namespaced_custom_object_status(
+            *address(there, edited_in), there["metadata"]["name"], written
+        )
+        assert answer["status"] == {"observedGeneration": 1}
 
 
 @sentences([row for row in WRONG + RIGHT if row.path == "spec.topic" and isinstance(row.value, str)])

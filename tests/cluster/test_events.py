@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from support.metrics import counted
 from testbed.cluster import Cluster
-from topicschema import telemetry
 from topicschema.api.kinds import EVENT
 from topicschema.cluster.client import ApiClient, Objects
 from topicschema.cluster.connection import Connection
@@ -92,8 +92,8 @@ async def test_a_note_is_cut_to_the_bytes_that_the_api_server_takes(
 async def test_an_event_that_cannot_be_written_is_counted_and_nobody_else_is_troubled(
     client: ApiClient, regarding: dict[str, str]
 ) -> None:
-    lost = telemetry.EVENTS_LOST.value()
+    lost = counted("events_lost_total")
     nowhere = {**regarding, "namespace": "not-there"}
     await EventRecorder(client, "controller").record(nowhere, "Normal", "Registered", "version 0", "Register")
     await EventRecorder(client, "controller").record(regarding, "Neither", "Registered", "version 0", "Register")
-    assert telemetry.EVENTS_LOST.value() == lost + 2
+    assert counted("events_lost_total") == lost + 2

@@ -2,6 +2,7 @@
 
 import pytest
 
+from support.kubernetes.kstatus import kstatus
 from support.kubernetes.watched_namespace import WatchedShop, conditions, says, text, until
 
 pytestmark = pytest.mark.timeout(180)
@@ -135,10 +136,10 @@ async def test_of_two_resources_with_one_topic_the_first_holds_it_until_it_is_go
 async def test_a_suspended_resource_is_left_alone_until_it_goes_on(shop: WatchedShop) -> None:
     shop.govern(schemaCompatibilityStrategy="BACKWARD")
     shop.put(ONE)
-    before = await shop.ready("Registered")
+    await shop.ready("Registered")
     shop.put(TWO, suspend=True)
+    assert (await shop.ready("Suspended"))["latestSchemaVersion"] == 0
     assert await shop.looked_again() == []
-    assert (await shop.get())["status"] == before
     shop.put(TWO)
     assert (await shop.ready("Registered"))["schemaVersion"] == 1
 
@@ -166,3 +167,19 @@ async def test_a_field_that_only_somebody_else_set_is_taken_out_too(shop: Watche
     assert told.returncode == 0, told.stderr
     await until(shop.get, lambda wire: wire["status"] == before)
     assert await shop.looked_again() == []
+
+
+async def test_a_suspended_resource_is_current_to_kstatus_with_one_write(shop: WatchedShop) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    shop.put(ONE)
+    await shop.ready("Registered")
+    since = shop.mark()
+    shop.put(CLASHING, suspend=True)
+    status = await shop.ready("Suspended")
+    assert says(status) == WELL
+    assert kstatus(await shop.get()) == "Current"
+    assert shop.writes(since) == ["patch topicschemas/status"]
+    assert await shop.looked_again() == []
+    shop.put(CLASHING)
+    assert says(await shop.ready("Incompatible")) == REFUSED
+    assert kstatus(await shop.get()) == "Failed"

@@ -68,7 +68,7 @@ def _in(item: dict[str, Any], path: str, value: Any) -> list[dict[str, Any]]:
 
 
 WRONG_STATUS = [
-    _status("a generation below zero", "observedGeneration", -1, "observedGeneration", "greater than or equal to 0"),
+    _status("a generation below -1", "observedGeneration", -2, "observedGeneration", "greater than or equal to -1"),
     _status("a version that is a text", "schemaVersion", "0", "schemaVersion", "must be of type"),
     _status("an unknown condition", "conditions", _in(_CONDITION, "type", "Nice"), "conditions[0].type", "Unsupported"),
     _status("a fourth truth", "conditions", _in(_CONDITION, "status", "true"), "conditions[0].status", "Unsupported"),

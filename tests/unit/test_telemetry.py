@@ -3,10 +3,12 @@ import json
 import logging
 import sys
 
-import pytest
+import aiohttp
+from prometheus_client import CollectorRegistry, Gauge
 
+from testbed import ports
 from topicschema import telemetry
-from topicschema.telemetry import Census, Counter, Gauge, Health, Histogram, JsonLines
+from topicschema.telemetry import Census, Health, JsonLines
 
 
 def line(message: str, **more: object) -> dict[str, object]:
@@ -44,39 +46,46 @@ def test_of_a_foreign_error_the_log_tells_type_and_place_but_never_its_text() ->
     assert text not in str(told["error"])
 
 
-@pytest.fixture
-def metrics(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telemetry, "METRICS", [])
+async def scraped(accept: str = "*/*") -> tuple[str, str]:
+    """The content type and the text that a process answers with."""
+    port = ports.free()
+    async with (
+        telemetry.serve(Health(1e9, lambda: False, 0), port),
+        aiohttp.ClientSession() as session,
+        session.get(f"http://127.0.0.1:{port}/metrics", headers={"Accept": accept}) as response,
+    ):
+        return response.headers["Content-Type"], await response.text()
 
 
-@pytest.mark.usefixtures("metrics")
-def test_metrics_are_told_in_prometheus_text_format() -> None:
-    counter, gauge = Counter("seen_total", "What was seen.", ("kind",)), Gauge("level", "How high.")
-    durations = Histogram("seconds", "How long.", ("kind",))
-    counter.add("a")
-    counter.add('quote " backslash \\ newline \n', amount=2)
-    gauge.set(3)
+async def test_metrics_are_told_in_prometheus_text_format() -> None:
+    quoted = 'quote " backslash \\ newline \n'
+    telemetry.VALIDATIONS.labels(quoted).inc(2)
     for seconds in (0.001, 0.3, 60):
-        durations.observe(seconds, "a")
-    text = telemetry.exposition().splitlines()
-    assert text[:4] == [
-        "# HELP seen_total What was seen.",
-        "# TYPE seen_total counter",
-        'seen_total{kind="a"} 1',
-        'seen_total{kind="quote \\" backslash \\\\ newline \\n"} 2',
-    ]
-    assert "level 3" in text
-    assert 'seconds_bucket{kind="a",le="0.001"} 1' in text
-    assert 'seconds_bucket{kind="a",le="0.5"} 2' in text
-    assert 'seconds_bucket{kind="a",le="+Inf"} 3' in text
-    assert 'seconds_count{kind="a"} 3' in text
+        telemetry.BROKER_SECONDS.labels("scraped").observe(seconds)
+    content_type, text = await scraped()
+    assert content_type.startswith("text/plain; version=0.0.4")
+    lines = text.splitlines()
+    assert "# TYPE topicschema_validations_total counter" in lines
+    assert 'topicschema_validations_total{phase="quote \\" backslash \\\\ newline \\n"} 2.0' in lines
+    assert "topicschema_leader 0.0" in lines
+    for limit, count in (("0.001", 1), ("0.5", 2), ("+Inf", 3)):
+        assert f'topicschema_broker_seconds_bucket{{call="scraped",le="{limit}"}} {count}.0' in lines
+    assert 'topicschema_broker_seconds_count{call="scraped"} 3.0' in lines
+    assert "_created" not in text
 
 
-@pytest.mark.usefixtures("metrics")
-def test_a_sample_without_one_of_its_labels_is_a_bug() -> None:
-    Counter("seen_total", "What was seen.", ("kind", "reason")).add("a")
-    with pytest.raises(ValueError, match="zip"):
-        telemetry.exposition()
+async def test_a_counter_above_a_million_counts_each_step() -> None:
+    for more in (1_234_567, 1):
+        telemetry.VALIDATIONS.labels("Many").inc(more)
+    _, text = await scraped()
+    (line,) = (line for line in text.splitlines() if line.startswith('topicschema_validations_total{phase="Many"}'))
+    assert float(line.rpartition(" ")[2]) == 1_234_568
+
+
+async def test_who_asks_for_openmetrics_gets_it() -> None:
+    content_type, text = await scraped("application/openmetrics-text; version=1.0.0")
+    assert content_type.startswith("application/openmetrics-text; version=1.0.0")
+    assert text.endswith("# EOF\n")
 
 
 def test_who_stands_by_is_ready_once_it_could_work_and_always_alive() -> None:
@@ -102,16 +111,17 @@ def test_a_census_counts_what_is_there_and_nothing_that_is_gone() -> None:
     class Thing:
         pass
 
-    census, here, gone = Census("census", "Things.", ("of",)), Thing(), Thing()
-    try:
-        for thing in (here, gone, here):
-            census.enter(thing, "a")
-        assert census.value("a") == 2
-        del thing, gone
-        gc.collect()
-        assert list(census.samples()) == [("", '{of="a"}', 1)]
-        census.leave(here, "a")
-        census.leave(here, "b")
-        assert (census.value("a"), census.value("b"), census.value("c")) == (0, 0, 0)
-    finally:
-        telemetry.METRICS.remove(census)
+    def count() -> list[float | None]:
+        return [registry.get_sample_value("census", {"of": each}) for each in ("a", "b")]
+
+    registry = CollectorRegistry()
+    census, here, gone = Census(Gauge("census", "Things.", ("of",), registry=registry)), Thing(), Thing()
+    for thing in (here, gone, here):
+        census.enter(thing, "a")
+    assert count() == [2, None]
+    del thing, gone
+    gc.collect()
+    assert count() == [1, None]
+    census.leave(here, "a")
+    census.leave(here, "b")
+    assert count() == [0, 0]

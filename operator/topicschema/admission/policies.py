@@ -6,8 +6,9 @@ controller tells the rest in the policy's status.
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
-from typing import Protocol
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
 from topicschema.admission import brokers, validation, wording
 from topicschema.admission.review import Answer, Cause, Review, allow, deny
@@ -20,13 +21,14 @@ from topicschema.broker.allowed import AllowedHosts
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
-from topicschema.core.history import Owner
+from topicschema.core.history import History, Owner
 from topicschema.core.policy import effective_strategy, violations
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.holders import holds_namespace, may_govern
 from topicschema.reconcile.judging import Judge
 from topicschema.reconcile.policies import ClaimReader, FoundPolicy, Reader, address_of, owner_of, policy_of
-from topicschema.storage.protocol import SchemaStorage, Stored
+from topicschema.reconcile.recheck import Recheck
+from topicschema.storage.protocol import SchemaStorage
 
 _FIELD = "spec.pulsarNamespace"
 _MAX_TOPICS = 200
@@ -53,12 +55,20 @@ class Places:
     broker_hosts: AllowedHosts | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Conflict:
-    """A topic that the changed policy would refuse as it stands."""
+class _Topic(NamedTuple):
+    """A topic that was examined, and why the changed policy would refuse it as it stands, if it would."""
 
     resource: str
-    finding: Incompatibility
+    conflict: Incompatibility | None
+
+
+@dataclass(slots=True)
+class _Examined:
+    """What was examined: the names of all histories (None until they are known), how many of them, the topics."""
+
+    names: tuple[str, ...] | None = None
+    count: int = 0
+    topics: list[_Topic] = field(default_factory=list)
 
 
 class Policies:
@@ -70,6 +80,7 @@ class Policies:
         self._claims = places.claims
         self._broker_hosts = places.broker_hosts
         self._judge = judge
+        self._turn = asyncio.Lock()
         self._anyone_may_claim = anyone_may_claim
 
     async def review(self, review: Review) -> Answer:
@@ -130,42 +141,37 @@ class Policies:
         return await holds_namespace(self._client, holder, key, anyone_may=self._anyone_may_claim)
 
     async def _consequences(self, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> list[str]:
-        """Warnings that name the topics which the policy as it shall be would refuse."""
-        found = FoundPolicy(resource, policy_of(resource))
-        histories = await self._storage.list_histories(key)
-        governed = [
-            s for s in histories if s.history.claim and s.history.claim.namespace == resource.metadata.namespace
-        ]
-        conflicts: list[_Conflict] = []
-        examined = await self._examine(governed[:_MAX_TOPICS], found, conflicts)
-        return list(_told(conflicts, len(governed), examined, effective_strategy(found.policy, None).value))
+        """Return warnings that name the topics which the policy as it shall be would refuse.
 
-    async def _examine(self, stored: list[Stored], found: FoundPolicy, conflicts: list[_Conflict]) -> int:
-        """How many topics could be looked at in time; what was found is added to `conflicts`."""
-        examined = 0
-        try:
-            async with asyncio.timeout(_MAX_SECONDS):
-                for start in range(0, len(stored), _AT_ONCE):
-                    batch = stored[start : start + _AT_ONCE]
-                    told = await asyncio.gather(*(self._conflict(each, found) for each in batch))
-                    conflicts += [conflict for conflict in told if conflict is not None]
-                    examined += len(batch)
-        except TimeoutError:
-            pass
-        return examined
+        One edit at a time is looked through, a few histories of it at once. Edits that wait spend their own seconds.
+        """
+        found, look = FoundPolicy(resource, policy_of(resource)), _Examined()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_MAX_SECONDS), self._turn:
+                names = look.names = await self._storage.history_names(key)
+                for start in range(0, min(len(names), _MAX_TOPICS), _AT_ONCE):
+                    batch = names[start : min(start + _AT_ONCE, _MAX_TOPICS)]
+                    topics = await asyncio.gather(*(self._examine(key, name, found) for name in batch))
+                    look.count += len(batch)
+                    look.topics += [topic for topic in topics if topic is not None]
+        return list(_told(look, effective_strategy(found.policy, None).value))
 
-    async def _conflict(self, stored: Stored, found: FoundPolicy) -> _Conflict | None:
-        """What the policy would refuse of this topic; None also for a history that no resource holds any more."""
-        claim = stored.history.claim
-        if claim is None:
+    async def _examine(self, key: PulsarNamespaceKey, name: str, found: FoundPolicy) -> _Topic | None:
+        """What the policy would refuse of a topic; None for a history that no resource of its namespace holds."""
+        stored = await self._storage.read_history(key, name)
+        claim = None if stored is None else stored.history.claim
+        if stored is None or claim is None or claim.namespace != found.resource.metadata.namespace:
             return None
+        return _Topic(claim.name, await self._conflict(stored.history, claim, found))
+
+    async def _conflict(self, history: History, claim: Owner, found: FoundPolicy) -> Incompatibility | None:
         try:
             resource = decode(TopicSchema, await self._client.get(TOPIC_SCHEMA, claim.namespace, claim.name))
             override = resource.spec.schema_compatibility_strategy
-            policy = brokers.as_for(found, resource.spec, resource, stored.history).policy
-            schema = await self._judge.schema_of(resource.spec, policy.profile.line, stored.history)
+            policy = brokers.as_for(found, resource.spec, resource, history).policy
+            schema = await self._judge.schema_of(resource.spec, policy.profile.line, history)
             findings = violations(schema.info, override, policy.constraints)
-            findings += await self._judge.replay(stored.history, override, policy)
+            findings += await Recheck(self._judge).newest(history, override, policy) or ()
         except InvalidSchemaError as error:  # to a broker of that line
             findings = (Incompatibility(error.rule, str(error.place), error.message),)
         except NotFoundError:
@@ -176,7 +182,7 @@ class Policies:
                     raise  # the API server cannot be asked now
                 return None
             findings = (Incompatibility(error.reason, "$", error.message),)
-        return _Conflict(claim.name, findings[0]) if findings else None
+        return findings[0] if findings else None
 
 
 def _readable(wire: object) -> NamespaceSchemaPolicy | None:
@@ -203,16 +209,21 @@ def _claimed(holder: str, key: PulsarNamespaceKey) -> Cause:
     return Cause(_FIELD, message, "FieldValueDuplicate")
 
 
-def _told(conflicts: list[_Conflict], total: int, examined: int, strategy: str) -> Iterator[str]:
+def _told(look: _Examined, strategy: str) -> Iterator[str]:
+    if look.names is None:
+        yield f"no topic was examined within {_MAX_SECONDS:g} seconds; the policy's status will tell"
+        return
+    conflicts = [(topic.resource, topic.conflict) for topic in look.topics if topic.conflict is not None]
     if conflicts:
         yield (
-            f"{len(conflicts)} of {examined} topics examined would not pass (namespace strategy {strategy}); "
+            f"{len(conflicts)} of {len(look.topics)} topics examined would not pass (namespace strategy {strategy}); "
             "their versions stay, their next edit is judged by the changed policy"
         )
-    if examined < total:
-        yield f"{total - examined} of {total} topics were not examined; the policy's status will tell"
-    for conflict in conflicts[:_NAMED]:
-        yield f"TopicSchema {conflict.resource}: {_place(conflict.finding)}"
+    if look.count < len(look.names):
+        left = len(look.names) - look.count
+        yield f"{left} of {len(look.names)} topics on record were not examined; the policy's status will tell"
+    for resource, conflict in conflicts[:_NAMED]:
+        yield f"TopicSchema {resource}: {_place(conflict)}"
     if len(conflicts) > _NAMED:
         yield f"and {len(conflicts) - _NAMED} more topics"
 

@@ -1,8 +1,8 @@
 """The structural OpenAPI schema of a type of this package, for its CRD.
 
 Nothing goes without words and bounds: a field without a description, or a text, list or map without a limit, fails the
-generation. (The API server estimates what a CEL rule may cost from these limits, and refuses a CRD without them.) There
-are never defaults: what is absent stays absent.
+generation. (The API server estimates what a CEL rule may cost from these limits, and refuses a CRD without them.) A
+spec has no defaults: what is absent stays absent. A status may have them, and then exists before anybody writes it.
 """
 
 import dataclasses
@@ -28,6 +28,10 @@ def root_schema(cls: Any) -> Json:
     schema["description"] = " ".join((cls.__doc__ or "").split())
     schema["properties"] = _ROOT | {key: value for key, value in schema["properties"].items() if key != "metadata"}
     schema["required"] = ["spec"]
+    status = schema["properties"].get("status", {}).get("properties", {})
+    defaults = {name: member["default"] for name, member in status.items() if "default" in member}
+    if defaults:
+        schema["properties"]["status"]["default"] = defaults
     return schema
 
 
@@ -96,7 +100,10 @@ def _text(place: str, said: Field) -> Json:
 
 _SCALARS: Mapping[type, Callable[[str, Field], Json]] = {
     str: _text,
-    int: lambda _, said: {"type": "integer", "format": "int64", "minimum": said.minimum},
+    int: lambda _, said: (
+        {"type": "integer", "format": "int64", "minimum": said.minimum}
+        | ({} if said.default is None else {"default": said.default})
+    ),
     bool: lambda *_: {"type": "boolean"},
 }
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from topicschema.api.brokers import ManagementPolicy, ObservedSettings, PulsarSpec
 from topicschema.api.metadata import CONDITIONS, Condition, Metadata
-from topicschema.api.schema_fields import IMMUTABLE, LENIENT, Field, Rule
+from topicschema.api.schema_fields import IMMUTABLE, LENIENT, OBSERVED_GENERATION, Field, Rule
 from topicschema.api.schemas import AVAILABLE_TYPES
 from topicschema.api.validation import ValidationSpec
 from topicschema.core.policy import Strictness
@@ -142,11 +142,21 @@ class TopicCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryCheck:
+    """How many topics on record were checked when the policy last changed."""
+
+    total: Annotated[int, Field("How many topics of the Pulsar namespace were on record.")]
+    checked: Annotated[
+        int, Field("How many of them were checked. It is less than total if their versions are too many for one check.")
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryConflict:
-    """A topic whose registered versions would not pass the strategy that is now in force."""
+    """A topic whose newest version would not pass the policy that is now in force."""
 
     name: Annotated[str, Field("The TopicSchema, or the topic's own name where there is none.", max_length=512)]
-    schema_version: Annotated[int, Field("The version that would not pass.")]
+    schema_version: Annotated[int, Field("The topic's newest version, which would not pass.")]
     rule: Annotated[
         str,
         Field(
@@ -162,17 +172,27 @@ class HistoryConflict:
 class NamespaceSchemaPolicyStatus:
     """What the controller saw. Of lists that have a count beside them, at most 20 members are given."""
 
-    observed_generation: Annotated[int, Field("The generation of the resource that this status is about.")] = 0
+    observed_generation: Annotated[int, OBSERVED_GENERATION] = -1
     conditions: Annotated[tuple[Condition, ...], CONDITIONS] = ()
     topics: Annotated[TopicCounts, Field("How many TopicSchemas this policy governs, and how they are.")] = field(
         default_factory=TopicCounts
     )
     history_conflict_count: Annotated[
-        int, Field("How many registered versions would not pass the strategy that is now in force.")
+        int,
+        Field(
+            "How many topics have a newest version that would not pass the policy that is now in force, after all "
+            "versions before it."
+        ),
     ] = 0
     history_conflicts: Annotated[
-        tuple[HistoryConflict, ...], Field("The first of these versions, at most 20.", max_items=20)
+        tuple[HistoryConflict, ...], Field("The first of these topics, at most 20.", max_items=20)
     ] = ()
+    history_check: Annotated[
+        HistoryCheck | None,
+        Field(
+            "What historyConflictCount is about. Absent while a check is due: the count is then that of an earlier one."
+        ),
+    ] = None
     observed: Annotated[
         ObservedSettings | None,
         Field("What the broker has, when it was last looked at; absent while it was never seen."),

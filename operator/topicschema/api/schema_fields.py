@@ -36,7 +36,8 @@ IMMUTABLE = Rule(
 class Field:
     """What a field is for, in words for `kubectl explain`, and its bounds; None where a bound does not apply.
 
-    Lengths count characters (code points), as the API server does, not bytes. Numbers are whole and never negative.
+    Lengths count characters (code points), as the API server does, not bytes. Numbers are whole and, unless `minimum`
+    says so, never negative. `default` is what the API server gives to a status that nobody has written.
     `values` narrows an enum to the members that work. An enum with a `max_length` is a text to the API server: rules
     say which members work, and why others do not. An item of a list has no name, so it needs no description.
     """
@@ -48,6 +49,7 @@ class Field:
     pattern: str | None = None
     format: Literal["date-time"] | None = None
     minimum: int = 0
+    default: int | None = None
     max_properties: int | None = None
     max_items: int | None = None
     list_type: Literal["atomic", "set", "map"] = "atomic"
@@ -58,6 +60,13 @@ class Field:
 
 LENIENT = "lenient"
 """Beside a field's type: what cannot be read there is taken as absent (a status, which is only ever a report)."""
+
+OBSERVED_GENERATION = Field(
+    "The generation of the resource that this status is about; -1 while nobody has looked at the resource.",
+    minimum=-1,
+    default=-1,
+)
+"""Without the default, kstatus takes a new resource for a current one."""
 
 FINGERPRINT = Field(
     "What Pulsar compares to find out whether it has a schema already; equal schemas have equal fingerprints.",

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy
 from topicschema.api.metadata import CONDITIONS, Condition, Metadata
-from topicschema.api.schema_fields import FINGERPRINT, IMMUTABLE, LENIENT, TIME, Field, Rule
+from topicschema.api.schema_fields import FINGERPRINT, IMMUTABLE, LENIENT, OBSERVED_GENERATION, TIME, Field, Rule
 from topicschema.api.schemas import (
     AVAILABLE_TYPES,
     HAS_TEXT,
@@ -180,8 +180,8 @@ class TopicSchemaSpec:
     suspend: Annotated[
         bool,
         Field(
-            "While true the controller does nothing: it registers nothing, ends a validation that runs, and writes no "
-            "status, which tells of an older generation then. Edits are judged by the webhook all the same. Deleting a "
+            "While true the controller registers nothing and ends a validation that runs. The condition Ready stays as "
+            "it was, with the reason Suspended. Edits are judged by the webhook all the same. Deleting a "
             "suspended resource leaves record and broker as they are, whatever deletionPolicy says."
         ),
     ] = False
@@ -227,7 +227,7 @@ class IncompatibilityStatus:
 class TopicSchemaStatus:
     """What the controller saw and did. Every field is sent with every status write."""
 
-    observed_generation: Annotated[int, Field("The generation of the resource that this status is about.")] = 0
+    observed_generation: Annotated[int, OBSERVED_GENERATION] = -1
     conditions: Annotated[tuple[Condition, ...], CONDITIONS] = ()
     incarnation: Annotated[
         int | None, Field("Which count of versions from 0 is current; a new one starts when a broker lost the old.")

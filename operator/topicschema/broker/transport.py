@@ -139,8 +139,8 @@ class Transport:
             outcome = "Answered"
             return answer
         finally:
-            telemetry.BROKER_REQUESTS.add(request.name, outcome)
-            telemetry.BROKER_SECONDS.observe(self._clock.now() - started, request.name)
+            telemetry.BROKER_REQUESTS.labels(request.name, outcome).inc()
+            telemetry.BROKER_SECONDS.labels(request.name).observe(self._clock.now() - started)
 
     async def _ask(self, request: Request) -> Any:
         """The answer to the request, sent again where that does no harm and may help."""

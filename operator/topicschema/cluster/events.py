@@ -51,7 +51,7 @@ class EventRecorder:
         try:
             await self._write(event)
         except TopicSchemaError as error:
-            telemetry.EVENTS_LOST.add()
+            telemetry.EVENTS_LOST.inc()
             _LOG.warning("an Event was lost: %s", error.message)
 
     async def _write(self, event: Object) -> None:

@@ -186,7 +186,7 @@ def _deduped_with(
 
 
 def _merged(some: tuple[VersionEntry, ...], others: tuple[VersionEntry, ...]) -> tuple[VersionEntry, ...]:
-    return (*some, *(each for each in others if each not in some)) if some else others
+    return tuple(dict.fromkeys((*some, *others)))
 
 
 def _differs_in_properties(schema: Schema, equal: VersionEntry) -> bool:

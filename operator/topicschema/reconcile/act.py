@@ -83,7 +83,7 @@ async def _record(
             history = history.with_version(schema, Origin.SPEC, around.now(), seen.source_hash)
             history = history.parsed_by(seen.line).claimed_by(owner)
             after = await _put(around, seen, history, (schema.info,))
-            telemetry.REGISTERED.add()
+            telemetry.REGISTERED.inc()
             return await judged(around, after)
         case NoteSettings(noted):
             after = await _put(around, seen, replace(history, topic_settings=noted))
@@ -99,7 +99,7 @@ async def _import(around: Surroundings, seen: Observation, action: plan.Import) 
         raise TypeError("no broker was looked at")
     arrival = Arrival(seen.view.broker, seen.sought, seen.view.look)
     after = await _put(around, seen, action.history, await keep_arrived(around.storage, arrival, action))
-    telemetry.REGISTERED.add(amount=sum(entry.origin is Origin.SPEC for entry in action.arrived))
+    telemetry.REGISTERED.inc(sum(entry.origin is Origin.SPEC for entry in action.arrived))
     overrides = seen.view.overrides
     if overrides is not None:
         overrides = replace(overrides, record=action.history.topic_settings)

@@ -78,7 +78,7 @@ async def _pass_on(
 def _ring_touched(around: Surroundings, key: PulsarNamespaceKey, before: Owner | None, owner: Owner | None) -> None:
     touched = {holder.namespace for holder in (before, owner) if holder is not None}
     for namespace in touched:
-        for topic in around.neighbours.topics_in(namespace):
+        for topic in around.neighbours.topics_governed(namespace, key.pulsar_namespace):
             around.ring(topic, 0.0)
     for rival in around.neighbours.policies_naming(key.pulsar_namespace):
         if owner is None or (rival.namespace, rival.name) != (owner.namespace, owner.name):

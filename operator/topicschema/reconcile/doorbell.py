@@ -78,14 +78,12 @@ class Doorbell:
 
     def _heard_of_policy(self, key: Key, metadata: _Metadata) -> None:
         generation = (metadata.get("uid", ""), metadata.get("generation", 0))
-        before = self._generations.get(key)
-        if before == generation:
+        if self._generations.get(key) == generation:
             return
         self._generations[key] = generation
-        for topic in self._neighbours.topics_in(key.namespace):
-            # At first sight only those that were looked at before, and may have seen an older one.
-            if before is not None or self._neighbours.sight(topic) is not None:
-                self._ring(topic, 0.0)
+        # Of a policy that is new, its first pass tells which topics it governs.
+        for topic in self._neighbours.topics_of_policy(key):
+            self._ring(topic, 0.0)
 
     def _heard_of_namespace(self, namespace: str, metadata: _Metadata) -> None:
         annotation = (metadata.get("annotations") or {}).get(PULSAR_NAMESPACES_ANNOTATION, "")

@@ -15,7 +15,7 @@ from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError, WaitingError
 from topicschema.core.history import History, VersionEntry
-from topicschema.core.policy import Constraints, Policy, Strictness, effective_strategy
+from topicschema.core.policy import Policy, effective_strategy
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType, digest
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Comparison, Verdict
@@ -198,25 +198,6 @@ class Judge:
             names = ", ".join(each.name for each in self._checkers.values())
             message = f"no answer within {self._patience:g} seconds where checkers are plugged in ({names})"
             raise CheckerTimeoutError("CheckerTimeout", f"{message}; it is asked again later", _AFTER_TIMEOUT) from None
-
-    async def replay(self, history: History, strategy: Strategy | None, policy: Policy) -> tuple[Incompatibility, ...]:
-        """Why the latest version would be refused if it were applied now, after those before it; () when it would pass.
-
-        What remains to be said of a history on record whose policy was made stricter, or is of another line now;
-        `strategy` is the topic's own. The constraints are not asked: they speak of a resource, not of a version.
-        """
-        line, is_strict = policy.profile.line, policy.strictness is Strictness.STRICT
-        history = await self.under(history, line)
-        latest, earlier = history.latest, tuple(history.trimmed)[:-1]
-        if latest is None or not (earlier or is_strict or latest.flaw or history.unproved_under(line, None)):
-            return ()  # nothing is asked of a first version that this policy's line has parsed before
-        try:
-            schema = await self.version(history, latest, line)
-        except UnreadableVersionError as error:
-            return (error.finding,)
-        unconstrained = replace(policy, constraints=Constraints())
-        before = replace(history, entries=earlier)
-        return (await self.judge(Candidate(schema, strategy), before, unconstrained)).incompatibilities
 
     async def risks(
         self, verdict: Verdict, history: History, strategy: Strategy | None, policy: Policy

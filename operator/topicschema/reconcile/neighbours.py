@@ -17,7 +17,8 @@ from topicschema.reconcile.queue import Key
 class TopicSight:
     """What the last pass over a TopicSchema saw.
 
-    `topic` is tenant/namespace/topic, "" where the spec cannot be read; `history` the name of its record, once known.
+    `topic` is tenant/namespace/topic, "" where the spec cannot be read; `history` the name of its record, once known,
+    and `latest` the number of its newest version.
     `is_outdone` where another resource holds its topic. `is_shut_out` where its broker has no such Pulsar namespace, or
     lets its policy not in: what it would tell all of that policy.
     """
@@ -26,6 +27,7 @@ class TopicSight:
     pulsar_namespace: str = ""
     history: str | None = None
     strategy: Strategy | None = None
+    latest: int | None = None
     is_ready: bool = False
     is_incompatible: bool = False
     is_outdone: bool = False
@@ -105,10 +107,12 @@ class Neighbours:
         self.known[key.plural].discard(key)
         return self._drop(key)
 
-    def saw_policy(self, key: Key, claims: PulsarNamespaceKey) -> None:
-        """Remember which Pulsar namespace a policy names."""
+    def saw_policy(self, key: Key, claims: PulsarNamespaceKey) -> bool:
+        """Remember which Pulsar namespace a policy names; return whether that was not known."""
         self.known[key.plural].add(key)
+        before = self._policies.get(key)
         self._policies[key] = claims
+        return before != claims
 
     def lost_policy(self, key: Key) -> PulsarNamespaceKey | None:
         """Forget a policy that is gone; the Pulsar namespace that it named."""
@@ -132,9 +136,18 @@ class Neighbours:
             if claims.pulsar_namespace == pulsar_namespace and namespace in (None, key.namespace)
         }
 
-    def topics_in(self, namespace: str) -> set[Key]:
-        """All topics heard of in a Kubernetes namespace."""
-        return {key for key in self.known[TOPIC_SCHEMA.plural] if key.namespace == namespace}
+    def topics_of_policy(self, key: Key) -> set[Key]:
+        """Return the topics that a policy may govern; none while nobody knows which Pulsar namespace it names."""
+        claims = self._policies.get(key)
+        return set() if claims is None else self.topics_governed(key.namespace, claims.pulsar_namespace)
+
+    def topics_governed(self, namespace: str, pulsar_namespace: str) -> set[Key]:
+        """Return the topics of a Kubernetes namespace that are in that Pulsar namespace, or that no pass has reached.
+
+        A pass over one of the latter may have begun before the policy changed.
+        """
+        sights = ((key, self.sight(key)) for key in self._topics_in(namespace))
+        return {key for key, sight in sights if sight is None or sight.pulsar_namespace == pulsar_namespace}
 
     def policies_in(self, namespace: str) -> set[Key]:
         """All policies heard of in a Kubernetes namespace."""
@@ -150,9 +163,12 @@ class Neighbours:
 
     def complete_sights(self, namespace: str) -> dict[Key, TopicSight] | None:
         """What was seen of all topics in a Kubernetes namespace; None while there is one that no pass has reached."""
-        keys = self.topics_in(namespace)
+        keys = self._topics_in(namespace)
         sights = {key: self._topics[key] for key in keys if key in self._topics}
         return sights if self.are_topics_listed and len(sights) == len(keys) else None
+
+    def _topics_in(self, namespace: str) -> set[Key]:
+        return {key for key in self.known[TOPIC_SCHEMA.plural] if key.namespace == namespace}
 
     def _drop(self, key: Key) -> TopicSight | None:
         sight = self._topics.pop(key, None)

@@ -1,10 +1,9 @@
-"""One pass over a NamespaceSchemaPolicy: hold its claim, look at its broker, count its topics, replay their histories.
+"""One pass over a NamespaceSchemaPolicy: hold its claim, look at its broker, count its topics, check their histories.
 
 What a policy means for a topic is `policies`' and `core.policy`'s matter.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -12,7 +11,6 @@ from typing import Any
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.api.metadata import Metadata
 from topicschema.api.policies import (
-    HistoryConflict,
     NamespaceSchemaPolicy,
     NamespaceSchemaPolicySpec,
     NamespaceSchemaPolicyStatus,
@@ -21,17 +19,13 @@ from topicschema.api.policies import (
 from topicschema.api.wire import decode, decode_status
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import StalledError, TopicSchemaError
-from topicschema.core.history import History
-from topicschema.core.policy import Policy
-from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile import policy_report, telling
 from topicschema.reconcile.claiming import hold_claim
-from topicschema.reconcile.conditions import FINDING_BYTES, Moment, capped, not_ready
-from topicschema.reconcile.judging import CheckerTimeoutError
+from topicschema.reconcile.conditions import Moment, not_ready
+from topicschema.reconcile.history_conflicts import HistoryConflicts
 from topicschema.reconcile.namespace_look import Look, NamespaceLooks
 from topicschema.reconcile.neighbours import TopicSight
-from topicschema.reconcile.policies import policy_of, says_in_force
 from topicschema.reconcile.queue import Key, Rest
 from topicschema.reconcile.status_write import SILENT
 from topicschema.reconcile.surroundings import Surroundings
@@ -41,9 +35,6 @@ _UNTIL_TOPICS_ARE_SEEN = 1.0
 _LONGEST_UNTIL = 30.0
 
 _Sights = Mapping[Key, TopicSight]
-_Overrides = Mapping[str, tuple[str, Strategy | None]]
-_Grounds = tuple[Policy | None, _Overrides]
-_NEVER: _Grounds = (None, {})
 
 
 class NamespaceSchemaPolicies:
@@ -54,9 +45,7 @@ class NamespaceSchemaPolicies:
         self._looks = NamespaceLooks(around, resync)
         self._uids: dict[Key, str] = {}
         self._unseen: dict[Key, float] = {}
-        # What the conflicts in status were last found by: the policy as it judges, and the topics' own strategies by
-        # history.
-        self._replayed: dict[Key, _Grounds] = {}
+        self._histories = HistoryConflicts(around)
 
     async def reconcile(self, key: Key) -> Rest:
         """Bring what the key names one step nearer to its spec, and report; raises what stands in the way."""
@@ -78,7 +67,8 @@ class NamespaceSchemaPolicies:
             raise
         except Exception as error:
             said = moment.conditions(not_ready(error))
-            status = replace(before, observed_generation=metadata.generation, conditions=said)
+            check = before.history_check if before.observed_generation == metadata.generation else None
+            status = replace(before, observed_generation=metadata.generation, conditions=said, history_check=check)
             await telling.report(self._around, NAMESPACE_SCHEMA_POLICY, wire, status)
             raise
         if awaited is not None:
@@ -89,26 +79,23 @@ class NamespaceSchemaPolicies:
         """What stands in the way of the policy's settings at its broker, once all else is done and reported."""
         resource = decode(NamespaceSchemaPolicy, wire)
         claims = PulsarNamespaceKey.parse(resource.spec.pulsar_cluster, resource.spec.pulsar_namespace)
-        self._around.neighbours.saw_policy(key, claims)
+        if self._around.neighbours.saw_policy(key, claims):
+            self._ring_topics(key)
         self._know(key, resource.metadata.uid)
         claim = await hold_claim(self._around, resource, claims)
         ours = self._topics(key, claims)
         look = await self._looks.look(resource, claim, None if ours is None else _local_names(ours, claims))
-        seen = replace(resource, status=replace(resource.status, observed=look.observed))
-        if policy_of(seen) != policy_of(resource):
-            self._replayed.setdefault(key, _NEVER)
-        counts = await self._counts(key, seen, claims, ours)
+        counts = await self._counts(key, resource, look, ours)
         undeclared = look.undeclared or ()
         status = replace(
             counts,
-            observed_generation=moment.generation,
             conditions=moment.conditions(policy_report.conditions(resource, look)),
             observed=look.observed,
             undeclared_topic_count=len(undeclared),
             undeclared_topics=undeclared[:_LISTED],
         )
         await telling.report(self._around, NAMESPACE_SCHEMA_POLICY, wire, status)
-        await self._tell(wire, resource, look)
+        await self._tell(key, wire, resource, look)
         return policy_report.awaited(look)
 
     def _topics(self, key: Key, claims: PulsarNamespaceKey) -> _Sights | None:
@@ -122,11 +109,10 @@ class NamespaceSchemaPolicies:
         self._unseen.pop(key, None)
         return {topic: s for topic, s in sights.items() if s.pulsar_namespace == claims.pulsar_namespace}
 
-    async def _tell(self, wire: Mapping[str, Any], resource: NamespaceSchemaPolicy, look: Look) -> None:
+    async def _tell(self, key: Key, wire: Mapping[str, Any], resource: NamespaceSchemaPolicy, look: Look) -> None:
         """Ring whom the broker's settings concern, and have an Event of what was not said before."""
         if look.wrote or look.observed != resource.status.observed:
-            for topic in self._around.neighbours.topics_in(resource.metadata.namespace):
-                self._around.ring(topic, 0.0)
+            self._ring_topics(key)
         was_shut_out = any(condition.reason in telling.SHUT_OUT for condition in resource.status.conditions)
         if was_shut_out and look.error is None:
             telling.let_in(self._around, resource.metadata.namespace, resource.spec.pulsar_namespace)
@@ -137,64 +123,31 @@ class NamespaceSchemaPolicies:
                 await self._around.events.record(about, note.type, note.reason, note.text, "Reconcile")
 
     async def _counts(
-        self, key: Key, resource: NamespaceSchemaPolicy, claims: PulsarNamespaceKey, ours: _Sights | None
+        self, key: Key, resource: NamespaceSchemaPolicy, look: Look, ours: _Sights | None
     ) -> NamespaceSchemaPolicyStatus:
         """A status with the topics and their conflicts; as it was while the topics are not all seen.
 
-        Counting half of them would be wrong, and at a restart a write for nothing.
+        Counting half of them would be wrong, and at a restart a write for nothing. The generation is observed once the
+        histories were checked.
         """
+        now = replace(resource, status=replace(resource.status, observed=look.observed))
         if ours is None:
-            if not says_in_force(resource):
-                self._replayed.setdefault(key, _NEVER)
-            return resource.status
-        count, conflicts = await self._conflicts(key, resource, claims, ours)
-        return NamespaceSchemaPolicyStatus(
-            topics=TopicCounts(
+            found, topics = self._histories.unchecked(key, resource, now), resource.status.topics
+        else:
+            found = await self._histories.check(key, resource, now, ours)
+            topics = TopicCounts(
                 total=len(ours),
                 ready=sum(sight.is_ready for sight in ours.values()),
                 incompatible=sum(sight.is_incompatible for sight in ours.values()),
-            ),
-            history_conflict_count=count,
-            history_conflicts=conflicts,
+            )
+        is_done = found.check is not None
+        return NamespaceSchemaPolicyStatus(
+            observed_generation=resource.metadata.generation if is_done else resource.status.observed_generation,
+            topics=topics,
+            history_conflict_count=found.count,
+            history_conflicts=found.conflicts,
+            history_check=found.check,
         )
-
-    async def _conflicts(
-        self, key: Key, resource: NamespaceSchemaPolicy, claims: PulsarNamespaceKey, ours: _Sights
-    ) -> tuple[int, tuple[HistoryConflict, ...]]:
-        """How many versions on record would not pass now, and the first of them; from status where nothing changed."""
-        overrides = _overrides(ours)
-        now = (policy_of(resource), overrides)
-        if not self._is_replay_due(self._replayed.get(key), now, resource):
-            self._replayed[key] = now
-            return resource.status.history_conflict_count, resource.status.history_conflicts
-        found = [conflict async for conflict in self._replay(resource, claims, overrides)]
-        self._replayed[key] = now
-        return len(found), tuple(found[:_LISTED])
-
-    def _is_replay_due(self, last: _Grounds | None, now: _Grounds, resource: NamespaceSchemaPolicy) -> bool:
-        if last is None:
-            # Status does not tell which checkers its conflicts were found with: those that are plugged in are asked.
-            return not says_in_force(resource) or self._around.judge.has_checkers
-        # A version that came since was judged by the strategy in force; only changes and departures can matter.
-        return last[0] != now[0] or any(now[1].get(history) != own for history, own in last[1].items())
-
-    async def _replay(
-        self, resource: NamespaceSchemaPolicy, claims: PulsarNamespaceKey, overrides: _Overrides
-    ) -> AsyncIterator[HistoryConflict]:
-        policy = policy_of(resource)
-        for stored in await self._around.storage.list_histories(claims):
-            history = stored.history
-            name, strategy = overrides.get(history.key.history_name, (history.key.topic.local_name, None))
-            try:
-                for until in _growing(history):
-                    found = await self._around.judge.replay(until, strategy, policy)
-                    if found:
-                        number = until.entries[-1].schema_version
-                        yield _conflict(name, number, found[0].rule, found[0].path)
-                    # A long history must not hold up everybody else.
-                    await asyncio.sleep(0)
-            except (StalledError, CheckerTimeoutError) as error:
-                yield _conflict(name, history.next_version, error.reason, "$")
 
     def _remember_claim(self, key: Key, wire: Mapping[str, Any]) -> None:
         """Who waits for the claim is found by it."""
@@ -211,37 +164,22 @@ class NamespaceSchemaPolicies:
             self._forget(key, before)
 
     def _forget(self, key: Key, uid: str) -> None:
-        self._replayed.pop(key, None)
+        self._histories.forget(key)
         self._looks.forget(uid)
 
     def _lost(self, key: Key) -> None:
         self._unseen.pop(key, None)
         self._forget(key, self._uids.pop(key, ""))
         self._around.echoes.forget(key)
+        self._ring_topics(key)
         claimed = self._around.neighbours.lost_policy(key)
-        rivals = self._around.neighbours.policies_naming(claimed.pulsar_namespace) if claimed else set()
-        for touched in rivals | self._around.neighbours.topics_in(key.namespace):
-            self._around.ring(touched, 0.0)
+        for rival in self._around.neighbours.policies_naming(claimed.pulsar_namespace) if claimed else ():
+            self._around.ring(rival, 0.0)
 
-
-def _overrides(sights: _Sights) -> _Overrides:
-    """By history who speaks for it and its own strategy: of several its holder, where there is one."""
-    told = [(sight.history, sight.is_outdone, (topic.name, sight.strategy)) for topic, sight in sights.items()]
-    outdone = {history: own for history, is_outdone, own in told if history is not None and is_outdone}
-    return outdone | {history: own for history, is_outdone, own in told if history is not None and not is_outdone}
+    def _ring_topics(self, key: Key) -> None:
+        for topic in self._around.neighbours.topics_of_policy(key):
+            self._around.ring(topic, 0.0)
 
 
 def _local_names(sights: _Sights, claims: PulsarNamespaceKey) -> set[str]:
     return {sight.topic.removeprefix(f"{claims.pulsar_namespace}/") for sight in sights.values()}
-
-
-def _conflict(name: str, schema_version: int, rule: str, path: str) -> HistoryConflict:
-    # A path is as long as the schema's author likes; the CRD would refuse the whole status for it.
-    return HistoryConflict(name=name, schema_version=schema_version, rule=rule, path=capped(path, FINDING_BYTES))
-
-
-def _growing(history: History) -> Iterator[History]:
-    """The history as it was when each version came."""
-    first = len(history.entries) - len(history.trimmed)
-    for end in range(first + 1, len(history.entries) + 1):
-        yield replace(history, entries=history.entries[:end])

@@ -144,7 +144,7 @@ class Bell:
             after = self._after(key, await self._work(key))
             self._tell_of_return((lane, key.namespace))
         except ElsewhereError as error:
-            telemetry.RECONCILES.add(key.plural, error.reason)
+            telemetry.RECONCILES.labels(key.plural, error.reason).inc()
             self._lanes.moved(key, error.lane)
             after = due - self._clock()  # it keeps its turn
         except Exception as error:  # noqa: BLE001 - one object's bug must not stop the others; it is logged and counted
@@ -152,13 +152,13 @@ class Bell:
         finally:
             self._schedule.done(key)
             self._rung.set()  # there is room again
-        telemetry.RECONCILE_SECONDS.observe(self._clock() - started, key.plural)
+        telemetry.RECONCILE_SECONDS.labels(key.plural).observe(self._clock() - started)
         if after is not None:
             self.ring(key, after)
 
     def _after(self, key: Key, rest: Rest) -> float | None:
         self._patience.forget(key)
-        telemetry.RECONCILES.add(key.plural, rest)
+        telemetry.RECONCILES.labels(key.plural, rest).inc()
         if rest is Rest.GONE:
             self._lanes.forget(key)
             return None
@@ -172,12 +172,12 @@ class Bell:
     def _after_error(self, key: Key, lane: str, error: Exception) -> float:
         is_ours = isinstance(error, TopicSchemaError)
         reason = error.reason if isinstance(error, TopicSchemaError) else "InternalError"
-        telemetry.RECONCILES.add(key.plural, reason)
+        telemetry.RECONCILES.labels(key.plural, reason).inc()
         fields = {"kind": key.plural, "namespace": key.namespace, "name": key.name, "reason": reason}
         if is_ours:
             _LOG.info("not settled", extra={"fields": fields})
         else:
-            telemetry.BUGS.add(key.plural)
+            telemetry.BUGS.labels(key.plural).inc()
             _LOG.error("a bug", exc_info=error, extra={"fields": fields})
         delay = self._patience.delay(key, error)
         if delay is None or not isinstance(error, WaitingError):

@@ -58,7 +58,7 @@ async def _upload(around: Surroundings, seen: Observation) -> Observation | None
     if number >= sought.history.next_version:
         message = f"the broker says that it took the schema as version {number}, and does not show it"
         raise BrokerInconsistentError(message)
-    telemetry.BUGS.add("broker")
+    telemetry.BUGS.labels("broker").inc()
     message = f"the broker takes the schema for its version {number}, which it was judged not to equal"
     return _with_refusal(seen, f"{message}; use the text of version {number}, or change the schema")
 
@@ -81,7 +81,7 @@ async def _refused(around: Surroundings, seen: Observation, why: str) -> Observa
     line = await _other_line(around, seen)
     if line:
         return _with_refusal(seen, f"{line}. It refuses a schema that passes by them: {why}")
-    telemetry.BUGS.add("broker")
+    telemetry.BUGS.labels("broker").inc()
     return _with_refusal(seen, f"the broker refuses a schema that was judged to pass: {why}")
 
 

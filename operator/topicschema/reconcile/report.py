@@ -110,12 +110,12 @@ def failed(before: TopicSchemaStatus, error: Exception, moment: Moment) -> Topic
         conditions=moment.conditions((*not_ready(error), *others, *_still_validated(before, moment))),
     )
     is_same_spec = before.observed_generation == moment.generation
-    after = after if is_same_spec else _without_own_strategy(after)
+    after = after if is_same_spec else without_own_strategy(after)
     if isinstance(error, InvalidSchemaError):
-        after = _of_another_spec(after)
+        after = of_another_spec(after)
         finding = Incompatibility(error.rule, error.place.path, error.message)
         return replace(after, incompatibility_count=1, incompatibilities=(_finding(finding),))
-    return after if is_same_spec and not isinstance(error, StalledError) else _of_another_spec(after)
+    return after if is_same_spec and not isinstance(error, StalledError) else of_another_spec(after)
 
 
 def is_out_of_sight(before: TopicSchemaStatus, error: Exception, generation: int) -> bool:
@@ -146,12 +146,13 @@ def _judged(kind: ConditionType, reason: str) -> ConditionStatus:
     return ConditionStatus.FALSE if is_no else ConditionStatus.UNKNOWN
 
 
-def _of_another_spec(status: TopicSchemaStatus) -> TopicSchemaStatus:
+def of_another_spec(status: TopicSchemaStatus) -> TopicSchemaStatus:
+    """Return the status without what it says of a spec that was judged."""
     return replace(status, schema_version=None, fingerprint=None, incompatibility_count=0, incompatibilities=())
 
 
-def _without_own_strategy(status: TopicSchemaStatus) -> TopicSchemaStatus:
-    """The status without what an earlier spec demanded: whether the topic has that, or keeps it, was not seen."""
+def without_own_strategy(status: TopicSchemaStatus) -> TopicSchemaStatus:
+    """Return the status without what an earlier spec demanded: whether the topic has or keeps that was not seen."""
     strategy = status.effective_strategy
     if strategy is None or strategy.source is not StrategySource.TOPIC:
         return status

@@ -30,6 +30,7 @@ from topicschema.reconcile.neighbours import TopicSight
 from topicschema.reconcile.observe import Observation, at_broker, governed, inquired, on_record
 from topicschema.reconcile.queue import Key, Rest
 from topicschema.reconcile.report_at_broker import AtBroker
+from topicschema.reconcile.report_suspended import suspended
 from topicschema.reconcile.status_write import SILENT
 from topicschema.reconcile.surroundings import Surroundings
 from topicschema.reconcile.validating_jobs import may_run
@@ -72,7 +73,8 @@ class TopicSchemas:
             resource = decode(TopicSchema, wire)
             if resource.spec.suspend:
                 await self._end_runs(key, metadata, resource.status)
-                self._saw(key, wire, resource.status)
+                moment = Moment(resource.status.conditions, metadata.generation, self._around.now())
+                await self._report(key, wire, suspended(resource.status, moment))
                 return Rest.SETTLED
             begun = await governed(self._around, resource)
             begun = replace(begun, resource=await without_values(self._around, resource, begun.found))
@@ -245,6 +247,7 @@ class TopicSchemas:
             pulsar_namespace=topic.pulsar_namespace,
             history=record.history_name if record else known,
             strategy=spec.schema_compatibility_strategy or _left_behind(status, before),
+            latest=status.latest_schema_version,
             is_ready=ready is not None and ready.status is ConditionStatus.TRUE,
             is_incompatible=ready is not None and ready.reason == "Incompatible",
             is_outdone=ready is not None and ready.reason == "TopicClaimed",

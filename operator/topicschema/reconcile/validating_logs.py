@@ -52,7 +52,7 @@ async def with_report(
     found = validating_report.document(seen)
     if found is None or told is None or told == seen.recorded or seen.job is None:
         return told
-    telemetry.VALIDATIONS.add(told.phase.value)
+    telemetry.VALIDATIONS.labels(told.phase.value).inc()
     job = seen.job["metadata"]["name"]
     is_page_wanted = seen.wanted is not None and bool(seen.wanted.spec.page)
     # What a log holds is a tenant's word: however many there are, few are in memory at once.

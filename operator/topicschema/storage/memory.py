@@ -12,7 +12,6 @@ from topicschema.storage.protocol import (
     check_contents,
     check_put,
     entries_of,
-    in_order,
     is_of,
     version_from_bytes,
 )
@@ -74,9 +73,14 @@ class MemoryStorage:
         for payload in [p for p in self._payloads if p[0] == key]:
             del self._payloads[payload]
 
-    async def list_histories(self, key: PulsarNamespaceKey) -> tuple[Stored, ...]:
+    async def history_names(self, key: PulsarNamespaceKey) -> tuple[str, ...]:
         """As SchemaStorage says."""
-        return in_order(s for s in self._histories.values() if is_of(s.history.key, key))
+        return tuple(sorted(topic.history_name for topic in self._histories if is_of(topic, key)))
+
+    async def read_history(self, key: PulsarNamespaceKey, name: str) -> Stored | None:
+        """As SchemaStorage says."""
+        named = (s for topic, s in self._histories.items() if topic.history_name == name and is_of(topic, key))
+        return next(named, None)
 
     def version_from_bytes(self, version: bytes) -> int:
         """As SchemaStorage says."""

@@ -65,8 +65,11 @@ class SchemaStorage(Protocol):
     async def delete(self, stored: Stored) -> None:
         """Remove the history, then its payloads; ConflictError when it moved. What is not there is not deleted."""
 
-    async def list_histories(self, key: PulsarNamespaceKey) -> tuple[Stored, ...]:
-        """The histories of all topics of a Pulsar namespace, ordered by topic."""
+    async def history_names(self, key: PulsarNamespaceKey) -> tuple[str, ...]:
+        """The names of the histories of all topics of a Pulsar namespace, in order. One history may have a megabyte."""
+
+    async def read_history(self, key: PulsarNamespaceKey, name: str) -> Stored | None:
+        """The history of that name; None when it is gone, damaged, or of another Pulsar namespace."""
 
     def version_from_bytes(self, version: bytes) -> int:
         """The schema version in Pulsar's binary form, 8 bytes, big-endian; ValueError on anything else."""
@@ -105,8 +108,3 @@ def entries_of(history: History, payloads: Sequence[SchemaInfo]) -> Iterator[tup
 def is_of(key: TopicKey, pulsar_namespace: PulsarNamespaceKey) -> bool:
     """Whether the topic lies in that Pulsar namespace of that Pulsar cluster."""
     return pulsar_namespace == PulsarNamespaceKey(key.pulsar_cluster, key.topic.tenant, key.topic.namespace)
-
-
-def in_order(histories: Iterable[Stored]) -> tuple[Stored, ...]:
-    """The histories ordered by topic."""
-    return tuple(sorted(histories, key=lambda stored: stored.history.key.topic.local_name))

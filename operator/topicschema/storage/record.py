@@ -25,14 +25,12 @@ from topicschema.storage.protocol import (
     check_contents,
     check_put,
     entries_of,
-    in_order,
     is_of,
     version_from_bytes,
 )
 
 _LOG = logging.getLogger(__name__)
 _CACHE_BYTES = 64 << 20
-_HISTORIES_PER_PAGE = 20  # one may have a megabyte
 _WRITES_AT_ONCE = 16
 
 REUSED_ANNOTATION = "topicschema.io/reused-at"
@@ -121,17 +119,23 @@ class RecordStorage:
         at_once = asyncio.Semaphore(_WRITES_AT_ONCE)
         await asyncio.gather(*(self._delete_payload(item["metadata"], at_once) for item in payloads))
 
-    async def list_histories(self, key: PulsarNamespaceKey) -> tuple[Stored, ...]:
-        """As SchemaStorage says; a damaged history is left out and logged."""
-        selection = Selection(labels=f"{record.PULSAR_NAMESPACE_LABEL}={key.claim_name}", limit=_HISTORIES_PER_PAGE)
-        found = []
-        async for page in self._client.pages(SCHEMA_HISTORY, self._namespace, selection):
-            for wire in page:
-                try:
-                    found.append(Stored(record.history_from_wire(wire), objects.revision(wire)))
-                except StalledError as error:
-                    _LOG.warning("a history is left out: %s", error.message)
-        return in_order(stored for stored in found if is_of(stored.history.key, key))
+    async def history_names(self, key: PulsarNamespaceKey) -> tuple[str, ...]:
+        """As SchemaStorage says."""
+        selection = Selection(labels=f"{record.PULSAR_NAMESPACE_LABEL}={key.claim_name}", metadata_only=True)
+        pages = self._client.pages(SCHEMA_HISTORY, self._namespace, selection)
+        return tuple(sorted([item["metadata"]["name"] async for page in pages for item in page]))
+
+    async def read_history(self, key: PulsarNamespaceKey, name: str) -> Stored | None:
+        """As SchemaStorage says; a damaged history is logged."""
+        try:
+            wire = await self._client.get(SCHEMA_HISTORY, self._namespace, name)
+            history = record.history_from_wire(wire)
+        except NotFoundError:
+            return None
+        except StalledError as error:
+            _LOG.warning("a history is left out: %s", error.message)
+            return None
+        return Stored(history, objects.revision(wire)) if is_of(history.key, key) else None
 
     def version_from_bytes(self, version: bytes) -> int:
         """As SchemaStorage says."""

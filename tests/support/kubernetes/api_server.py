@@ -27,7 +27,7 @@ class FakeApiServer:
     """The objects by path, the requests seen as `METHOD path`; `is_away`: answers 503, `is_silent`: answers nothing.
 
     `refusals` are the statuses with which it refuses requests, by how `METHOD path` begins; `logs` what
-    pods wrote, by their names.
+    pods wrote, by their names. `largest` is the size of the largest answer, in bytes.
     """
 
     def __init__(self) -> None:
@@ -37,6 +37,7 @@ class FakeApiServer:
         self.is_silent = False
         self.refusals: dict[str, int] = {}
         self.logs: dict[str, str] = {}
+        self.largest = 0
         self._end = asyncio.Event()
         self._objects: dict[str, Object] = {}
         self._resource_version = 0
@@ -104,15 +105,17 @@ class FakeApiServer:
                 return _status(status, "Refused")
         body = await request.json() if request.can_read_body else {}
         answers = {
-            "GET": lambda: self._get(request.path),
+            "GET": lambda: self._get(request.path, metadata_only="PartialObjectMetadata" in request.headers["Accept"]),
             "POST": lambda: self._create(request.path, body),
             "PUT": lambda: self._write(request.path, body, creates=False),
             "PATCH": lambda: (self._merge if request.content_type == _MERGE else self._patch)(request.path, body),
             "DELETE": lambda: self._delete(request.path),
         }
-        return answers[request.method]()
+        answer = answers[request.method]()
+        self.largest = max(self.largest, len(answer.body) if isinstance(answer.body, bytes) else 0)
+        return answer
 
-    def _get(self, path: str) -> web.Response:
+    def _get(self, path: str, *, metadata_only: bool) -> web.Response:
         if path in self._objects:
             return web.json_response(self._objects[path])
         pod = path.removesuffix("/log").rpartition("/")[2]
@@ -122,6 +125,8 @@ class FakeApiServer:
             root, _, plural = path.rpartition("/")
             within = re.compile(f"{re.escape(root)}/(namespaces/[^/]+/)?{plural}/")
             items = [wire for there, wire in sorted(self._objects.items()) if within.match(there)]
+            if metadata_only:
+                items = [{"metadata": wire["metadata"]} for wire in items]
             return web.json_response({"kind": "List", "metadata": {}, "items": items})
         return _missing(path)
 

@@ -239,18 +239,19 @@ class SchemaStorageContract:
         assert (await storage.get_history(key)).history == stored.history
         assert await newest(self.forgetful(storage), stored) == schema.info
 
-    async def test_the_histories_of_a_pulsar_namespace_are_listed_by_topic(self, storage: SchemaStorage) -> None:
+    async def test_the_histories_of_a_pulsar_namespace_are_named(self, storage: SchemaStorage) -> None:
         wanted = [TopicKey("pulsar", Topic("tenant", "listed", name)) for name in ("a", "b", "ü")]
-        others = [
-            TopicKey("pulsar", Topic("tenant", "other", "a")),
-            TopicKey("pulsar", Topic("tenant2", "listed", "a")),
-            TopicKey("pulsar2", Topic("tenant", "listed", "a")),
-        ]
+        places = (("pulsar", "tenant", "other"), ("pulsar", "tenant2", "listed"), ("pulsar2", "tenant", "listed"))
+        others = [TopicKey(cluster, Topic(tenant, namespace, "a")) for cluster, tenant, namespace in places]
         for key in (*reversed(wanted), *others):
             await append(storage, key, text("one"))
-        listed = await storage.list_histories(PulsarNamespaceKey("pulsar", "tenant", "listed"))
-        assert listed == tuple([await storage.get_history(key) for key in wanted])
-        assert await storage.list_histories(PulsarNamespaceKey("pulsar", "tenant", "nothing")) == ()
+        listed = PulsarNamespaceKey("pulsar", "tenant", "listed")
+        assert await storage.history_names(listed) == tuple(sorted(key.history_name for key in wanted))
+        assert await storage.history_names(PulsarNamespaceKey("pulsar", "tenant", "nothing")) == ()
+        for key in wanted:
+            assert await storage.read_history(listed, key.history_name) == await storage.get_history(key)
+        for key in (*others, TopicKey("pulsar", Topic("tenant", "listed", "nothing"))):
+            assert await storage.read_history(listed, key.history_name) is None
 
     async def test_a_lost_payload_is_damage(self, storage: SchemaStorage, key: TopicKey) -> None:
         entry = (await append(storage, key, text("one"))).history.entries[0]

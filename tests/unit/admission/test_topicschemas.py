@@ -218,9 +218,7 @@ async def test_a_policy_replaced_by_one_of_another_name_is_found(world: World) -
 async def test_a_damaged_record_refuses_and_says_so(world: World) -> None:
     await world.policy()
     await world.versions(V0)
-    name = (await world.storage.list_histories(PulsarNamespaceKey("pulsar", "shop", "orders")))[
-        0
-    ].history.key.history_name
+    (name,) = await world.storage.history_names(PulsarNamespaceKey("pulsar", "shop", "orders"))
     world.api.change(f"schemahistories/{name}", lambda wire: wire["spec"].update(versions=["rubbish"]))
     assert (await world.create()).rules == ["RecordDamaged"]
 

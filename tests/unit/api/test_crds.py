@@ -69,12 +69,25 @@ def test_every_field_has_a_description(member: Schema) -> None:
 
 
 @pytest.mark.parametrize("member", EVERYTHING)
-def test_every_text_list_and_map_has_a_limit_and_nothing_is_a_float_or_has_a_default(member: Schema) -> None:
+def test_every_text_list_and_map_has_a_limit_and_nothing_is_a_float(member: Schema) -> None:
     limits = {"string": {"maxLength", "enum"}, "array": {"maxItems"}, "object": {"maxProperties", "properties"}}
     assert member["type"] in {*limits, "integer", "boolean"}
-    assert "default" not in member
     wanted = limits.get(member["type"])
     assert wanted is None or wanted & member.keys()
+
+
+def test_a_status_has_the_generation_minus_one_before_it_is_written_and_no_other_field_has_a_default() -> None:
+    defaults = {
+        f"{document['spec']['names']['kind']}{path}": member["default"]
+        for document in crds.documents().values()
+        for path, member in members(root(document))
+        if "default" in member
+    }
+    assert defaults == {
+        f"{kind}.status{path}": default
+        for kind in ("TopicSchema", "NamespaceSchemaPolicy")
+        for path, default in (("", {"observedGeneration": -1}), (".observedGeneration", -1))
+    }
 
 
 def test_no_column_or_selectable_field_points_at_nothing() -> None:

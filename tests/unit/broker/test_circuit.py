@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from support.metrics import counted
 from support.pulsar.fake_broker import PlayedBroker, TurnedClock, reset
-from topicschema import telemetry
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker
 from topicschema.broker.circuit import Circuit
@@ -275,8 +275,8 @@ async def test_policies_of_one_broker_learn_together_that_it_is_away_and_alone_t
 
 
 async def test_open_circuits_are_counted_while_those_who_ask_are_there(wire: PlayedBroker, turned: TurnedClock) -> None:
-    def count() -> tuple[int, int]:
-        return telemetry.OPEN_CIRCUITS.value("broker"), telemetry.OPEN_CIRCUITS.value("policy")
+    def count() -> tuple[float, float]:
+        return counted("broker_circuits_open", of="broker"), counted("broker_circuits_open", of="policy")
 
     gc.collect()  # circuits of other tests, which nobody holds any more
     before, gate = count(), Gate(turned.as_clock())

@@ -6,6 +6,7 @@ import logging
 import pytest
 from aiohttp import web
 
+from support.metrics import counted
 from support.pulsar.fake_broker import Answer, PlayedBroker, TurnedClock, playing
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker
@@ -27,7 +28,6 @@ from topicschema.core.remote import NamespaceSettings, TopicSettings
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic
-from topicschema.telemetry import BROKER_REQUESTS
 
 ANY_LOOPBACK = AllowedHosts.parse("127.0.0.1, localhost")
 TOPIC = Topic("shop", "orders", "created")
@@ -258,11 +258,11 @@ async def test_a_broker_that_says_yes_and_shows_something_else_is_not_believed(
 
 
 async def test_what_was_asked_and_how_it_ended_is_counted(wire: PlayedBroker, broker: Broker) -> None:
-    def counted() -> tuple[float, ...]:
+    def count() -> tuple[float, ...]:
         outcomes = ("Answered", "SchemaMissing", "BrokerForbidden")
-        return tuple(BROKER_REQUESTS.value("latest", each) for each in outcomes)
+        return tuple(counted("broker_requests_total", call="latest", outcome=each) for each in outcomes)
 
-    before = counted()
+    before = count()
     wire.says(200, VERSION)
     wire.says(404, {"reason": "Schema not found"})
     wire.says(403, {"reason": "no"})
@@ -270,7 +270,7 @@ async def test_what_was_asked_and_how_it_ended_is_counted(wire: PlayedBroker, br
     assert await broker.latest(TOPIC) is None
     with pytest.raises(BrokerForbiddenError):
         await broker.latest(TOPIC)
-    assert [now - then for now, then in zip(counted(), before, strict=True)] == [1, 1, 1]
+    assert [now - then for now, then in zip(count(), before, strict=True)] == [1, 1, 1]
 
 
 async def test_a_write_is_stopped_by_the_fence_and_a_read_is_not(wire: PlayedBroker) -> None:

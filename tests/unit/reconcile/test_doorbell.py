@@ -70,13 +70,6 @@ def test_what_exists_changes_or_is_deleted_is_rung(ears: Ears, key: Key) -> None
     assert ears.hear(key, "3", is_deleted=True) == {key}
 
 
-def test_topics_looked_at_before_their_policy_was_heard_of_are_rung_as_it_may_have_changed(ears: Ears) -> None:
-    ears.hear(CREATED)
-    ears.hear(CHANGED)
-    ears.neighbours.saw_topic(CREATED, TopicSight("shop/orders/created", "shop/orders"))
-    assert ears.hear(ORDERS, generation=2) == {ORDERS, CREATED}
-
-
 def test_a_policy_heard_of_before_its_namespace_is_rung_as_its_leave_may_have_changed(ears: Ears) -> None:
     ears.hear(ORDERS)
     assert ears.hear(Key(NAMESPACES, "", "shop"), annotations={ANNOTATION: "a/*"}) == {ORDERS}
@@ -154,11 +147,17 @@ def test_the_first_list_of_topics_lets_policies_count(ears: Ears) -> None:
     assert ears.list(TOPICS, CREATED) == set()
 
 
-def test_a_changed_policy_rings_the_topics_of_its_namespace(ears: Ears) -> None:
-    elsewhere = Key(TOPICS, "elsewhere", "created")
-    for topic in (CREATED, CHANGED, elsewhere):
+def test_a_changed_policy_rings_the_topics_of_its_pulsar_namespace_and_those_that_no_pass_has_reached(
+    ears: Ears,
+) -> None:
+    elsewhere, of_another = Key(TOPICS, "elsewhere", "created"), Key(TOPICS, "shop", "of-another")
+    for topic in (CREATED, CHANGED, elsewhere, of_another):
         ears.hear(topic)
+    for topic, pulsar_namespace in ((CREATED, "shop/orders"), (elsewhere, "shop/orders"), (of_another, "shop/returns")):
+        ears.neighbours.saw_topic(topic, TopicSight(f"{pulsar_namespace}/created", pulsar_namespace))
     assert ears.hear(ORDERS, "1", uid="u", generation=1) == {ORDERS}
+    assert ears.neighbours.saw_policy(ORDERS, PulsarNamespaceKey("pulsar", "shop", "orders"))
+    assert not ears.neighbours.saw_policy(ORDERS, PulsarNamespaceKey("pulsar", "shop", "orders"))
     assert ears.hear(ORDERS, "2", uid="u", generation=1) == {ORDERS}
     assert ears.hear(ORDERS, "3", uid="u", generation=2) == {ORDERS, CREATED, CHANGED}
     assert ears.hear(ORDERS, "4", uid="another", generation=2) == {ORDERS, CREATED, CHANGED}

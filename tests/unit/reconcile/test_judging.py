@@ -16,6 +16,7 @@ from topicschema.core.verdict import Candidate, Outcome
 from topicschema.reconcile import judging
 from topicschema.reconcile.adopted import UnreadableVersionError
 from topicschema.reconcile.judging import Judge
+from topicschema.reconcile.recheck import Recheck
 from topicschema.storage.memory import MemoryStorage
 from topicschema.storage.protocol import Stored
 
@@ -118,10 +119,10 @@ async def test_a_version_on_record_that_does_not_parse_is_told_as_such_not_as_th
 async def test_replay_tells_why_the_latest_would_be_refused_after_those_before_it() -> None:
     storage, history = await on_record(schema(ID), schema(ID, NOTE))
     judge = Judge(storage)
-    found = await judge.replay(history, None, Policy(Strategy.BACKWARD))
+    found = await Recheck(judge).newest(history, None, Policy(Strategy.BACKWARD))
     assert [(each.rule, each.schema_version) for each in found] == [("FIELD_WITHOUT_DEFAULT", 0)]
-    assert await judge.replay(history, None, Policy(Strategy.FORWARD)) == ()
-    assert await judge.replay(history, Strategy.FORWARD, Policy(Strategy.BACKWARD)) == ()
+    assert await Recheck(judge).newest(history, None, Policy(Strategy.FORWARD)) == ()
+    assert await Recheck(judge).newest(history, Strategy.FORWARD, Policy(Strategy.BACKWARD)) == ()
     judge.close()
 
 
@@ -129,7 +130,7 @@ async def test_replay_of_one_version_or_none_finds_nothing() -> None:
     storage, history = await on_record(schema(ID))
     judge = Judge(storage)
     for each in (history, History(KEY)):
-        assert await judge.replay(each, None, Policy(Strategy.ALWAYS_INCOMPATIBLE)) == ()
+        assert await Recheck(judge).newest(each, None, Policy(Strategy.ALWAYS_INCOMPATIBLE)) == ()
     judge.close()
 
 
@@ -137,8 +138,8 @@ async def test_replay_tells_what_a_strict_policy_refuses_of_a_first_version() ->
     trap = SchemaInfo(SchemaType.KEY_VALUE, b"\0" * 8)
     storage, history = await on_record(formats.parse(trap))
     judge = Judge(storage)
-    assert await judge.replay(history, None, Policy(Strategy.BACKWARD)) == ()
-    found = await judge.replay(history, None, Policy(Strategy.BACKWARD, Strictness.STRICT))
+    assert await Recheck(judge).newest(history, None, Policy(Strategy.BACKWARD)) == ()
+    found = await Recheck(judge).newest(history, None, Policy(Strategy.BACKWARD, Strictness.STRICT))
     assert [each.rule for each in found] == ["PART_TYPE_MISSING", "PART_TYPE_MISSING"]
     judge.close()
 
@@ -150,7 +151,7 @@ async def test_replay_tells_that_another_line_cannot_read_a_first_version() -> N
     storage = MemoryStorage()
     await storage.put(Stored(History(KEY)), history, (dollar,))
     judge = Judge(storage)
-    (found,) = await judge.replay(history, None, Policy(Strategy.BACKWARD))
+    (found,) = await Recheck(judge).newest(history, None, Policy(Strategy.BACKWARD))
     assert (found.rule, found.schema_version) == ("INVALID_HISTORY", 0)
     assert "registered under Pulsar 4.1" in found.message
     judge.close()

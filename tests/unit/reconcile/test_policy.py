@@ -5,6 +5,7 @@ import base64
 import gc
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
@@ -185,3 +186,20 @@ async def test_nothing_is_kept_of_a_policy_that_was_made_anew_between_two_passes
     await asyncio.sleep(0)  # the brokers' farewells have ended, and are told of now
     gc.collect()
     assert len(world.around.brokers._gates) == 0
+
+
+async def test_a_new_policy_and_one_that_is_gone_have_only_their_own_topics_looked_at(world: World) -> None:
+    rung: list[Key] = []
+    world.around = replace(world.around, ring=lambda key, _: rung.append(key))
+    ours, others = (Key(TOPIC_SCHEMA.plural, "shop", name) for name in ("ours", "others"))
+    for topic, pulsar_namespace in ((ours, "shop/orders"), (others, "shop/returns")):
+        world.around.neighbours.saw_topic(topic, TopicSight(f"{pulsar_namespace}/created", pulsar_namespace))
+    policies = NamespaceSchemaPolicies(world.around, 600.0)
+    await policies.reconcile(KEY)
+    assert set(rung) == {ours}
+    rung.clear()
+    await policies.reconcile(KEY)
+    assert rung == []
+    world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+    await policies.reconcile(KEY)
+    assert set(rung) == {ours}

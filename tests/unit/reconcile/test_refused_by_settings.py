@@ -7,13 +7,13 @@ import pytest
 
 from support.kubernetes.topic import TOPIC, opened
 from support.kubernetes.topic_status import FALSE, KEY, TRUE, UNKNOWN, WELL, ToldTopic
+from support.metrics import counted
 from support.schemas.examples import record
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
 from topicschema.reconcile.queue import Key
-from topicschema.telemetry import BUGS
 
 POLICY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
 ONE, LESS = record("id"), record("a?")  # LESS reads ONE, and is not read by it
@@ -49,7 +49,7 @@ def waits_for_topics(wire: dict[str, Any]) -> None:
 
 
 async def test_a_stricter_strategy_that_somebody_set_is_waited_for_until_it_is_put_back(topic: ToldTopic) -> None:
-    bugs = BUGS.value("broker")
+    bugs = counted("bugs_total", place="broker")
     has(topic, Strategy.FULL)
     topic.wants(LESS)
     topic.rung.clear()
@@ -66,7 +66,7 @@ async def test_a_stricter_strategy_that_somebody_set_is_waited_for_until_it_is_p
     assert topic.rung.count(KEY) == 1
     assert await topic.says() == WELL
     assert await topic.world.agrees()
-    assert BUGS.value("broker") == bugs
+    assert counted("bugs_total", place="broker") == bugs
 
 
 async def test_a_policy_looks_anew_when_its_broker_refused_by_other_settings_and_not_again(topic: ToldTopic) -> None:
@@ -111,14 +111,14 @@ async def test_a_refusal_is_one_though_the_policy_waits_for_something_else(topic
 
 
 async def test_a_refusal_by_a_broker_of_another_line_says_so_and_is_no_bug(topic: ToldTopic) -> None:
-    bugs = BUGS.value("broker")
+    bugs = counted("bugs_total", place="broker")
     topic.broker.version = "4.1.2"
     topic.around.brokers._own.clear()  # as some minutes later
     topic.broker.upload_status = 409
     topic.wants(LESS)
     assert await topic.says() == REFUSED
     assert "the broker is 4.1.2, brokerProfile.line says 4.0" in (await topic.ready())[1]
-    assert BUGS.value("broker") == bugs
+    assert counted("bugs_total", place="broker") == bugs
 
 
 async def test_a_topic_s_own_strategy_is_put_back_though_the_policy_waits_for_something_else(topic: ToldTopic) -> None:

@@ -19,6 +19,7 @@ from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome
 from topicschema.reconcile.judging import Judge
+from topicschema.reconcile.recheck import Recheck
 from topicschema.storage.memory import MemoryStorage
 from topicschema.storage.protocol import Stored
 
@@ -147,7 +148,7 @@ async def test_replay_tells_of_a_first_version_what_the_policy_s_line_makes_of_i
     judge = Judge(storage)
     for now in PulsarLine:
         is_taken = left in (ONLY_4_0 if now is PulsarLine.V4_0 else ONLY_4_1)
-        found = await judge.replay(history, None, policy(now))
+        found = await Recheck(judge).newest(history, None, policy(now))
         assert [each.rule for each in found] == ([] if is_taken else ["INVALID_HISTORY"])
     judge.close()
 
@@ -157,7 +158,7 @@ async def test_replay_follows_from_a_version_that_only_this_line_takes() -> None
         info(DOLLAR), info(text({"name": "n", "type": "int"}, name="R$X")), line=PulsarLine.V4_0
     )
     judge = Judge(storage)
-    found = await judge.replay(history, None, policy(PulsarLine.V4_1))
+    found = await Recheck(judge).newest(history, None, policy(PulsarLine.V4_1))
     assert [(each.rule, each.schema_version) for each in found] == [("FIELD_WITHOUT_DEFAULT", 0)]
     judge.close()
 
