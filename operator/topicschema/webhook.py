@@ -59,11 +59,12 @@ Reviewer = Callable[[Review], Awaitable[Answer]]
 class Certificate:
     """The serving certificate, which follows its files: handshakes after a change get the new one, without a restart.
 
-    A pair that cannot be used (half written, key and certificate of different ages) leaves the old one in place.
+    With `client_ca`, handshakes without a client certificate of that authority fail. Files that cannot be used (half
+    written, key and certificate of different ages) leave the old ones in place.
     """
 
-    def __init__(self, certificate: Path, key: Path) -> None:
-        self._files = (certificate, key)
+    def __init__(self, certificate: Path, key: Path, client_ca: Path | None = None) -> None:
+        self._certificate, self._key, self._client_ca = certificate, key, client_ca
         self._seen = self._signature()
         self._current = self._load()
         self.context = self._load()
@@ -98,12 +99,15 @@ class Certificate:
     def _load(self) -> ssl.SSLContext:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         context.num_tickets = 0  # a resumed session would go on with the old certificate
-        context.load_cert_chain(*self._files)
+        context.load_cert_chain(self._certificate, self._key)
+        if self._client_ca:
+            context.load_verify_locations(self._client_ca)
+            context.verify_mode = ssl.CERT_REQUIRED
         return context
 
     def _signature(self) -> tuple[tuple[int, int, int], ...]:
         try:
-            stats = [path.stat() for path in self._files]
+            stats = [path.stat() for path in (self._certificate, self._key, self._client_ca) if path]
         except OSError:
             return ()
         return tuple((s.st_ino, s.st_mtime_ns, s.st_size) for s in stats)
@@ -207,7 +211,7 @@ def reviewers(
 
 async def serve(settings: WebhookSettings, connection: Connection, stop: asyncio.Event) -> None:
     """Serve until `stop` is set; what is under way then is finished first."""
-    certificate, health = Certificate(settings.certificate, settings.key), Health()
+    certificate, health = Certificate(settings.certificate, settings.key, settings.client_ca), Health()
     async with ApiClient(connection) as client, telemetry.serve(health, settings.probe_port):
         storage = RecordStorage(client, settings.namespace, _PAYLOAD_CACHE_BYTES)
         judge = Judge(storage, checkers=settings.checkers)
