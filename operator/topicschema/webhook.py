@@ -15,12 +15,14 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import cast
 
 from aiohttp import web
 
 from topicschema import checkers, telemetry
 from topicschema.admission import bodies, policies, review, topicschemas
 from topicschema.admission.bodies import Bodies, Body, BodyRefusedError
+from topicschema.admission.connections import Connections
 from topicschema.admission.review import Answer, MalformedReviewError, Review
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.broker.allowed import AllowedHosts
@@ -50,7 +52,7 @@ _KEEP_ALIVE = 120.0
 # Of each connection so much, and twice as much at most, is buffered before its handler reads it.
 _READ_BYTES = 64 * 1024
 # What is left of a body that was refused is read for so long, so that the sender gets to the answer.
-_LINGERING = 2.0
+_LINGERING = 0.5
 _TIMEOUT = re.compile(r"(\d{1,3})s")
 
 Reviewer = Callable[[Review], Awaitable[Answer]]
@@ -136,7 +138,7 @@ class Endpoint:
 
     async def answer(self, request: web.Request) -> web.Response:
         """The AdmissionReview with the answer; 4xx for what is none, 5xx when there can be no answer now."""
-        with self.bodies.body() as body:
+        with self.bodies.body(request) as body:
             try:
                 return await self._answer(request, body)
             except BodyRefusedError as error:
@@ -215,16 +217,18 @@ async def serve(settings: WebhookSettings, connection: Connection, stop: asyncio
     async with ApiClient(connection) as client, telemetry.serve(health, settings.probe_port):
         storage = RecordStorage(client, settings.namespace, _PAYLOAD_CACHE_BYTES)
         judge = Judge(storage, checkers=settings.checkers)
-        runner = Endpoint(reviewers(client, judge, storage, settings)).runner()
+        endpoint = Endpoint(reviewers(client, judge, storage, settings))
+        runner = endpoint.runner()
         following = asyncio.create_task(certificate.follow())
         try:
             await runner.setup()
-            await web.TCPSite(runner, None, settings.port, ssl_context=certificate.context).start()
-            health.is_ready = True
-            _LOG.info("serving reviews on port %d", settings.port)
-            await stop.wait()
-            health.is_ready = False
-            await asyncio.sleep(_FAREWELL)
+            server = cast("web.Server", runner.server)  # None before the setup
+            async with Connections(server, certificate.context, endpoint.bodies.senders).accepted_on(settings.port):
+                health.is_ready = True
+                _LOG.info("serving reviews on port %d", settings.port)
+                await stop.wait()
+                health.is_ready = False
+                await asyncio.sleep(_FAREWELL)
         finally:
             following.cancel()
             await runner.cleanup()

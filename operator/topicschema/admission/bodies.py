@@ -8,7 +8,7 @@ import asyncio
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from aiohttp import web
@@ -22,6 +22,8 @@ IN_FLIGHT_BYTES: Final = 32 * 1024 * 1024
 _ORDINARY_BYTES: Final = 256 * 1024
 _KEPT_FOR_ORDINARY: Final = 8 * 1024 * 1024
 _LARGE_BYTES: Final = 512 * 1024
+# What the smallest body counts for: the buffers of its connection. So they are 512 at most.
+_LEAST_BYTES: Final = 64 * 1024
 # The API server sends a body at once, from its memory.
 _SECONDS: Final = 5.0
 # A review of a TopicSchema whose status names 100 versions has a few thousand values, and fewer than 20 levels.
@@ -40,55 +42,60 @@ class BodyRefusedError(Exception):
 
 @dataclass(slots=True)
 class Bodies:
-    """All bodies that are in flight: announced or received, and not answered yet."""
+    """All bodies that are in flight: announced or received, and not answered yet; `senders` are their connections."""
 
     seconds: float = _SECONDS
     in_flight: int = 0
+    senders: set[web.RequestHandler] = field(default_factory=set)
 
     @contextmanager
-    def body(self) -> Iterator["Body"]:
-        """Yield a place for one body, which gives its bytes back when the context ends."""
+    def body(self, request: web.Request) -> Iterator["Body"]:
+        """Yield a place for the request's body, which gives its bytes back when the context ends."""
         body = Body(self)
+        self.senders.add(request.protocol)
         try:
             yield body
         finally:
-            self.in_flight -= body.size
+            self.senders.discard(request.protocol)
+            self.in_flight -= body.counted
 
 
 @dataclass(slots=True)
 class Body:
-    """One body; `size` is what it counts for among those in flight."""
+    """One body: its size in bytes once it is read, and what it counts for among those in flight."""
 
     bodies: Bodies
     size: int = 0
+    counted: int = 0
 
     async def read(self, request: web.Request) -> bytes:
         """Return the whole body; BodyRefusedError if it is too large, comes too slowly or is cut off."""
-        self._grow(request.content_length or 0)
+        self._count(max(request.content_length or 0, _LEAST_BYTES))
         received = bytearray()
         try:
             async with asyncio.timeout(self.bodies.seconds):
                 async for chunk in request.content.iter_any():
                     received += chunk
-                    self._grow(len(received))
+                    self._count(len(received))
         except TimeoutError:
             text = f"the body was not complete after {self.bodies.seconds:g} s; send it anew"
             raise BodyRefusedError(408, "BodyTimeout", text) from None
         except (ConnectionError, web.RequestPayloadError):
             raise BodyRefusedError(400, "BodyIncomplete", "the body ended before its end; send it anew") from None
+        self.size = len(received)
         return bytes(received)
 
-    def _grow(self, size: int) -> None:
-        if size <= self.size:
+    def _count(self, size: int) -> None:
+        if size <= self.counted:
             return
         if size > MAX_BODY_BYTES:
             raise BodyRefusedError(413, "BodyTooLarge", f"the body has more than {MAX_BODY_BYTES:,} bytes")
         limit = IN_FLIGHT_BYTES - (0 if size <= _ORDINARY_BYTES else _KEPT_FOR_ORDINARY)
-        if self.bodies.in_flight - self.size + size > limit:
+        if self.bodies.in_flight - self.counted + size > limit:
             text = f"reviews under way have {self.bodies.in_flight:,} bytes, too many to take this one, too; try again"
             raise BodyRefusedError(503, "TooManyBytes", text)
-        self.bodies.in_flight += size - self.size
-        self.size = size
+        self.bodies.in_flight += size - self.counted
+        self.counted = size
 
 
 async def parse(body: bytes) -> Any:
