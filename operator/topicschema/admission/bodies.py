@@ -26,6 +26,7 @@ _LARGE_BYTES: Final = 512 * 1024
 _LEAST_BYTES: Final = 64 * 1024
 # The API server sends a body at once, from its memory.
 _SECONDS: Final = 5.0
+_PATIENCE: Final = 1.0
 # A review of a TopicSchema whose status names 100 versions has a few thousand values, and fewer than 20 levels.
 _MAX_VALUES: Final = 100_000
 _MAX_LEVELS: Final = 100
@@ -42,11 +43,16 @@ class BodyRefusedError(Exception):
 
 @dataclass(slots=True)
 class Bodies:
-    """All bodies that are in flight: announced or received, and not answered yet; `senders` are their connections."""
+    """All bodies that are in flight: announced or received, and not answered yet; `senders` are their connections.
+
+    A body has `seconds` to be complete, and only `patience` where its bytes are needed for another one.
+    """
 
     seconds: float = _SECONDS
+    patience: float = _PATIENCE
     in_flight: int = 0
     senders: set[web.RequestHandler] = field(default_factory=set)
+    incomplete: dict["Body", asyncio.Timeout] = field(default_factory=dict)
 
     @contextmanager
     def body(self, request: web.Request) -> Iterator["Body"]:
@@ -59,29 +65,43 @@ class Bodies:
             self.senders.discard(request.protocol)
             self.in_flight -= body.counted
 
+    def give_up_slow_ones(self, most: int) -> None:
+        """Give up the oldest bodies that are not complete yet, until at most so many bytes are in flight."""
+        now = asyncio.get_running_loop().time()
+        for body, deadline in list(self.incomplete.items()):
+            if self.in_flight <= most or body.began + self.patience > now:
+                return
+            self.in_flight -= body.counted
+            body.counted = 0
+            del self.incomplete[body]
+            deadline.reschedule(now)
 
-@dataclass(slots=True)
+
+@dataclass(slots=True, eq=False)
 class Body:
     """One body: its size in bytes once it is read, and what it counts for among those in flight."""
 
     bodies: Bodies
     size: int = 0
     counted: int = 0
+    began: float = field(default_factory=lambda: asyncio.get_running_loop().time())
 
     async def read(self, request: web.Request) -> bytes:
         """Return the whole body; BodyRefusedError if it is too large, comes too slowly or is cut off."""
         self._count(max(request.content_length or 0, _LEAST_BYTES))
         received = bytearray()
         try:
-            async with asyncio.timeout(self.bodies.seconds):
+            async with asyncio.timeout(self.bodies.seconds) as deadline:
+                self.bodies.incomplete[self] = deadline
                 async for chunk in request.content.iter_any():
                     received += chunk
                     self._count(len(received))
         except TimeoutError:
-            text = f"the body was not complete after {self.bodies.seconds:g} s; send it anew"
-            raise BodyRefusedError(408, "BodyTimeout", text) from None
+            raise BodyRefusedError(408, "BodyTimeout", "the body was not complete in time; send it anew") from None
         except (ConnectionError, web.RequestPayloadError):
             raise BodyRefusedError(400, "BodyIncomplete", "the body ended before its end; send it anew") from None
+        finally:
+            self.bodies.incomplete.pop(self, None)
         self.size = len(received)
         return bytes(received)
 
@@ -91,7 +111,10 @@ class Body:
         if size > MAX_BODY_BYTES:
             raise BodyRefusedError(413, "BodyTooLarge", f"the body has more than {MAX_BODY_BYTES:,} bytes")
         limit = IN_FLIGHT_BYTES - (0 if size <= _ORDINARY_BYTES else _KEPT_FOR_ORDINARY)
-        if self.bodies.in_flight - self.counted + size > limit:
+        room = limit - (size - self.counted)
+        if self.bodies.in_flight > room:
+            self.bodies.give_up_slow_ones(room)
+        if self.bodies.in_flight > room:
             text = f"reviews under way have {self.bodies.in_flight:,} bytes, too many to take this one, too; try again"
             raise BodyRefusedError(503, "TooManyBytes", text)
         self.bodies.in_flight += size - self.counted
