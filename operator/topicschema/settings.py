@@ -102,13 +102,16 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class WebhookSettings:
-    """The webhook's settings; `certificate` and `key` are PEM files that may change while it runs.
+    """The webhook's settings; `certificate`, `key` and `client_ca` are PEM files that may change while it runs.
+
+    With `client_ca`, only clients that show a certificate of that authority are answered.
 
     `broker_hosts` is the controller's list, None where the webhook is not told: then it warns of no host.
     """
 
     certificate: Path
     key: Path
+    client_ca: Path | None = None
     kubeconfig: str | None = None
     namespace: str = "topicschema-system"
     claims: Claims = Claims.ANNOTATED
@@ -121,9 +124,11 @@ class WebhookSettings:
     @classmethod
     def load(cls, environment: Mapping[str, str] = os.environ) -> Self:
         """The settings that the environment names; InvalidSettingError for a value that means nothing."""
+        client_ca = _text(environment, "WEBHOOK_CLIENT_CA", "")
         return cls(
             certificate=Path(_text(environment, "WEBHOOK_CERT", "/etc/topicschema/tls/tls.crt")),
             key=Path(_text(environment, "WEBHOOK_KEY", "/etc/topicschema/tls/tls.key")),
+            client_ca=Path(client_ca) if client_ca else None,
             kubeconfig=environment.get("KUBECONFIG") or None,
             namespace=_text(environment, "NAMESPACE", "topicschema-system"),
             claims=_claims(environment),

@@ -1,12 +1,11 @@
 """DOOR: the admission webhook's process. AdmissionReview in and out, over TLS; probes and metrics beside it.
 
-What the answer is, `admission` knows. Here is what surrounds it: sizes, deadlines, certificates that change while we
-run, and what becomes of errors. A bug or an API server that is away answers HTTP 500: the API server then does what the
-configuration's failurePolicy says. Nothing but the API server is ever called.
+What the answer is, `admission` knows. Here is what surrounds it: connections, deadlines, certificates that change
+while we run, and what becomes of errors. A bug or an API server that is away answers HTTP 500: the API server then does
+what the configuration's failurePolicy says. Nothing but the API server is ever called.
 """
 
 import asyncio
-import json
 import logging
 import re
 import signal
@@ -14,13 +13,16 @@ import ssl
 import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import cast
 
 from aiohttp import web
 
 from topicschema import checkers, telemetry
-from topicschema.admission import policies, review, topicschemas
+from topicschema.admission import bodies, policies, review, topicschemas
+from topicschema.admission.bodies import Bodies, Body, BodyRefusedError
+from topicschema.admission.connections import Connections
 from topicschema.admission.review import Answer, MalformedReviewError, Review
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.broker.allowed import AllowedHosts
@@ -38,9 +40,6 @@ from topicschema.telemetry import BUGS, REVIEW_SECONDS, REVIEWS, log_to_stderr
 
 _LOG = logging.getLogger(__name__)
 
-# The new and the old object, escaped: six bytes for each `<` of 900,000, and as much again of what is stored.
-_MAX_BODY_BYTES = 16 * 1024 * 1024
-_LARGE_BODY_BYTES = 512 * 1024
 _PAYLOAD_CACHE_BYTES = 16 * 1024 * 1024
 _DEADLINE = 9.5
 _ANSWERING_TIME = 0.5
@@ -50,6 +49,10 @@ _FAREWELL = 1.0
 _FINISH = 10.0
 # Longer than the API server keeps an idle connection, so that it is never we who close one it is about to use.
 _KEEP_ALIVE = 120.0
+# Of each connection so much, and twice as much at most, is buffered before its handler reads it.
+_READ_BYTES = 64 * 1024
+# What is left of a body that was refused is read for so long, so that the sender gets to the answer.
+_LINGERING = 0.5
 _TIMEOUT = re.compile(r"(\d{1,3})s")
 
 Reviewer = Callable[[Review], Awaitable[Answer]]
@@ -58,11 +61,12 @@ Reviewer = Callable[[Review], Awaitable[Answer]]
 class Certificate:
     """The serving certificate, which follows its files: handshakes after a change get the new one, without a restart.
 
-    A pair that cannot be used (half written, key and certificate of different ages) leaves the old one in place.
+    With `client_ca`, handshakes without a client certificate of that authority fail. Files that cannot be used (half
+    written, key and certificate of different ages) leave the old ones in place.
     """
 
-    def __init__(self, certificate: Path, key: Path) -> None:
-        self._files = (certificate, key)
+    def __init__(self, certificate: Path, key: Path, client_ca: Path | None = None) -> None:
+        self._certificate, self._key, self._client_ca = certificate, key, client_ca
         self._seen = self._signature()
         self._current = self._load()
         self.context = self._load()
@@ -97,12 +101,15 @@ class Certificate:
     def _load(self) -> ssl.SSLContext:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         context.num_tickets = 0  # a resumed session would go on with the old certificate
-        context.load_cert_chain(*self._files)
+        context.load_cert_chain(self._certificate, self._key)
+        if self._client_ca:
+            context.load_verify_locations(self._client_ca)
+            context.verify_mode = ssl.CERT_REQUIRED
         return context
 
     def _signature(self) -> tuple[tuple[int, int, int], ...]:
         try:
-            stats = [path.stat() for path in self._files]
+            stats = [path.stat() for path in (self._certificate, self._key, self._client_ca) if path]
         except OSError:
             return ()
         return tuple((s.st_ino, s.st_mtime_ns, s.st_size) for s in stats)
@@ -113,20 +120,36 @@ class Endpoint:
     """POST /review; `reviewers` by kind."""
 
     reviewers: Mapping[str, Reviewer]
+    bodies: Bodies = field(default_factory=Bodies)
 
-    def application(self) -> web.Application:
-        """The application that serves it."""
-        application = web.Application(client_max_size=_MAX_BODY_BYTES)
+    def runner(self) -> web.AppRunner:
+        """The runner of the application that serves it."""
+        application = web.Application()
         application.router.add_post("/review", self.answer)
-        return application
+        return web.AppRunner(
+            application,
+            access_log=None,
+            auto_decompress=False,  # the API server compresses nothing, and a few bytes could become many
+            read_bufsize=_READ_BYTES,
+            keepalive_timeout=_KEEP_ALIVE,
+            lingering_time=_LINGERING,
+            shutdown_timeout=_FINISH,
+        )
 
     async def answer(self, request: web.Request) -> web.Response:
-        """The AdmissionReview with the answer; 400 for what is none, 500 when there can be no answer now."""
+        """The AdmissionReview with the answer; 4xx for what is none, 5xx when there can be no answer now."""
+        with self.bodies.body(request) as body:
+            try:
+                return await self._answer(request, body)
+            except BodyRefusedError as error:
+                REVIEWS.add("unknown", "error", error.reason)
+                return web.Response(status=error.status, text=f"topicschema: {error}")
+            except MalformedReviewError as error:
+                return web.Response(status=400, text=str(error))
+
+    async def _answer(self, request: web.Request, body: Body) -> web.Response:
         started = time.perf_counter()
-        try:
-            asked = await _read(request)
-        except MalformedReviewError as error:
-            return web.Response(status=400, text=str(error))
+        asked = review.read(await bodies.parse(await body.read(request)), body.size)
         judge = self.reviewers.get(asked.kind)
         if judge is None:
             return web.Response(status=400, text=f"nothing of kind {asked.kind[:80]!r} is reviewed here")
@@ -154,15 +177,6 @@ async def _reviewed(judge: Reviewer, asked: Review, deadline: float) -> web.Resp
 def _unanswered(asked: Review, reason: str, text: str) -> web.Response:
     REVIEWS.labels(asked.kind, "error", reason).inc()
     return web.Response(status=500, text=f"topicschema: {text}")
-
-
-async def _read(request: web.Request) -> Review:
-    body = await request.read()
-    try:
-        parsed = json.loads(body) if len(body) < _LARGE_BODY_BYTES else await asyncio.to_thread(json.loads, body)
-    except (ValueError, RecursionError):
-        raise MalformedReviewError("the body is not JSON") from None
-    return review.read(parsed, len(body))
 
 
 def _deadline(request: web.Request) -> float:
@@ -199,23 +213,22 @@ def reviewers(
 
 async def serve(settings: WebhookSettings, connection: Connection, stop: asyncio.Event) -> None:
     """Serve until `stop` is set; what is under way then is finished first."""
-    certificate, health = Certificate(settings.certificate, settings.key), Health()
+    certificate, health = Certificate(settings.certificate, settings.key, settings.client_ca), Health()
     async with ApiClient(connection) as client, telemetry.serve(health, settings.probe_port):
         storage = RecordStorage(client, settings.namespace, _PAYLOAD_CACHE_BYTES)
         judge = Judge(storage, checkers=settings.checkers)
         endpoint = Endpoint(reviewers(client, judge, storage, settings))
-        runner = web.AppRunner(
-            endpoint.application(), access_log=None, shutdown_timeout=_FINISH, keepalive_timeout=_KEEP_ALIVE
-        )
+        runner = endpoint.runner()
         following = asyncio.create_task(certificate.follow())
         try:
             await runner.setup()
-            await web.TCPSite(runner, None, settings.port, ssl_context=certificate.context).start()
-            health.is_ready = True
-            _LOG.info("serving reviews on port %d", settings.port)
-            await stop.wait()
-            health.is_ready = False
-            await asyncio.sleep(_FAREWELL)
+            server = cast("web.Server", runner.server)  # None before the setup
+            async with Connections(server, certificate.context, endpoint.bodies.senders).accepted_on(settings.port):
+                health.is_ready = True
+                _LOG.info("serving reviews on port %d", settings.port)
+                await stop.wait()
+                health.is_ready = False
+                await asyncio.sleep(_FAREWELL)
         finally:
             following.cancel()
             await runner.cleanup()

@@ -4,8 +4,11 @@ Helm installs a release several times in a test, in about a second each time.
 """
 
 import base64
+import json
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,12 +19,13 @@ from testbed import helm, install
 from testbed.cluster import Cluster
 from testbed.controlplane import owned
 from testbed.errors import TestbedError
-from topicschema.settings import InvalidSettingError, Settings
+from topicschema.settings import InvalidSettingError, Settings, WebhookSettings
 
 pytestmark = pytest.mark.cluster  # of its own, which no fixture's name tells
 
 NAMESPACE = "schemas"
 CERTIFICATE = "secret/topicschema-webhook-tls"
+AUTHORITY = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
 RENEWAL = "topicschema.io/renewed-after"
 RESTRICTED = "pod-security.kubernetes.io/enforce=restricted"
 DEFAULTS_THAT_THE_CHART_NAMES = {
@@ -48,6 +52,8 @@ REFUSED = {
     "days that no certificate has": {"webhook": {"certificate": {"days": 200_000}}},
     "a part that is taken away": {"brokers": None},
     "a time that no API server waits": {"webhook": {"timeoutSeconds": 31}},
+    "an authority that is no certificate": {"webhook": {"clientCA": "/etc/ca.crt"}},
+    "an address that is no block": {"webhook": {"networkPolicy": {"apiServerCIDRs": ["10.0.0.10"]}}},
 }
 HOSTS = [
     "*.pulsar.svc:8443",
@@ -138,6 +144,36 @@ def test_cert_manager_is_asked_for_the_certificate_that_the_webhook_mounts() -> 
     assert made["Certificate"]["spec"]["issuerRef"]["name"] == made["Issuer"]["metadata"]["name"]
     annotations = made["ValidatingWebhookConfiguration"]["metadata"]["annotations"]
     assert annotations == {"cert-manager.io/inject-ca-from": f"{NAMESPACE}/topicschema-webhook"}
+
+
+def test_a_client_authority_is_mounted_as_the_component_of_kustomize_mounts_it(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    manifests = os.path.relpath(helm.CHART.parents[1] / "manifests", tmp_path.resolve())
+    wanted = {"resources": [f"{manifests}/base"], "components": [f"{manifests}/components/client-ca"]}
+    (tmp_path / "kustomization.yaml").write_text(json.dumps(wanted))
+    theirs = plain([each for each in install.render(cluster, tmp_path) if each["kind"] != "Namespace"])
+    made = helm.render({"crds": {"install": False}, "webhook": {"clientCA": AUTHORITY}}, "topicschema-system")
+    ours = plain([each for each in made if each["kind"] != "Secret"])
+    assert ours.pop(("ConfigMap", "topicschema-webhook-client-ca"))["data"] == {"ca.crt": AUTHORITY}
+    assert ours == theirs
+    [container] = ours["Deployment", "topicschema-webhook"]["spec"]["template"]["spec"]["containers"]
+    told = {name: each.get("value", "") for name, each in container["env"].items()}
+    mounts = {each["mountPath"] for each in container["volumeMounts"]}
+    assert str(WebhookSettings.load(told).client_ca.parent) in mounts
+
+
+def test_a_network_policy_lets_the_api_server_reach_the_webhook_and_everybody_the_probes(spare: Cluster) -> None:
+    assert not [each for each in helm.render({}, NAMESPACE) if each["kind"] == "NetworkPolicy"]
+    blocks = ["10.0.0.10/32", "fd00::/64"]
+    made = plain(helm.render({"webhook": {"networkPolicy": {"apiServerCIDRs": blocks}}}, NAMESPACE))
+    policy = made["NetworkPolicy", "topicschema-webhook"]
+    spare.kubectl("create", "--dry-run=server", "-f", "-", stdin=json.dumps(policy))
+    template = made["Deployment", "topicschema-webhook"]["spec"]["template"]
+    assert policy["spec"]["podSelector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
+    numbers = {each["name"]: each["containerPort"] for each in template["spec"]["containers"][0]["ports"]}
+    allowed = {numbers[each["ports"][0]["port"]]: each.get("from") for each in policy["spec"]["ingress"]}
+    assert allowed == {9443: [{"ipBlock": {"cidr": block}} for block in blocks], 8081: None}
 
 
 def test_a_release_is_taken_by_a_restricted_namespace_and_its_certificate_outlives_an_upgrade(spare: Cluster) -> None:

@@ -150,12 +150,12 @@ class ControlPlane:
 
 
 @contextlib.contextmanager
-def owned(progress: Progress | None = None) -> Iterator[ControlPlane]:
+def owned(progress: Progress | None = None, place: Place = HERE) -> Iterator[ControlPlane]:
     """A fresh control plane that dies with this process, also when that is killed."""
     binaries = sources.binaries(progress or Progress())
     instance = Instance.owned()
     try:
-        yield ControlPlane.start(instance, binaries)
+        yield ControlPlane.start(instance, binaries, place)
     finally:
         instance.end()
 

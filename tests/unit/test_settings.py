@@ -68,6 +68,8 @@ def test_a_value_that_means_nothing_is_refused_by_its_name(name: str, value: str
 def test_the_webhook_has_its_own_settings() -> None:
     settings = WebhookSettings.load({"TOPICSCHEMA_WEBHOOK_CERT": "/c", "TOPICSCHEMA_WEBHOOK_KEY": "/k"})
     assert (settings.certificate, settings.key, settings.port) == (Path("/c"), Path("/k"), 8443)
+    assert settings.client_ca is None
+    assert WebhookSettings.load({"TOPICSCHEMA_WEBHOOK_CLIENT_CA": "/ca"}).client_ca == Path("/ca")
     with pytest.raises(InvalidSettingError, match="TOPICSCHEMA_WEBHOOK_PORT"):
         WebhookSettings.load({"TOPICSCHEMA_WEBHOOK_PORT": "https"})
 

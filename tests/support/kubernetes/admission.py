@@ -159,7 +159,7 @@ async def running(**environment: str) -> AsyncIterator[World]:
     async with FakeApiServer().running() as api, ApiClient(api.connection) as client:
         storage = RecordStorage(client, SYSTEM)
         judge = Judge(storage)
-        runner = web.AppRunner(Endpoint(reviewers(client, judge, storage, settings)).application(), access_log=None)
+        runner = Endpoint(reviewers(client, judge, storage, settings)).runner()
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         host, port = runner.addresses[0]

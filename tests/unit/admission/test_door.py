@@ -75,7 +75,7 @@ async def test_a_bug_is_500_and_its_log_has_no_schema(caplog: pytest.LogCaptureF
 
 async def _ask_alone(reviewers: Mapping[str, object]) -> tuple[int, str]:
     """The answer of an endpoint with these reviewers to one review."""
-    runner = web.AppRunner(Endpoint(reviewers).application())  # type: ignore[arg-type]
+    runner = Endpoint(reviewers).runner()  # type: ignore[arg-type]
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     host, port = runner.addresses[0]

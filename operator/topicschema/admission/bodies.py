@@ -1,0 +1,161 @@
+"""The bodies of requests to the webhook: limits on their bytes, on the time that one takes, and on the values in it.
+
+Anybody who reaches the port can send a body. The limits bound the memory that such a sender can take, and they hold
+before a body becomes Python objects: an empty object takes three bytes on the wire and 64 in memory.
+"""
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from aiohttp import web
+
+from topicschema.admission.review import MalformedReviewError
+
+# The new and the old object, escaped: six bytes for each `<` of 900,000, and as much again of what is stored.
+MAX_BODY_BYTES: Final = 16 * 1024 * 1024
+IN_FLIGHT_BYTES: Final = 32 * 1024 * 1024
+# Large bodies never fill all of it: edits of ordinary size go on beside them.
+_ORDINARY_BYTES: Final = 256 * 1024
+_KEPT_FOR_ORDINARY: Final = 8 * 1024 * 1024
+_LARGE_BYTES: Final = 512 * 1024
+# What the smallest body counts for: the buffers of its connection. So they are 512 at most.
+_LEAST_BYTES: Final = 64 * 1024
+# The API server sends a body at once, from its memory.
+_SECONDS: Final = 5.0
+_PATIENCE: Final = 1.0
+# A review of a TopicSchema whose status names 100 versions has a few thousand values, and fewer than 20 levels.
+_MAX_VALUES: Final = 100_000
+_MAX_LEVELS: Final = 100
+_NO_STRUCTURE: Final = bytes(set(range(256)) - set(b"[{,"))
+
+
+class BodyRefusedError(Exception):
+    """The body is not read to its end; `status` is HTTP's, `reason` the metric's."""
+
+    def __init__(self, status: int, reason: str, text: str) -> None:
+        super().__init__(text)
+        self.status, self.reason = status, reason
+
+
+@dataclass(slots=True)
+class Bodies:
+    """All bodies that are in flight: announced or received, and not answered yet; `senders` are their connections.
+
+    A body has `seconds` to be complete, and only `patience` where its bytes are needed for another one.
+    """
+
+    seconds: float = _SECONDS
+    patience: float = _PATIENCE
+    in_flight: int = 0
+    senders: set[web.RequestHandler] = field(default_factory=set)
+    incomplete: dict["Body", asyncio.Timeout] = field(default_factory=dict)
+
+    @contextmanager
+    def body(self, request: web.Request) -> Iterator["Body"]:
+        """Yield a place for the request's body, which gives its bytes back when the context ends."""
+        body = Body(self)
+        self.senders.add(request.protocol)
+        try:
+            yield body
+        finally:
+            self.senders.discard(request.protocol)
+            self.in_flight -= body.counted
+
+    def give_up_slow_ones(self, most: int) -> None:
+        """Give up the oldest bodies that are not complete yet, until at most so many bytes are in flight."""
+        now = asyncio.get_running_loop().time()
+        for body, deadline in list(self.incomplete.items()):
+            if self.in_flight <= most or body.began + self.patience > now:
+                return
+            self.in_flight -= body.counted
+            body.counted = 0
+            del self.incomplete[body]
+            deadline.reschedule(now)
+
+
+@dataclass(slots=True, eq=False)
+class Body:
+    """One body: its size in bytes once it is read, and what it counts for among those in flight."""
+
+    bodies: Bodies
+    size: int = 0
+    counted: int = 0
+    began: float = field(default_factory=lambda: asyncio.get_running_loop().time())
+
+    async def read(self, request: web.Request) -> bytes:
+        """Return the whole body; BodyRefusedError if it is too large, comes too slowly or is cut off."""
+        self._count(max(request.content_length or 0, _LEAST_BYTES))
+        received = bytearray()
+        try:
+            async with asyncio.timeout(self.bodies.seconds) as deadline:
+                self.bodies.incomplete[self] = deadline
+                async for chunk in request.content.iter_any():
+                    received += chunk
+                    self._count(len(received))
+        except TimeoutError:
+            raise BodyRefusedError(408, "BodyTimeout", "the body was not complete in time; send it anew") from None
+        except (ConnectionError, web.RequestPayloadError):
+            raise BodyRefusedError(400, "BodyIncomplete", "the body ended before its end; send it anew") from None
+        finally:
+            self.bodies.incomplete.pop(self, None)
+        self.size = len(received)
+        return bytes(received)
+
+    def _count(self, size: int) -> None:
+        if size <= self.counted:
+            return
+        if size > MAX_BODY_BYTES:
+            raise BodyRefusedError(413, "BodyTooLarge", f"the body has more than {MAX_BODY_BYTES:,} bytes")
+        limit = IN_FLIGHT_BYTES - (0 if size <= _ORDINARY_BYTES else _KEPT_FOR_ORDINARY)
+        room = limit - (size - self.counted)
+        if self.bodies.in_flight > room:
+            self.bodies.give_up_slow_ones(room)
+        if self.bodies.in_flight > room:
+            text = f"reviews under way have {self.bodies.in_flight:,} bytes, too many to take this one, too; try again"
+            raise BodyRefusedError(503, "TooManyBytes", text)
+        self.bodies.in_flight += size - self.counted
+        self.counted = size
+
+
+async def parse(body: bytes) -> Any:
+    """Return what the JSON text says; MalformedReviewError if it is none, or has too many values or levels."""
+    if _most_values(body) > _MAX_VALUES and _most_values(_without_strings(body)) > _MAX_VALUES:
+        raise MalformedReviewError(f"the body has more than {_MAX_VALUES:,} JSON values")
+    try:
+        text = body.decode()  # json.loads takes UTF-16, too, where brackets are other bytes
+        value = json.loads(text) if len(body) < _LARGE_BYTES else await asyncio.to_thread(json.loads, text)
+    except (ValueError, RecursionError):
+        raise MalformedReviewError("the body is not JSON") from None
+    if _is_deep(value):
+        raise MalformedReviewError(f"the body has more than {_MAX_LEVELS} levels of JSON")
+    return value
+
+
+def _most_values(text: bytes) -> int:
+    """At most so many values are in the JSON text: each is the first one, or follows a bracket or a comma."""
+    return 1 + len(text.translate(None, _NO_STRUCTURE))
+
+
+def _without_strings(text: bytes) -> bytes:
+    """The JSON text without its strings, up to its first syntax error at least."""
+    unescaped = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    # A value has at most two strings, its name and itself. So what is cut beyond these has too many values already.
+    return b"".join(unescaped.split(b'"', 4 * _MAX_VALUES)[::2])
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(_MAX_LEVELS):
+        if not level:
+            return False
+        level = [
+            member
+            for parent in level
+            if isinstance(parent, Mapping | list)
+            for member in (parent.values() if isinstance(parent, Mapping) else parent)
+        ]
+    return bool(level)

@@ -1,0 +1,99 @@
+"""Connections to the webhook: accepted with TLS, and limited in number.
+
+asyncio's own server has no limit, and each of its TLS connections takes 256 KiB for a buffer before a byte has come. So
+anybody who can connect could take all memory. Here a connection takes about 50 KiB.
+"""
+
+import asyncio
+import logging
+import socket
+import ssl
+from asyncio import sslproto
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from typing import Final
+
+from aiohttp import web
+
+_LOG = logging.getLogger(__name__)
+
+# More than the reviews that can be under way: so the API server's idle connections mostly stay.
+_MOST: Final = 1024
+_BACKLOG: Final = 128
+# What one TLS record holds, for asyncio's buffer of each TLS connection.
+_BUFFER_BYTES: Final = 16 * 1024
+_HANDSHAKE_SECONDS: Final = 5.0
+# How long a closed connection waits for the other side to close it, too.
+_SHUTDOWN_SECONDS: Final = 1.0
+# An accept fails when the process has too many open files, and goes on failing until some are closed.
+_PAUSE: Final = 0.1
+
+
+class Connections:
+    """The connections of `server`: at most `most` in a handshake, and as many that are open.
+
+    Beyond that the oldest one gives way: in a handshake, or open and not in `busy`. A busy one never does.
+    """
+
+    def __init__(
+        self, server: web.Server, tls: ssl.SSLContext, busy: Collection[web.RequestHandler], most: int = _MOST
+    ) -> None:
+        self._server, self._tls, self._busy, self._most = server, tls, busy, most
+        self._handshakes: dict[asyncio.Task[None], None] = {}
+
+    @asynccontextmanager
+    async def accepted_on(self, port: int) -> AsyncIterator[int]:
+        """Accept connections on the port of every address until the context ends; yield the port, also for port 0."""
+        sslproto.SSLProtocol.max_size = _BUFFER_BYTES
+        with _listen(port) as listening:
+            accepting = asyncio.create_task(self._accept(listening))
+            try:
+                yield listening.getsockname()[1]
+            finally:
+                for task in (accepting, *self._handshakes):
+                    task.cancel()
+                await asyncio.wait([accepting])
+
+    async def _accept(self, listening: socket.socket) -> None:
+        while True:
+            try:
+                connection, _ = await asyncio.get_running_loop().sock_accept(listening)
+            except OSError as error:
+                _LOG.warning("no connection can be accepted now: %s", error)
+                await asyncio.sleep(_PAUSE)
+                continue
+            self._make_room()
+            handshake = asyncio.create_task(self._open(connection))
+            self._handshakes[handshake] = None
+            handshake.add_done_callback(self._handshakes.pop)
+            await asyncio.sleep(0)  # an accept that need not wait lets nobody else run
+
+    def _make_room(self) -> None:
+        if len(self._handshakes) >= self._most:
+            next(iter(self._handshakes)).cancel()
+        opened = self._server.connections
+        if len(opened) >= self._most:
+            oldest = next((each for each in opened if each not in self._busy), None)
+            if oldest is not None and oldest.transport is not None:
+                oldest.transport.abort()
+
+    async def _open(self, connection: socket.socket) -> None:
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(
+                self._server,
+                connection,
+                ssl=self._tls,
+                ssl_handshake_timeout=_HANDSHAKE_SECONDS,
+                ssl_shutdown_timeout=_SHUTDOWN_SECONDS,
+            )
+        except OSError as error:  # ssl.SSLError is one, and so is a handshake that takes too long
+            _LOG.debug("a connection was not opened: %s", error)
+
+
+def _listen(port: int) -> socket.socket:
+    if socket.has_dualstack_ipv6():
+        listening = socket.create_server(("", port), family=socket.AF_INET6, backlog=_BACKLOG, dualstack_ipv6=True)
+    else:
+        listening = socket.create_server(("", port), backlog=_BACKLOG)
+    listening.setblocking(False)  # noqa: FBT003 - socket's signature
+    return listening
