@@ -142,7 +142,7 @@ class Endpoint:
             try:
                 return await self._answer(request, body)
             except BodyRefusedError as error:
-                REVIEWS.add("unknown", "error", error.reason)
+                REVIEWS.labels("unknown", "error", error.reason).inc()
                 return web.Response(status=error.status, text=f"topicschema: {error}")
             except MalformedReviewError as error:
                 return web.Response(status=400, text=str(error))
