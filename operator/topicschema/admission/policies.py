@@ -33,7 +33,7 @@ from topicschema.storage.protocol import SchemaStorage
 _FIELD = "spec.pulsarNamespace"
 _MAX_TOPICS = 200
 _MAX_SECONDS = 2.0
-_AT_ONCE = 8
+_AT_ONCE = 4
 _NAMED = 10
 _CANNOT_BE_JUDGED = frozenset(
     {"RecordDamaged", "CheckerTimeout", "CompilerUnavailable", "CompilerTimeout", "CompilerStopped"}

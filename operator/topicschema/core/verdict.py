@@ -186,7 +186,7 @@ def _deduped_with(
 
 
 def _merged(some: tuple[VersionEntry, ...], others: tuple[VersionEntry, ...]) -> tuple[VersionEntry, ...]:
-    return tuple(dict.fromkeys((*some, *others)))
+    return tuple(dict.fromkeys((*some, *others))) if some else others
 
 
 def _differs_in_properties(schema: Schema, equal: VersionEntry) -> bool:

@@ -62,13 +62,13 @@ class Recheck:
 
     async def _parts(self, candidate: Candidate, earlier: History, policy: Policy) -> AsyncIterator[History]:
         """The earlier versions, newest first, in parts whose schemas are read and are in memory together."""
-        wanted = frozenset(verdict.needed(candidate, earlier, policy))
+        wanted = {entry.schema_version for entry in verdict.needed(candidate, earlier, policy)}
         is_divisible = self._is_divisible(candidate, earlier, policy)
         part: list[VersionEntry] = []
         size = 0
         for entry in reversed(earlier.entries):
             part.append(entry)
-            if entry in wanted:
+            if entry.schema_version in wanted:
                 size += await self._read(earlier, entry, policy)
             if is_divisible and (len(part) == _PART_VERSIONS or size >= _PART_BYTES):
                 yield replace(earlier, entries=tuple(reversed(part)))

@@ -101,7 +101,7 @@ def test_what_is_written_reads_the_same() -> None:
 def test_a_written_status_has_every_field_but_those_that_have_no_value() -> None:
     wire = encode(TopicSchemaStatus(schema_version=0))
     assert wire == {
-        "observedGeneration": 0,
+        "observedGeneration": -1,
         "conditions": [],
         "schemaVersion": 0,
         "versionCount": 0,
