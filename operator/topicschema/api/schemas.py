@@ -160,7 +160,7 @@ class KeyValueSpec:
 
 
 _FILE = "[A-Za-z0-9_][A-Za-z0-9_.+@-]*"
-MAX_FILES = 64
+MAX_FILES = 256
 _NAME_RULE = Rule(
     cel=f"self.all(name, size(name) <= 255 && name.matches('^({_FILE}/)*{_FILE}[.]proto$'))",
     message="name a file as imports do, for instance shop/order.proto: relative, with / between folders, ending in "

@@ -95,7 +95,7 @@ def _schema(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
         raise WrongInputError(f"a schema of type {kind} needs its FILE")
     if kind is SchemaType.PROTOBUF_NATIVE and schema_files.is_proto(options.file):
         return _sources(options)
-    if options.imported:
+    if options.imported or options.more_imported:
         raise WrongInputError("only a FILE.proto has other files")
     properties = check.properties(options.property, kind)
     text = b"".join(schema_files.read_all(kind, names, options))
@@ -133,8 +133,10 @@ def _part(part: key_value.Part) -> dict[str, Any]:
 def _sources(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
     from topicschema.cli import proto_files  # noqa: PLC0415  # a child process and asyncio, for .proto alone
 
-    search = proto_files.Search(options.message, options.folders, options.imported)
+    listed = [*options.imported, *options.more_imported]
+    search = proto_files.Search(options.message, options.folders, listed)
     compiled = search.compiled(options.file, files.read(options.file))
+    search.demand_used(compiled.files)
     kind = SchemaType.PROTOBUF_NATIVE
     properties = check.properties(options.property, kind)
     protobuf = {"message": compiled.message, "files": dict(compiled.files)}
