@@ -148,7 +148,7 @@ WRONG = [
     Row("513 letters", TOPIC, "spec.topic", "persistent://shop/orders/" + "x" * 513, "spec.topic", "at most 512"),
     Row("a topic of 1,025 letters", TOPIC, "spec.topic", f"persistent://{'x' * 1008}/o/c", "spec.topic", "Too long"),
     Row("no type", TOPIC, "spec.type", ABSENT, "spec.type", _REQUIRED),
-    Row("a type in small letters", TOPIC, "spec.type", "avro", "spec.type", "Pulsar has no type avro"),
+    Row("a type in small letters", TOPIC, "spec.type", "avro", "spec.type", "Pulsar has no type avro: write AVRO"),
     Row("a customised type", TOPIC, "spec.type", "THRIFT", "spec.type", "Pulsar has no type THRIFT"),
     Row("an empty type", TOPIC, "spec.type", "", "spec.type", "take one of AVRO"),
     Row("a type of 65 letters", TOPIC, "spec.type", "X" * 65, "spec.type", "Too long"),

@@ -44,11 +44,14 @@ def _one_of(kinds: Iterable[SchemaType]) -> str:
 
 def _type_rule(kinds: tuple[SchemaType, ...], reasons: Mapping[str, str]) -> Rule:
     """The API server's own words for an enum say what is taken, never why something is not."""
+    upper = "self.type.upperAscii()"
+    spelt = f"{_one_of(kinds).replace('self.type', upper)} ? 'Pulsar has no type ' + self.type + ': write ' + {upper}"
     known = "".join(f"{condition} ? {reason} : " for condition, reason in reasons.items())
     return Rule(
         cel=_one_of(kinds),
         message=f"the types are {', '.join(kinds)}",
-        message_expression=f"{known}self.type.startsWith('AUTO') ? self.type + {_AUTO} : {_UNKNOWN}{', '.join(kinds)}'",
+        message_expression=f"{known}self.type.startsWith('AUTO') ? self.type + {_AUTO} : {spelt} : "
+        f"{_UNKNOWN}{', '.join(kinds)}'",
         path=".type",
         reason="FieldValueForbidden",
     )

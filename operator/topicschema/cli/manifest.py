@@ -97,7 +97,7 @@ def _schema(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
         return _sources(options)
     if options.imported or options.more_imported:
         raise WrongInputError("only a FILE.proto has other files")
-    properties = check.properties(options.property, kind)
+    properties = check.properties(options.property)
     text = b"".join(schema_files.read_all(kind, names, options))
     if kind is SchemaType.KEY_VALUE:
         return _pair(SchemaInfo(kind, text, properties))
@@ -115,9 +115,11 @@ def _pair(sent: SchemaInfo) -> tuple[SchemaInfo, dict[str, Any]]:
     pair = key_value.decode(info)
     if pair.encoding is None:
         raise WrongInputError("--property kv.encoding.type: write INLINE or SEPARATED")
-    for _, part in pair.parts:
+    for side, part in pair.parts:
         if part.info.type not in PART_TYPES:
             raise WrongInputError(f"a part of a TopicSchema's pair cannot have the type {part.info.type}")
+        if part.info.type is SchemaType.BYTES and part.info.schema:
+            raise WrongInputError(f"the {side} has a schema and the type BYTES: add --property {side}.schema.type=TYPE")
     own = {name: text for name, text in sent.properties.items() if not name.startswith(_OF_PARTS)}
     parts = {side.value: _part(part) for side, part in pair.parts}
     return info, _spec(info.type, own) | {"keyValue": {"encoding": pair.encoding.value} | parts}
@@ -138,6 +140,6 @@ def _sources(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
     compiled = search.compiled(options.file, files.read(options.file))
     search.demand_used(compiled.files)
     kind = SchemaType.PROTOBUF_NATIVE
-    properties = check.properties(options.property, kind)
+    properties = check.properties(options.property)
     protobuf = {"message": compiled.message, "files": dict(compiled.files)}
     return SchemaInfo(kind, compiled.envelope, properties), _spec(kind, properties) | {"protobuf": protobuf}
