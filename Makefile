@@ -7,7 +7,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-
 PINS := grep -oE '^[A-Za-z0-9._-]+==[^ ;]+'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup fmt lint test test-all smoke e2e images histories mutation bench generate lock lock-check verify demo demo-down clean
+.PHONY: help setup fmt lint test test-all smoke e2e images histories mutation bench generate well-known lock lock-check verify demo demo-down clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 16
@@ -67,6 +67,13 @@ generate: setup ## CRDs and documents that are made from code
 	$(BIN)/python -m topicschema.cli.rules_page docs/rules.md
 	rm -rf charts/topicschema/files && mkdir -p charts/topicschema/files/crds
 	cp crds/*.yaml charts/topicschema/files/crds/ && cp manifests/base/{rbac,admission_policy}.yaml charts/topicschema/files/
+
+well-known: setup ## the descriptors of google/protobuf that Pulsar's Java client puts into envelopes, of its protobuf-java
+	work=$$(mktemp -d); trap 'rm -rf $$work' EXIT; (cd $$work && \
+	  mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.6.1:unpack -Dartifact=com.google.protobuf:protobuf-java:3.25.5 \
+	  -Dmdep.unpack.includes='google/protobuf/*.proto' -DoutputDirectory=$$work) && \
+	  $(BIN)/python -m grpc_tools.protoc -I$$work --descriptor_set_out=operator/topicschema/sources/java_client.binpb \
+	  google/protobuf/api.proto google/protobuf/descriptor.proto
 
 lock: setup ## the locked dependencies, from pyproject.toml; versions move only with LOCK="--upgrade"
 	$(COMPILE) --generate-hashes $(LOCK) pyproject.toml -o requirements/runtime.txt

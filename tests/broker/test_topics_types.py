@@ -23,6 +23,17 @@ _DASHED, _DOLLAR = ONE.replace("{", '{"namespace": "my-shop", ', 1), ONE.replace
 ONLY_HERE = {"4.0": ("4.1", _DASHED), "4.1": ("4.0", _DOLLAR), "4.2": ("4.0", _DOLLAR)}
 
 
+KINDS = {
+    "key.schema.name": "Id",
+    "key.schema.type": "STRING",
+    "key.schema.properties": "{}",
+    "value.schema.name": "Priced",
+    "value.schema.type": "AVRO",
+    "value.schema.properties": "{}",
+    "kv.encoding.type": "SEPARATED",
+}
+
+
 @pytest.fixture
 async def governed(shop: BrokeredShop) -> BrokeredShop:
     """A namespace whose policy is in force at the broker."""
@@ -35,6 +46,12 @@ async def governed(shop: BrokeredShop) -> BrokeredShop:
 def pair(value: str, encoding: str = "SEPARATED") -> dict[str, Any]:
     parts = {"key": {"name": "Id", "type": "STRING"}, "value": {"name": "Priced", "type": "AVRO", "schema": value}}
     return {"type": "KEY_VALUE", "keyValue": {"encoding": encoding, **parts}}
+
+
+def with_key(text: str) -> dict[str, Any]:
+    made = pair(PRICED)
+    made["keyValue"]["key"]["schema"] = text
+    return made
 
 
 def sources(content: str) -> dict[str, Any]:
@@ -88,19 +105,38 @@ async def test_a_pair_whose_numbers_the_broker_spells_anew_is_still_the_same(gov
 async def test_a_pair_that_is_there_already_is_adopted_as_the_one_in_git(governed: BrokeredShop) -> None:
     topic = BrokeredTopic(governed)
     value = PRICED.replace("0}", "1.00}")
-    properties = {
-        "key.schema.name": "Id",
-        "key.schema.type": "STRING",
-        "key.schema.properties": "{}",
-        "value.schema.name": "Priced",
-        "value.schema.type": "AVRO",
-        "value.schema.properties": "{}",
-        "kv.encoding.type": "SEPARATED",
-    }
-    assert topic.rest.uploaded(f'{{"key": "", "value": {value}}}', "KEY_VALUE", properties) == 0
+    assert topic.rest.uploaded(f'{{"key": "", "value": {value}}}', "KEY_VALUE", KINDS) == 0
     topic.put("", **pair(value))
     assert (await topic.ready())["schemaVersion"] == 0
     assert topic.written == []
+    assert await topic.looked_again() == []
+
+
+def text_of(key: str) -> str:
+    return f'{{"key":{key},"value":{PRICED}}}'
+
+
+@pytest.mark.parametrize(("key", "sent"), [("null", "null"), ("", '""')])
+async def test_a_pair_whose_key_has_the_text_null_or_none_is_registered_as_it_is(
+    governed: BrokeredShop, key: str, sent: str
+) -> None:
+    topic = BrokeredTopic(governed)
+    topic.put("", **with_key(key))
+    status = await topic.ready()
+    assert (status["schemaVersion"], topic.rest.versions()) == (0, [0])
+    assert topic.rest.version_of(text_of(sent), "KEY_VALUE", KINDS) == 0
+    assert await topic.looked_again() == []
+
+
+@pytest.mark.parametrize(("key", "theirs", "ours"), [("", "null", '""'), ("null", '""', "null")])
+async def test_a_pair_that_the_broker_shows_alike_becomes_the_version_that_it_is(
+    governed: BrokeredShop, key: str, theirs: str, ours: str
+) -> None:
+    topic = BrokeredTopic(governed)
+    assert topic.rest.uploaded(text_of(theirs), "KEY_VALUE", KINDS) == 0
+    topic.put("", **with_key(key))
+    assert (await topic.ready())["schemaVersion"] == 1
+    assert [topic.rest.version_of(text_of(each), "KEY_VALUE", KINDS) for each in (theirs, ours)] == [0, 1]
     assert await topic.looked_again() == []
 
 

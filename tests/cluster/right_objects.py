@@ -55,7 +55,7 @@ RIGHT = [
     Row("a pair of two large texts", PAIR, "spec.keyValue.value.schema", "x" * 900_000),
     Row("protobuf's sources", PROTOBUF, "spec.suspend", value=False),
     Row("a message with a leading dot", PROTOBUF, "spec.protobuf.message", ".shop.Order.Line"),
-    Row("64 files", PROTOBUF, "spec.protobuf.files", {f"a/b-{n}/c.d.proto": "" for n in range(64)}),
+    Row("256 files", PROTOBUF, "spec.protobuf.files", {f"a/b-{n}/c.d.proto": "" for n in range(256)}),
     Row("64 large files", PROTOBUF, "spec.protobuf.files", {f"{n}.proto": "x" * 14_000 for n in range(64)}),
     Row("a file of 900,000 letters", PROTOBUF, "spec.protobuf.files", {"a.proto": "x" * 900_000}),
     Row("a name of 255 letters", PROTOBUF, "spec.protobuf.files", {"x" * 249 + ".proto": ""}),

@@ -13,7 +13,7 @@ from testbed import paths
 from testbed.errors import TestbedError
 from testbed.progress import Progress
 
-_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
+_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
 
 
 def why_absent() -> str | None:
@@ -63,8 +63,11 @@ def _compile(program: Path, libraries: Path, folder: Path) -> None:
         Path(fresh).rename(folder)  # whole or not at all
 
 
-def jars(pom: Path, progress: Progress | None = None) -> Path:
-    """The folder that holds the pom's class path; of several callers at once one resolves and the others wait."""
+def jars(pom: Path, progress: Progress | None = None, goal: str = "copy-dependencies") -> Path:
+    """The folder that holds the pom's class path; of several callers at once one resolves and the others wait.
+
+    With the goal `copy` it holds the artifacts that the pom names for the plugin, of which one may have many versions.
+    """
     cache = paths.cache() / "jars"
     folder = cache / hashlib.sha256(pom.read_bytes()).hexdigest()[:16]
     if not folder.is_dir():
@@ -72,7 +75,7 @@ def jars(pom: Path, progress: Progress | None = None) -> Path:
         with alone(folder.with_suffix(".lock")):
             if not folder.is_dir():
                 (progress or Progress()).say(f"resolving the jars of {pom.parent.name}/{pom.name} with Maven")
-                _resolve(pom, folder)
+                _resolve(pom, folder, goal)
     return folder
 
 
@@ -84,10 +87,11 @@ def alone(lock: Path) -> Iterator[None]:
         yield
 
 
-def _resolve(pom: Path, folder: Path) -> None:
+def _resolve(pom: Path, folder: Path, goal: str) -> None:
     maven = shutil.which("mvn") or "mvn"
     with tempfile.TemporaryDirectory(dir=folder.parent, ignore_cleanup_errors=True) as fresh:
-        command = [maven, "-q", "-B", "-f", str(pom), _GOAL, f"-DoutputDirectory={fresh}", "-DincludeScope=runtime"]
+        options = [f"-DoutputDirectory={fresh}", "-DincludeScope=runtime"]
+        command = [maven, "-q", "-B", "-f", str(pom), f"{_PLUGIN}:{goal}", *options]
         told = subprocess.run(command, capture_output=True, text=True, check=False)
         if told.returncode:
             raise TestbedError(f"Maven cannot resolve {pom}:\n{(told.stdout + told.stderr)[-2000:]}")

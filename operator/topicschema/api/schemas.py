@@ -44,11 +44,14 @@ def _one_of(kinds: Iterable[SchemaType]) -> str:
 
 def _type_rule(kinds: tuple[SchemaType, ...], reasons: Mapping[str, str]) -> Rule:
     """The API server's own words for an enum say what is taken, never why something is not."""
+    upper = "self.type.upperAscii()"
+    spelt = f"{_one_of(kinds).replace('self.type', upper)} ? 'Pulsar has no type ' + self.type + ': write ' + {upper}"
     known = "".join(f"{condition} ? {reason} : " for condition, reason in reasons.items())
     return Rule(
         cel=_one_of(kinds),
         message=f"the types are {', '.join(kinds)}",
-        message_expression=f"{known}self.type.startsWith('AUTO') ? self.type + {_AUTO} : {_UNKNOWN}{', '.join(kinds)}'",
+        message_expression=f"{known}self.type.startsWith('AUTO') ? self.type + {_AUTO} : {spelt} : "
+        f"{_UNKNOWN}{', '.join(kinds)}'",
         path=".type",
         reason="FieldValueForbidden",
     )
@@ -160,7 +163,7 @@ class KeyValueSpec:
 
 
 _FILE = "[A-Za-z0-9_][A-Za-z0-9_.+@-]*"
-MAX_FILES = 64
+MAX_FILES = 256
 _NAME_RULE = Rule(
     cel=f"self.all(name, size(name) <= 255 && name.matches('^({_FILE}/)*{_FILE}[.]proto$'))",
     message="name a file as imports do, for instance shop/order.proto: relative, with / between folders, ending in "

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any, Final
 
 from topicschema.broker import wire
@@ -85,6 +86,21 @@ class Broker:
         request = Request("number_of", Call.READ, "POST", path, Body(wire.written(info)))
         number = wire.number_of(await self._transport.ask(request))
         return None if number < 0 else number
+
+    async def stored(self, topic: Topic, shown: RemoteVersion, likely: SchemaInfo | None = None) -> RemoteVersion:
+        """The version with the schema that the broker compares, where a GET does not tell it: it is asked which it has.
+
+        A schema that is `likely` counts where a GET would show it so, and is asked for first.
+        """
+        known = likely is not None and wire.same_content(likely, shown.info)
+        first = likely if known and likely is not None else shown.info
+        spellings = wire.spellings(first)
+        if len(spellings) > 1:
+            for info in (*spellings, *wire.spellings(shown.info)):
+                if await self.number_of(topic, info) == shown.schema_version:
+                    return replace(shown, info=info)
+            return shown
+        return replace(shown, info=first)
 
     async def upload(self, topic: Topic, info: SchemaInfo) -> int:
         """The number that the broker gives the schema: an old one where it has its equal already.

@@ -7,7 +7,9 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import product
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -115,7 +117,8 @@ def number_of(answer: Any) -> int:
 def same_content(sent: SchemaInfo, read: SchemaInfo) -> bool:
     """Whether `read`, as a GET shows it, is what is stored of `sent`.
 
-    A GET of a pair spells numbers anew (1.00 as 1.0), so the parts of a KEY_VALUE are compared as JSON.
+    A GET of a pair spells numbers anew (1.00 as 1.0), so the parts of a KEY_VALUE are compared as JSON. It shows the
+    text `null` of a STRING part as none.
     """
     if sent.type is not read.type or dict(sent.properties) != dict(read.properties):
         return False
@@ -125,6 +128,18 @@ def same_content(sent: SchemaInfo, read: SchemaInfo) -> bool:
         return all(_same_json(*parts) for parts in zip(_parts(sent), _parts(read), strict=True))
     except InvalidSchemaError:
         return False
+
+
+def spellings(info: SchemaInfo) -> tuple[SchemaInfo, ...]:
+    """The schema, and what else may be stored where a GET shows it: a STRING part's text may be none, or `null`."""
+    if info.type is not SchemaType.KEY_VALUE:
+        return (info,)
+    try:
+        pair = key_value.decode(info)
+    except InvalidSchemaError:
+        return (info,)
+    texts = ((part.info.schema, *_other_text(part.info)) for _, part in pair.parts)
+    return tuple(replace(info, schema=key_value.join(*parts)) for parts in product(*texts))
 
 
 def namespace_settings_of(answer: Any) -> NamespaceSettings:
@@ -207,7 +222,14 @@ def _text(schema: bytes) -> str:
 
 def _parts(info: SchemaInfo) -> tuple[bytes, bytes]:
     pair = key_value.decode(info)
-    return pair.key.info.schema, pair.value.info.schema
+    key, value = (b"" if _other_text(part.info) else part.info.schema for _, part in pair.parts)
+    return key, value
+
+
+def _other_text(part: SchemaInfo) -> tuple[bytes, ...]:
+    """The other text of a part that a GET shows as this one."""
+    others = {b"": (b"null",), b"null": (b"",)} if part.type is SchemaType.STRING else {}
+    return others.get(part.schema, ())
 
 
 def _same_json(one: bytes, other: bytes) -> bool:

@@ -32,6 +32,7 @@ NOT_WITH_BATCH: Final[Mapping[str, object]] = {
     "message": None,
     "history_message": None,
     "folders": [],
+    "imported": [],
     "output": "text",
     "candidate": None,
 }
@@ -172,7 +173,7 @@ def _manifest(command: argparse.ArgumentParser) -> None:
     command.add_argument("--namespace", metavar="NAMESPACE", help="the resource's Kubernetes namespace")
     command.add_argument("--name", metavar="NAME", help="the resource's name; else made from the topic's")
     command.add_argument("file", nargs="?", metavar="FILE", help="the schema's file; a primitive type needs none")
-    command.add_argument("imported", nargs="*", metavar="IMPORTED", help="what a FILE.proto imports")
+    command.add_argument("more_imported", nargs="*", metavar="IMPORTED", help="what a FILE.proto imports, as --import")
 
 
 def _validate_messages(command: argparse.ArgumentParser) -> None:
@@ -244,6 +245,14 @@ def _proto_options(command: argparse.ArgumentParser) -> None:
         dest="folders",
         metavar="DIR",
         help="a folder that names of .proto files are relative to, in imports, too; once for each",
+    )
+    command.add_argument(
+        "--import",
+        action="append",
+        default=[],
+        dest="imported",
+        metavar="FILE",
+        help="a file that .proto files import, wherever it lies; once for each",
     )
 
 

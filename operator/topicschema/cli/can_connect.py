@@ -18,10 +18,10 @@ from topicschema.core.clients import Client, Connection, Outcome, TopicState
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.policy import Policy, effective_strategy
 from topicschema.core.refusals import BrokerError
-from topicschema.core.schemas import PRIMITIVES, PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import TEXTLESS, PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
-_WITHOUT_TEXT: Final = PRIMITIVES | {SchemaType.NONE, SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLISH}
+_WITHOUT_TEXT: Final = TEXTLESS - {SchemaType.BYTES}
 _NEVER_STORED: Final = (SchemaType.BYTES, SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLISH)
 _CHOKES: Final = "The broker fails with an exception where it compares; to try again does not help."
 _NEVER_ANSWERS: Final = "The broker never answers; the client runs into its own timeout."
@@ -72,7 +72,7 @@ def _sent(options: Namespace, kind: SchemaType, texts: list[bytes]) -> SchemaInf
 
 def _stored(kind: SchemaType, name: str, text: bytes, options: Namespace) -> SchemaInfo:
     try:
-        return asking.as_stored(SchemaInfo(kind, text, check.properties(options.property, kind)))
+        return asking.as_stored(SchemaInfo(kind, text, check.properties(options.property)))
     except InvalidSchemaError as error:
         raise WrongInputError(f"{files.shown(name)}: {error.sentence}") from None
 

@@ -12,7 +12,7 @@ from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.cli.files import WrongInputError
 from topicschema.cli.telling import Files
 from topicschema.core.policy import BrokerProfile, Policy, Strictness
-from topicschema.core.schemas import PRIMITIVES, PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.schemas import TEXTLESS, PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
 
@@ -21,7 +21,7 @@ def run(options: Namespace) -> int:
     if options.batch:
         return _batch(options)
     missing = "name the CANDIDATE's file, or ask with --batch"
-    *history, candidate = history_and(options.candidate, options, PRIMITIVES, missing)
+    *history, candidate = history_and(options.candidate, options, TEXTLESS, missing)
     profile = BrokerProfile(PulsarLine(options.line), checkers=plugged.load())
     policy = Policy(Strategy(options.strategy), Strictness(options.strictness), profile)
     question = Question(candidate, tuple(history), policy)
@@ -47,7 +47,7 @@ def history_and(
     kind = schema_files.kind_of(options.type, options.history)
     if kind not in textless:
         raise WrongInputError(otherwise)
-    without_text = SchemaInfo(kind, b"", properties(options.property, kind))
+    without_text = SchemaInfo(kind, b"", properties(options.property))
     return [*schemas(options.history, options), without_text]
 
 
@@ -66,7 +66,7 @@ def schemas(names: Sequence[str], options: Namespace) -> list[SchemaInfo]:
     kind = schema_files.kind_of(options.type if told is None else told.type.value, plain)
     given = {} if told is None else told.properties
     if told is None and "property" in vars(options):  # not of `fingerprint`, which needs none
-        given = properties(options.property, kind)
+        given = properties(options.property)
     kinds = [kind if info is None else SchemaType.NONE for info in in_manifests]
     made = schema_files.made_of(kinds, names, texts, options)
     return [info or SchemaInfo(kind, text, given) for info, text in zip(in_manifests, made, strict=True)]
@@ -88,8 +88,8 @@ def _batch(options: Namespace) -> int:
     return batch.answer_all(files.standard_input(), sys.stdout, sys.stderr, plugged.load())
 
 
-def properties(given: Sequence[str], kind: SchemaType) -> Mapping[str, str]:
-    """The properties; WrongInputError where one is not NAME=TEXT or is given twice, or a pair's types are not told."""
+def properties(given: Sequence[str]) -> Mapping[str, str]:
+    """The properties; WrongInputError where one is not NAME=TEXT or is given twice."""
     parts = [each.partition("=") for each in given]
     wrong = [name for name, sign, _ in parts if not (name and sign)]
     if wrong:
@@ -98,8 +98,4 @@ def properties(given: Sequence[str], kind: SchemaType) -> Mapping[str, str]:
     if len(read) < len(parts):
         twice = next(name for name, count in Counter(name for name, _, _ in parts).items() if count > 1)
         raise WrongInputError(f"--property {twice} is given twice")
-    needed = ("key.schema.type", "value.schema.type") if kind is SchemaType.KEY_VALUE else ()
-    for name in needed:
-        if name not in read:  # the broker would take it for BYTES, and compare nothing
-            raise WrongInputError(f"what is the pair made of? add --property {name}=TYPE")
     return read

@@ -14,7 +14,7 @@ from topicschema.cli.rules_page import example
 from topicschema.core.checkers import Checkers
 from topicschema.core.severity import severity_of
 
-_NAME_WIDTH: Final = 26
+_NAME_WIDTH: Final = max(len(rule.id) for rule in rules.every()) + 4
 
 
 def run(options: Namespace) -> int:

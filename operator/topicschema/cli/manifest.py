@@ -95,9 +95,9 @@ def _schema(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
         raise WrongInputError(f"a schema of type {kind} needs its FILE")
     if kind is SchemaType.PROTOBUF_NATIVE and schema_files.is_proto(options.file):
         return _sources(options)
-    if options.imported:
+    if options.imported or options.more_imported:
         raise WrongInputError("only a FILE.proto has other files")
-    properties = check.properties(options.property, kind)
+    properties = check.properties(options.property)
     text = b"".join(schema_files.read_all(kind, names, options))
     if kind is SchemaType.KEY_VALUE:
         return _pair(SchemaInfo(kind, text, properties))
@@ -115,9 +115,11 @@ def _pair(sent: SchemaInfo) -> tuple[SchemaInfo, dict[str, Any]]:
     pair = key_value.decode(info)
     if pair.encoding is None:
         raise WrongInputError("--property kv.encoding.type: write INLINE or SEPARATED")
-    for _, part in pair.parts:
+    for side, part in pair.parts:
         if part.info.type not in PART_TYPES:
             raise WrongInputError(f"a part of a TopicSchema's pair cannot have the type {part.info.type}")
+        if part.info.type is SchemaType.BYTES and part.info.schema:
+            raise WrongInputError(f"the {side} has a schema and the type BYTES: add --property {side}.schema.type=TYPE")
     own = {name: text for name, text in sent.properties.items() if not name.startswith(_OF_PARTS)}
     parts = {side.value: _part(part) for side, part in pair.parts}
     return info, _spec(info.type, own) | {"keyValue": {"encoding": pair.encoding.value} | parts}
@@ -133,9 +135,11 @@ def _part(part: key_value.Part) -> dict[str, Any]:
 def _sources(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
     from topicschema.cli import proto_files  # noqa: PLC0415  # a child process and asyncio, for .proto alone
 
-    search = proto_files.Search(options.message, options.folders, options.imported)
+    listed = [*options.imported, *options.more_imported]
+    search = proto_files.Search(options.message, options.folders, listed)
     compiled = search.compiled(options.file, files.read(options.file))
+    search.demand_used(compiled.files)
     kind = SchemaType.PROTOBUF_NATIVE
-    properties = check.properties(options.property, kind)
+    properties = check.properties(options.property)
     protobuf = {"message": compiled.message, "files": dict(compiled.files)}
     return SchemaInfo(kind, compiled.envelope, properties), _spec(kind, properties) | {"protobuf": protobuf}

@@ -75,18 +75,20 @@ def _schemas(options: Namespace) -> tuple[SchemaInfo, list[SchemaInfo]]:
     """The candidate, and the versions that messages were written with."""
     found = check.history_and(options.schema, options, _PLAIN, "name the proposed schema with --schema FILE")
     names = [*options.history, options.schema or found[-1].type.value]
-    *history, candidate = (_stored(info, name, options) for info, name in zip(found, names, strict=True))
+    line, last = PulsarLine(options.line), len(options.history)
+    *history, candidate = (
+        payloads.usable(lambda: _stored(info, line, is_reader=number == last), name)  # noqa: B023  # called at once
+        for number, (info, name) in enumerate(zip(found, names, strict=True))
+    )
     return candidate, history
 
 
-def _stored(info: SchemaInfo, name: str, options: Namespace) -> SchemaInfo:
-    return payloads.usable(lambda: _demanded(asking.as_stored(info), PulsarLine(options.line)), name)
-
-
-def _demanded(info: SchemaInfo, line: PulsarLine) -> SchemaInfo:
-    if info.type not in _PLAIN:
-        formats.parse(info, line)
-    return info
+def _stored(info: SchemaInfo, line: PulsarLine, *, is_reader: bool) -> SchemaInfo:
+    """The schema as a broker stores it; InvalidSchemaError where it is none. A writer's defaults are never read."""
+    stored = asking.as_stored(info)
+    if stored.type not in _PLAIN:
+        formats.parse(stored, line, validate_defaults=is_reader)
+    return stored
 
 
 def _files(options: Namespace) -> FilesAsked:

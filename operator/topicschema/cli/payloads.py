@@ -43,7 +43,7 @@ def writer(options: Namespace) -> Schema | None:
         return None
     if schema_files.kind_of(options.type, [options.schema or ""]) is not SchemaType.AVRO:
         raise WrongInputError("--writer is for the type AVRO: consumers of other types read with one schema")
-    return _parsed(options, options.writer)
+    return _parsed(options, options.writer, validate_defaults=False)  # a reader never looks at a writer's defaults
 
 
 def usable(step: Callable[[], T], name: str | None) -> T:
@@ -98,13 +98,14 @@ def told(finding: Finding) -> str:
     return printable(f"{finding.error.sentence}{' (consumers read on)' if finding.is_tolerated else ''}")
 
 
-def _parsed(options: Namespace, name: str | None) -> Schema:
+def _parsed(options: Namespace, name: str | None, *, validate_defaults: bool = True) -> Schema:
     names = [] if name is None else [name]
     kind = schema_files.kind_of(options.type, names)
-    properties = check.properties(options.property, kind)
+    properties = check.properties(options.property)
     content = schema_files.read_all(kind, names, options)
     info = SchemaInfo(kind, content[0] if content else b"", properties)
-    return usable(lambda: formats.parse(asking.as_stored(info), PulsarLine(options.line)), name)
+    line = PulsarLine(options.line)
+    return usable(lambda: formats.parse(asking.as_stored(info), line, validate_defaults=validate_defaults), name)
 
 
 def _bytes(content: bytes, name: str, options: Namespace) -> bytes:

@@ -1,7 +1,7 @@
 """`.proto` files: found with what they import, and compiled to what a client would send."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,7 +13,6 @@ from topicschema.cli.files import WrongInputError
 from topicschema.core.errors import InvalidSchemaError, WaitingError
 from topicschema.sources import ProtobufSources
 
-_WELL_KNOWN: Final = "google/protobuf/"
 _STRING: Final = r'"(?:\\.|[^"\\\n])*"' + r"|'(?:\\.|[^'\\\n])*'"
 _IMPORT: Final = re.compile(
     rf"//[^\n]*|/\*.*?\*/|\bimport\s+(?:(?:public|weak|option)\s+)?(?P<imported>{_STRING})\s*;|{_STRING}", re.DOTALL
@@ -49,9 +48,6 @@ class Search:
         own = self._own_folder(Path(name))
         root = _absolute(Path(name)).relative_to(own).as_posix()
         found = self._with_imports(root, text, own)
-        unused = next((each for each in self.listed if not any(_ends(each, file) for file in found)), None)
-        if unused is not None:
-            raise WrongInputError(f"{unused} is imported by none of the files; leave it out")
         try:
             if self.message is None:
                 message, envelope = sources.compile_first(found)
@@ -66,6 +62,12 @@ class Search:
         except WaitingError as error:
             raise WrongInputError(error.message) from None
         return Compiled(message, found, envelope)
+
+    def demand_used(self, found: Iterable[str]) -> None:
+        """WrongInputError where none of the files `found`, by the names that imports use, is one of the listed."""
+        unused = next((each for each in self.listed if not any(_ends(each, file) for file in found)), None)
+        if unused is not None:
+            raise WrongInputError(f"{unused} is imported by none of the files; leave it out")
 
     def _demand_folders(self) -> None:
         absent = next((each for each in self.folders if not each or not Path(each).is_dir()), None)
@@ -90,9 +92,8 @@ class Search:
 
     def _path(self, name: str, own: Path) -> Path | None:
         listed = next((Path(each) for each in self.listed if _ends(each, name)), None)
-        if listed is not None or name.startswith(_WELL_KNOWN):
-            return listed
-        return next((each / name for each in (own, *map(Path, self.folders)) if (each / name).is_file()), None)
+        found = (each / name for each in (own, *map(Path, self.folders)))
+        return listed or next((each for each in found if each.is_file()), None)
 
 
 def _imports(text: str) -> Iterator[str]:

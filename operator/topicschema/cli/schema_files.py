@@ -3,6 +3,7 @@
 import re
 from argparse import Namespace
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Final
 
@@ -64,21 +65,27 @@ def made_of(
     given = vars(options)
     are_sources = [_is_source(*each) for each in zip(kinds, names, texts, strict=True)]
     if not any(are_sources):
-        if any(given.get(each) for each in ("message", "history_message", "folders")):
-            raise WrongInputError("--message, --history-message and -I are for .proto files")
+        if any(given.get(each) for each in ("message", "history_message", "folders", "imported")):
+            raise WrongInputError("--message, --history-message, --import and -I are for .proto files")
         return list(texts)
     from topicschema.cli import proto_files  # noqa: PLC0415  # a child process and asyncio, for .proto alone
 
-    search = proto_files.Search(options.message, options.folders)
-    earlier = proto_files.Search(given.get("history_message") or options.message, options.folders)
+    search = proto_files.Search(options.message, options.folders, options.imported)
+    earlier = replace(search, message=given.get("history_message") or options.message)
     versions = len(given.get("history", ()))
     called = next(filter(is_proto, names), "stdin.proto")  # standard input has the name of the file beside it
-    return [
-        (earlier if number < versions else search).compiled(called if name == STANDARD_INPUT else name, text).envelope
-        if is_source
-        else text
-        for number, (name, text, is_source) in enumerate(zip(names, texts, are_sources, strict=True))
-    ]
+    found: set[str] = set()
+    made = []
+    for number, (name, text, is_source) in enumerate(zip(names, texts, are_sources, strict=True)):
+        if not is_source:
+            made.append(text)
+            continue
+        own = earlier if number < versions else search
+        compiled = own.compiled(called if name == STANDARD_INPUT else name, text)
+        found.update(compiled.files)
+        made.append(compiled.envelope)
+    search.demand_used(found)
+    return made
 
 
 def _is_source(kind: SchemaType, name: str, text: bytes) -> bool:

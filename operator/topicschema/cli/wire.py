@@ -159,6 +159,8 @@ def _info(part: _Part, line: PulsarLine) -> SchemaInfo:
 def _why_unsupported(kind: str, line: PulsarLine) -> str:
     if kind == EXTERNAL:
         return _LATER if line is PulsarLine.V4_0 else "is not taken here: only who owns such a schema can judge it"
+    if kind.upper() in SchemaType.__members__:
+        return f"{_UNNAMED}; write {kind.upper()}"
     return "is a client's setting, never stored with a topic" if kind in _SETTINGS else _UNNAMED
 
 

@@ -72,6 +72,9 @@ PRIMITIVES = frozenset(
 )
 """Types whose schema bytes are empty (STRING: or the text `null`)."""
 
+TEXTLESS = PRIMITIVES | {SchemaType.NONE, SchemaType.BYTES, SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLISH}
+"""Types that need no text."""
+
 AVRO_TEXTS = frozenset({SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOBUF})
 """Types whose texts the broker's dedupe parses with Avro, and compares by structure."""
 

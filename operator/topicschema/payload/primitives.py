@@ -87,7 +87,7 @@ class _Boolean:
     def read(self, payload: bytes, found: list[Finding]) -> bool:
         exactly(payload, 1, "a BOOLEAN")
         if payload[0] > 1:
-            found.append(tolerated("OUT_OF_RANGE", "a BOOLEAN is the byte 0 or 1; Java reads any other as true", 0))
+            found.append(tolerated("INVALID_BOOLEAN", "a BOOLEAN is the byte 0 or 1; Java reads any other as true", 0))
         return payload != b"\0"
 
     def write(self, value: Any) -> bytes:

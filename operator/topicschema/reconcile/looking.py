@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import BrokerInconsistentError
-from topicschema.broker.wire import same_content
+from topicschema.broker.wire import same_content, spellings
 from topicschema.core import alignment
 from topicschema.core.alignment import Aligned, Alignment, Behind, Sight
 from topicschema.core.arrivals import entry_of
@@ -99,7 +99,7 @@ async def schema_of(
         return kept
     version = await broker.version(sought.topic, entry.schema_version)
     if version is not None:
-        info = _as_sent(version, sought).info
+        info = (await broker.stored(sought.topic, version, sought.candidate)).info
         known = None if info.content_hash == entry.content_hash else _counted_before(sought.history, entry)
         if known is not None:
             info = await _on_record(storage, sought.history, known, info) or info
@@ -126,14 +126,6 @@ async def _on_record(
         return None
     sent = await storage.get(history.key, history.incarnation, known)
     return sent if same_content(sent, shown) else None
-
-
-def _as_sent(version: RemoteVersion, sought: Sought) -> RemoteVersion:
-    """The version; with the candidate where it is that: the broker shows a pair in another spelling."""
-    candidate = sought.candidate
-    if candidate is not None and same_content(candidate, version.info):
-        return replace(version, info=candidate)
-    return version
 
 
 async def look_after_upload(around: Surroundings, broker: Broker, sought: Sought, number: int) -> Look:
@@ -267,15 +259,22 @@ class _Reading:
         known = self._recorded.get(number)
         if known is not None:
             recorded = await _on_record(self._around.storage, self._sought.history, known, info)
-            if recorded is not None:
+            if recorded is not None and await self._is_stored(version, known, recorded):
                 if self._has_tail:
                     self._keep(number, recorded)  # it may begin a new count
                 return replace(known, registered_at=version.registered_at)
-        sent, sought = _as_sent(version, self._sought), self._sought
+        sought = self._sought
+        sent = await self._broker.stored(sought.topic, version, sought.candidate)
         self._keep(number, sent.info)
         return await self._around.judge.read(
             len(info.schema), lambda: entry_of(sent, sought.line, sought.candidate, sought.source_hash)
         )
+
+    async def _is_stored(self, version: RemoteVersion, known: VersionEntry, recorded: SchemaInfo) -> bool:
+        """Whether the broker has what it shows as the recorded schema; it is asked where another one is shown so."""
+        if version.registered_at == known.registered_at or len(spellings(recorded)) == 1:
+            return True
+        return await self._broker.number_of(self._sought.topic, recorded) == version.schema_version
 
     def _keep(self, number: int, info: SchemaInfo) -> None:
         """Remember the schema, as long as there is room."""

@@ -13,6 +13,7 @@ import difflib
 import importlib
 import json
 import os
+import re
 import resource
 import signal
 import sys
@@ -33,6 +34,12 @@ _MAX_OPEN_FILES: Final = 512
 _NO_SOURCES: Final = "/proc/self/fdinfo"
 """A working directory that holds no `.proto`: protoc looks there for what is to be compiled before it asks its maps."""
 _WELL_KNOWN: Final = "google/protobuf/"
+_OF_JAVA_CLIENT: Final = Path(__file__).with_name("java_client.binpb")
+"""A FileDescriptorSet of `_DIFFERENT` in the Java client's protobuf-java, 3.25.5."""
+_DIFFERENT: Final = ("api.proto", "descriptor.proto")
+"""The files of google/protobuf/ that differ from protoc's own."""
+_EDITION: Final = re.compile(r"^\s*edition\s*=\s*[\"']", re.MULTILINE)
+"""What only a later protobuf-java has classes of; some features need the `descriptor.proto` of its time."""
 _SHOWN: Final = 5
 _COMPARED: Final = 500
 _JSON_NAME: Final = 10
@@ -104,9 +111,14 @@ def _compiled(files: Mapping[str, str], protoc: ModuleType) -> bytes | None:
     result = os.memfd_create("result")
     maps = [f"-I{name}=/proc/self/fd/{number}" for number, name in enumerate(files, FIRST_SOURCE)]
     own = Path(protoc.__file__ or "").with_name("_proto")
+    well_known = [f"-I{own}"]
+    if not any(_EDITION.search(text) for text in files.values()):
+        there = (own / _WELL_KNOWN).rglob("*.proto")
+        kept = (path for path in there if path.name not in _DIFFERENT)
+        well_known = [f"--descriptor_set_in={_OF_JAVA_CLIENT}", *(f"-I{path.relative_to(own)}={path}" for path in kept)]
     options = ["--include_imports", "--include_source_info", f"--descriptor_set_out=/proc/self/fd/{result}"]
     os.chdir(_NO_SOURCES)
-    if protoc.run_main([each.encode() for each in ["protoc", *maps, f"-I{own}", *options, *files]]):
+    if protoc.run_main([each.encode() for each in ["protoc", *maps, *well_known, *options, *files]]):
         return None
     return os.pread(result, os.fstat(result).st_size, 0)
 

@@ -11,10 +11,14 @@ from topicschema.core.formats import json_text
 from topicschema.core.schemas import digest
 
 PATH: Final = "$.files"
-MAX_FILES: Final = 64
+MAX_FILES: Final = 256
 MAX_BYTES: Final = 1024 * 1024
 """Of all files together; a TopicSchema cannot hold more."""
 MAX_NAME: Final = 255
+_OTHER_WAY: Final = (
+    "give only those that the root message needs, or the Java client's envelope as the schema "
+    "(docs/spec/protobuf-native.md#the-envelope-of-a-generated-class)"
+)
 _PART: Final = "[A-Za-z0-9_][A-Za-z0-9_.+@-]*"
 _NAME: Final = re.compile(rf"({_PART}/)*{_PART}(?<=\.proto)")
 
@@ -23,7 +27,7 @@ _NAME: Final = re.compile(rf"({_PART}/)*{_PART}(?<=\.proto)")
 class ProtobufSources:
     """A root message by its full name (a leading dot is allowed), and all files, by the names that imports use.
 
-    What is under google/protobuf/ need not be given; a file that is given goes before protoc's own.
+    What is under google/protobuf/ need not be given; a file that is given goes first.
     """
 
     message: str
@@ -59,13 +63,13 @@ def check(files: Mapping[str, str]) -> None:
     if not files:
         raise InvalidSchemaError("MISSING_FILE", "there is no file; give at least one", Place(PATH))
     if len(files) > MAX_FILES:
-        message = f"{len(files):,} files are more than {MAX_FILES}; give only those that the root message needs"
+        message = f"{len(files):,} files are more than {MAX_FILES}; {_OTHER_WAY}"
         raise InvalidSchemaError("SOURCES_TOO_LARGE", message, Place(PATH))
     for name in files:
         _check_name(name)
     size = sum(len(_encoded(name, text)) for name, text in files.items())
     if size > MAX_BYTES:
-        message = f"{size:,} bytes are more than {MAX_BYTES:,}; give only what the root message needs"
+        message = f"{size:,} bytes are more than {MAX_BYTES:,}; {_OTHER_WAY}"
         raise InvalidSchemaError("SOURCES_TOO_LARGE", message, Place(PATH))
 
 

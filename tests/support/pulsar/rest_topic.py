@@ -51,9 +51,9 @@ class RestTopic:
         """What the broker says of its compatibility."""
         return self._post("compatibility", text, kind, None)
 
-    def version_of(self, text: str, kind: str = "AVRO") -> int:
+    def version_of(self, text: str, kind: str = "AVRO", properties: Mapping[str, str] | None = None) -> int:
         """The version under which the broker knows it, -1 if it does not."""
-        number: int = self._post("version", text, kind, None).json["version"]
+        number: int = self._post("version", text, kind, properties).json["version"]
         return number
 
     def read(self, version: int | None = None) -> Answer:

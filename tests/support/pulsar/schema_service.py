@@ -69,6 +69,11 @@ class PulsarSchemas:
             self._check(topic, candidate, served)
         return self._append(topic, info)
 
+    def number_of(self, topic: str, info: SchemaInfo) -> int:
+        """The number of the version with these very bytes, -1 where there is none."""
+        alike = (each for each in self.served(topic) if (each.info.type, each.info.schema) == (info.type, info.schema))
+        return next((each.schema_version for each in alike), -1)
+
     def soft_delete(self, topic: str) -> int:
         """A tombstone, whatever was there."""
         return self._append(topic, None)

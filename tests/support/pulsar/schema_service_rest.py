@@ -84,10 +84,10 @@ class PulsarAtTheWire:
         topic, what = unquote(parts[5]), "/".join(parts[6:])
         self.calls.append(f"{request.method} {what}")
         self.happens(len(self.calls))
-        if self.hides_numbers and what == "metadata":
-            return web.json_response({"reason": "no"}, status=403)
         if request.method == "GET":
             return self._read(topic, what)
+        if what == "version":
+            return web.json_response({"version": self.schemas.number_of(topic, await _sent(request))})
         try:
             number = (
                 self.schemas.soft_delete(topic) if request.method == "DELETE" else await self._upload(topic, request)
@@ -138,12 +138,12 @@ class PulsarAtTheWire:
     async def _upload(self, topic: str, request: web.Request) -> int:
         if self.upload_status != HTTPStatus.OK:
             raise RefusedError(self.upload_status)
-        body = await request.json()
-        info = SchemaInfo(SchemaType(body["type"]), body["schema"].encode(), body.get("properties") or {})
-        return self.schemas.upload(topic, info)
+        return self.schemas.upload(topic, await _sent(request))
 
     def _read(self, topic: str, what: str) -> web.Response:
         served, index = self.schemas.served(topic), self.schemas.index(topic)
+        if self.hides_numbers and what == "metadata":
+            return web.json_response({"reason": "no"}, status=403)
         if what == "metadata":
             found = {"index": [{"version": number} for number in index]}
             return web.Response(text=json.dumps(found) if index else "", content_type="application/json")
@@ -154,14 +154,30 @@ class PulsarAtTheWire:
         return web.json_response(_wire(asked[-1])) if asked else web.json_response(_MISSING, status=404)
 
 
+async def _sent(request: web.Request) -> SchemaInfo:
+    """The schema that the request has, as it is stored."""
+    body = await request.json()
+    kind, text = SchemaType(body["type"]), body["schema"]
+    stored = key_value.payload_of(text) if kind is SchemaType.KEY_VALUE else text.encode()
+    return SchemaInfo(kind, stored, body.get("properties") or {})
+
+
+def _shown(info: SchemaInfo) -> str:
+    """The text of a schema; of a pair with fractions spelt anew, and without text of a STRING part."""
+    if info.type is not SchemaType.KEY_VALUE:
+        return info.schema.decode()
+    parts = [part.info for _, part in key_value.decode(info).parts]
+    texts = [b"" if part.type is SchemaType.STRING else part.schema for part in parts]
+    return json.dumps(json.loads(key_value.text_of(key_value.join(*texts))), ensure_ascii=False)
+
+
 def _wire(version: RemoteVersion) -> dict[str, Any]:
     info = version.info
-    is_pair = info.type is SchemaType.KEY_VALUE
     return {
         "version": version.schema_version,
         "type": info.type.value,
         "timestamp": int(datetime.fromisoformat(version.registered_at).timestamp() * 1000),
-        "data": key_value.text_of(info.schema) if is_pair else info.schema.decode(),
+        "data": _shown(info),
         "properties": dict(info.properties),
     }
 

@@ -35,6 +35,7 @@ def answer(where: Path, line: str) -> dict[str, Any]:
 CODES = {
     "producer v1": 0,
     "producer": 0,
+    "producer --type KEY_VALUE pair": 0,
     "producer --history v1": 0,
     "producer --history v1 --enforced": 1,
     "producer --type BYTES --history v1 --enforced": 1,
@@ -72,7 +73,6 @@ WRONG = [
     "producer --type Avro v1",
     "producer --history-type AUTO_PRODUCE v1",
     "producer --strategy backward v1",
-    "producer --type KEY_VALUE pair",
     f"producer {PAIR} v1",
     "consumer --active --inactive v1",
     "consumer v1 v2",

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from support import command_line
+from topicschema.cli import rules
 
 V1 = '{"type": "record", "name": "Order", "fields": []}'
 V2 = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
@@ -19,6 +20,9 @@ FINGERPRINT = "sha256:"
 def here(tmp_path: Path) -> Path:
     (tmp_path / "v1.avsc").write_text(V1)
     (tmp_path / "v2.avsc").write_text(V2)
+    (tmp_path / "pair.json").write_text('{"key": "", "value": ""}')
+    (tmp_path / "texts.json").write_text('{"key": "", "value": "long"}')
+    (tmp_path / "null.bin").write_bytes(b"\0" * 8)
     (tmp_path / "bad.avsc").write_text('{"type": "Int"}')
     return tmp_path
 
@@ -36,6 +40,15 @@ CODES = {
     "check --history bad.avsc v1.avsc": 1,
     "check --type STRING /dev/null": 0,
     "check --type BYTES /dev/null": 1,
+    "check --type BYTES": 1,
+    "check --type NONE": 1,
+    "check --type AUTO_CONSUME": 1,
+    "check --type KEY_VALUE pair.json": 0,
+    "check --type KEY_VALUE --property key.schema.type=STRING --history pair.json pair.json": 0,
+    "can-connect producer --type KEY_VALUE --history pair.json pair.json": 0,
+    "fingerprint --type KEY_VALUE pair.json": 0,
+    "manifest --topic persistent://shop/orders/created --type KEY_VALUE pair.json": 0,
+    "validate --type KEY_VALUE --schema pair.json null.bin": 0,
     "check --type STRING": 0,
     "check --type INT32 --history /dev/null": 0,
     "explain": 0,
@@ -62,19 +75,16 @@ WRONG = [
     "check --batch v1.avsc",
     "check --batch --strategy BACKWARD",
     "check --batch --type JSON",
-    "check --type KEY_VALUE v1.avsc",
-    "check --type KEY_VALUE --property key.schema.type=STRING v1.avsc",
     "check --property owner v1.avsc",
     "check --property owner=a --property owner=b v1.avsc",
     "check --type JSON --history v1.avsc",
-    "check --type BYTES",
     "check --type EXTERNAL v1.avsc",
     "decode --type EXTERNAL --schema v1.avsc v1.avsc",
     "check --history-message shop.Order v1.avsc",
     "encode --type PROTOBUF --schema v1.avsc v1.avsc",
     "manifest --topic persistent://shop/orders/created --namespace Shop v1.avsc",
     "manifest --topic persistent://shop/orders/created --namespace shop.orders v1.avsc",
-    "manifest --topic persistent://shop/orders/created --type KEY_VALUE v1.avsc",
+    "manifest --topic persistent://shop/orders/created --type KEY_VALUE texts.json",
     "check --nonsense v1.avsc",
     "explain NONSENSE",
     "fingerprint nowhere.avsc",
@@ -90,6 +100,17 @@ def test_where_reasons_of_messages_are_told_is_said_of_what_is_no_rule(here: Pat
     done = run(here, "explain", "NULL_NOT_ALLOWED")
     assert (done.returncode, done.stdout) == (2, "")
     assert "docs/validation-reasons.md" in done.stderr
+
+
+def test_no_id_of_a_rule_is_glued_to_what_it_means(here: Path) -> None:
+    lines = [line for line in run(here, "explain").stdout.splitlines() if line.startswith("  ")]
+    ids = {rule.id for rule in rules.every()}
+    assert {line.split()[0] for line in lines} == ids
+
+
+def test_a_pair_without_types_is_one_of_bytes_and_that_is_told(here: Path) -> None:
+    line = "check --type KEY_VALUE pair.json"
+    assert run(here, *line.split()).stdout.count("PART_TYPE_MISSING at") == 2
 
 
 @pytest.mark.parametrize(("line", "code"), CODES.items(), ids=CODES)

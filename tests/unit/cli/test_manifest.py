@@ -91,7 +91,10 @@ def test_a_pair_as_a_broker_tells_it_becomes_the_manifest_that_it_came_from(
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ((), "what is the pair made of"),
+        (
+            ("--property=key.schema.type=BYTES",),
+            "the value has a schema and the type BYTES: add --property value.schema",
+        ),
         ((*PARTS, "--property=kv.encoding.type=BESIDE"), "write INLINE or SEPARATED"),
         (("--property=key.schema.type=NONE", PARTS[1]), "cannot have the type NONE"),
     ],
@@ -99,7 +102,7 @@ def test_a_pair_as_a_broker_tells_it_becomes_the_manifest_that_it_came_from(
 def test_a_pair_of_which_nobody_says_what_it_is_made_of_is_wrong_input(
     tmp_path: Path, given: tuple[str, ...], words: str
 ) -> None:
-    (tmp_path / "pair.json").write_text('{"key": "", "value": ""}')
+    (tmp_path / "pair.json").write_text('{"key": "", "value": "string"}')
     with pytest.raises(WrongInputError, match=words):
         made(tmp_path / "pair.json", "--type", "KEY_VALUE", *given)
 

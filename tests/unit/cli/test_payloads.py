@@ -181,3 +181,16 @@ def test_binary_goes_through_a_pipe_untouched(here: Path) -> None:
 
     assert piped("encode", b'"/wA="') == b"\xff\0"
     assert piped("decode", b"\xff\0") == b'"/wA="\n'
+
+
+def test_a_writer_s_defaults_are_never_looked_at(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    items = {"name": "a", "type": {"type": "array", "items": "string"}}
+    for name, default in (("null.avsc", None), ("empty.avsc", [])):
+        Path(name).write_text(json.dumps({"type": "record", "name": "R", "fields": [items | {"default": default}]}))
+    content = given("message", bytes.fromhex("02026100"))
+    assert run(f"validate --schema empty.avsc --writer null.avsc {content}") == 0
+    capsys.readouterr()
+    assert run(f"decode --schema empty.avsc --writer null.avsc {content}") == 0
+    assert json.loads(capsys.readouterr().out) == {"a": ["a"]}
+    with pytest.raises(WrongInputError, match="INVALID_DEFAULT"):
+        run(f"validate --schema null.avsc {content}")

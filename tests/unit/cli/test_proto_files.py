@@ -4,6 +4,7 @@ import json
 import subprocess
 from pathlib import Path
 
+import grpc_tools
 import pytest
 import yaml
 
@@ -21,6 +22,17 @@ message Order { Money price = 1; google.protobuf.Timestamp at = 2; string text =
 """
 MONEY = 'syntax = "proto3"; package shop; message Money { int64 units = 1; }\n'
 OTHER = 'syntax = "proto3"; package shop; message Parcel {}\n'
+OPTIONS = """syntax = "proto3";
+package shop;
+import "google/protobuf/descriptor.proto";
+extend google.protobuf.FieldOptions { string owner = 50000; }
+"""
+OWNED = """syntax = "proto3";
+package shop;
+import "shop/options.proto";
+message Owned { int64 id = 1 [(owner) = "a"]; }
+"""
+DESCRIPTOR = Path(grpc_tools.__file__).parent / "_proto" / "google" / "protobuf" / "descriptor.proto"
 TOPIC = "persistent://shop/orders/created"
 
 
@@ -192,6 +204,54 @@ def test_imported_files_may_be_listed_instead(here: Path) -> None:
         "message": "shop.Order",
         "files": {"order.proto": ORDER, "shop/money.proto": MONEY},
     }
+
+
+@pytest.fixture
+def optional(here: Path) -> Path:
+    """A root with an option, its import elsewhere, and a `descriptor.proto` of its own release in `release`."""
+    own = here / "release" / "google" / "protobuf" / "descriptor.proto"
+    own.parent.mkdir(parents=True)
+    own.write_text(f"{DESCRIPTOR.read_text()}message Newer {{}}")
+    (here / "elsewhere" / "shop").mkdir(parents=True)
+    (here / "elsewhere" / "shop" / "options.proto").write_text(OPTIONS)
+    (here / "owned.proto").write_text(OWNED)
+    return here
+
+
+def prints(where: Path, line: str) -> str:
+    done = run(where, line)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_well_known_files_are_looked_for_in_the_folders_too(optional: Path) -> None:
+    line = "fingerprint --import elsewhere/shop/options.proto"
+    own = prints(optional, f"{line} -I release owned.proto")
+    assert own != prints(optional, f"{line} owned.proto")
+    assert own == prints(optional, f"{line} --import release/google/protobuf/descriptor.proto owned.proto")
+
+
+IMPORT = "--import elsewhere/shop/options.proto"
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    {
+        f"check {IMPORT} --history owned.proto owned.proto": 0,
+        f"check {IMPORT} --history parcel.proto owned.proto": 1,
+        f"fingerprint {IMPORT} owned.proto": 0,
+        f"can-connect producer {IMPORT} --history owned.proto owned.proto": 0,
+        f"validate --schema owned.proto {IMPORT} /dev/null": 0,
+        f"validate-messages --schema owned.proto {IMPORT} --history owned.proto nowhere.avro": 3,
+        f"manifest --topic {TOPIC} {IMPORT} owned.proto": 0,
+        f"check {IMPORT} --import parcel.proto owned.proto": 2,
+        f"check {IMPORT} v1.avsc": 2,
+        f"check --batch {IMPORT}": 2,
+        f"manifest --topic {TOPIC} {IMPORT} v1.avsc": 2,
+    }.items(),
+)
+def test_each_command_takes_the_files_that_are_imported(optional: Path, line: str, code: int) -> None:
+    assert run(optional, line).returncode == code
 
 
 def test_an_import_never_leads_out_of_the_folders(here: Path) -> None:

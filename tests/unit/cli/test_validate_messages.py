@@ -3,6 +3,7 @@
 A test takes some seconds: the command imports pyarrow and starts its workers.
 """
 
+import base64
 import json
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from support import command_line
 from support.validation import order_files
 
 ORDERS = order_files.orders(600, share=0.05)
@@ -84,6 +86,39 @@ def test_messages_that_pass_by_a_manifest_as_json(here: Path) -> None:
     done = run(here, "--schema", "v2.yaml", *ALL, "--report", "-", "--seed", "4", "good.parquet")
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["verdict"] == "Pass"
+
+
+def test_a_writer_whose_default_does_not_fit_is_judged_as_java_reads_it(here: Path) -> None:
+    """A reader never looks at a writer's defaults, unless it has aliases; the proposed schema's own must fit."""
+    items = {"name": "a", "type": {"type": "array", "items": "string"}}
+    for name, default in (("null.avsc", None), ("empty.avsc", [])):
+        schema = {"type": "record", "name": "R", "fields": [items | {"default": default}]}
+        (here / name).write_text(json.dumps(schema))
+    line = {"value_base64": base64.b64encode(bytes.fromhex("02026100")).decode(), "schema_version": 0}
+    (here / "arrays.jsonl").write_text(json.dumps(line) + "\n")
+    done = run(here, "--schema", "empty.avsc", "--history", "null.avsc", "arrays.jsonl")
+    assert (done.returncode, done.stdout) == (0, "1 messages judged, 0 invalid: they pass\n")
+    done = run(here, "--schema", "null.avsc", "--history", "null.avsc", "arrays.jsonl")
+    assert done.returncode == 2
+    assert "INVALID_DEFAULT" in done.stderr
+
+
+@pytest.mark.parametrize(("schema", "name"), [('"boolean"', "AVRO"), ("", "BOOLEAN")])
+def test_a_boolean_of_byte_2_is_judged_as_validate_does(here: Path, schema: str, name: str) -> None:
+    (here / "boolean").write_text(schema)
+    (here / "two").write_bytes(b"\x02")
+    line = {"value_base64": base64.b64encode(b"\x02").decode(), "schema_version": 0}
+    (here / "booleans.jsonl").write_text(json.dumps(line) + "\n")
+    given = ("--type", name, "--schema", "boolean")
+    found = run(here, *given, "--history", "boolean", "--report", "-", "booleans.jsonl")
+    [reason] = json.loads(found.stdout)["byReason"]
+    done = command_line.run(here, "validate", *given, "-o", "json", "two")
+    [finding] = json.loads(done.stdout)["findings"]
+    assert (
+        (reason["reason"], reason["tolerated"])
+        == (finding["rule"], finding["isTolerated"])
+        == ("INVALID_BOOLEAN", True)
+    )
 
 
 def test_a_page_on_standard_output_stands_there_alone(here: Path) -> None:

@@ -76,7 +76,7 @@ def test_every_cut_is_truncated_at_a_byte_that_is_there() -> None:
         (record(a="long"), "80" * 10 + "00", ("VARINT_TOO_LONG", "$.a", 0, False)),
         (record(a="int"), "ffffffff1f", ("OUT_OF_RANGE", "$.a", 0, False)),
         (record(a="long"), "ff" * 9 + "03", ("OUT_OF_RANGE", "$.a", 0, False)),
-        (record(a="boolean"), "02", ("OUT_OF_RANGE", "$.a", 0, True)),
+        (record(a="boolean"), "02", ("INVALID_BOOLEAN", "$.a", 0, True)),
         (record(a="int", b="string"), "0204c328", ("INVALID_UTF8", "$.b", 2, True)),
         (record(a="bytes"), "01", ("NEGATIVE_LENGTH", "$.a", 0, False)),
         (record(a="bytes"), "0800", ("TRUNCATED", "$.a", 1, False)),

@@ -81,16 +81,16 @@ def test_a_byte_too_many_is_told_and_tolerated_where_java_tolerates_it(kind: str
 
 
 @pytest.mark.parametrize(
-    ("kind", "content", "value", "offset"),
+    ("kind", "content", "value", "rule", "offset"),
     [
-        ("BOOLEAN", b"\x02", True, 0),
-        ("INSTANT", struct.pack(">qi", 5, -1), Instant(4, 999_999_999), 8),
-        ("INSTANT", struct.pack(">qi", 5, 10**9), Instant(6, 0), 8),
+        ("BOOLEAN", b"\x02", True, "INVALID_BOOLEAN", 0),
+        ("INSTANT", struct.pack(">qi", 5, -1), Instant(4, 999_999_999), "OUT_OF_RANGE", 8),
+        ("INSTANT", struct.pack(">qi", 5, 10**9), Instant(6, 0), "OUT_OF_RANGE", 8),
     ],
 )
-def test_what_java_mends_is_mended_and_told(kind: str, content: bytes, value: Any, offset: int) -> None:
+def test_what_java_mends_is_mended_and_told(kind: str, content: bytes, value: Any, rule: str, offset: int) -> None:
     assert payload.decode(primitive(kind), content) == value
-    assert rules(primitive(kind), content) == [("OUT_OF_RANGE", "$", offset, True)]
+    assert rules(primitive(kind), content) == [(rule, "$", offset, True)]
 
 
 @pytest.mark.parametrize(

@@ -187,3 +187,19 @@ def test_a_file_that_is_given_goes_before_protocs_own() -> None:
 )
 def test_every_notation_is_compiled(text: str, syntax: str) -> None:
     assert compiled(text).descriptors.files["a.proto"].syntax == syntax
+
+
+def test_options_lead_to_the_descriptor_proto_that_the_java_client_has() -> None:
+    """The fingerprint is that of the envelope which Pulsar's Java client makes of the generated class."""
+    text = """syntax = "proto3"; package x; import "google/protobuf/descriptor.proto";
+    extend google.protobuf.FieldOptions { string owner = 50000; } message R { int64 id = 1 [(owner) = "a"]; }"""
+    envelope = compile_envelope(ProtobufSources("x.R", {"o.proto": text}))
+    schema = formats.parse(SchemaInfo(SchemaType.PROTOBUF_NATIVE, envelope))
+    assert schema.fingerprint == "sha256:508a184a22e0a4e6890f1a82d3f8c23f250d4651fbc69028013d958cb7b06d1a"
+
+
+def test_features_of_languages_are_those_of_this_protoc() -> None:
+    """They need a newer `descriptor.proto` than the Java client has; so do its classes need a newer library."""
+    text = """edition = "2023"; import "google/protobuf/java_features.proto";
+    option features.(pb.java).utf8_validation = VERIFY; message A { string a = 1; }"""
+    assert compile_envelope(ProtobufSources("A", {"a.proto": text}))

@@ -56,8 +56,10 @@ def test_there_must_be_a_file() -> None:
 
 
 def test_too_many_files_are_refused() -> None:
-    error = refused({f"f{number}.proto": "" for number in range(201)})
+    error = refused({f"f{number}.proto": "" for number in range(257)})
     assert (error.rule, error.place.path) == ("SOURCES_TOO_LARGE", "$.files")
+    assert "257 files are more than 256" in error.message
+    assert "the Java client's envelope" in error.message
 
 
 def test_files_that_are_too_large_together_are_refused() -> None:

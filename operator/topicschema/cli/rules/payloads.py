@@ -73,9 +73,16 @@ _BYTES = (
     ),
     Rule(
         "OUT_OF_RANGE",
-        "A number is outside its type's limits, a fixed has another size, a boolean is neither 0 nor 1; of an Avro int "
-        "or long that is no length, Java takes the lower 32 or 64 bits and reads on.",
+        "A number is outside its type's limits, or a fixed has another size; of an Avro int or long that is no length, "
+        "Java takes the lower 32 or 64 bits and reads on.",
         "make the producer write a value of the type, or give the field a larger type.",
+        _avro('"int"', "ff ff ff ff 1f"),
+        _avro('"int"', "02"),
+    ),
+    Rule(
+        "INVALID_BOOLEAN",
+        "A boolean is neither the byte 0 nor 1. Java reads it as false in AVRO, and as true in BOOLEAN.",
+        "make the producer write the byte 0 or 1.",
         PayloadExample("", type=SchemaType.BOOLEAN, payload=b"\2"),
         PayloadExample("", type=SchemaType.BOOLEAN, payload=b"\1"),
     ),

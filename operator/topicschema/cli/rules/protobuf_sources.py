@@ -56,8 +56,9 @@ SOURCES = Chapter(
         ),
         Rule(
             "SOURCES_TOO_LARGE",
-            "More than 64 files, more than 1 MiB of text, or an envelope of more than 1 MiB.",
-            "give only the files that the root message needs.",
+            "More than 256 files, more than 1 MiB of text, or an envelope of more than 1 MiB.",
+            "give only the files that the root message needs, or the Java client's envelope of the generated class "
+            "as the schema (docs/spec/protobuf-native.md).",
             ProtoExample("// a comment\n// " + "x" * 1024 * 1024),
             _GOOD,
         ),

@@ -47,7 +47,7 @@ class Wire:
         start = self.at
         byte = self.take(1, "a boolean", path)[0]
         if byte > 1:
-            self.note("OUT_OF_RANGE", "a boolean is the byte 0 or 1; Java reads any other as false", start, path)
+            self.note("INVALID_BOOLEAN", "a boolean is the byte 0 or 1; Java reads any other as false", start, path)
         return byte == 1
 
     def read_int(self, path: Path | None) -> int:

@@ -125,7 +125,7 @@ REASONS: Final[Mapping[SchemaType, Reasons]] = MappingProxyType(
         **dict.fromkeys((SchemaType.LOCAL_DATE, SchemaType.LOCAL_TIME), _LIMITED),
         SchemaType.NONE: {},
         SchemaType.BYTES: {},
-        SchemaType.BOOLEAN: {**_SIZED, "OUT_OF_RANGE": True},
+        SchemaType.BOOLEAN: {**_SIZED, "INVALID_BOOLEAN": True},
         SchemaType.INSTANT: {**_LIMITED, "TRAILING_BYTES": True},
         SchemaType.LOCAL_DATE_TIME: {**_LIMITED, "TRAILING_BYTES": True},
         SchemaType.STRING: {"INVALID_UTF8": True, "INVALID_TEXT": True},

@@ -11,6 +11,7 @@ REASONS: Final = (
     "TRAILING_BYTES",
     "INVALID_UTF8",
     "OUT_OF_RANGE",
+    "INVALID_BOOLEAN",
     "NEGATIVE_LENGTH",
     "VARINT_TOO_LONG",
     "UNION_INDEX",
@@ -32,7 +33,7 @@ SKIPPED_CORRUPT: a length or a block's size that cannot be, or anything in a blo
 Java passes over it, or goes astray. PROGRAM_TOO_LARGE: so many ways to read the one with the other are not looked at.
 """
 
-TOLERATED: Final = frozenset({"TRAILING_BYTES", "INVALID_UTF8", "BLOCK_SIZE", "SKIPPED_SYMBOL"})
+TOLERATED: Final = frozenset({"TRAILING_BYTES", "INVALID_UTF8", "INVALID_BOOLEAN", "BLOCK_SIZE", "SKIPPED_SYMBOL"})
 """What Java always reads on over. OUT_OF_RANGE is none: it reads on over a value, not over a length."""
 
 (
@@ -41,6 +42,7 @@ TOLERATED: Final = frozenset({"TRAILING_BYTES", "INVALID_UTF8", "BLOCK_SIZE", "S
     TRAILING_BYTES,
     INVALID_UTF8,
     OUT_OF_RANGE,
+    INVALID_BOOLEAN,
     NEGATIVE_LENGTH,
     VARINT_TOO_LONG,
     UNION_INDEX,

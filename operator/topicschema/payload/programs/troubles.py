@@ -42,7 +42,7 @@ def looked_again(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
     if op == to.SIZED or at >= end:
         reason = why.TRUNCATED
     elif op == to.BOOLEAN:
-        reason = why.OUT_OF_RANGE
+        reason = why.INVALID_BOOLEAN
     elif after < 0:
         reason = _of_number(values, at, end, longest)
     elif is_text:

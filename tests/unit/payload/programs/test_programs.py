@@ -49,7 +49,7 @@ def test_the_first_thing_that_is_wrong_is_told_with_its_path_and_byte() -> None:
     assert told(judging, b"\x02x\x02\x01\x00", b"\x02\xff\x02", b"\x02x\x04\x01\x02\x00", b"", b"\x02x\x00x") == [
         ("", "$", -1),
         ("INVALID_UTF8", "$.a", 1),
-        ("OUT_OF_RANGE", "$.b[].c", 4),
+        ("INVALID_BOOLEAN", "$.b[].c", 4),
         ("TRUNCATED", "$.a", 0),
         ("TRAILING_BYTES", "$", 3),
     ]
@@ -160,7 +160,7 @@ def test_a_large_message_is_read_without_memory_of_its_own() -> None:
     assert told(judging, whole, whole[:-2], number(2**60) + whole) == [
         ("", "$", -1),
         ("TRUNCATED", "$[]", len(whole) - 2),
-        ("OUT_OF_RANGE", "$[]", len(number(2**60))),
+        ("INVALID_BOOLEAN", "$[]", len(number(2**60))),
     ]
 
 

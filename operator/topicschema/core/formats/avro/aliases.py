@@ -36,7 +36,7 @@ def apply(writer: Node, reader: Node, library: Library) -> tuple[Node, list[Faul
     """
     renames = _Renames()
     renames.collect(reader)
-    if _is_left_alone(writer, renames, library):
+    if not (renames.types or renames.fields) or _is_left_alone(writer, renames, library):
         return writer, []
     view = _View(renames, reader, library)
     renamed = run(view.rename(writer))

@@ -11,6 +11,7 @@ from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats.format import Format, Mismatch
 from topicschema.core.formats.key_value import risks
 from topicschema.core.formats.key_value.model import Encoding, KeyValue, Part, Side
+from topicschema.core.formats.key_value.payload import join
 from topicschema.core.formats.key_value.properties import decode, encode, has_keys_apart
 from topicschema.core.formats.key_value.rest import compacted, payload_of, text_of
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType, fingerprint_of_bytes
@@ -26,6 +27,7 @@ __all__ = [
     "decode",
     "encode",
     "has_keys_apart",
+    "join",
     "payload_of",
     "text_of",
     "traps",
