@@ -28,6 +28,7 @@ from topicschema.core.formats.avro.model import (
     Record,
     Union,
 )
+from topicschema.core.steps import Steps
 
 _Work = tuple[Node, Any, str]
 _LEAVES: Final = frozenset({Primitive, Enum, Fixed})
@@ -42,16 +43,16 @@ _KINDS: Final = {
 }
 
 
-def check(fields: Iterable[Field], library: Library) -> None:
+def check(fields: Iterable[Field], library: Library, steps: Steps | None = None) -> None:
     """Raises InvalidSchemaError INVALID_DEFAULT with the exact place for the first default that does not fit.
 
     `fields` are all fields of a schema in the order of the text: a default that leans on another field's default may
-    then take that one for checked.
+    then take that one for checked. TooComplexError if that needs more than the `steps` left.
     """
     checker: _Checker | None = None
     for field in fields:
         if field.default is not ABSENT and not _fits_at_sight(field):
-            checker = checker or _Checker(library)
+            checker = checker or _Checker(library, steps)
             checker.check(field)
 
 
@@ -96,14 +97,17 @@ def _is_fit(asked: Fitting, field: Field) -> bool:
 
 
 class _Checker:
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, steps: Steps | None) -> None:
         self._library = library
+        self._steps = steps
         self._known: dict[int, tuple[dict[str, Field], frozenset[str]]] = {}
 
     def check(self, field: Field) -> None:
         work: list[_Work] = [(field.type, field.default, f"{field.path}.default")]
         while work:
             node, value, path = work.pop()
+            if self._steps:
+                self._steps.take()
             parts: Iterable[_Work]
             if isinstance(node, Record):
                 parts = self._record(node, value, path, field)
@@ -131,13 +135,15 @@ class _Checker:
 
     def _any_branch(self, node: Union, value: Any, path: str, field: Field) -> tuple[()]:
         given = replace(field, type=node, default=value)
-        if not _is_fit(Fitting(_within(field)), given):
+        if not _is_fit(Fitting(_within(field), steps=self._steps), given):
             raise _misfit(field, path, f"is {_KINDS[type(value)]}, which fits no branch of its union")
         return ()
 
     def _fields(self, node: Record) -> tuple[dict[str, Field], frozenset[str]]:
         """The fields by name, and the names of those without a default."""
         if id(node) not in self._known:
+            if self._steps:
+                self._steps.take(len(node.fields))
             required = frozenset(field.name for field in node.fields if field.default is ABSENT)
             self._known[id(node)] = {field.name: field for field in node.fields}, required
         return self._known[id(node)]

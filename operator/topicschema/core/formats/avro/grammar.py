@@ -19,15 +19,18 @@ from topicschema.core.formats.avro.model import Array, Map, Node, Record, Union
 from topicschema.core.formats.avro.names import shown
 from topicschema.core.formats.avro.stackless import Step, run
 from topicschema.core.formats.avro.unions import Equivalence
+from topicschema.core.steps import Steps
+
+_PER_SYMBOL = 5
 
 
 @dataclass(slots=True)
 class Decisions:
     """What comparing two schemas has decided, which the grammar is built by."""
 
+    unions: Equivalence
     pairs: dict[tuple[Record, Record], Pair | None] = field(default_factory=dict)
     branches: dict[tuple[Record, Union], Record] = field(default_factory=dict)
-    unions: Equivalence = field(default_factory=Equivalence)
 
 
 @dataclass(slots=True, eq=False)
@@ -66,24 +69,25 @@ class _Alternative:
 _Symbol = _Sequence | _Repeater | _Alternative
 
 
-def faults(writer: Node, reader: Node, decisions: Decisions) -> list[Fault]:
+def faults(writer: Node, reader: Node, decisions: Decisions, steps: Steps) -> list[Fault]:
     """The records on which Avro breaks down, none where the grammar can be built."""
     identity.seal(reader)
-    grammar = _Grammar(writer, decisions)
+    grammar = _Grammar(writer, decisions, steps)
     root = run(grammar.symbol(writer, reader))
     endless = circles.find(grammar.sequences, lambda each: [part for part in each.parts if isinstance(part, _Sequence)])
     if endless is not None:
         return [Fault(Rule.ENDLESS_RECORD, endless.reader, endless.writer, shown(endless.reader.full_name))]
     holes: list[Fault] = []
     if root is not None:
-        run(_flatten(root, holes))
+        run(_flatten(root, holes, steps))
     return holes
 
 
 class _Grammar:
     """Builds the symbols that can hold records; None stands for all others."""
 
-    def __init__(self, writer: Node, decisions: Decisions) -> None:
+    def __init__(self, writer: Node, decisions: Decisions, steps: Steps) -> None:
+        self._steps = steps
         self._writer = writer
         self._decided = decisions
         self._pairs: dict[tuple[Record, Record], _Sequence] = {}
@@ -97,6 +101,7 @@ class _Grammar:
     def symbol(self, writer: Node, reader: Node) -> Step[_Symbol | None]:
         """The symbol for reading `writer` with `reader`."""
         made: _Symbol | None = None
+        self._steps.take(_PER_SYMBOL)
         if isinstance(writer, Union):
             if isinstance(reader, Union) and self._decided.unions.holds(writer, reader):
                 made = yield self.plain(reader)
@@ -114,6 +119,7 @@ class _Grammar:
     def _branch(self, writer: Node, reader: Union) -> Node | None:
         if isinstance(writer, Record):
             return self._decided.branches.get((writer, reader))
+        self._steps.take(len(reader.branches))
         return next((branch for branch in reader.branches if branch.__class__ is writer.__class__), None)
 
     def _alternative(self, pairs: list[tuple[Node, Node]]) -> Step[_Alternative]:
@@ -155,6 +161,7 @@ class _Grammar:
     def plain(self, node: Node) -> Step[_Symbol | None]:
         """The symbol for what is read as it is: a default that was put in, a union that both have."""
         made: _Symbol | None = None
+        self._steps.take(_PER_SYMBOL)
         if isinstance(node, Record):
             # Avro keeps these by the schemas' equality, not by their identity.
             made = self._plain.get(node.digest or id(node)) or (yield self._plain_record(node))
@@ -177,32 +184,34 @@ class _Grammar:
         return made
 
 
-def _flatten(symbol: _Symbol, holes: list[Fault]) -> Step[None]:
+def _flatten(symbol: _Symbol, holes: list[Fault], steps: Steps) -> Step[None]:
+    steps.take(_PER_SYMBOL)
     if isinstance(symbol, _Sequence):
         if not symbol.is_met:
-            yield _flatten_sequence(symbol, holes)
+            yield _flatten_sequence(symbol, holes, steps)
     elif isinstance(symbol, _Repeater):
-        yield _flatten(symbol.part, holes)
-        _copy(symbol.part, symbol)
+        yield _flatten(symbol.part, holes, steps)
+        _copy(symbol.part, symbol, steps)
     else:
         for part in symbol.parts:
-            yield _flatten(part, holes)
+            yield _flatten(part, holes, steps)
 
 
-def _flatten_sequence(sequence: _Sequence, holes: list[Fault]) -> Step[None]:
+def _flatten_sequence(sequence: _Sequence, holes: list[Fault], steps: Steps) -> Step[None]:
     sequence.is_met = sequence.is_open = True
     for part in sequence.parts:
-        yield _flatten(part, holes)
-        _copy(part, sequence)
+        yield _flatten(part, holes, steps)
+        _copy(part, sequence, steps)
     sequence.is_open = False
     lacking = next((each for each in sequence.holds if each.is_open), None)
     if lacking is not None and sequence.is_awaited:
         holes.append(Fault(Rule.TANGLED_RECORDS, sequence.reader, sequence.writer, shown(lacking.reader.full_name)))
 
 
-def _copy(part: _Symbol, into: _Sequence | _Repeater) -> None:
+def _copy(part: _Symbol, into: _Sequence | _Repeater, steps: Steps) -> None:
     """Copy what `part` holds; what is still open is promised a copy later."""
     if isinstance(part, _Sequence):
+        steps.take(len(part.holds))
         for each in (part,) if part.is_open else part.holds:
             if each.is_open:
                 each.is_awaited = True

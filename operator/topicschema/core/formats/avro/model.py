@@ -175,15 +175,13 @@ class Record(Named):
     """A record (or error, which is the same to everyone); `fields` is set once, when the record has been parsed.
 
     `outline` is set where other schemas may share it, `source` where it is a whole schema that others may be: its text.
-    `lore` and `reads` are what comparisons found out and will want again; a copy has none. `reads` has the digests of
-    writers' records that are readable in full, whatever schemas the two stand in.
+    `lore` is what comparisons found out and will want again; a copy has none.
     """
 
     fields: tuple[Field, ...] = ()
     outline: Outline | None = field(default=None, init=False, repr=False)
     source: bytes | None = field(default=None, init=False, repr=False)
     lore: Lore | None = field(default=None, init=False, repr=False)
-    reads: set[bytes] | None = field(default=None, init=False, repr=False)
 
     def field(self, name: str) -> Field | None:
         """The field of that name."""

@@ -15,10 +15,10 @@ from typing import Final, cast
 from topicschema.core.formats.avro.model import ABSENT, Lore, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.promotions import READ_BY
 from topicschema.core.formats.avro.survey import is_straight
+from topicschema.core.steps import Steps
 
 _FEW: Final = 3
 """So many branches are tried as fast as it is found out that they need not be."""
-_MOST_KNOWN: Final = 100
 TOLD: Final = 2
 """Of so many records that did not take another one it is told why: the first of the union."""
 
@@ -26,24 +26,23 @@ TOLD: Final = 2
 class Shortcuts:
     """The shortcuts in comparing with one reader's schema."""
 
-    __slots__ = ("_lore", "_root")
+    __slots__ = ("_lore", "_root", "_steps")
 
-    def __init__(self, root: Node, lore: Lore) -> None:
+    def __init__(self, root: Node, lore: Lore, steps: Steps) -> None:
         self._root = root
         self._lore = lore
+        self._steps = steps
 
     def is_readable(self, writer: Record, reader: Record) -> bool:
         """Whether it is known that all of the writer's record can be read."""
         if self._lore.is_tangled or not writer.digest:
             return writer is reader and not self._lore.is_tangled
-        return writer.digest == reader.digest or (reader.reads is not None and writer.digest in reader.reads)
+        return writer.digest == reader.digest or (writer.digest, reader) in self._steps.known
 
     def remember(self, writer: Record, reader: Record) -> None:
         """Take note that all of the writer's record can be read: in a long history the same two meet often."""
         if writer.digest and not self._lore.is_aliased and self._is_straight():
-            if reader.reads is None or len(reader.reads) == _MOST_KNOWN:
-                reader.reads = set()
-            reader.reads.add(writer.digest)
+            self._steps.known.add((writer.digest, reader))
 
     def unsettled(self, writer: Union, reader: Union) -> "list[Node] | None":
         """The writer's branches of which it is not known that all can be read; None where nothing is looked up.
@@ -71,7 +70,7 @@ class Shortcuts:
         The first that takes it is the one that Avro comes to. None where each must be tried, for what trying it leaves.
         """
         records = self._of(reader)
-        return None if records is None else records.likely(writer)
+        return None if records is None else records.likely(writer, self._steps)
 
     def _of(self, union: Union) -> "_Records | None":
         """What is known of the union's records, in straight schemas; it is found out once."""
@@ -106,12 +105,13 @@ class _Records:
             alike.setdefault(record.simple_name, []).append(record)
         return {name: _Takers(records) for name, records in alike.items()}
 
-    def likely(self, writer: Record) -> Iterator[Record]:
+    def likely(self, writer: Record, steps: Steps) -> Iterator[Record]:
         """Those of the writer's simple name, the last first, then all; and the first two, whose faults are told."""
         offered = _offered(writer)
+        steps.take(len(offered))
         if writer.simple_name in self._namesakes:
-            yield from self._namesakes[writer.simple_name].of(offered)
-        yield from self._takers.of(offered)
+            yield from self._namesakes[writer.simple_name].of(offered, steps)
+        yield from self._takers.of(offered, steps)
         yield from self._all[:TOLD]
 
 
@@ -136,9 +136,10 @@ class _Takers:
             rarest = min(demands, key=often.__getitem__, default=None)
             self._demanding.setdefault(rarest, []).append(index)
 
-    def of(self, offered: AbstractSet[_Demand]) -> Iterator[Record]:
+    def of(self, offered: AbstractSet[_Demand], steps: Steps) -> Iterator[Record]:
         """Those that demand no more than this, in order."""
         for index in heapq.merge(*(self._demanding.get(each, ()) for each in (None, *offered))):
+            steps.take(1 + len(self._demands[index]))
             if self._demands[index] <= offered:
                 yield self._shapes[index]
 
