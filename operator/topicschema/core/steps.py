@@ -6,7 +6,7 @@ counts as several steps, so that the limit bounds the memory, too.
 
 from typing import Final
 
-MOST_STEPS: Final = 4_000_000
+MOST_STEPS: Final = 3_000_000
 """The steps for one candidate and all versions that it is compared with."""
 
 PER_FINDING: Final = 20
