@@ -26,10 +26,12 @@ class TooComplexError(Exception):
 class Steps:
     """The steps that are left."""
 
-    __slots__ = ("_left", "known", "most")
+    __slots__ = ("_left", "kept", "known", "most")
 
     def __init__(self, most: int = MOST_STEPS) -> None:
         self.most = most
+        self.kept: dict[object, object] = {}
+        """What is known of a type, for all comparisons that share these steps."""
         self.known: set[tuple[bytes, object]] = set()
         """What one comparison leaves to the next ones: in a long history the same two types meet often."""
         self._left = most

@@ -43,16 +43,15 @@ _KINDS: Final = {
 }
 
 
-def check(fields: Iterable[Field], library: Library, steps: Steps | None = None) -> None:
+def check(fields: Iterable[Field], library: Library) -> None:
     """Raises InvalidSchemaError INVALID_DEFAULT with the exact place for the first default that does not fit.
 
     `fields` are all fields of a schema in the order of the text: a default that leans on another field's default may
-    then take that one for checked. TooComplexError if that needs more than the `steps` left.
+    then take that one for checked.
     """
-    checker: _Checker | None = None
+    checker = Checker(library)
     for field in fields:
-        if field.default is not ABSENT and not _fits_at_sight(field):
-            checker = checker or _Checker(library, steps)
+        if field.default is not ABSENT:
             checker.check(field)
 
 
@@ -96,13 +95,18 @@ def _is_fit(asked: Fitting, field: Field) -> bool:
         return False
 
 
-class _Checker:
-    def __init__(self, library: Library, steps: Steps | None) -> None:
+class Checker:
+    """Checks the defaults of many fields, and remembers what it needs to know of their records."""
+
+    def __init__(self, library: Library, steps: Steps | None = None) -> None:
         self._library = library
         self._steps = steps
         self._known: dict[int, tuple[dict[str, Field], frozenset[str]]] = {}
 
     def check(self, field: Field) -> None:
+        """Raise InvalidSchemaError as `check` does; TooComplexError if that needs more than the steps left."""
+        if _fits_at_sight(field):
+            return
         work: list[_Work] = [(field.type, field.default, f"{field.path}.default")]
         while work:
             node, value, path = work.pop()
@@ -144,6 +148,8 @@ class _Checker:
         if id(node) not in self._known:
             if self._steps:
                 self._steps.take(len(node.fields))
+            if not node.fields:
+                return {}, frozenset()  # it may not be complete yet
             required = frozenset(field.name for field in node.fields if field.default is ABSENT)
             self._known[id(node)] = {field.name: field for field in node.fields}, required
         return self._known[id(node)]

@@ -17,8 +17,9 @@ from topicschema.core.formats.avro.model import Array, Enum, Field, Map, Named, 
 from topicschema.core.formats.avro.risk_words import Risk, Trouble
 from topicschema.core.formats.avro.unions import Equivalence
 from topicschema.core.formats.format import Mismatch
-from topicschema.core.steps import PER_FINDING, PER_PAIR, Steps
+from topicschema.core.steps import PER_FINDING, Steps
 
+_PER_MEETING: Final = 8
 _ROUNDED: Final = {("int", "float"), ("long", "float"), ("long", "double")}
 
 
@@ -57,7 +58,7 @@ class _Walk:
             if pair in seen:
                 continue
             seen.add(pair)
-            self.steps.take(PER_PAIR + _width(meeting.reader) + _width(meeting.writer))
+            self.steps.take(_PER_MEETING + _width(meeting.reader) + _width(meeting.writer))
             if isinstance(meeting.reader, Union) or isinstance(meeting.writer, Union):
                 ahead.extend(reversed(self._branches(meeting)))
                 continue

@@ -7,7 +7,7 @@ remembered of schemas that are not plain (`survey`).
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Final, cast
@@ -15,7 +15,7 @@ from typing import Final, cast
 from topicschema.core.formats.avro.model import ABSENT, Lore, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.promotions import READ_BY
 from topicschema.core.formats.avro.survey import is_straight
-from topicschema.core.steps import Steps
+from topicschema.core.steps import PER_PAIR, Steps
 
 _FEW: Final = 3
 """So many branches are tried as fast as it is found out that they need not be."""
@@ -70,15 +70,16 @@ class Shortcuts:
         The first that takes it is the one that Avro comes to. None where each must be tried, for what trying it leaves.
         """
         records = self._of(reader)
-        return None if records is None else records.likely(writer, self._steps)
+        return None if records is None else records.likely(writer)
 
     def _of(self, union: Union) -> "_Records | None":
         """What is known of the union's records, in straight schemas; it is found out once."""
         if len(union.branches) <= _FEW or not self._is_straight():
             return None
-        if union.records is None:
-            union.records = _Records(union)
-        return cast("_Records", union.records)
+        kept = self._steps.kept
+        if union not in kept:
+            kept[union] = _Records(union, self._steps)
+        return cast("_Records", kept[union])
 
     def _is_straight(self) -> bool:
         if self._lore.is_straight is None:
@@ -89,29 +90,31 @@ class Shortcuts:
 class _Records:
     """A union's records, by what tells without a comparison that they cannot take another record."""
 
-    def __init__(self, union: Union) -> None:
+    def __init__(self, union: Union, steps: Steps) -> None:
+        steps.take(PER_PAIR + len(union.branches))
+        self._steps = steps
         self.nodes = frozenset(union.branches)
         self._all = [branch for branch in union.branches if isinstance(branch, Record)]
         self.by_name = {record.full_name: record for record in self._all}
 
     @cached_property
     def _takers(self) -> "_Takers":
-        return _Takers(self._all)
+        return _Takers(self._all, self._steps)
 
     @cached_property
     def _namesakes(self) -> dict[str, "_Takers"]:
         alike: dict[str, list[Record]] = {}
         for record in reversed(self._all):
             alike.setdefault(record.simple_name, []).append(record)
-        return {name: _Takers(records) for name, records in alike.items()}
+        return {name: _Takers(records, self._steps) for name, records in alike.items()}
 
-    def likely(self, writer: Record, steps: Steps) -> Iterator[Record]:
+    def likely(self, writer: Record) -> Iterator[Record]:
         """Those of the writer's simple name, the last first, then all; and the first two, whose faults are told."""
         offered = _offered(writer)
-        steps.take(len(offered))
+        self._steps.take(len(offered))
         if writer.simple_name in self._namesakes:
-            yield from self._namesakes[writer.simple_name].of(offered, steps)
-        yield from self._takers.of(offered, steps)
+            yield from self._namesakes[writer.simple_name].of(offered)
+        yield from self._takers.of(offered)
         yield from self._all[:TOLD]
 
 
@@ -122,9 +125,11 @@ _Demand = tuple[str, str | None]
 class _Takers:
     """Records, one of each shape, to be found by the fields that they cannot do without."""
 
-    __slots__ = ("_demanding", "_demands", "_shapes")
+    __slots__ = ("_demanding", "_demands", "_shapes", "_steps")
 
-    def __init__(self, records: Iterable[Record]) -> None:
+    def __init__(self, records: Collection[Record], steps: Steps) -> None:
+        steps.take(sum(PER_PAIR + 4 * len(record.fields) for record in records))
+        self._steps = steps
         shapes: dict[object, Record] = {}
         for record in records:
             shapes.setdefault(_shape(record), record)
@@ -136,10 +141,10 @@ class _Takers:
             rarest = min(demands, key=often.__getitem__, default=None)
             self._demanding.setdefault(rarest, []).append(index)
 
-    def of(self, offered: AbstractSet[_Demand], steps: Steps) -> Iterator[Record]:
+    def of(self, offered: AbstractSet[_Demand]) -> Iterator[Record]:
         """Those that demand no more than this, in order."""
         for index in heapq.merge(*(self._demanding.get(each, ()) for each in (None, *offered))):
-            steps.take(1 + len(self._demands[index]))
+            self._steps.take(1 + len(self._demands[index]))
             if self._demands[index] <= offered:
                 yield self._shapes[index]
 
