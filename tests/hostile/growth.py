@@ -4,6 +4,7 @@ Prints for each family, at a quarter, a half and all of the largest text, with 1
 most expensive strategy takes, its steps and the peak memory; ends with 1 if one takes more than the limits.
 """
 
+import gc
 import json
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Final
 from hostile.costly import FAMILIES, Family
 from hostile.shapes import SHAPES
 from support.memory import peak
+from topicschema.__main__ import COLLECTOR
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.history import History, Origin
@@ -42,6 +44,7 @@ def sized(family: Family, most: int) -> int:
 
 def measured(name: str, most: int, count: int) -> dict[str, object]:
     """What judging version `count` after those before it takes, in a process that does nothing else."""
+    gc.set_threshold(*COLLECTOR)  # as in the program itself
     family = _ALL[name]
     size = sized(family, most)
     infos = [family(size, version) for version in range(count + 1)]
