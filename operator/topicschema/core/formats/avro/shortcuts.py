@@ -128,7 +128,7 @@ class _Takers:
     __slots__ = ("_demanding", "_demands", "_shapes", "_steps")
 
     def __init__(self, records: Collection[Record], steps: Steps) -> None:
-        steps.take(sum(PER_PAIR + 4 * len(record.fields) for record in records))
+        steps.take(2 * PER_PAIR + sum(PER_PAIR + 4 * len(record.fields) for record in records))  # it is large
         self._steps = steps
         shapes: dict[object, Record] = {}
         for record in records:
