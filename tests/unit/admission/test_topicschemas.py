@@ -1,6 +1,5 @@
 import pytest
 
-from hostile.costly import FAMILIES
 from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, TOPIC, V0, World, record_schema, wanted_topic
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.core.history import Owner
@@ -298,14 +297,3 @@ async def test_an_edit_of_a_topic_whose_record_is_an_older_one_is_warned_of(worl
     assert reply.warnings[0].startswith("HistoryLost: the status tells of 3 versions, the record has 1; admitted")
     restored = {**old, "status": {**old["status"], "versionCount": 1}}
     assert (await world.edit(restored, schema=record_schema(ID, NOTE_WITH_DEFAULT))).warnings == []
-
-
-async def test_a_comparison_that_takes_too_many_steps_is_refused(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicschema.core.verdict.MOST_STEPS", 10_000)
-    earlier, candidate = (FAMILIES["full"](40, version) for version in range(2))
-    await world.policy(schemaCompatibilityStrategy="BACKWARD")
-    await world.versions(earlier.schema.decode())
-    refusal = (await world.create(candidate.schema.decode())).refusal
-    assert refusal["code"] == 422
-    (cause,) = refusal["details"]["causes"]
-    assert cause["message"].startswith("COMPARISON_TOO_COMPLEX at $: ")
