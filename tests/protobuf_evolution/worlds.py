@@ -18,7 +18,7 @@ from google.protobuf.message import Message
 
 from support.schemas import protobuf_schemas
 from topicschema.core import formats
-from topicschema.core.formats.protobuf_native import FORMAT, ProtobufNativeSchema
+from topicschema.core.formats.protobuf_native import ProtobufNativeSchema
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Direction
 
@@ -205,4 +205,4 @@ def told(older: FileDescriptorProto, newer: FileDescriptorProto, direction: Dire
     """The rules of the risks in a direction, whose reader is the newer file under BACKWARD."""
     schemas = parsed(newer), parsed(older)
     reader, writer = schemas if direction is Direction.BACKWARD else schemas[::-1]
-    return {each.rule for each in FORMAT.risks(reader, writer) if each.only_in in (None, direction)}
+    return {each.rule for each in formats.risks(reader, writer) if each.only_in in (None, direction)}

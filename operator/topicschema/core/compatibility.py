@@ -8,17 +8,20 @@ the broker does not ask and consumers suffer from: the risks.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
+from typing import Final
 
 from topicschema.core import formats
 from topicschema.core.checkers import BUILT_IN, Checkers, Plugged
 from topicschema.core.formats import Mismatch
 from topicschema.core.formats.key_value import KeyValueSchema, Side
 from topicschema.core.schemas import Schema, SchemaType
+from topicschema.core.steps import Steps, TooComplexError
 from topicschema.core.strategies import Direction, Strategy
 
 _EITHER = (Direction.BACKWARD,)
 _PART_TYPE = "PART_TYPE_CHANGED"
-_Question = Callable[[Schema, Schema], tuple[Mismatch, ...]]
+TOO_COMPLEX: Final = "COMPARISON_TOO_COMPLEX"
+_Question = Callable[[Schema, Schema, Steps], tuple[Mismatch, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,36 +87,56 @@ def asks_plugged(candidate: Schema, checkers: Checkers) -> bool:
 
 
 def check(
-    candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy, checkers: Checkers = BUILT_IN
+    candidate: Schema,
+    considered: Sequence[Predecessor],
+    strategy: Strategy,
+    checkers: Checkers = BUILT_IN,
+    steps: Steps | None = None,
 ) -> tuple[Incompatibility, ...]:
     """Every reason why `candidate` may not follow, in order; empty when it may.
 
     `considered` holds what the strategy looks at, oldest first: all versions since the last deletion for a transitive
     strategy, the latest otherwise; none on an empty history. Versions are compared newest first, as the broker does.
     `strategy` is never UNDEFINED in a broker's own resolution; here it answers as Pulsar's checkers do. `checkers` are
-    asked once, of all versions, where the built-in ones would be; what they find stands last.
+    asked once, of all versions, where the built-in ones would be; what they find stands last. COMPARISON_TOO_COMPLEX
+    is the last if the built-in ones need more than the `steps` left; no checker is asked then.
     """
     if strategy is Strategy.ALWAYS_COMPATIBLE:
         return ()
-    found = [found for each in reversed(considered) for found in _against(candidate, each, strategy, checkers)]
+    steps = steps or Steps()
+    found: list[Incompatibility] = []
+    for each in reversed(considered):
+        try:
+            found += _against(candidate, each, strategy, checkers, steps)
+        except TooComplexError:
+            return (*found, _too_complex(each, steps))
     for asked in _plugged(candidate, checkers):
         found += _of_plugged(asked, candidate, considered, strategy)
     return tuple(found)
 
 
-def risks(candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy) -> tuple[Incompatibility, ...]:
+def risks(
+    candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy, steps: Steps | None = None
+) -> tuple[Incompatibility, ...]:
     """What the broker lets pass, and consumers then lose or misread: nothing that `check` tells, in its order.
 
     First stands what the candidate does by itself, on an empty history too. `considered` is what `check` is given;
-    nothing is told of a predecessor without its schema but a change of type.
+    nothing is told of a predecessor without its schema but a change of type. COMPARISON_TOO_COMPLEX is the last if that
+    needs more than the `steps` left.
     """
-    return (
-        *(Incompatibility(trap.rule, trap.reader_path, trap.message) for trap in formats.traps(candidate)),
-        *(risk for predecessor in reversed(considered) for risk in _risks_against(candidate, predecessor, strategy)),
-    )
+    steps = steps or Steps()
+    found = [Incompatibility(trap.rule, trap.reader_path, trap.message) for trap in formats.traps(candidate)]
+    for predecessor in reversed(considered):
+        try:
+            found += _risks_against(candidate, predecessor, strategy, steps)
+        except TooComplexError:
+            return (*found, _too_complex(predecessor, steps))
+    return tuple(found)
 
 
-def risks_of_equal(candidate: Schema, predecessor: Predecessor) -> tuple[Incompatibility, ...]:
+def risks_of_equal(
+    candidate: Schema, predecessor: Predecessor, steps: Steps | None = None
+) -> tuple[Incompatibility, ...]:
     """What is wrong with taking `candidate` for an earlier version that the broker takes it for.
 
     That is what differs in properties by which clients read: types and encoding of a pair, the charset of a text. What
@@ -121,10 +144,16 @@ def risks_of_equal(candidate: Schema, predecessor: Predecessor) -> tuple[Incompa
     """
     if predecessor.schema is None or not formats.properties_matter(candidate.info.type):
         return ()
-    return tuple(_in_directions(candidate, predecessor, predecessor.schema, _EITHER, _all_that_hurts))
+    steps = steps or Steps()
+    try:
+        return tuple(_in_directions(candidate, predecessor, predecessor.schema, _EITHER, steps, _all_that_hurts))
+    except TooComplexError:
+        return (_too_complex(predecessor, steps),)
 
 
-def _risks_against(candidate: Schema, predecessor: Predecessor, strategy: Strategy) -> Iterator[Incompatibility]:
+def _risks_against(
+    candidate: Schema, predecessor: Predecessor, strategy: Strategy, steps: Steps
+) -> Iterator[Incompatibility]:
     kind, earlier = candidate.info.type, predecessor.schema
     if kind != predecessor.type:
         if strategy is Strategy.ALWAYS_COMPATIBLE:
@@ -132,21 +161,21 @@ def _risks_against(candidate: Schema, predecessor: Predecessor, strategy: Strate
     elif earlier is None:
         return
     elif strategy is Strategy.ALWAYS_COMPATIBLE:
-        found = _in_directions(candidate, predecessor, earlier, _EITHER, _all_that_hurts)
+        found = _in_directions(candidate, predecessor, earlier, _EITHER, steps, _all_that_hurts)
         yield from (each for each in found if each.direction is None)
     elif not strategy.is_transitive and earlier.info.schema == candidate.info.schema:
-        yield from risks_of_equal(candidate, predecessor)
+        yield from risks_of_equal(candidate, predecessor, steps)
     else:
-        yield from _in_directions(candidate, predecessor, earlier, strategy.directions, formats.risks)
+        yield from _in_directions(candidate, predecessor, earlier, strategy.directions, steps, formats.risks)
 
 
-def _all_that_hurts(reader: Schema, writer: Schema) -> tuple[Mismatch, ...]:
+def _all_that_hurts(reader: Schema, writer: Schema, steps: Steps) -> tuple[Mismatch, ...]:
     """Where the broker asks nothing: what its check would find, too."""
-    return (*formats.unreadable(reader, writer), *formats.risks(reader, writer))
+    return (*formats.unreadable(reader, writer, steps), *formats.risks(reader, writer, steps))
 
 
 def _against(
-    candidate: Schema, predecessor: Predecessor, strategy: Strategy, checkers: Checkers
+    candidate: Schema, predecessor: Predecessor, strategy: Strategy, checkers: Checkers, steps: Steps
 ) -> Iterator[Incompatibility]:
     kind = candidate.info.type
     if kind != predecessor.type:
@@ -159,7 +188,7 @@ def _against(
         if _is_settled(candidate, predecessor.schema, strategy):
             return
         # Under UNDEFINED only pairs come here whose parts have no checkers: all that can differ is the parts' types.
-        found = _in_directions(candidate, predecessor, predecessor.schema, strategy.directions or _EITHER)
+        found = _in_directions(candidate, predecessor, predecessor.schema, strategy.directions or _EITHER, steps)
         replaced = [asked.path for asked in _plugged(candidate, checkers)]
         yield from (each for each in found if each.rule == _PART_TYPE or not _is_below(each.path, replaced))
 
@@ -214,22 +243,31 @@ def _type_changed(kind: SchemaType, predecessor: Predecessor) -> Incompatibility
     return _refusal("TYPE_CHANGED", message, predecessor)
 
 
+def _too_complex(predecessor: Predecessor, steps: Steps) -> Incompatibility:
+    message = (
+        f"comparing takes more than {steps.most} steps and was given up at {predecessor.name}; make unions smaller, "
+        "and break circles of records"
+    )
+    return _refusal(TOO_COMPLEX, message, predecessor)
+
+
 def _refusal(rule: str, message: str, predecessor: Predecessor) -> Incompatibility:
     return Incompatibility(rule, "$", message, None, predecessor.schema_version)
 
 
-def _in_directions(
+def _in_directions(  # noqa: PLR0913, PLR0917 - who is asked what, and how much it may cost
     candidate: Schema,
     predecessor: Predecessor,
     earlier: Schema,
     directions: Sequence[Direction],
+    steps: Steps,
     ask: _Question = formats.unreadable,
 ) -> Iterator[Incompatibility]:
     mutual: dict[tuple[str, str], Direction] = {}
     for direction in directions:
         backward = direction is Direction.BACKWARD
         reader, writer = (candidate, earlier) if backward else (earlier, candidate)
-        for mismatch in ask(reader, writer):
+        for mismatch in ask(reader, writer, steps):
             path, earlier_path = mismatch.reader_path, mismatch.writer_path
             if not backward:
                 path, earlier_path = earlier_path, path

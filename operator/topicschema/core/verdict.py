@@ -15,6 +15,7 @@ from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.policy import EffectiveStrategy, Policy, Strictness, effective_strategy, violations
 from topicschema.core.schemas import AVRO_TEXTS, Schema, SchemaType
+from topicschema.core.steps import MOST_STEPS, Steps
 from topicschema.core.strategies import Strategy
 
 _IsRead = Callable[[Strategy, SchemaType, SchemaType, Checkers], bool]
@@ -151,10 +152,11 @@ class Comparison:
 
 def compare(candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy, policy: Policy) -> Comparison:
     """The check and the risks as the policy's strictness takes them; `considered` is `compatibility.check`'s."""
-    checkers = policy.profile.checkers
-    refused = compatibility.check(candidate, considered, strategy, checkers)
+    checkers, steps = policy.profile.checkers, Steps(MOST_STEPS)
+    refused = compatibility.check(candidate, considered, strategy, checkers, steps)
     thrown = None if compatibility.asks_plugged(candidate, checkers) else refusals.thrown(strategy, refused)
-    return replace(_strictly(policy, refused, compatibility.risks(candidate, considered, strategy)), thrown=thrown)
+    risks = () if _is_cut_short(refused) else compatibility.risks(candidate, considered, strategy, steps)
+    return replace(_strictly(policy, refused, risks), thrown=thrown)
 
 
 def compare_equal(candidate: Schema, equal: Predecessor, policy: Policy) -> Comparison:
@@ -166,8 +168,15 @@ _Findings = tuple[Incompatibility, ...]
 
 
 def _strictly(policy: Policy, refused: _Findings, risks: _Findings) -> Comparison:
-    is_strict = policy.strictness is Strictness.STRICT
-    return Comparison(refused + risks, ()) if is_strict else Comparison(refused, risks)
+    if policy.strictness is Strictness.STRICT:
+        return Comparison(refused + risks, ())
+    if _is_cut_short(risks):  # no is the answer then, whatever the strictness is
+        return Comparison((*refused, risks[-1]), risks[:-1])
+    return Comparison(refused, risks)
+
+
+def _is_cut_short(found: _Findings) -> bool:
+    return bool(found) and found[-1].rule == compatibility.TOO_COMPLEX
 
 
 def _looked_at(candidate: Candidate, history: History, policy: Policy, is_read: _IsRead) -> tuple[VersionEntry, ...]:

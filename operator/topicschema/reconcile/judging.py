@@ -32,7 +32,7 @@ _CACHE_BYTES = 64 * 1024 * 1024
 # Reading texts from this size on (bytes) goes to a thread, so that the event loop answers others meanwhile. For less,
 # the way to the thread and back is longer than the work.
 _LARGE = 64 * 1024
-_COMPARISONS_PER_READING = 8
+_LARGE_TO_COMPARE = 4 * 1024  # the sum of sizes; the work may grow with its cube
 _READS_AT_ONCE = 16
 # An API server waits 10 seconds for the webhook.
 _PATIENCE = 5.0
@@ -189,8 +189,7 @@ class Judge:
         that could ask: there is no answer then. Types whose checkers are built in never wait for them.
         """
         if not any(compatibility.asks_plugged(schema, self._checkers) for schema in schemas):
-            size = sum(len(schema.info.schema) for schema in schemas)
-            return await self.read(size // _COMPARISONS_PER_READING, work)
+            return await self._compared(schemas, work)
         asked = asyncio.get_running_loop().run_in_executor(self._asking, work)
         try:
             return await asyncio.wait_for(asked, self._patience)
@@ -227,10 +226,8 @@ class Judge:
         """The risks alone: of what the strategy compares, and without the checkers, which have no say in them."""
         wanted = verdict.compared(candidate, history, policy)
         payloads = await self._payloads(history, wanted, policy.profile.line, ())
-        size = sum(len(schema.info.schema) for schema in (candidate.schema, *payloads.values()))
-        return await self.read(
-            size // _COMPARISONS_PER_READING, lambda: verdict.risks(candidate, history, policy, payloads)
-        )
+        schemas = (candidate.schema, *payloads.values())
+        return await self._compared(schemas, lambda: verdict.risks(candidate, history, policy, payloads))
 
     async def version(self, history: History, entry: VersionEntry, line: PulsarLine) -> Schema:
         """The parsed schema of a version on record.
@@ -274,6 +271,11 @@ class Judge:
 
     async def read(self, size: int, work: Callable[[], T]) -> T:
         """What `work` returns, done where reading a text of `size` bytes holds up nobody."""
-        if size < _LARGE:
-            return work()
+        return work() if size < _LARGE else await self._apart(work)
+
+    async def _compared(self, schemas: Iterable[Schema], work: Callable[[], T]) -> T:
+        size = sum(len(schema.info.schema) for schema in schemas)
+        return work() if size < _LARGE_TO_COMPARE else await self._apart(work)
+
+    async def _apart(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from hostile.costly import FAMILIES
 from topicschema.cli.asking import Answer, Question, Step, answer
 from topicschema.core.policy import Policy, Strictness
 from topicschema.core.schemas import SchemaInfo, SchemaType
@@ -285,3 +286,10 @@ def test_other_types_behind_equal_bytes_are_told_by_both_steps(step: Step) -> No
     found = asked(after, before, step=step)
     assert (found.is_compatible, found.warnings[0].rule) == (True, "PART_TYPE_CHANGED")
     assert rules(asked(after, before, step=step, strictness=Strictness.STRICT)) == ["PART_TYPE_CHANGED"]
+
+
+@pytest.mark.parametrize("step", Step)
+def test_a_comparison_that_takes_too_many_steps_is_a_no(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicschema.core.verdict.MOST_STEPS", 10_000)
+    versions = [FAMILIES["full"](40, version) for version in range(2)]
+    assert rules(asked(versions[1], versions[0], step=step)) == ["COMPARISON_TOO_COMPLEX"]

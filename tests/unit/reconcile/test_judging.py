@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from hostile.costly import FAMILIES
 from support.schemas.recorded_versions import ID, KEY, NOTE, on_record, schema
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
@@ -89,6 +90,20 @@ async def test_a_large_text_leaves_the_event_loop_free() -> None:
         await asyncio.sleep(0)
         turns += 1
     assert turns > 10
+    judge.close()
+
+
+async def test_a_comparison_that_costs_more_than_its_size_says_leaves_the_event_loop_free() -> None:
+    earlier, candidate = (formats.parse(FAMILIES["full"](40, version)) for version in range(2))
+    storage, history = await on_record(earlier)
+    judge = Judge(storage)
+    comparing = asyncio.create_task(judge.judge(Candidate(candidate), history, Policy(Strategy.FULL)))
+    turns = 0
+    while not comparing.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert turns > 10
+    assert (await comparing).is_compatible
     judge.close()
 
 

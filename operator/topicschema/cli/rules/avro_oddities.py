@@ -97,13 +97,6 @@ ODDITIES = (
         ),
     ),
     Rule(
-        "TOO_MANY_TRIES",
-        "Records that come back to themselves stand in unions of hundreds of branches, nearly all of them changed. "
-        "What the broker answers depends on every one that it tries, and at most 50,000 are tried here: a limit of our "
-        "own.",
-        "make the unions smaller, or break the circles.",
-    ),
-    Rule(
         "ALIAS_CONFLICT",
         "The reader's aliases give a field, or a union's branch, of the writer a name that another one beside it has "
         "already.",

@@ -1,8 +1,10 @@
 """The rules of strategies, of types without a text, of the policy, and of questions to the command line."""
 
 from topicschema.cli.rules.rule import Chapter, Example, Rule
+from topicschema.core.compatibility import TOO_COMPLEX
 from topicschema.core.policy import Constraints
 from topicschema.core.schemas import SchemaType
+from topicschema.core.steps import MOST_STEPS
 from topicschema.core.strategies import Strategy
 
 _ID = """
@@ -41,6 +43,14 @@ STRATEGY = Chapter(
             "No strategy is known, and Pulsar's checkers then admit nothing new. It does not happen while a broker's "
             "own default (FULL) stands behind every other setting.",
             "set a strategy in the policy.",
+        ),
+        Rule(
+            TOO_COMPLEX,
+            "Comparing the candidate with the versions that the strategy looks at, and finding its risks, takes more "
+            f"than {MOST_STEPS:,} steps. The operator then refuses the candidate, whatever the strictness is. Usual "
+            "causes are large unions of records that refer to each other, and thousands of changes to each of many "
+            "versions. The limit is the operator's own: a broker may accept the schema.",
+            "make the unions smaller, remove circles of records, or split a large change into several versions.",
         ),
         Rule(
             "CHECKER_FAILED",

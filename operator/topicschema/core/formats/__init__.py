@@ -12,6 +12,7 @@ from topicschema.core.formats.deferred import DeferredFormat
 from topicschema.core.formats.format import Format, Mismatch
 from topicschema.core.formats.key_value import KeyValueFormat, KeyValueSchema
 from topicschema.core.schemas import PRIMITIVES, PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.steps import Steps
 
 __all__ = [
     "FORMATS",
@@ -74,9 +75,12 @@ def compares(schema: Schema) -> bool:
     return kind in FORMATS and FORMATS[kind].compares(schema)
 
 
-def unreadable(reader: Schema, writer: Schema) -> tuple[Mismatch, ...]:
-    """Everything that a reader with `reader` cannot read of messages written with `writer`; both of one type."""
-    return FORMATS[reader.info.type].unreadable(reader, writer)
+def unreadable(reader: Schema, writer: Schema, steps: Steps | None = None) -> tuple[Mismatch, ...]:
+    """Everything that a reader with `reader` cannot read of messages written with `writer`; both of one type.
+
+    TooComplexError if that needs more than the `steps` left; of `risks`, too.
+    """
+    return FORMATS[reader.info.type].unreadable(reader, writer, steps or Steps())
 
 
 def has_risks(kind: SchemaType) -> bool:
@@ -94,6 +98,6 @@ def traps(schema: Schema) -> tuple[Mismatch, ...]:
     return key_value.traps(schema) if isinstance(schema, KeyValueSchema) else ()
 
 
-def risks(reader: Schema, writer: Schema) -> tuple[Mismatch, ...]:
+def risks(reader: Schema, writer: Schema, steps: Steps | None = None) -> tuple[Mismatch, ...]:
     """What the broker lets pass, and `reader` loses or misreads of messages of `writer`; both of one type."""
-    return FORMATS[reader.info.type].risks(reader, writer)
+    return FORMATS[reader.info.type].risks(reader, writer, steps or Steps())

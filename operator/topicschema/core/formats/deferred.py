@@ -6,6 +6,7 @@ from typing import Any
 
 from topicschema.core.formats.format import Format, Mismatch
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo
+from topicschema.core.steps import Steps
 
 __all__ = ["DeferredFormat"]
 
@@ -25,13 +26,13 @@ class DeferredFormat:
         """Whether the broker has a checker for it."""
         return self._format.compares(schema)
 
-    def unreadable(self, reader: Any, writer: Any) -> tuple[Mismatch, ...]:
+    def unreadable(self, reader: Any, writer: Any, steps: Steps) -> tuple[Mismatch, ...]:
         """What the reader cannot read."""
-        return self._format.unreadable(reader, writer)
+        return self._format.unreadable(reader, writer, steps)
 
-    def risks(self, reader: Any, writer: Any) -> tuple[Mismatch, ...]:
+    def risks(self, reader: Any, writer: Any, steps: Steps) -> tuple[Mismatch, ...]:
         """What the reader loses or misreads."""
-        return self._format.risks(reader, writer)
+        return self._format.risks(reader, writer, steps)
 
     @cached_property
     def _format(self) -> Format:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo
+from topicschema.core.steps import Steps
 from topicschema.core.strategies import Direction
 
 
@@ -41,10 +42,13 @@ class Format(Protocol):
     def compares(self, schema: Any) -> bool:
         """Whether the broker has a checker for what `schema` holds; where it has none, UNDEFINED admits a change."""
 
-    def unreadable(self, reader: Any, writer: Any) -> tuple[Mismatch, ...]:
-        """All that a reader with `reader` cannot read of messages written with `writer`, in the reader's order."""
+    def unreadable(self, reader: Any, writer: Any, steps: Steps) -> tuple[Mismatch, ...]:
+        """All that a reader with `reader` cannot read of messages written with `writer`, in the reader's order.
 
-    def risks(self, reader: Any, writer: Any) -> tuple[Mismatch, ...]:
+        TooComplexError if that needs more than the `steps` left; of `risks`, too.
+        """
+
+    def risks(self, reader: Any, writer: Any, steps: Steps) -> tuple[Mismatch, ...]:
         """What the broker's check lets pass, and a reader with `reader` loses or misreads of messages of `writer`.
 
         Nothing that `unreadable` tells. Both schemas are of one type.

@@ -6,6 +6,7 @@ from typing import Final
 from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats.format import Mismatch
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType, fingerprint_of_bytes
+from topicschema.core.steps import Steps
 
 __all__ = ["FORMAT", "PrimitiveSchema"]
 
@@ -40,13 +41,14 @@ class _Primitives:
         del schema
         return False
 
-    def unreadable(self, reader: PrimitiveSchema, writer: PrimitiveSchema) -> tuple[Mismatch, ...]:
+    def unreadable(self, reader: PrimitiveSchema, writer: PrimitiveSchema, steps: Steps) -> tuple[Mismatch, ...]:
         """Nothing: the broker does not compare schemas of primitive types."""
-        del reader, writer
+        del reader, writer, steps
         return ()
 
-    def risks(self, reader: PrimitiveSchema, writer: PrimitiveSchema) -> tuple[Mismatch, ...]:
+    def risks(self, reader: PrimitiveSchema, writer: PrimitiveSchema, steps: Steps) -> tuple[Mismatch, ...]:
         """CHARSET_CHANGED where texts are written in another charset than they are read in."""
+        del steps
         read, written = _charset(reader.info), _charset(writer.info)
         if reader.info.type is not SchemaType.STRING or read == written:
             return ()

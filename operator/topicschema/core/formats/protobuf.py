@@ -7,6 +7,7 @@ from topicschema.core.formats import avro
 from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.formats.format import Mismatch
 from topicschema.core.schemas import PulsarLine, SchemaInfo
+from topicschema.core.steps import Steps
 
 __all__ = ["FORMAT"]
 
@@ -25,14 +26,14 @@ class _Protobuf:
         del schema
         return False
 
-    def unreadable(self, reader: AvroSchema, writer: AvroSchema) -> tuple[Mismatch, ...]:
+    def unreadable(self, reader: AvroSchema, writer: AvroSchema, steps: Steps) -> tuple[Mismatch, ...]:
         """Nothing: the broker has no checker for it, unless one is configured."""
-        del reader, writer
+        del reader, writer, steps
         return ()
 
-    def risks(self, reader: AvroSchema, writer: AvroSchema) -> tuple[Mismatch, ...]:
+    def risks(self, reader: AvroSchema, writer: AvroSchema, steps: Steps) -> tuple[Mismatch, ...]:
         """All that AVRO's checker would refuse, and AVRO's own risks."""
-        return (*avro.FORMAT.unreadable(reader, writer), *avro.FORMAT.risks(reader, writer))
+        return (*avro.FORMAT.unreadable(reader, writer, steps), *avro.FORMAT.risks(reader, writer, steps))
 
 
 FORMAT = _Protobuf()

@@ -4,6 +4,7 @@ GenericDatumReader applies the reader's aliases, and then Resolver.resolve does 
 two are equal by then; the broker's validator does it once. So what `a` was renamed to may be renamed once more.
 """
 
+import sys
 from collections.abc import Iterable
 from typing import Final
 
@@ -14,6 +15,7 @@ from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import Node
 from topicschema.core.formats.format import Mismatch
 from topicschema.core.schemas import SchemaType
+from topicschema.core.steps import Steps
 
 _TIMES: Final = 2
 _BREAKS: Final = frozenset(
@@ -35,12 +37,13 @@ message comes to the hole in its grammar: some it could read, but no version com
 def renamed(writer: Node, reader: Node, library: Library) -> Node:
     """The writer's version as it is read; InvalidSchemaError where a name would be taken twice."""
     wanted = identity.fingerprint(SchemaType.AVRO, reader)
+    steps = Steps(sys.maxsize)
     for _ in range(_TIMES):
         if identity.fingerprint(SchemaType.AVRO, writer) == wanted:
             break
         before = writer
-        writer, faults = aliases.apply(writer, reader, library)
-        demand_no_break(findings.mismatches(None, faults))
+        writer, faults = aliases.apply(writer, reader, library, steps)
+        demand_no_break(findings.mismatches(None, faults, steps))
         if writer is before:
             break
     return writer

@@ -5,7 +5,9 @@ where a message has it (UNRESOLVABLE): two versions that do not go together in a
 Which of a union's branches reads a value: Resolver.ReaderUnion, as core's `resolution` has it for the broker's verdict.
 """
 
+import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from types import GeneratorType, MappingProxyType
 from typing import Any, ClassVar, Final
@@ -15,8 +17,8 @@ from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import Array, Enum, Field, Fixed, Map, Named, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.resolution import Resolution
 from topicschema.core.formats.avro.stackless import Step
-from topicschema.core.formats.avro.survey import lore_of
 from topicschema.core.formats.avro.unions import Equivalence
+from topicschema.core.steps import Steps, TooComplexError
 from topicschema.payload import numbers, text
 from topicschema.payload.avro import renaming
 from topicschema.payload.avro.defaults import Defaults, UnfitError
@@ -47,13 +49,14 @@ class Resolver:
     def __init__(self, writer: Node, reader: Node, library: Library) -> None:
         self.writer = renaming.renamed(writer, reader, library)
         self.reader = reader
-        self._unions = Equivalence()
+        self._unions = Equivalence(Steps(sys.maxsize))
         self._chosen: dict[tuple[Node, Union], Node | None] = {}
         self._same: dict[tuple[Union, Union], bool] = {}
         self._plans: dict[tuple[Record, Record], _Plan] = {}
         self._readable: dict[tuple[Node, Node], bool] = {}
-        renaming.demand_no_break(resolution.unreadable(reader, writer, library))
-        self._resolution = Resolution(reader, library, lore_of(reader))
+        with suppress(TooComplexError):  # no such version is admitted after the other
+            renaming.demand_no_break(resolution.unreadable(reader, writer, library))
+        self._resolution = Resolution(reader, library, Steps())
         self._is_compared = False
 
     def read(self, payload: bytes, found: list[Finding]) -> Any:

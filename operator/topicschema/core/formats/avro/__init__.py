@@ -8,6 +8,7 @@ from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import Node
 from topicschema.core.formats.format import Mismatch
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.steps import Steps
 
 __all__ = ["FORMAT", "AvroSchema"]
 
@@ -44,14 +45,14 @@ class _Avro:
         del schema
         return True
 
-    def unreadable(self, reader: AvroSchema, writer: AvroSchema) -> tuple[Mismatch, ...]:
+    def unreadable(self, reader: AvroSchema, writer: AvroSchema, steps: Steps) -> tuple[Mismatch, ...]:
         """All that `reader` cannot read of messages written with `writer`."""
-        return resolution.unreadable(reader.root, writer.root, reader.library)
+        return resolution.unreadable(reader.root, writer.root, reader.library, steps)
 
-    def risks(self, reader: AvroSchema, writer: AvroSchema) -> tuple[Mismatch, ...]:
+    def risks(self, reader: AvroSchema, writer: AvroSchema, steps: Steps) -> tuple[Mismatch, ...]:
         """What `reader` loses or misreads of messages written with `writer`."""
         is_json = reader.info.type is SchemaType.JSON
-        return risks.between(reader.root, writer.root, reader.library, is_json=is_json)
+        return risks.between(reader.root, writer.root, reader.library, steps, is_json=is_json)
 
 
 FORMAT = _Avro()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.formats.avro import defaults
+from topicschema.core.formats.avro.defaults import Checker
 from topicschema.core.formats.avro.findings import Fault, Rule
 from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import (
@@ -27,18 +27,22 @@ from topicschema.core.formats.avro.model import (
 )
 from topicschema.core.formats.avro.names import shown
 from topicschema.core.formats.avro.stackless import Step, run
+from topicschema.core.steps import PER_PAIR, Steps
 
 
-def apply(writer: Node, reader: Node, library: Library) -> tuple[Node, list[Fault]]:
+def apply(writer: Node, reader: Node, library: Library, steps: Steps) -> tuple[Node, list[Fault]]:
     """The writer under the names the reader has for it, and what cannot be renamed or makes Avro give up, in its order.
 
     `writer` itself is left as it is; it is returned when no alias meets anything in it.
     """
     renames = _Renames()
     renames.collect(reader)
-    if not (renames.types or renames.fields) or _is_left_alone(writer, renames, library):
+    if not (renames.types or renames.fields):
         return writer, []
-    view = _View(renames, reader, library)
+    checker = Checker(library, steps)
+    if _is_left_alone(writer, renames, checker, steps):
+        return writer, []
+    view = _View(renames, reader, checker, steps)
     renamed = run(view.rename(writer))
     return renamed if view.changed else writer, view.faults
 
@@ -86,7 +90,7 @@ def _may_have_alias(each: Field) -> bool:
     return bool(each.aliases) or each.type.__class__ is not Primitive
 
 
-def _is_left_alone(writer: Node, renames: _Renames, library: Library) -> bool:
+def _is_left_alone(writer: Node, renames: _Renames, checker: Checker, steps: Steps) -> bool:
     """Whether it shows at a glance that nothing in the writer is renamed and nothing is wrong with it."""
     seen: set[Record] = set()
     ahead: list[Node] = [writer]
@@ -98,25 +102,26 @@ def _is_left_alone(writer: Node, renames: _Renames, library: Library) -> bool:
             ahead += _parts(node)
         elif node not in seen:
             seen.add(node)
-            if "$" in node.simple_name or not _are_left_alone(node, renames, library):
+            if "$" in node.simple_name or not _are_left_alone(node, renames, checker, steps):
                 return False
             ahead += [each.type for each in node.fields if each.type.__class__ is not Primitive]
     return True
 
 
-def _are_left_alone(record: Record, renames: _Renames, library: Library) -> bool:
+def _are_left_alone(record: Record, renames: _Renames, checker: Checker, steps: Steps) -> bool:
     """Whether that shows of the record's fields."""
+    steps.take(len(record.fields))
     targets = renames.fields.get(record.full_name, {})
     for each in record.fields:
         if each.name in targets or "$" in each.name:
             return False
-    return all(each.default is ABSENT or _misfit(each, library) is None for each in record.fields)
+    return all(each.default is ABSENT or _misfit(each, checker) is None for each in record.fields)
 
 
-def _misfit(each: Field, library: Library) -> str | None:
+def _misfit(each: Field, checker: Checker) -> str | None:
     """What is wrong with the field's default."""
     try:
-        defaults.check([each], library)
+        checker.check(each)
     except InvalidSchemaError as error:
         return error.message
     return None
@@ -133,12 +138,13 @@ def _parts(node: Node) -> tuple[Node, ...]:
 class _View:
     """Copies a writer's schema under the reader's names."""
 
-    def __init__(self, renames: _Renames, reader: Node, library: Library) -> None:
+    def __init__(self, renames: _Renames, reader: Node, checker: Checker, steps: Steps) -> None:
+        self._steps = steps
         self.changed = False
         self.faults: list[Fault] = []
         self._renames = renames
         self._reader = reader
-        self._library = library
+        self._checker = checker
         self._copies: dict[Record, Record] = {}
 
     def rename(self, node: Node) -> Step[Node]:
@@ -209,6 +215,7 @@ class _View:
             twin=node.twin,
         )
         self._check_names(node, renamed.simple_name)
+        self._steps.take(PER_PAIR + len(node.fields))
         targets = self._renames.fields.get(renamed.full_name, {})
         taken = {each.name for each in node.fields if each.name not in targets}
         made: list[tuple[Field, int]] = []
@@ -239,6 +246,6 @@ class _View:
     def _check_defaults(self, made: list[tuple[Field, int]]) -> None:
         """A default is checked as soon as its field is made; here later, when a record that it goes into is whole."""
         for each, place in reversed(made):
-            wrong = None if each.default is ABSENT else _misfit(each, self._library)
+            wrong = None if each.default is ABSENT else _misfit(each, self._checker)
             if wrong is not None:
                 self.faults.insert(place, Fault(Rule.INVALID_WRITER_DEFAULT, self._reader, each, wrong))

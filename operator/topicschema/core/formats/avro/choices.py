@@ -13,6 +13,7 @@ from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import Array, Map, Named, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.resolution import Resolution
 from topicschema.core.formats.avro.survey import lore_of
+from topicschema.core.steps import PER_TRY, Steps
 
 _PROMOTED: Final = {
     "int": ("long", "float", "double"),
@@ -31,11 +32,13 @@ def is_called(writer: Named, reader: Named) -> bool:
 class Choices:
     """The choices within two schemas; what they need to know of a union or a pair of records is found out once."""
 
-    def __init__(self, reader: Node, writer: Node, library: Library) -> None:
+    def __init__(self, reader: Node, writer: Node, library: Library, steps: Steps) -> None:
         self._reader = reader
         self._writer = writer
         self._library = library
+        self._steps = steps
         self._branches: dict[Union, _Branches] = {}
+        self._chosen: dict[tuple[Record, Union], Record | None] = {}
 
     def branch(self, reader: Union, writer: Node) -> Node | None:
         """The branch, None where there is none."""
@@ -48,7 +51,10 @@ class Choices:
             return branches.first.get(type(writer))
         named = branches.named.get((type(writer), writer.full_name))
         if named is None and isinstance(writer, Record):
-            return self._by_structure(writer, reader, branches.records)
+            key = writer, reader
+            if key not in self._chosen:
+                self._chosen[key] = self._by_structure(writer, reader, branches.records)
+            return self._chosen[key]
         return named
 
     def _by_structure(self, writer: Record, reader: Union, records: Iterable[Record]) -> Record | None:
@@ -62,7 +68,7 @@ class Choices:
 
     @cached_property
     def _trials(self) -> "_Trials":
-        return _Trials(self._reader, self._writer, self._library)
+        return _Trials(self._reader, self._writer, self._library, self._steps)
 
 
 class _Branches:
@@ -92,10 +98,12 @@ class _Branches:
 class _Trials:
     """Whether records of a reader's schema read those of a writer's; each pair is compared once."""
 
-    def __init__(self, reader: Node, writer: Node, library: Library) -> None:
+    def __init__(self, reader: Node, writer: Node, library: Library, steps: Steps) -> None:
+        self._steps = steps
+        self._fits: dict[tuple[Record, Record], bool] = {}
         lore = lore_of(reader)
-        self._resolution = Resolution(reader, library, lore)
-        renamed = aliases.apply(writer, reader, library)[0] if lore.is_aliased else writer
+        self._resolution = Resolution(reader, library, steps)
+        renamed = aliases.apply(writer, reader, library, steps)[0] if lore.is_aliased else writer
         self._renamed = {} if renamed is writer else {each.path: each for each in _records(renamed)}
 
     def likely(self, writer: Record, reader: Union) -> Iterator[Record] | None:
@@ -103,7 +111,12 @@ class _Trials:
         return self._resolution.shortcuts.likely(writer, reader)
 
     def fits(self, reader: Record, writer: Record) -> bool:
-        return self._resolution.resolve(self._renamed.get(writer.path, writer), reader) is None
+        self._steps.take(PER_TRY)
+        key = writer, reader
+        if key not in self._fits:
+            answer = self._resolution.resolve(self._renamed.get(writer.path, writer), reader)
+            self._fits[key] = answer is None
+        return self._fits[key]
 
 
 def _records(root: Node) -> set[Record]:

@@ -28,6 +28,7 @@ from topicschema.core.formats.avro.model import (
     Record,
     Union,
 )
+from topicschema.core.steps import Steps
 
 _Work = tuple[Node, Any, str]
 _LEAVES: Final = frozenset({Primitive, Enum, Fixed})
@@ -48,10 +49,9 @@ def check(fields: Iterable[Field], library: Library) -> None:
     `fields` are all fields of a schema in the order of the text: a default that leans on another field's default may
     then take that one for checked.
     """
-    checker: _Checker | None = None
+    checker = Checker(library)
     for field in fields:
-        if field.default is not ABSENT and not _fits_at_sight(field):
-            checker = checker or _Checker(library)
+        if field.default is not ABSENT:
             checker.check(field)
 
 
@@ -95,15 +95,23 @@ def _is_fit(asked: Fitting, field: Field) -> bool:
         return False
 
 
-class _Checker:
-    def __init__(self, library: Library) -> None:
+class Checker:
+    """Checks the defaults of many fields, and remembers what it needs to know of their records."""
+
+    def __init__(self, library: Library, steps: Steps | None = None) -> None:
         self._library = library
+        self._steps = steps
         self._known: dict[int, tuple[dict[str, Field], frozenset[str]]] = {}
 
     def check(self, field: Field) -> None:
+        """Raise InvalidSchemaError as `check` does; TooComplexError if that needs more than the steps left."""
+        if _fits_at_sight(field):
+            return
         work: list[_Work] = [(field.type, field.default, f"{field.path}.default")]
         while work:
             node, value, path = work.pop()
+            if self._steps:
+                self._steps.take()
             parts: Iterable[_Work]
             if isinstance(node, Record):
                 parts = self._record(node, value, path, field)
@@ -131,13 +139,17 @@ class _Checker:
 
     def _any_branch(self, node: Union, value: Any, path: str, field: Field) -> tuple[()]:
         given = replace(field, type=node, default=value)
-        if not _is_fit(Fitting(_within(field)), given):
+        if not _is_fit(Fitting(_within(field), steps=self._steps), given):
             raise _misfit(field, path, f"is {_KINDS[type(value)]}, which fits no branch of its union")
         return ()
 
     def _fields(self, node: Record) -> tuple[dict[str, Field], frozenset[str]]:
         """The fields by name, and the names of those without a default."""
         if id(node) not in self._known:
+            if self._steps:
+                self._steps.take(len(node.fields))
+            if not node.fields:
+                return {}, frozenset()  # it may not be complete yet
             required = frozenset(field.name for field in node.fields if field.default is ABSENT)
             self._known[id(node)] = {field.name: field for field in node.fields}, required
         return self._known[id(node)]

@@ -13,6 +13,7 @@ from topicschema.core.formats.avro.model import Field, Fixed, Named, Node, Primi
 from topicschema.core.formats.avro.names import shown
 from topicschema.core.formats.avro.stackless import Step
 from topicschema.core.formats.format import Mismatch
+from topicschema.core.steps import PER_FINDING, Steps
 
 
 class Rule(StrEnum):
@@ -31,7 +32,6 @@ class Rule(StrEnum):
     ALIAS_CONFLICT = "ALIAS_CONFLICT"
     INVALID_WRITER_DEFAULT = "INVALID_WRITER_DEFAULT"
     DOLLAR_IN_NAME = "DOLLAR_IN_NAME"
-    TOO_MANY_TRIES = "TOO_MANY_TRIES"
 
 
 @dataclass(slots=True, eq=False)
@@ -50,7 +50,8 @@ class Pair:
     """A writer's and a reader's record, compared once.
 
     `parts` holds what was found with the reader's fields, None for what belongs to none. `lacks_field` and
-    `wrong_field` are what makes Avro drop the pair where it only tries a union's branch.
+    `wrong_field` are what makes Avro drop the pair where it only tries a union's branch. The pair is open until all
+    fields have been compared.
     """
 
     writer: Record
@@ -58,6 +59,7 @@ class Pair:
     parts: "list[tuple[Field | None, Outcome]]" = field(default_factory=list)
     lacks_field: bool = False
     wrong_field: bool = False
+    is_open: bool = True
 
     def add(self, read: Field, found: "Outcome") -> None:
         """Note what a field that both have has brought up."""
@@ -87,33 +89,36 @@ def inner_later(step: Step[Outcome | None]) -> Step[Outcome | None]:
     return inner((yield step))
 
 
-def mismatches(outcome: Outcome | None, fatal: Iterable[Fault]) -> tuple[Mismatch, ...]:
+def mismatches(outcome: Outcome | None, fatal: Iterable[Fault], steps: Steps) -> tuple[Mismatch, ...]:
     """All faults that `outcome` holds, in the reader's field order, each once, then those of `fatal` not among them."""
     told: dict[tuple[Rule, object, object], Mismatch] = {}
-    faults = [(outcome, None)] if outcome.__class__ is Fault else _faults(outcome)
+    faults = [(outcome, None)] if outcome.__class__ is Fault else _faults(outcome, steps)
     for fault, within in (*faults, *[(fault, None) for fault in fatal]):
         # An endless record is one cause, whoever writes it.
         key = fault.rule, fault.reader, None if fault.rule is Rule.ENDLESS_RECORD else fault.writer
         if key not in told:
+            steps.take(PER_FINDING)
             where = "" if within is None or within is fault.reader else f"{_field(within)}: "
             message = where + _WORDS[fault.rule](fault)
             told[key] = Mismatch(str(fault.rule), message, fault.reader.path, fault.writer.path)
     return tuple(told.values())
 
 
-def _faults(outcome: Outcome | None) -> list[tuple[Fault, Field | None]]:
+def _faults(outcome: Outcome | None, steps: Steps) -> list[tuple[Fault, Field | None]]:
     """Every fault in `outcome`, in the reader's field order, with the reader's field; each pair is met once."""
     found: list[tuple[Fault, Field | None]] = []
     ahead: list[tuple[Outcome, Field | None]] = [] if outcome is None else [(outcome, None)]
     seen: set[Pair] = set()
     while ahead:
         following, within = ahead.pop()
+        steps.take()
         if isinstance(following, Inner):
             ahead.extend((part, within) for part in reversed(following.parts))
         elif isinstance(following, Fault):
             found.append((following, within))
         elif following not in seen:
             seen.add(following)
+            steps.take(len(following.reader.fields))
             ahead.extend(reversed(_in_reader_order(following)))
     return found
 
@@ -232,13 +237,6 @@ def _dollar_in_name(fault: Fault) -> str:
     )
 
 
-def _too_many_tries(fault: Fault) -> str:
-    return (
-        f"more than {fault.detail} times a record of {{writer}} would have to be tried as a branch of a union in "
-        "{reader}, as records come back to themselves; make the unions smaller, or break the circles"
-    )
-
-
 def _field(place: Node | Field) -> str:
     return f"field {shown(_name(place))}"
 
@@ -262,6 +260,5 @@ _WORDS: Final[Mapping[Rule, Callable[[Fault], str]]] = MappingProxyType(
         Rule.ALIAS_CONFLICT: _alias_conflict,
         Rule.INVALID_WRITER_DEFAULT: _invalid_writer_default,
         Rule.DOLLAR_IN_NAME: _dollar_in_name,
-        Rule.TOO_MANY_TRIES: _too_many_tries,
     }
 )

@@ -12,6 +12,7 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import leaves
 from topicschema.core.formats.avro.model import ABSENT, Array, Field, Map, Named, Node, Record, Union
 from topicschema.core.formats.avro.stackless import Step, run
+from topicschema.core.steps import Steps
 
 _MOST_VISITS: Final = 1_000_000
 """Avro goes through the whole schema again for each such name; a text that needs more than this is refused."""
@@ -28,7 +29,10 @@ class Fitting:
     before it is defined and count as a record without fields.
     """
 
-    def __init__(self, is_open: Callable[[Record], bool], ahead: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, is_open: Callable[[Record], bool], ahead: frozenset[str] = frozenset(), steps: Steps | None = None
+    ) -> None:
+        self._steps = steps
         self.has_met_record = False
         self._is_open = is_open
         self._ahead = ahead
@@ -44,6 +48,8 @@ class Fitting:
             return isinstance(value, dict)
         key = id(node), id(value)
         if key not in self._known:
+            if self._steps:
+                self._steps.take(3)
             self._known[key] = None
             self._known[key] = yield self._ask(node, value)
         known = self._known[key]

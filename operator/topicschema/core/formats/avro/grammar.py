@@ -20,15 +20,18 @@ from topicschema.core.formats.avro.model import Array, Map, Node, Primitive, Rec
 from topicschema.core.formats.avro.names import shown
 from topicschema.core.formats.avro.stackless import Step, run
 from topicschema.core.formats.avro.unions import Equivalence
+from topicschema.core.steps import Steps
+
+_PER_SYMBOL = 5
 
 
 @dataclass(slots=True)
 class Decisions:
     """What comparing two schemas has decided, which the grammar is built by."""
 
+    unions: Equivalence
     pairs: dict[tuple[Record, Record], Pair | None] = field(default_factory=dict)
     branches: dict[tuple[Record, Union], Record] = field(default_factory=dict)
-    unions: Equivalence = field(default_factory=Equivalence)
 
 
 @dataclass(slots=True, eq=False)
@@ -68,11 +71,11 @@ class _Alternative:
 _Symbol = _Sequence | _Repeater | _Alternative
 
 
-def faults(writer: Node, reader: Node, decisions: Decisions) -> list[Fault]:
+def faults(writer: Node, reader: Node, decisions: Decisions, steps: Steps) -> list[Fault]:
     """The records on which Avro breaks down, none where the grammar can be built."""
     identity.seal(reader)
     identity.seal(writer)
-    grammar = _Grammar(writer, decisions)
+    grammar = _Grammar(writer, decisions, steps)
     root = run(grammar.symbol(writer, reader))
     endless = circles.find(grammar.sequences, lambda each: [part for part in each.parts if isinstance(part, _Sequence)])
     if endless is not None:
@@ -81,15 +84,16 @@ def faults(writer: Node, reader: Node, decisions: Decisions) -> list[Fault]:
         return []
     run(grammar.add_skipped())
     holes: list[tuple[_Sequence, Fault]] = []
-    run(_flatten(root, holes))
-    met = _searched(root)
+    run(_flatten(root, holes, steps))
+    met = _searched(root, steps)
     return [fault for sequence, fault in holes if not met.isdisjoint(sequence.awaited_by)]
 
 
 class _Grammar:
     """Builds the symbols that can hold records; None stands for all others."""
 
-    def __init__(self, writer: Node, decisions: Decisions) -> None:
+    def __init__(self, writer: Node, decisions: Decisions, steps: Steps) -> None:
+        self._steps = steps
         self._writer = writer
         self._decided = decisions
         self._pairs: dict[tuple[Record, Record], _Sequence] = {}
@@ -104,6 +108,7 @@ class _Grammar:
     def symbol(self, writer: Node, reader: Node) -> Step[_Symbol | None]:
         """The symbol for reading `writer` with `reader`."""
         made: _Symbol | None = None
+        self._steps.take(_PER_SYMBOL)
         if isinstance(writer, Union):
             if isinstance(reader, Union) and self._decided.unions.holds(writer, reader):
                 made = yield self.plain(reader)
@@ -121,6 +126,7 @@ class _Grammar:
     def _branch(self, writer: Node, reader: Union) -> Node | None:
         if isinstance(writer, Record):
             return self._decided.branches.get((writer, reader))
+        self._steps.take(len(reader.branches))
         return next((branch for branch in reader.branches if branch.__class__ is writer.__class__), None)
 
     def _alternative(self, pairs: list[tuple[Node, Node]]) -> Step[_Alternative]:
@@ -172,6 +178,7 @@ class _Grammar:
     def plain(self, node: Node) -> Step[_Symbol | None]:
         """The symbol for what is read as it is: a default that was put in, a union that both have."""
         made: _Symbol | None = None
+        self._steps.take(_PER_SYMBOL)
         if isinstance(node, Record):
             # Avro keeps these by the schemas' equality, not by their identity.
             made = self._plain.get(node.digest or id(node)) or (yield self._plain_record(node))
@@ -194,15 +201,16 @@ class _Grammar:
         return made
 
 
-def _flatten(symbol: _Symbol, holes: list[tuple[_Sequence, Fault]]) -> Step[None]:
+def _flatten(symbol: _Symbol, holes: list[tuple[_Sequence, Fault]], steps: Steps) -> Step[None]:
+    steps.take(_PER_SYMBOL)
     if isinstance(symbol, _Sequence):
         if symbol.is_met:
             return
         symbol.is_met = symbol.is_open = True
     for part in symbol.parts:
-        yield _flatten(part, holes)
+        yield _flatten(part, holes, steps)
         if not isinstance(symbol, _Alternative):
-            _copy(part, symbol)
+            _copy(part, symbol, steps)
     if isinstance(symbol, _Sequence):
         symbol.is_open = False
         lacking = next((each for each in symbol.holds if each.is_open), None)
@@ -211,19 +219,21 @@ def _flatten(symbol: _Symbol, holes: list[tuple[_Sequence, Fault]]) -> Step[None
             holes.append((symbol, Fault(Rule.TANGLED_RECORDS, symbol.reader, symbol.writer, inner)))
 
 
-def _copy(part: _Symbol, into: _Sequence | _Repeater) -> None:
+def _copy(part: _Symbol, into: _Sequence | _Repeater, steps: Steps) -> None:
     """Copy what `part` holds; what is still open is promised a copy later."""
     if isinstance(part, _Sequence):
+        steps.take(len(part.holds))
         for each in (part,) if part.is_open else part.holds:
             if each.is_open:
                 each.awaited_by.append(into)
                 into.holds.add(each)
 
 
-def _searched(root: _Symbol) -> set[_Symbol]:
+def _searched(root: _Symbol, steps: Steps) -> set[_Symbol]:
     """All that the search for errors enters."""
     met, waiting = {root}, [root]
     while waiting:
+        steps.take()
         for each in waiting.pop().parts:
             if each not in met and not (isinstance(each, _Alternative) and each.is_skipped):
                 met.add(each)

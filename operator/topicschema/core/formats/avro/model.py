@@ -7,7 +7,7 @@ Large schemas alive at once may hold the same object for a record that they defi
 (`sharing`). So a walk over a reader and a writer may pass by every pair `reader is writer`: all within is the same in
 both, docs and aliases included. Named types whose digests are there and equal are equal to Avro, which does not look at
 docs, aliases and an enum's default. What is kept on a node besides (`written`, `outline`, `lore`, `reads`,
-`records`, `source`) can always be found out again.
+`source`) can always be found out again.
 
 Recursive schemas are cyclic graphs: walk them with an explicit stack and a set of what was seen.
 """
@@ -75,10 +75,9 @@ class Map(Node):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Union(Node):
-    """A union; its branches are never unions. `records` is `shortcuts`' own."""
+    """A union; its branches are never unions."""
 
     branches: tuple[Node, ...]
-    records: object = field(default=None, init=False, repr=False)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -175,15 +174,13 @@ class Record(Named):
     """A record (or error, which is the same to everyone); `fields` is set once, when the record has been parsed.
 
     `outline` is set where other schemas may share it, `source` where it is a whole schema that others may be: its text.
-    `lore` and `reads` are what comparisons found out and will want again; a copy has none. `reads` has the digests of
-    writers' records that are readable in full, whatever schemas the two stand in.
+    `lore` is what comparisons found out and will want again; a copy has none.
     """
 
     fields: tuple[Field, ...] = ()
     outline: Outline | None = field(default=None, init=False, repr=False)
     source: bytes | None = field(default=None, init=False, repr=False)
     lore: Lore | None = field(default=None, init=False, repr=False)
-    reads: set[bytes] | None = field(default=None, init=False, repr=False)
 
     def field(self, name: str) -> Field | None:
         """The field of that name."""

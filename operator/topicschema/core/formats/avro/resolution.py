@@ -13,47 +13,33 @@ from types import GeneratorType
 from typing import Any, ClassVar, cast
 
 from topicschema.core.formats.avro import aliases, grammar, identity
-from topicschema.core.formats.avro.encoding import Defaults, Trouble, is_plain_null, never_read_back
+from topicschema.core.formats.avro.encoding import Defaults, is_plain_null, never_read_back
 from topicschema.core.formats.avro.findings import Fault, Inner, Outcome, Pair, Rule, inner, inner_later, mismatches
 from topicschema.core.formats.avro.grammar import Decisions
 from topicschema.core.formats.avro.library import Library
-from topicschema.core.formats.avro.model import (
-    ABSENT,
-    Array,
-    Enum,
-    Field,
-    Fixed,
-    Lore,
-    Map,
-    Node,
-    Primitive,
-    Record,
-    Union,
-)
+from topicschema.core.formats.avro.model import ABSENT, Array, Enum, Field, Fixed, Map, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.names import shown
 from topicschema.core.formats.avro.promotions import READ_BY
 from topicschema.core.formats.avro.repeated import element, first_alike, other_size
 from topicschema.core.formats.avro.shortcuts import TOLD, Shortcuts
 from topicschema.core.formats.avro.stackless import Step, run, settled
 from topicschema.core.formats.avro.survey import Survey, lore_of
+from topicschema.core.formats.avro.unions import Equivalence
 from topicschema.core.formats.format import Mismatch
+from topicschema.core.steps import PER_PAIR, PER_TRY, Steps, TooComplexError
 
-_Answer = Any
-"""An Outcome or None; or, where finding it may go deep, the Step that does."""
-
-_MOST_TRIES = 50_000
-"""Of a union's branches where each must be, as in circles, for what that leaves: the square of 300 changed records."""
+_Answer = Any  # an Outcome or None; or, where finding it may go deep, the Step that does
 
 
-class _TooManyTriesError(Exception):
-    """The comparison would take too long."""
-
-
-def unreadable(reader: Node, writer: Node, library: Library = Library.AVRO_1_11) -> tuple[Mismatch, ...]:
+def unreadable(
+    reader: Node, writer: Node, library: Library = Library.AVRO_1_11, steps: Steps | None = None
+) -> tuple[Mismatch, ...]:
     """Everything that a reader with `reader` cannot read of what `writer` writes, in the reader's field order.
 
-    Empty exactly when the SchemaValidator of that Avro library, canRead strategy, accepts the two.
+    Empty exactly when the SchemaValidator of that Avro library, canRead strategy, accepts the two. TooComplexError if
+    that needs more than the `steps` left.
     """
+    steps = steps or Steps()
     lore = lore_of(reader)
     if lore.is_tangled or lore.is_aliased:
         same = identity.equal(reader, writer)
@@ -61,44 +47,43 @@ def unreadable(reader: Node, writer: Node, library: Library = Library.AVRO_1_11)
         same = reader is writer or (bool(reader.digest) and reader.digest == writer.digest)
     if same and not lore.is_tangled:
         return ()
-    renamed, faults = aliases.apply(writer, reader, library) if lore.is_aliased and not same else (writer, [])
-    resolution = Resolution(reader, library, lore)
+    renamed, faults = aliases.apply(writer, reader, library, steps) if lore.is_aliased and not same else (writer, [])
+    resolution = Resolution(reader, library, steps)
     outcome = resolution.resolve(renamed, reader)
-    if lore.is_tangled and not resolution.is_cut_short:
-        faults += grammar.faults(renamed, reader, resolution.decided)
+    if lore.is_tangled:
+        faults += grammar.faults(renamed, reader, resolution.decided, steps)
     if outcome is None and not (faults or resolution.fatal):
         return ()
-    return mismatches(outcome, faults + resolution.fatal)
+    return mismatches(outcome, faults + resolution.fatal, steps)
 
 
 class Resolution:
     """One comparison: what is decided on the way, and what makes Avro throw."""
 
-    def __init__(self, root: Node, library: Library, lore: Lore) -> None:
-        self.shortcuts = Shortcuts(root, lore)
-        self.decided = Decisions()
+    def __init__(self, root: Node, library: Library, steps: Steps) -> None:
+        lore = lore_of(root)
+        self.shortcuts = Shortcuts(root, lore, steps)
+        self.decided = Decisions(Equivalence(steps))
         self.fatal: list[Fault] = []
         self._tangled = lore.is_tangled
         self._pairs = self.decided.pairs
         self._unions = self.decided.unions
         self._survey = Survey()
         self._defaults = Defaults(library)
-        self._tries_left = _MOST_TRIES
-        self.is_cut_short = False
+        self._steps = steps
+        self._final: dict[tuple[Record, Union], Outcome | None] = {}
+        """What came of choosing a branch, where no pair that is still open had a say in it."""
+        self._asked_of_open = 0
 
     def resolve(self, writer: Node, reader: Node) -> Outcome | None:
-        """What comparing the two brings up; a fault where that would take too long."""
-        try:
-            answer = self._BY_WRITER[writer.__class__](self, writer, reader)
-            return cast("Outcome | None", run(answer) if answer.__class__ is GeneratorType else answer)
-        except _TooManyTriesError:
-            self.is_cut_short = True
-            return Fault(Rule.TOO_MANY_TRIES, reader, writer, str(_MOST_TRIES))
+        """What comparing the two brings up."""
+        answer = self._BY_WRITER[writer.__class__](self, writer, reader)
+        return cast("Outcome | None", run(answer) if answer.__class__ is GeneratorType else answer)
 
     def branch(self, writer: Record, reader: Union) -> Record | None:
         """The branch that takes a record whose name none has, as it was chosen while the two schemas were compared."""
         if (writer, reader) not in self.decided.branches:
-            with suppress(_TooManyTriesError):
+            with suppress(TooComplexError):
                 run(self._choose(writer, reader))
         return self.decided.branches.get((writer, reader))
 
@@ -112,6 +97,7 @@ class Resolution:
             return None if reader.kind in readable else Fault(Rule.TYPE_MISMATCH, reader, writer)
         if reader.__class__ is not Union:
             return Fault(Rule.TYPE_MISMATCH, reader, writer)
+        self._steps.take(len(reader.branches))
         for branch in reader.branches:
             if branch.__class__ is Primitive and branch.kind in readable:
                 return None
@@ -124,12 +110,14 @@ class Resolution:
             return other_size(writer, reader)
         if reader.__class__ is not Union:
             return Fault(Rule.TYPE_MISMATCH, reader, writer)
+        self._steps.take(len(reader.branches))
         for branch in reader.branches:
             if branch.__class__ is writer.__class__ and branch.full_name == writer.full_name:
                 return inner(other_size(writer, branch))
         return Fault(Rule.NO_UNION_BRANCH, reader, writer)
 
     def _repeated(self, writer: Array | Map, reader: Node) -> _Answer:
+        self._steps.take(len(reader.branches) if isinstance(reader, Union) else 1)
         found = first_alike(writer, reader)
         return self._within(element(writer), element(found)) if isinstance(found, Array | Map) else found
 
@@ -154,6 +142,7 @@ class Resolution:
 
     def _each_branch(self, branches: Sequence[Node], reader: Node) -> Step[Outcome | None]:
         parts: list[Outcome] = []
+        self._steps.take(len(branches))
         for branch in branches:
             answer = self._BY_WRITER[branch.__class__](self, branch, reader)
             if answer.__class__ is GeneratorType:
@@ -168,6 +157,9 @@ class Resolution:
         if reader.__class__ is Record:
             return self._pair(writer, reader)
         if reader.__class__ is Union:
+            key = writer, reader
+            if key in self._final:
+                return self._final[key]
             called_alike = self.shortcuts.branch(writer, reader)
             return self._choose(writer, reader) if called_alike is None else self._in_branch(writer, called_alike)
         return Fault(Rule.TYPE_MISMATCH, reader, writer)
@@ -179,57 +171,62 @@ class Resolution:
     def _choose(self, writer: Record, reader: Union) -> Step[Outcome | None]:
         """The branch of the full name, else one of the same structure."""
         tried: dict[Record, Pair] = {}
+        asked_before = self._asked_of_open
         likely = self.shortcuts.likely(writer, reader)
         chosen = yield (
             self._of_all(writer, reader, tried) if likely is None else self._of_likely(writer, likely, tried)
         )
+        found: Outcome | None
         if chosen is None:
             told = [*tried.values()][:TOLD] if likely is None else [*tried.values()][-TOLD:]
-            return Fault(Rule.NO_UNION_BRANCH, reader, writer, tried=tuple(told))
-        self.decided.branches[writer, reader] = chosen
-        found: Outcome | None = yield settled(self._in_branch(writer, chosen))
+            found = Fault(Rule.NO_UNION_BRANCH, reader, writer, tried=tuple(told))
+        else:
+            self.decided.branches[writer, reader] = chosen
+            found = yield settled(self._in_branch(writer, chosen))
+        if self._asked_of_open == asked_before:
+            self._final[writer, reader] = found
         return found
 
     def _of_all(self, writer: Record, reader: Union, tried: dict[Record, Pair]) -> Step[Record | None]:
         """All are tried that come before the one of the full name: trying one leaves the pair known."""
         chosen: Record | None = None
+        own_name = writer.simple_name
         for branch in reader.branches:
-            if not isinstance(branch, Record):
+            if branch.__class__ is not Record:
                 continue
             if branch.full_name == writer.full_name:
                 return branch
-            self._tries_left -= 1
-            if not self._tries_left:
-                raise _TooManyTriesError
-            takes = yield self._takes(writer, branch, tried)
-            if takes and (chosen is None or branch.simple_name == writer.simple_name):
+            self._steps.take(PER_TRY)
+            answer = self._pair(writer, branch)
+            if answer.__class__ is GeneratorType:
+                answer = yield answer
+            if not _takes(answer, branch, tried):
+                continue
+            if chosen is None or (branch.full_name.endswith(own_name) and branch.simple_name == own_name):
                 chosen = branch
         return chosen
 
     def _of_likely(self, writer: Record, likely: Iterable[Record], tried: dict[Record, Pair]) -> Step[Record | None]:
         for branch in likely:
-            if (yield self._takes(writer, branch, tried)):
+            self._steps.take(PER_TRY)
+            answer = yield settled(self._pair(writer, branch))
+            if _takes(answer, branch, tried):
                 return branch
         return None
-
-    def _takes(self, writer: Record, branch: Record, tried: dict[Record, Pair]) -> Step[bool]:
-        answer = yield settled(self._pair(writer, branch))
-        if answer.__class__ is not Pair or not (answer.lacks_field or answer.wrong_field):
-            return True
-        tried.pop(branch, None)  # what is tried again goes to the end
-        tried[branch] = answer
-        return False
 
     def _pair(self, writer: Record, reader: Record) -> _Answer:
         key = writer, reader
         if key in self._pairs:
-            return self._pairs[key]
+            known = self._pairs[key]
+            self._asked_of_open += known is not None and known.is_open
+            return known
         if self.shortcuts.is_readable(writer, reader):
             return None
         pair = self._pairs[key] = Pair(writer, reader)
         return self._fields(pair)
 
     def _fields(self, pair: Pair) -> Step[Outcome | None]:
+        self._steps.take(PER_PAIR + len(pair.writer.fields) + len(pair.reader.fields))
         absent = {each.name: each for each in pair.reader.fields}
         for written in pair.writer.fields:
             read = absent.pop(written.name, None)
@@ -245,6 +242,7 @@ class Resolution:
                 pair.add(read, answer)
         if absent:
             yield self._put_in(pair, absent.values())
+        pair.is_open = False
         if pair.parts:
             return pair
         self._pairs[pair.writer, pair.reader] = None
@@ -266,18 +264,14 @@ class Resolution:
             if trouble.__class__ is GeneratorType:
                 trouble = yield trouble
             if trouble is None and self._tangled and not is_plain_null(read):
-                trouble = self._read_back(read)
+                endless = self._survey.endless(read.type)  # Avro reads it back with a grammar, which must have an end
+                trouble = None if endless is None else never_read_back(endless)
             if trouble is not None:
                 fault = Fault(Rule(trouble[0]), read, pair.writer, trouble[1])
                 pair.parts.append((read, Inner((fault,))))
                 if not lacking:
                     self.fatal.append(fault)
         pair.lacks_field = lacking
-
-    def _read_back(self, read: Field) -> Trouble | None:
-        """Avro reads the default back with a grammar of its type, which must not be endless."""
-        endless = self._survey.endless(read.type)
-        return None if endless is None else never_read_back(endless)
 
     def _skip(self, pair: Pair, written: Field) -> None:
         """A field that only the writer has is skipped, whatever it is; its grammar is built all the same."""
@@ -295,3 +289,12 @@ class Resolution:
         Enum: _named,
         Fixed: _named,
     }
+
+
+def _takes(answer: Outcome | None, branch: Record, tried: dict[Record, Pair]) -> bool:
+    """Whether a branch takes a record; `answer` is what comparing the two brought up."""
+    if not isinstance(answer, Pair) or not (answer.lacks_field or answer.wrong_field):
+        return True
+    tried.pop(branch, None)  # what is tried again goes to the end
+    tried[branch] = answer
+    return False

@@ -17,16 +17,18 @@ from topicschema.core.formats.avro.model import Array, Enum, Field, Map, Named, 
 from topicschema.core.formats.avro.risk_words import Risk, Trouble
 from topicschema.core.formats.avro.unions import Equivalence
 from topicschema.core.formats.format import Mismatch
+from topicschema.core.steps import PER_FINDING, Steps
 
+_PER_MEETING: Final = 8
 _ROUNDED: Final = {("int", "float"), ("long", "float"), ("long", "double")}
 
 
-def between(reader: Node, writer: Node, library: Library, *, is_json: bool) -> tuple[Mismatch, ...]:
+def between(reader: Node, writer: Node, library: Library, steps: Steps, *, is_json: bool) -> tuple[Mismatch, ...]:
     """The risks, in the reader's field order, each once.
 
     `is_json` tells that messages are JSON documents: these hold no names of types, and no default saves a symbol.
     """
-    walk = _Walk(Choices(reader, writer, library), is_json=is_json)
+    walk = _Walk(Choices(reader, writer, library, steps), steps, Equivalence(steps), is_json=is_json)
     return tuple(dict.fromkeys(map(risk_words.mismatch, walk.over(reader, writer))))
 
 
@@ -43,8 +45,9 @@ class _Meeting:
 @dataclass(slots=True)
 class _Walk:
     choices: Choices
+    steps: Steps
+    unions: Equivalence
     is_json: bool = field(kw_only=True)
-    _unions: Equivalence = field(default_factory=Equivalence)
 
     def over(self, reader: Node, writer: Node) -> Iterator[Risk]:
         seen: set[tuple[Node, Node]] = set()
@@ -55,10 +58,12 @@ class _Walk:
             if pair in seen:
                 continue
             seen.add(pair)
+            self.steps.take(_PER_MEETING + _width(meeting.reader) + _width(meeting.writer))
             if isinstance(meeting.reader, Union) or isinstance(meeting.writer, Union):
                 ahead.extend(reversed(self._branches(meeting)))
                 continue
             for trouble in self._troubles(meeting):
+                self.steps.take(PER_FINDING)
                 yield Risk(trouble, meeting.reader, meeting.writer, meeting.within, is_json=self.is_json)
             if isinstance(meeting.reader, Record) and isinstance(meeting.writer, Record):
                 fields = _fields(meeting.reader, meeting.writer)
@@ -74,7 +79,7 @@ class _Walk:
     def _branches(self, meeting: _Meeting) -> list[_Meeting]:
         reader, writer = meeting.reader, meeting.writer
         pairs: list[tuple[Node | None, Node]]
-        if isinstance(reader, Union) and isinstance(writer, Union) and self._unions.holds(writer, reader):
+        if isinstance(reader, Union) and isinstance(writer, Union) and self.unions.holds(writer, reader):
             pairs = list(zip(reader.branches, writer.branches, strict=True))
         else:
             written = writer.branches if isinstance(writer, Union) else (writer,)
@@ -90,6 +95,7 @@ class _Walk:
     def _by_alias(self, fields: Sequence[tuple[Field, Field]]) -> Iterator[Risk]:
         for read, written in fields if self.is_json else ():
             if read.name != written.name:
+                self.steps.take(PER_FINDING)
                 yield Risk(Trouble.ALIAS_IN_JSON, read, written)
 
     def _troubles(self, meeting: _Meeting) -> Iterator[Trouble]:
@@ -117,6 +123,13 @@ class _Walk:
                 yield Trouble.CLASS_RENAMED
         elif isinstance(reader, Record):
             yield Trouble.UNION_BRANCH_GUESSED if meeting.is_branch else Trouble.RECORD_RENAMED
+
+
+def _width(node: Node) -> int:
+    """How much there is to look at in a type itself."""
+    if isinstance(node, Record):
+        return len(node.fields)
+    return len(node.branches) if isinstance(node, Union) else len(node.symbols) if isinstance(node, Enum) else 1
 
 
 def _are_equal(reader: Node, writer: Node) -> bool:

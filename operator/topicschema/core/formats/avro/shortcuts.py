@@ -7,7 +7,7 @@ remembered of schemas that are not plain (`survey`).
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Final, cast
@@ -15,10 +15,10 @@ from typing import Final, cast
 from topicschema.core.formats.avro.model import ABSENT, Lore, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.promotions import READ_BY
 from topicschema.core.formats.avro.survey import is_straight
+from topicschema.core.steps import PER_PAIR, Steps
 
 _FEW: Final = 3
 """So many branches are tried as fast as it is found out that they need not be."""
-_MOST_KNOWN: Final = 100
 TOLD: Final = 2
 """Of so many records that did not take another one it is told why: the first of the union."""
 
@@ -26,24 +26,23 @@ TOLD: Final = 2
 class Shortcuts:
     """The shortcuts in comparing with one reader's schema."""
 
-    __slots__ = ("_lore", "_root")
+    __slots__ = ("_lore", "_root", "_steps")
 
-    def __init__(self, root: Node, lore: Lore) -> None:
+    def __init__(self, root: Node, lore: Lore, steps: Steps) -> None:
         self._root = root
         self._lore = lore
+        self._steps = steps
 
     def is_readable(self, writer: Record, reader: Record) -> bool:
         """Whether it is known that all of the writer's record can be read."""
         if self._lore.is_tangled or not writer.digest:
             return writer is reader and not self._lore.is_tangled
-        return writer.digest == reader.digest or (reader.reads is not None and writer.digest in reader.reads)
+        return writer.digest == reader.digest or (writer.digest, reader) in self._steps.known
 
     def remember(self, writer: Record, reader: Record) -> None:
         """Take note that all of the writer's record can be read: in a long history the same two meet often."""
         if writer.digest and not self._lore.is_aliased and self._is_straight():
-            if reader.reads is None or len(reader.reads) == _MOST_KNOWN:
-                reader.reads = set()
-            reader.reads.add(writer.digest)
+            self._steps.known.add((writer.digest, reader))
 
     def unsettled(self, writer: Union, reader: Union) -> "list[Node] | None":
         """The writer's branches of which it is not known that all can be read; None where nothing is looked up.
@@ -77,9 +76,10 @@ class Shortcuts:
         """What is known of the union's records, in straight schemas; it is found out once."""
         if len(union.branches) <= _FEW or not self._is_straight():
             return None
-        if union.records is None:
-            union.records = _Records(union)
-        return cast("_Records", union.records)
+        kept = self._steps.kept
+        if union not in kept:
+            kept[union] = _Records(union, self._steps)
+        return cast("_Records", kept[union])
 
     def _is_straight(self) -> bool:
         if self._lore.is_straight is None:
@@ -90,25 +90,28 @@ class Shortcuts:
 class _Records:
     """A union's records, by what tells without a comparison that they cannot take another record."""
 
-    def __init__(self, union: Union) -> None:
+    def __init__(self, union: Union, steps: Steps) -> None:
+        steps.take(PER_PAIR + len(union.branches))
+        self._steps = steps
         self.nodes = frozenset(union.branches)
         self._all = [branch for branch in union.branches if isinstance(branch, Record)]
         self.by_name = {record.full_name: record for record in self._all}
 
     @cached_property
     def _takers(self) -> "_Takers":
-        return _Takers(self._all)
+        return _Takers(self._all, self._steps)
 
     @cached_property
     def _namesakes(self) -> dict[str, "_Takers"]:
         alike: dict[str, list[Record]] = {}
         for record in reversed(self._all):
             alike.setdefault(record.simple_name, []).append(record)
-        return {name: _Takers(records) for name, records in alike.items()}
+        return {name: _Takers(records, self._steps) for name, records in alike.items()}
 
     def likely(self, writer: Record) -> Iterator[Record]:
         """Those of the writer's simple name, the last first, then all; and the first two, whose faults are told."""
         offered = _offered(writer)
+        self._steps.take(len(offered))
         if writer.simple_name in self._namesakes:
             yield from self._namesakes[writer.simple_name].of(offered)
         yield from self._takers.of(offered)
@@ -122,9 +125,11 @@ _Demand = tuple[str, str | None]
 class _Takers:
     """Records, one of each shape, to be found by the fields that they cannot do without."""
 
-    __slots__ = ("_demanding", "_demands", "_shapes")
+    __slots__ = ("_demanding", "_demands", "_shapes", "_steps")
 
-    def __init__(self, records: Iterable[Record]) -> None:
+    def __init__(self, records: Collection[Record], steps: Steps) -> None:
+        steps.take(2 * PER_PAIR + sum(PER_PAIR + 4 * len(record.fields) for record in records))  # it is large
+        self._steps = steps
         shapes: dict[object, Record] = {}
         for record in records:
             shapes.setdefault(_shape(record), record)
@@ -139,6 +144,7 @@ class _Takers:
     def of(self, offered: AbstractSet[_Demand]) -> Iterator[Record]:
         """Those that demand no more than this, in order."""
         for index in heapq.merge(*(self._demanding.get(each, ()) for each in (None, *offered))):
+            self._steps.take(1 + len(self._demands[index]))
             if self._demands[index] <= offered:
                 yield self._shapes[index]
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from topicschema.core.formats.avro.model import Array, Enum, Fixed, Map, Node, Primitive, Record, Union
+from topicschema.core.steps import PER_PAIR, Steps
 
 _Link = tuple[Node, Node, "_Link | None"]
 _DIFFERENT: Final = None
@@ -16,9 +17,10 @@ _DIFFERENT: Final = None
 class Equivalence:
     """Compares unions, and remembers what it found of their parts."""
 
-    __slots__ = ("_different", "_same")
+    __slots__ = ("_different", "_same", "_steps")
 
-    def __init__(self) -> None:
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
         self._same: set[tuple[Node, Node]] = set()
         self._different: set[tuple[Node, Node]] = set()
 
@@ -26,6 +28,7 @@ class Equivalence:
         """Whether the two are the same to Avro."""
         if len(writer.branches) != len(reader.branches):
             return False
+        self._steps.take(len(writer.branches))
         unequal = False
         for w, r in zip(writer.branches, reader.branches, strict=True):
             if w is r:
@@ -52,6 +55,8 @@ class Equivalence:
                 self._refute(link)
                 return False
             passed.add(pair)
+            parts = list(parts)
+            self._steps.take(PER_PAIR + len(parts))
             ahead += [(w, r, link) for w, r in parts if w is not r and not (w.digest and w.digest == r.digest)]
         self._same |= passed
         return True

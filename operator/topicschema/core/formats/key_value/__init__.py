@@ -15,6 +15,7 @@ from topicschema.core.formats.key_value.payload import join
 from topicschema.core.formats.key_value.properties import decode, encode, has_keys_apart
 from topicschema.core.formats.key_value.rest import compacted, payload_of, text_of
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType, fingerprint_of_bytes
+from topicschema.core.steps import Steps
 
 __all__ = [
     "Encoding",
@@ -75,19 +76,19 @@ class KeyValueFormat:
         """Whether a part is compared."""
         return any(self._formats[part.info.type].compares(part) for part in (schema.key, schema.value))
 
-    def unreadable(self, reader: KeyValueSchema, writer: KeyValueSchema) -> tuple[Mismatch, ...]:
+    def unreadable(self, reader: KeyValueSchema, writer: KeyValueSchema, steps: Steps) -> tuple[Mismatch, ...]:
         """What changed in the parts' types, and all that the reader's parts cannot read of the writer's."""
         return (
-            *self._between(Side.KEY, reader.key, writer.key),
-            *self._between(Side.VALUE, reader.value, writer.value),
+            *self._between(Side.KEY, reader.key, writer.key, steps),
+            *self._between(Side.VALUE, reader.value, writer.value, steps),
         )
 
-    def risks(self, reader: KeyValueSchema, writer: KeyValueSchema) -> tuple[Mismatch, ...]:
+    def risks(self, reader: KeyValueSchema, writer: KeyValueSchema, steps: Steps) -> tuple[Mismatch, ...]:
         """What the reader loses or misreads, by the encoding and by its parts."""
         return (
             *risks.between(reader.pair, writer.pair),
-            *self._risks_between(Side.KEY, reader.key, writer.key),
-            *self._risks_between(Side.VALUE, reader.value, writer.value),
+            *self._risks_between(Side.KEY, reader.key, writer.key, steps),
+            *self._risks_between(Side.VALUE, reader.value, writer.value, steps),
         )
 
     def _parse(self, side: Side, info: SchemaInfo, line: PulsarLine) -> Schema:
@@ -103,16 +104,16 @@ class KeyValueFormat:
         except InvalidSchemaError as error:
             raise within(side, error) from None
 
-    def _between(self, side: Side, reader: Schema, writer: Schema) -> Iterator[Mismatch]:
+    def _between(self, side: Side, reader: Schema, writer: Schema, steps: Steps) -> Iterator[Mismatch]:
         if reader.info.type is not writer.info.type:
             message = f"{{reader}} has a {side} of type {reader.info.type}, {{writer}} of type {writer.info.type}"
             yield Mismatch("PART_TYPE_CHANGED", message, f"$.{side}", f"$.{side}", is_mutual=True)
             return
-        yield from _of_part(side, self._formats[reader.info.type].unreadable(reader, writer))
+        yield from _of_part(side, self._formats[reader.info.type].unreadable(reader, writer, steps))
 
-    def _risks_between(self, side: Side, reader: Schema, writer: Schema) -> Iterator[Mismatch]:
+    def _risks_between(self, side: Side, reader: Schema, writer: Schema, steps: Steps) -> Iterator[Mismatch]:
         if reader.info.type is writer.info.type:
-            yield from _of_part(side, self._formats[reader.info.type].risks(reader, writer))
+            yield from _of_part(side, self._formats[reader.info.type].risks(reader, writer, steps))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +139,14 @@ class _Opaque:
         del schema
         return False
 
-    def unreadable(self, reader: _OpaqueSchema, writer: _OpaqueSchema) -> tuple[Mismatch, ...]:
+    def unreadable(self, reader: _OpaqueSchema, writer: _OpaqueSchema, steps: Steps) -> tuple[Mismatch, ...]:
         """Nothing: the broker does not compare them."""
-        del reader, writer
+        del reader, writer, steps
         return ()
 
-    def risks(self, reader: _OpaqueSchema, writer: _OpaqueSchema) -> tuple[Mismatch, ...]:
+    def risks(self, reader: _OpaqueSchema, writer: _OpaqueSchema, steps: Steps) -> tuple[Mismatch, ...]:
         """A text that changed: whatever it is, nothing compares it."""
+        del steps
         if reader.info.schema == writer.info.schema:
             return ()
         where = f"{{writer}} and {{reader}} have different texts in a part of type {reader.info.type}"

@@ -26,6 +26,7 @@ from topicschema.core.formats.protobuf_native.model import (
 )
 from topicschema.core.formats.protobuf_native.symbols import Sort, Symbol, Symbols, shown
 from topicschema.core.schemas import PulsarLine, SchemaInfo, fingerprint_of_bytes
+from topicschema.core.steps import Steps
 
 __all__ = [
     "FORMAT",
@@ -76,19 +77,22 @@ class _ProtobufNative:
         del schema
         return True
 
-    def unreadable(self, reader: ProtobufNativeSchema, writer: ProtobufNativeSchema) -> tuple[Mismatch, ...]:
+    def unreadable(
+        self, reader: ProtobufNativeSchema, writer: ProtobufNativeSchema, steps: Steps
+    ) -> tuple[Mismatch, ...]:
         """ROOT_MESSAGE_CHANGED where the root messages have different full names."""
+        del steps
         names = [shown(schema.descriptors.root.full_name) for schema in (reader, writer)]
         if reader.descriptors.root.full_name == writer.descriptors.root.full_name:
             return ()
         message = f"{{reader}} has the root message {names[0]}, {{writer}} has {names[1]}"
         return (Mismatch("ROOT_MESSAGE_CHANGED", message, _ROOT, _ROOT, is_mutual=True),)
 
-    def risks(self, reader: ProtobufNativeSchema, writer: ProtobufNativeSchema) -> tuple[Mismatch, ...]:
+    def risks(self, reader: ProtobufNativeSchema, writer: ProtobufNativeSchema, steps: Steps) -> tuple[Mismatch, ...]:
         """What clients lose or misread, and the broker does not ask: docs/rules.md has the rules."""
         if reader.info.schema == writer.info.schema:
             return ()
-        return risks.risks(reader.descriptors, writer.descriptors)
+        return risks.risks(reader.descriptors, writer.descriptors, steps)
 
 
 FORMAT = _ProtobufNative()

@@ -13,25 +13,32 @@ from typing import Final
 from topicschema.core.formats.format import Mismatch
 from topicschema.core.formats.protobuf_native.model import Descriptors, Field, Kind, Message
 from topicschema.core.formats.protobuf_native.risks import enums, fields, lapses, messages
-from topicschema.core.formats.protobuf_native.risks.sides import HOLDERS, EnumPair, MessagePair, View
+from topicschema.core.formats.protobuf_native.risks.sides import HOLDERS, EnumPair, MessagePair, Side, View
+from topicschema.core.steps import PER_FINDING, PER_PAIR, Steps
 
 __all__ = ["risks"]
 
+_PER_FIELD: Final = 5
 MAX_STAND_INS: Final = 5_000
 """So many pairs of types with two names are compared: a bound against circles, each pair of which has been told."""
 
 
-def risks(reader: Descriptors, writer: Descriptors) -> tuple[Mismatch, ...]:
+def risks(reader: Descriptors, writer: Descriptors, steps: Steps) -> tuple[Mismatch, ...]:
     """All of it, in the order of the reader's fields' numbers; nothing where the broker refuses the root message."""
     if reader.root.full_name != writer.root.full_name:
         return ()
-    return tuple(_Walk(reader, writer).found())
+    found = []
+    for each in _Walk(reader, writer, steps).found():
+        steps.take(PER_FINDING)
+        found.append(each)
+    return tuple(found)
 
 
 class _Walk:
     """The pairs of messages, and of enums, that are still to be compared, and those that were met."""
 
-    def __init__(self, reader: Descriptors, writer: Descriptors) -> None:
+    def __init__(self, reader: Descriptors, writer: Descriptors, steps: Steps) -> None:
+        self._steps = steps
         self._reader, self._writer = View(reader), View(writer)
         self._waiting: deque[tuple[Kind, str, str]] = deque()
         self._met: set[tuple[str, str]] = set()
@@ -50,6 +57,7 @@ class _Walk:
 
     def _enums(self, reader_name: str, writer_name: str) -> Iterator[Mismatch]:
         reader, writer = self._reader.descriptors.enums[reader_name], self._writer.descriptors.enums[writer_name]
+        self._steps.take(PER_PAIR + len(reader.values) + len(writer.values))
         pair = EnumPair(reader, writer, self._reader.is_closed(reader), self._writer.is_closed(writer))
         if pair.is_changed:
             yield from enums.compare(pair)
@@ -58,8 +66,11 @@ class _Walk:
 
     def _messages(self, reader: Message, writer: Message) -> Iterator[Mismatch]:
         pair = MessagePair(reader, writer, self._reader.fields(reader), self._writer.fields(writer))
+        size = len(pair.read) + len(pair.written)
+        self._steps.take(PER_PAIR + size)
         is_changed = reader != writer or pair.read != pair.written
         if is_changed:
+            self._steps.take(_PER_FIELD * size)
             yield from messages.compare(pair)
         for number, read in pair.read.items():
             written = pair.written.get(number)
@@ -75,6 +86,8 @@ class _Walk:
         if is_changed and pair.is_reused(reader, writer):
             yield fields.reused(reader, writer)
             return
+        if read.kind is not written.kind:
+            self._steps.take(_values(reader) + _values(writer))
         if is_changed or reader.entry != writer.entry:
             yield from fields.compare(pair, reader, writer)
         for one, other in fields.parts(reader, writer):
@@ -89,3 +102,8 @@ class _Walk:
         self._met.add(names)
         self._waiting.append((read.kind, *names))
         self._stand_ins += is_stand_in
+
+
+def _values(side: Side) -> int:
+    """How many numbers are looked at where an enum is read as another type, or another type as an enum."""
+    return len(side.enum.values) if side.enum is not None else 0

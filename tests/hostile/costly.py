@@ -1,0 +1,258 @@
+"""Families of schemas that cost much to compare: each by its size and the number of its version.
+
+A version has other names, or other types, than the one before, so that nothing is settled by a look at both.
+"""
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
+
+from support.schemas.avro import array, enum, field, fixed, mapping, record
+from topicschema.core.formats.key_value import payload as pairs
+from topicschema.core.schemas import SchemaInfo, SchemaType
+
+Family = Callable[[int, int], SchemaInfo]
+_F: Final = FieldDescriptorProto
+
+
+def _avro(make: Callable[[int, int], Any], kind: SchemaType = SchemaType.AVRO) -> Family:
+    return lambda size, version: SchemaInfo(kind, json.dumps(make(size, version), separators=(",", ":")).encode())
+
+
+def _names(size: int, version: int) -> list[str]:
+    return [f"V{version}_{number}" for number in range(size)]
+
+
+def _root(*fields: dict[str, Any]) -> dict[str, Any]:
+    return record("Root", *fields)
+
+
+def full(size: int, version: int) -> Any:
+    """Records of one union, each with a union of itself and those before it."""
+    names = _names(size, version)
+    records = [record(each, field("u", ["null", *names[: n + 1]])) for n, each in enumerate(names)]
+    return _root(field("a", records))
+
+
+def back(size: int, version: int) -> Any:
+    """Records of one union, each with a field of its own, all of which lead back to the root."""
+    up = field("up", ["null", "Root"], default=None)
+    return _root(field("u", [record(each, field(f"f{n}", "int"), up) for n, each in enumerate(_names(size, version))]))
+
+
+def straight(size: int, version: int) -> Any:
+    """Records of one union that have the same fields."""
+    return _root(field("u", [record(each, field("f", array("int"))) for each in _names(size, version)]))
+
+
+def by_enum(size: int, version: int) -> Any:
+    """Records of one union with an enum of another name each: none takes another."""
+    names = _names(size, version)
+    return _root(field("u", [record(each, field("f", enum(f"E{each}", "A"))) for each in names]))
+
+
+def many_fields(size: int, version: int) -> Any:
+    """Records of one union that offer and demand many fields."""
+    inner = [field(f"f{number}", "int") for number in range(30)]
+    names = _names(size, version)
+    return _root(field("u", [record(each, *inner, field("x", array("int"))) for each in names]))
+
+
+def unions_of_fields(size: int, version: int) -> Any:
+    """Fields each of which is a union of the same records."""
+    names = _names(30, version)
+    first = field("u", [record(each, field("f", array("int"))) for each in names])
+    return _root(first, *(field(f"g{number}", names) for number in range(size)))
+
+
+def aliases(size: int, version: int) -> Any:
+    """Records of one union that have the names of the version before as aliases."""
+    before = [] if not version else _names(size, version - 1)
+    made = [
+        record(each, field("f", array("int")), **({"aliases": [before[n]]} if before else {}))
+        for n, each in enumerate(_names(size, version))
+    ]
+    return _root(field("u", made))
+
+
+def field_aliases(size: int, version: int) -> Any:
+    """Fields that have the names of the version before as aliases."""
+    return _root(*(field(f"v{version}_{n}", "int", aliases=[f"v{version - 1}_{n}"], default=0) for n in range(size)))
+
+
+def aliased_defaults(size: int, version: int) -> Any:
+    """Fields with a default of one wide record, which are checked anew because of an alias."""
+    wide = record("Wide", *(field(f"f{number}", "int", default=0) for number in range(size)))
+    fields = [field(f"v{version}_{n}", "Wide", default={}) for n in range(size)]
+    return _root(field("w", wide, default={}), field("x", "int", aliases=["old"], default=0), *fields)
+
+
+def chained_defaults(size: int, version: int) -> Any:
+    """Records each with a default of the one before, in an array."""
+    names = _names(size, version)
+    first = record(names[0], field("v", "int", default=1))
+    rows = [first, *(record(names[n], field("d", names[n - 1], default={})) for n in range(1, size))]
+    return _root(*(field(f"x{n}_{version}", row, default={}) for n, row in enumerate(rows)))
+
+
+def symbols(size: int, version: int) -> Any:
+    """One enum that loses and gains symbols."""
+    return _root(field("e", enum("E", *(f"S{number}" for number in range(version, size + version)))))
+
+
+def crossed_enums(size: int, version: int) -> Any:
+    """Fields of enums whose names are those of another version's other enums."""
+    count = max(int(size**0.5), 1)
+    made = [enum(f"n{(n + version) % count}.E", *(f"S{n}_{each}" for each in range(count))) for n in range(count)]
+    first = [field(f"e{n}", each) for n, each in enumerate(made)]
+    return _root(*first, *(field(f"g{n}", made[(n * (version + 1)) % count]["name"]) for n in range(size)))
+
+
+def nested_arrays(size: int, version: int) -> Any:
+    """Arrays and maps of records, each record within the one before."""
+    inner: Any = "long" if version % 2 else "int"
+    for n in range(min(size, 100)):
+        inner = record(f"V{version}_{n}", field("a", array(mapping(inner))))
+    return _root(
+        *(field(f"f{n}", array(array("double" if version % 2 else "int"))) for n in range(size)), field("a", inner)
+    )
+
+
+def tangled(size: int, version: int) -> Any:
+    """Records in unions and arrays, which lead back to the root directly."""
+    names = _names(size, version)
+    made = [
+        record(each, field("r", array("Root")), field("n", ["null", *names[max(n - 3, 0) : n]]), field("d", "Hub"))
+        for n, each in enumerate(names)
+    ]
+    hub = record("Hub", field("h", array("Hub")), field("b", ["null", "Root"]))
+    return _root(field("hub", hub), field("u", made))
+
+
+def later_names(size: int, version: int) -> Any:
+    """Records of a union, each with a union of the ten before it and its own array."""
+    names = _names(size, version)
+    made = [
+        record(each, field("u", [*names[max(n - 10, 0) : n], array(each)]), field("i", "int"))
+        for n, each in enumerate(names)
+    ]
+    return _root(field("a", made))
+
+
+def moved(size: int, version: int) -> Any:
+    """Records in another namespace in each version."""
+    return _root(*(field(f"f{n}", record(f"v{version}.R{n}", field("i", "int"))) for n in range(size)))
+
+
+def rounded(size: int, version: int) -> Any:
+    """Fields that are rounded."""
+    kind = "double" if version % 2 else "long"
+    return _root(field(f"v{version}", "int", default=0), *(field(f"f{n}", kind) for n in range(size)))
+
+
+def logical(size: int, version: int) -> Any:
+    """Fields whose decimals change."""
+    kind = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": version % 9}
+    return _root(field(f"v{version}", "int", default=0), *(field(f"f{n}", kind) for n in range(size)))
+
+
+def fixeds(size: int, version: int) -> Any:
+    """Fixed types of one union with other names."""
+    return _root(field("u", ["null", *(fixed(each, 4) for each in _names(size, version))]))
+
+
+def _file(*fill: Callable[[FileDescriptorProto], None]) -> SchemaInfo:
+    file = FileDescriptorProto(name="a.proto", package="p", syntax="proto2")
+    file.message_type.add(name="M")
+    for each in fill:
+        each(file)
+    encoded = base64.b64encode(FileDescriptorSet(file=[file]).SerializeToString()).decode()
+    written = {"fileDescriptorSet": encoded, "rootMessageTypeName": "p.M", "rootFileDescriptorName": "a.proto"}
+    return SchemaInfo(SchemaType.PROTOBUF_NATIVE, json.dumps(written).encode())
+
+
+def proto_circles(size: int, version: int) -> SchemaInfo:
+    """Messages with many fields that lead to each other, under other names."""
+    width = 20
+
+    def fill(file: FileDescriptorProto) -> None:
+        root = file.message_type[0]
+        count = size // width + 1
+        for n in range(count):
+            message = file.message_type.add(name=f"V{version}_{n}")
+            for number in range(1, width):
+                of = f".p.V{version}_{(n * number + number) % count}"
+                message.field.add(
+                    name=f"f{number}", number=number, type=_F.TYPE_MESSAGE, label=_F.LABEL_OPTIONAL, type_name=of
+                )
+        for number in range(1, width):
+            of = f".p.V{version}_{number % count}"
+            root.field.add(
+                name=f"r{number}", number=number, type=_F.TYPE_MESSAGE, label=_F.LABEL_OPTIONAL, type_name=of
+            )
+
+    return _file(fill)
+
+
+def proto_enums(size: int, version: int) -> SchemaInfo:
+    """Fields of one closed enum, which are integers in every other version."""
+
+    def fill(file: FileDescriptorProto) -> None:
+        file.message_type.add(name=f"V{version}")
+        made = file.enum_type.add(name="E")
+        for n in range(size):
+            made.value.add(name=f"S{n}", number=n)
+        for n in range(1, size + 1):
+            kind = {"type": _F.TYPE_INT32} if version % 2 else {"type": _F.TYPE_ENUM, "type_name": ".p.E"}
+            file.message_type[0].field.add(name=f"f{n}", number=n, label=_F.LABEL_OPTIONAL, **kind)
+
+    return _file(fill)
+
+
+def proto_fields(size: int, version: int) -> SchemaInfo:
+    """Fields with another name and oneof in each version."""
+
+    def fill(file: FileDescriptorProto) -> None:
+        root = file.message_type[0]
+        for n in range(max(size // 10, 1)):
+            root.oneof_decl.add(name=f"o{n}")
+        for n in range(size):
+            index = (n + version) % max(size // 10, 1)
+            root.field.add(
+                name=f"v{version}_{n}",
+                number=1 + n,
+                type=_F.TYPE_INT32,
+                label=_F.LABEL_OPTIONAL,
+                oneof_index=index,
+                json_name=f"j{version}_{n}",
+            )
+
+    return _file(fill)
+
+
+def _pair(key: Family, value: Family) -> Family:
+    def made(size: int, version: int) -> SchemaInfo:
+        parts = key(size, version), value(size, version)
+        types = {"key.schema.type": parts[0].type.value, "value.schema.type": parts[1].type.value}
+        properties = {**types, "kv.encoding.type": "INLINE"}
+        return SchemaInfo(SchemaType.KEY_VALUE, pairs.join(parts[0].schema, parts[1].schema), properties)
+
+    return made
+
+
+_AVRO: Final = (
+    *(full, back, straight, by_enum, many_fields, unions_of_fields, aliases, field_aliases, aliased_defaults),
+    *(chained_defaults, symbols, crossed_enums, nested_arrays, tangled, later_names, moved, rounded, logical, fixeds),
+)
+FAMILIES: Final[Mapping[str, Family]] = {
+    **{each.__name__: _avro(each) for each in _AVRO},
+    **{each.__name__: each for each in (proto_circles, proto_enums, proto_fields)},
+    "json of rounded": _avro(rounded, SchemaType.JSON),
+    "protobuf of full": _avro(full, SchemaType.PROTOBUF),
+    "pair of full and back": _pair(_avro(full), _avro(back)),
+    "pair of enums and aliases": _pair(_avro(symbols, SchemaType.JSON), _avro(aliases)),
+    "pair of fields and circles": _pair(proto_fields, proto_circles),
+}

@@ -1,0 +1,114 @@
+"""Measures what judging costs: `python -m hostile.growth [FAMILY ...]`, by hand, on a quiet machine.
+
+Prints for each family, at a quarter, a half and all of the largest text, with 1 and 20 versions, the CPU time that the
+most expensive strategy takes, its steps and the peak memory; ends with 1 if one takes more than the limits.
+"""
+
+import gc
+import json
+import subprocess
+import sys
+import time
+from typing import Final
+
+from hostile.costly import FAMILIES, Family
+from hostile.shapes import SHAPES
+from support.memory import peak
+from topicschema.__main__ import COLLECTOR
+from topicschema.core import formats
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.history import History, Origin
+from topicschema.core.policy import Policy
+from topicschema.core.schemas import Schema
+from topicschema.core.strategies import Strategy
+from topicschema.core.topics import Topic, TopicKey
+from topicschema.core.verdict import Candidate, judge
+
+LARGEST: Final = 900_000
+MOST_SECONDS: Final = 2.0
+MOST_BYTES: Final = 256 * 2**20
+_ALL: Final = {**FAMILIES, **SHAPES}
+
+
+def sized(family: Family, most: int) -> int:
+    """The largest size whose text has at most so many bytes."""
+    size = 1
+    while len(family(2 * size, 1).schema) <= most and size < most:
+        size *= 2
+    low, high = size, 2 * size
+    while high - low > max(low // 50, 1):
+        middle = (low + high) // 2
+        low, high = (middle, high) if len(family(middle, 1).schema) <= most else (low, middle)
+    return low
+
+
+def measured(name: str, most: int, count: int) -> dict[str, object]:
+    """What judging version `count` after those before it takes, in a process that does nothing else."""
+    gc.set_threshold(*COLLECTOR)  # as in the program itself
+    family = _ALL[name]
+    size = sized(family, most)
+    infos = [family(size, version) for version in range(count + 1)]
+    began = time.process_time()
+    try:
+        schemas = [formats.parse(info) for info in infos]
+    except InvalidSchemaError as error:
+        return {"name": name, "bytes": len(infos[-1].schema), "versions": count, "invalid": error.rule}
+    parsed, memory = time.process_time() - began, peak()
+    worst, slowest, told = 0.0, "", ""
+    for strategy in Strategy:
+        began = time.process_time()
+        rules = _rules(schemas, strategy)
+        spent = time.process_time() - began
+        if spent > worst:
+            worst, slowest, told = spent, strategy.value, rules
+    return {
+        "name": name,
+        "size": size,
+        "bytes": len(infos[-1].schema),
+        "versions": count,
+        "parse": round(parsed, 2),
+        "seconds": round(worst, 2),
+        "strategy": slowest,
+        "megabytes parsed": memory >> 20,
+        "peak": peak() >> 20,
+        "found": told,
+    }
+
+
+def _rules(schemas: list[Schema], strategy: Strategy) -> str:
+    history = History(TopicKey("pulsar", Topic("t", "n", "x")))
+    for each in schemas[:-1]:
+        history = history.with_version(each, Origin.SPEC, "2026-11-21T06:00:00Z")
+    numbered = dict(enumerate(schemas[:-1]))
+    verdict = judge(Candidate(schemas[-1]), history, Policy(strategy), numbered)
+    return f"{verdict.outcome} {len(verdict.incompatibilities)} {len(verdict.risks)} " + ",".join(
+        sorted({each.rule for each in (*verdict.incompatibilities, *verdict.risks)})
+    )
+
+
+def main(names: list[str]) -> int:
+    """Measure all families, or those named; 1 if a limit is passed."""
+    failed = 0
+    for name in names or _ALL:
+        for count in (1, 20):
+            for most in (LARGEST // 4, LARGEST // 2, LARGEST):
+                command = [sys.executable, "-m", "hostile.growth", "--one", name, str(most), str(count)]
+                child = subprocess.run(command, capture_output=True, text=True, check=False)
+                line = child.stdout.strip() or json.dumps(
+                    {"name": name, "died": child.returncode, "why": child.stderr[-300:]}
+                )
+                told = json.loads(line)
+                is_over = (
+                    "died" in told or told.get("seconds", 0) > MOST_SECONDS or told.get("peak", 0) << 20 > MOST_BYTES
+                )
+                failed |= is_over
+                sys.stdout.write(f"{'OVER' if is_over else '    '} {line}\n")
+                sys.stdout.flush()
+    return failed
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--one"]:
+        sys.stdout.write(json.dumps(measured(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))))
+    else:
+        sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,81 @@
+"""That the work of judging is bounded by its count of steps, and that the count is honest."""
+
+import pytest
+
+from hostile.costly import FAMILIES, Family
+from support.schemas.examples import history
+from support.work import steps
+from topicschema.core import compatibility, formats
+from topicschema.core.compatibility import Predecessor
+from topicschema.core.policy import Policy, Strictness
+from topicschema.core.schemas import Schema
+from topicschema.core.steps import Steps
+from topicschema.core.strategies import Strategy
+from topicschema.core.verdict import Candidate, Outcome, judge
+
+FULL = FAMILIES["full"]
+MOST_INSTRUCTIONS = 100
+"""Python's instructions for one step; steps that allocate memory count as more than one."""
+
+
+def versions(family: Family, size: int, count: int) -> list[Schema]:
+    return [formats.parse(family(size, version)) for version in range(count)]
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+@pytest.mark.parametrize("strategy", [Strategy.FULL_TRANSITIVE, Strategy.ALWAYS_COMPATIBLE])
+def test_all_work_is_counted_but_what_grows_with_the_text(family: Family, strategy: Strategy) -> None:
+    earlier, candidate = versions(family, 15, 2)
+    before = [Predecessor(0, earlier.info.type, earlier)]
+    left = Steps()
+
+    def work() -> None:
+        compatibility.check(candidate, before, strategy, steps=left)
+        compatibility.risks(candidate, before, strategy, left)
+
+    text = len(candidate.info.schema) + len(earlier.info.schema)
+    assert steps(work) < MOST_INSTRUCTIONS * (left.taken + text)
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+def test_work_grows_at_most_with_the_cube_of_the_size(family: Family) -> None:
+    def taken(size: int) -> int:
+        earlier, candidate = versions(family, size, 2)
+        before = [Predecessor(0, earlier.info.type, earlier)]
+        left = Steps()
+        compatibility.check(candidate, before, Strategy.FULL, steps=left)
+        compatibility.risks(candidate, before, Strategy.FULL, left)
+        return left.taken
+
+    assert taken(32) <= 9 * taken(16)
+
+
+@pytest.mark.parametrize("strategy", [Strategy.BACKWARD, Strategy.FULL_TRANSITIVE, Strategy.ALWAYS_COMPATIBLE])
+@pytest.mark.parametrize("strictness", Strictness)
+def test_what_takes_too_many_steps_is_refused_whatever_strategy_and_strictness(
+    strategy: Strategy, strictness: Strictness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("topicschema.core.verdict.MOST_STEPS", 10_000)
+    earlier, candidate = versions(FULL, 40, 2)
+    found = judge(Candidate(candidate), history(earlier), Policy(strategy, strictness), {0: earlier})
+    assert found.outcome is Outcome.INCOMPATIBLE
+    (refusal,) = found.incompatibilities
+    assert (refusal.rule, refusal.path, refusal.schema_version) == ("COMPARISON_TOO_COMPLEX", "$", 0)
+    assert refusal.message.startswith("comparing takes more than 10000 steps and was given up at version 0")
+
+
+def test_the_versions_of_a_history_share_the_steps() -> None:
+    *earlier, candidate = versions(FULL, 20, 4)
+    before = [Predecessor(number, each.info.type, each) for number, each in enumerate(earlier)]
+    one = Steps()
+    assert compatibility.check(candidate, before[2:], Strategy.BACKWARD_TRANSITIVE, steps=one) == ()
+    (refusal,) = compatibility.check(
+        candidate, before, Strategy.BACKWARD_TRANSITIVE, steps=Steps(one.taken + one.taken // 2)
+    )
+    assert (refusal.rule, refusal.schema_version) == ("COMPARISON_TOO_COMPLEX", 1)
+
+
+def test_records_in_unions_of_themselves_are_compared_in_few_steps() -> None:
+    earlier, candidate = versions(FULL, 40, 2)
+    found = judge(Candidate(candidate), history(earlier), Policy(Strategy.FULL), {0: earlier})
+    assert found.outcome is Outcome.NEXT_VERSION
