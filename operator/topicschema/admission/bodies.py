@@ -6,7 +6,7 @@ before a body becomes Python objects: an empty object takes three bytes on the w
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -148,14 +148,10 @@ def _without_strings(text: bytes) -> bytes:
 
 
 def _is_deep(value: Any) -> bool:
-    level = [value]
+    level: list[Iterable[Any]] = [[value]]
     for _ in range(_MAX_LEVELS):
+        members = (member for parent in level for member in parent)
+        level = [m.values() if isinstance(m, dict) else m for m in members if isinstance(m, dict | list)]
         if not level:
             return False
-        level = [
-            member
-            for parent in level
-            if isinstance(parent, Mapping | list)
-            for member in (parent.values() if isinstance(parent, Mapping) else parent)
-        ]
-    return bool(level)
+    return True

@@ -65,17 +65,21 @@ class Connections:
             self._make_room()
             handshake = asyncio.create_task(self._open(connection))
             self._handshakes[handshake] = None
-            handshake.add_done_callback(self._handshakes.pop)
+            handshake.add_done_callback(lambda done: self._handshakes.pop(done, None))
             await asyncio.sleep(0)  # an accept that need not wait lets nobody else run
 
     def _make_room(self) -> None:
         if len(self._handshakes) >= self._most:
-            next(iter(self._handshakes)).cancel()
+            oldest = next(iter(self._handshakes))
+            del self._handshakes[oldest]
+            oldest.cancel()
         opened = self._server.connections
         if len(opened) >= self._most:
-            oldest = next((each for each in opened if each not in self._busy), None)
-            if oldest is not None and oldest.transport is not None:
-                oldest.transport.abort()
+            idle = (each.transport for each in opened if each.transport is not None and each not in self._busy)
+            for transport in idle:
+                if not transport.is_closing():
+                    transport.abort()
+                    return
 
     async def _open(self, connection: socket.socket) -> None:
         try:
