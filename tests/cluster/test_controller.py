@@ -96,10 +96,7 @@ async def test_a_namespace_that_loses_its_leave_loses_its_claim(shop: WatchedSho
     shop.govern()
     shop.put(ONE)
     await shop.ready("Registered")
-    rival = neighbour.shop.policy(pulsarNamespace=shop.shop.pulsar_namespace)
-    neighbour.shop.allow_claims()
-    neighbour.apply(rival)
-    status = await neighbour.policy_ready("TopicClaimed")
+    status = await neighbour.waits_for_claim_of(shop)
     assert says(status) == {"Ready": "False", "Stalled": "True"}
     assert shop.namespace not in conditions(status)["Ready"]["message"].replace(shop.shop.pulsar_namespace, "")
     assert await neighbour.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
@@ -120,9 +117,7 @@ async def test_a_policy_that_somebody_keeps_from_going_holds_no_claim(
     shop.shop.allow_claims()
     shop.apply(policy)
     await shop.policy_ready("InForce")
-    neighbour.shop.allow_claims()
-    neighbour.apply(neighbour.shop.policy(pulsarNamespace=shop.shop.pulsar_namespace))
-    await neighbour.policy_ready("TopicClaimed")
+    await neighbour.waits_for_claim_of(shop)
     shop.delete("nsp/orders", "--wait=false")
     await neighbour.policy_ready("InForce")
     without = json.dumps([{"op": "remove", "path": "/metadata/finalizers"}])
@@ -132,9 +127,7 @@ async def test_a_policy_that_somebody_keeps_from_going_holds_no_claim(
 async def test_the_claim_of_a_policy_that_is_gone_is_free(shop: WatchedShop, neighbour: WatchedShop) -> None:
     shop.govern()
     await shop.policy_ready("InForce")
-    neighbour.shop.allow_claims()
-    neighbour.apply(neighbour.shop.policy(pulsarNamespace=shop.shop.pulsar_namespace))
-    await neighbour.policy_ready("TopicClaimed")
+    await neighbour.waits_for_claim_of(shop)
     shop.delete("nsp/orders")
     await neighbour.policy_ready("InForce")
 

@@ -12,7 +12,8 @@ from support.kubernetes.passes import surrounded
 from support.pulsar.fake_broker import TurnedClock
 from support.pulsar.schema_service import PulsarSchemas
 from support.pulsar.schema_service_rest import PulsarAtTheWire, serving
-from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SCHEMA_HISTORY, SCHEMA_VERSION
+from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
+from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, SCHEMA_HISTORY, SCHEMA_VERSION
 from topicschema.api.metadata import Metadata
 from topicschema.api.record import version_name
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec
@@ -87,6 +88,11 @@ class World:
 
     async def history(self) -> History:
         return (await self.around.storage.get_history(TopicKey("pulsar", Topic("shop", "orders", TOPIC)))).history
+
+    def allow_claims(self, namespace: str = "shop") -> None:
+        """Store the Kubernetes namespace with the leave to claim the Pulsar namespaces of `shop`."""
+        annotations = {PULSAR_NAMESPACES_ANNOTATION: "shop/*"}
+        self.api.put(NAMESPACE, "", namespace, {"metadata": {"annotations": annotations}})
 
     async def loses_its_record(self) -> None:
         """Somebody deletes it, payloads too."""

@@ -77,6 +77,12 @@ class WatchedShop:
         self.shop.allow_claims()
         self.apply(self.shop.policy(**spec))
 
+    async def waits_for_claim_of(self, holder: "WatchedShop") -> dict[str, Any]:
+        """Apply a policy for the Pulsar namespace that another shop governs; the policy's status."""
+        self.shop.allow_claims()
+        self.apply(self.shop.policy(pulsarNamespace=holder.shop.pulsar_namespace))
+        return await self.policy_ready("TopicClaimed")
+
     def topic(self, schema: str, name: str = "created", **spec: Any) -> dict[str, Any]:
         return self.shop.topic_schema(schema, name, **spec)
 

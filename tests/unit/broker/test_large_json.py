@@ -1,6 +1,5 @@
 """Large JSON texts are read in pieces, to what they would be at once, while others go on."""
 
-import asyncio
 import json
 from collections.abc import Coroutine
 
@@ -8,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.turns import counted
 from topicschema.broker import large_json
 
 LARGE = large_json._LARGE
@@ -77,16 +77,7 @@ def test_any_list_is_read_as_json_reads_it_and_refused_where_it_refuses(members:
 
 
 async def test_others_go_on_while_a_large_text_is_read() -> None:
-    turns = 0
-
-    async def others() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    going = asyncio.create_task(others())
     large = body({"getSchemaResponses": MEMBERS})
-    await large_json.read(large)
-    going.cancel()
-    assert turns >= len(large) // (4 * large_json._PIECE)
+    async with counted() as turns:
+        await large_json.read(large)
+    assert turns.count >= len(large) // (4 * large_json._PIECE)

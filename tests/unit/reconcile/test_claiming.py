@@ -6,9 +6,8 @@ import pytest
 
 from support.kubernetes.topic import ORDERS, World, opened
 from support.pulsar.fake_broker import PlayedBroker, playing
-from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.brokers import PulsarSpec
-from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError
 from topicschema.core.topics import PulsarNamespaceKey
@@ -24,8 +23,7 @@ THEIRS = PulsarNamespaceKey("theirs", "shop", "orders")
 async def world() -> AsyncIterator[World]:
     async with opened() as world:
         for name in ("shop", "store"):
-            annotations = {PULSAR_NAMESPACES_ANNOTATION: "shop/*"}
-            world.api.put(NAMESPACE, "", name, {"metadata": {"annotations": annotations}})
+            world.allow_claims(name)
         yield world
 
 

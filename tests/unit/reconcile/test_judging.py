@@ -1,12 +1,12 @@
 """Judging with its reads: what is fetched, kept, and moved off the event loop."""
 
-import asyncio
 import json
 
 import pytest
 
 from hostile.costly import FAMILIES
 from support.schemas.recorded_versions import ID, KEY, NOTE, on_record, schema
+from support.turns import counted
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.history import History, Origin
@@ -84,12 +84,9 @@ async def test_a_large_text_leaves_the_event_loop_free() -> None:
     judge = Judge(MemoryStorage())
     fields = [{"name": f"f{number}", "type": "string"} for number in range(20_000)]
     large = SchemaInfo(SchemaType.AVRO, json.dumps({"type": "record", "name": "R", "fields": fields}).encode())
-    parsing = asyncio.create_task(judge.parse(large, PulsarLine.V4_0))
-    turns = 0
-    while not parsing.done():
-        await asyncio.sleep(0)
-        turns += 1
-    assert turns > 10
+    async with counted() as turns:
+        await judge.parse(large, PulsarLine.V4_0)
+    assert turns.count > 10
     judge.close()
 
 
@@ -97,13 +94,10 @@ async def test_a_comparison_that_costs_more_than_its_size_says_leaves_the_event_
     earlier, candidate = (formats.parse(FAMILIES["full"](40, version)) for version in range(2))
     storage, history = await on_record(earlier)
     judge = Judge(storage)
-    comparing = asyncio.create_task(judge.judge(Candidate(candidate), history, Policy(Strategy.FULL)))
-    turns = 0
-    while not comparing.done():
-        await asyncio.sleep(0)
-        turns += 1
-    assert turns > 10
-    assert (await comparing).is_compatible
+    async with counted() as turns:
+        verdict = await judge.judge(Candidate(candidate), history, Policy(Strategy.FULL))
+    assert turns.count > 10
+    assert verdict.is_compatible
     judge.close()
 
 

@@ -11,8 +11,7 @@ import pytest
 
 from support.kubernetes.topic import World, opened
 from support.schemas.examples import record
-from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
-from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, SECRET, TOPIC_SCHEMA
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SECRET, TOPIC_SCHEMA
 from topicschema.api.topicschemas import TopicSchemaStatus
 from topicschema.api.wire import decode
 from topicschema.broker.errors import BrokerForbiddenError, BrokerUnauthorizedError
@@ -32,8 +31,7 @@ ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
     async with opened() as world:
-        annotations = {PULSAR_NAMESPACES_ANNOTATION: "shop/*"}
-        world.api.put(NAMESPACE, "", "shop", {"metadata": {"annotations": annotations}})
+        world.allow_claims()
         world.around.neighbours.are_topics_listed = True
         yield world
 

@@ -1,11 +1,10 @@
 """The check of the newest version after a policy changed: what it finds, what it reads, and who runs meanwhile."""
 
-import asyncio
-
 import pytest
 
 from support.schemas.examples import record
 from support.schemas.recorded_versions import on_record
+from support.turns import counted
 from topicschema.core.history import History
 from topicschema.core.policy import Policy
 from topicschema.core.strategies import Strategy
@@ -60,18 +59,10 @@ async def test_the_newest_version_is_compared_with_each_version_before_it_once_a
 
 async def test_others_have_turns_between_two_parts() -> None:
     storage, history = await on_record(*map(record, versions(400)))
-    judge, turns = Judge(storage), 0
-
-    async def other() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    running = asyncio.create_task(other())
-    assert await Recheck(judge).newest(history, None, TRANSITIVE) == ()
-    assert turns >= 399 + 399 // recheck._PART_VERSIONS
-    running.cancel()
+    judge = Judge(storage)
+    async with counted() as turns:
+        assert await Recheck(judge).newest(history, None, TRANSITIVE) == ()
+    assert turns.count >= 399 + 399 // recheck._PART_VERSIONS
     judge.close()
 
 

@@ -9,8 +9,7 @@ from support.kubernetes.topic import TOPIC, opened
 from support.kubernetes.topic_status import FALSE, KEY, TRUE, UNKNOWN, WELL, ToldTopic
 from support.metrics import counted
 from support.schemas.examples import record
-from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
-from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
 from topicschema.reconcile.queue import Key
@@ -25,8 +24,7 @@ WAITS = {"Ready": FALSE, "Reconciling": TRUE, "Compatible": UNKNOWN, "Registered
 async def topic() -> AsyncIterator[ToldTopic]:
     """A topic with one version, under a policy that has BACKWARD at its broker."""
     async with opened() as world:
-        annotations = {PULSAR_NAMESPACES_ANNOTATION: "shop/*"}
-        world.api.put(NAMESPACE, "", "shop", {"metadata": {"annotations": annotations}})
+        world.allow_claims()
         topic = ToldTopic(world)
         topic.around.neighbours.are_topics_listed = True
         await topic.governed(schemaCompatibilityStrategy="BACKWARD")

@@ -7,8 +7,7 @@ import pytest
 
 from support.kubernetes.topic import World, opened
 from support.schemas.examples import record
-from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
-from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.broker.errors import BrokerForbiddenError
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
@@ -28,8 +27,7 @@ class Shop:
         around = replace(world.around, ring=lambda key, after: self.rung.append((key.name, after)))
         around.neighbours.are_topics_listed = True
         self.topics, self.policies = TopicSchemas(around), NamespaceSchemaPolicies(around, 0.0)
-        annotations = {PULSAR_NAMESPACES_ANNOTATION: "shop/*"}
-        world.api.put(NAMESPACE, "", "shop", {"metadata": {"annotations": annotations}})
+        world.allow_claims()
         schema = record("id").info.schema.decode()
         for name in NAMES:
             spec = {"topic": f"persistent://shop/orders/{name}", "type": "AVRO", "schema": schema}

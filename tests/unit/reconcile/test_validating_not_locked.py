@@ -5,8 +5,7 @@ from typing import Any
 
 from support.kubernetes.topic import TOPIC
 from support.validation.validated_topic import AskedTopic, asked
-from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
-from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
 from topicschema.reconcile.queue import Key, Rest
 from topicschema.spark.verdict import Answer
@@ -18,8 +17,7 @@ OPEN = "clients may add schemas by themselves"
 
 def seeing(topic: AskedTopic) -> Callable[[], Awaitable[None]]:
     """The policy's own passes, until they rest: they see the broker's settings."""
-    annotations = {PULSAR_NAMESPACES_ANNOTATION: "shop/*"}
-    topic.world.api.put(NAMESPACE, "", "shop", {"metadata": {"annotations": annotations}})
+    topic.world.allow_claims()
     policies = NamespaceSchemaPolicies(topic.topics._around, 0.0)
 
     async def look() -> None:
