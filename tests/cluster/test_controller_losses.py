@@ -135,7 +135,7 @@ async def test_a_claim_that_was_deleted_by_hand_is_made_again_at_the_next_edit_o
     assert (await shop.ready("Registered"))["schemaVersion"] == 1
 
 
-async def test_a_policy_that_took_long_to_go_leaves_its_claim_to_who_waits_for_it_also_after_a_restart(
+async def test_a_policy_that_takes_long_to_go_leaves_its_claim_to_who_waits_for_it_also_after_a_restart(
     shop: WatchedShop, neighbour: WatchedShop, controller: Product
 ) -> None:
     shop.shop.allow_claims()
@@ -144,9 +144,10 @@ async def test_a_policy_that_took_long_to_go_leaves_its_claim_to_who_waits_for_i
     shop.apply(held)
     await shop.policy_ready("InForce")
     await neighbour.waits_for_claim_of(shop)
-    shop.delete("nsp/orders", "--wait=false")
     controller.controller.terminate()
+    shop.delete("nsp/orders", "--wait=false")
     controller.start_controller()
+    await neighbour.policy_ready("InForce")
     assert await neighbour.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
     shop.shop.run("patch", "nsp/orders", "--type=merge", '-p={"metadata":{"finalizers":null}}')
     await neighbour.policy_ready("InForce")
