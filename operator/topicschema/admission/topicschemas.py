@@ -24,7 +24,7 @@ from topicschema.core.schemas import PulsarLine, Schema, SchemaType
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.reconcile.candidates import sources_of
-from topicschema.reconcile.holders import holds_topic
+from topicschema.reconcile.holders import other_holder
 from topicschema.reconcile.judging import Judge
 from topicschema.reconcile.policies import FoundPolicy, Policies, Reader
 from topicschema.storage.protocol import SchemaStorage, Stored
@@ -149,7 +149,7 @@ class TopicSchemas:
         return found, await self._storage.get_history(found.key(topic))
 
     async def _judged(self, asked: _Asked, found: FoundPolicy, history: History) -> Answer:
-        holder = await self._other_holder(asked.owner, history)
+        holder = await other_holder(self._client, history.claim, asked.owner)
         if holder is not None:
             return _refused(asked, "TopicClaimed", (_claimed(holder),))
         verdict = await self._judge.judge(asked.candidate, history, found.policy)
@@ -180,13 +180,6 @@ class TopicSchemas:
         verdict = await self._judge.judge(asked.candidate, history, lenient)
         too = await self._judge.compare(asked.candidate, earlier, history, lenient)
         return frozenset((*verdict.risks, *too.risks))
-
-    async def _other_holder(self, owner: Owner, history: History) -> Owner | None:
-        """Who else holds the topic; a holder that does not count any more holds nothing."""
-        claim = history.claim
-        if claim is None or claim == owner:
-            return None
-        return claim if await holds_topic(self._client, claim, owner.namespace) else None
 
 
 def encoded_size(wanted: Mapping[str, Any]) -> int:

@@ -1,4 +1,4 @@
-"""Whether the holder of a claim still counts: webhook and controller ask the same of policies and of topics.
+"""The holders of claims that still count: webhook and controller ask the same of policies and of topics.
 
 A holder counts while it exists, is not being deleted, and its Kubernetes namespace may govern the Pulsar namespace.
 """
@@ -36,15 +36,17 @@ async def holds_namespace(client: Reader, holder: Owner, key: PulsarNamespaceKey
     return await may_govern(client, holder.namespace, key, anyone_may=anyone_may)
 
 
-async def holds_topic(client: Reader, holder: Owner, governing: str) -> bool:
-    """Return whether the TopicSchema that holds a topic's history still counts; namespace `governing` has the policy.
+async def other_holder(client: Reader, claim: Owner | None, owner: Owner) -> Owner | None:
+    """Return which other TopicSchema holds the topic whose history has `claim`; the policy is in `owner`'s namespace.
 
     One that is being deleted counts until the operator has deleted what it was to delete.
     """
-    if holder.namespace != governing:
-        return False
-    metadata = await _metadata(client, TOPIC_SCHEMA, holder)
-    return metadata is not None and (metadata.deletion_timestamp is None or FINALIZER in metadata.finalizers)
+    if claim is None or claim == owner or claim.namespace != owner.namespace:
+        return None
+    metadata = await _metadata(client, TOPIC_SCHEMA, claim)
+    if metadata is None or (metadata.deletion_timestamp is not None and FINALIZER not in metadata.finalizers):
+        return None
+    return claim
 
 
 async def _metadata(client: Reader, kind: Kind, holder: Owner) -> Metadata | None:

@@ -22,7 +22,7 @@ from topicschema.reconcile import validating, validating_report
 from topicschema.reconcile.at_broker import View, as_known, view
 from topicschema.reconcile.candidates import sources_of
 from topicschema.reconcile.doorbell import history_key
-from topicschema.reconcile.holders import holds_topic
+from topicschema.reconcile.holders import other_holder
 from topicschema.reconcile.looking import Sought
 from topicschema.reconcile.policies import FoundPolicy, address_of
 from topicschema.reconcile.schedule import keep_to
@@ -246,10 +246,10 @@ def _is_told(seen: View) -> bool:
 
 
 async def _refuse_if_held(around: Surroundings, stored: Stored, owner: Owner) -> None:
-    holder = stored.history.claim
-    if holder is None or holder == owner or not await holds_topic(around.client, holder, owner.namespace):
-        return
-    raise StalledError("TopicClaimed", f"TopicSchema {holder.name} already holds the topic {stored.history.key.topic}")
+    holder = await other_holder(around.client, stored.history.claim, owner)
+    if holder is not None:
+        message = f"TopicSchema {holder.name} already holds the topic {stored.history.key.topic}"
+        raise StalledError("TopicClaimed", message)
 
 
 def _refuse_if_lost(stored: Stored, resource: TopicSchema) -> None:
