@@ -92,15 +92,15 @@ class Broker:
 
         A schema that is `likely` counts where a GET would show it so, and is asked for first.
         """
-        known = likely is not None and wire.same_content(likely, shown.info)
-        first = likely if known and likely is not None else shown.info
+        first = likely if likely is not None and wire.same_content(likely, shown.info) else shown.info
         spellings = wire.spellings(first)
-        if len(spellings) > 1:
-            for info in (*spellings, *wire.spellings(shown.info)):
-                if await self.number_of(topic, info) == shown.schema_version:
-                    return replace(shown, info=info)
-            return shown
-        return replace(shown, info=first)
+        if len(spellings) == 1:
+            return replace(shown, info=first)
+        others = (info for info in wire.spellings(shown.info) if info not in spellings)
+        for info in (*spellings, *others):
+            if await self.number_of(topic, info) == shown.schema_version:
+                return replace(shown, info=info)
+        return shown
 
     async def upload(self, topic: Topic, info: SchemaInfo) -> int:
         """The number that the broker gives the schema: an old one where it has its equal already.
