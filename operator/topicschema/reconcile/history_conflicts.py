@@ -1,4 +1,4 @@
-"""Which topics on record would not pass the policy that is now in force.
+"""The topics on record that would not pass the policy that is now in force.
 
 The newest version of each topic is checked when the policy changes, and when the topic's own strategy does.
 """
@@ -29,7 +29,7 @@ _Conflicts = Mapping[str, HistoryConflict]
 
 
 class _Topic(NamedTuple):
-    """What a resource says of its history: the resource's name, the topic's own strategy, the newest version."""
+    """A resource's name, its topic's own strategy and newest version."""
 
     name: str
     strategy: Strategy | None
@@ -41,7 +41,7 @@ _Topics = Mapping[str, _Topic]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What status says of the histories. `check` is None while a check is due."""
+    """The part of the status that is about the histories. `check` is None while a check is due."""
 
     count: int
     conflicts: tuple[HistoryConflict, ...]
@@ -96,14 +96,11 @@ class HistoryConflicts:
         if last is None and not _is_due(before, now) and not self._around.judge.has_checkers:
             last = _from_status(before, policy, topics)
         claims = PulsarNamespaceKey.parse(now.spec.pulsar_cluster, now.spec.pulsar_namespace)
-        if last is None or last.policy != policy:
+        changed = frozenset[str]() if last is None else _changed(last, topics)
+        if last is None or last.policy != policy or (changed and last.conflicts is None):
             checked = await self._check_all(claims, policy, topics)
         else:
-            changed = _changed(last, topics)
-            if changed and last.conflicts is None:
-                checked = await self._check_all(claims, policy, topics)
-            else:
-                checked = await self._check_some(claims, last, topics, changed)
+            checked = await self._check_some(claims, last, topics, changed)
         self._checked[key] = checked
         return checked.found
 
@@ -147,7 +144,7 @@ class HistoryConflicts:
 
 
 def _is_due(before: NamespaceSchemaPolicy, now: NamespaceSchemaPolicy) -> bool:
-    """Whether no check was done, as far as status says, of the policy as it is now."""
+    """Return whether the status has no check of the policy as it is now."""
     is_current = before.status.observed_generation == before.metadata.generation
     return not is_current or before.status.history_check is None or policy_of(before) != policy_of(now)
 
@@ -180,7 +177,7 @@ def _changed(last: _Checked, topics: _Topics) -> frozenset[str]:
 
 
 def _topics(sights: Mapping[Key, TopicSight]) -> _Topics:
-    """By history which resource holds it: if there are several, the one that is not outdone."""
+    """Return the resource of each history; if there are several, the one that holds the topic."""
     seen = sorted(sights.items(), key=lambda item: (not item[1].is_outdone, item[0]))
     return {s.history: _Topic(key.name, s.strategy, s.latest) for key, s in seen if s.history is not None}
 
