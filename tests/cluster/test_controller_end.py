@@ -1,4 +1,4 @@
-"""What becomes of controller and record when a CRD is deleted. On the spare cluster, for it loses CRDs here.
+"""The controller and the record after a CRD was deleted. On the spare cluster, for it loses CRDs here.
 
 Its set-up starts the spare cluster, which takes ten seconds.
 """

@@ -1,4 +1,4 @@
-"""What the metrics of this process say."""
+"""The values of this process' metrics."""
 
 from topicschema import telemetry
 

@@ -20,7 +20,7 @@ MAX_BODY_BYTES: Final = 16 * 1024 * 1024
 IN_FLIGHT_BYTES: Final = 32 * 1024 * 1024
 # Large bodies never fill all of it: edits of ordinary size go on beside them.
 _ORDINARY_BYTES: Final = 256 * 1024
-_KEPT_FOR_ORDINARY: Final = 8 * 1024 * 1024
+_RESERVED_FOR_ORDINARY: Final = 8 * 1024 * 1024
 _LARGE_BYTES: Final = 512 * 1024
 # What the smallest body counts for: the buffers of its connection. So they are 512 at most.
 _LEAST_BYTES: Final = 64 * 1024
@@ -110,7 +110,7 @@ class Body:
             return
         if size > MAX_BODY_BYTES:
             raise BodyRefusedError(413, "BodyTooLarge", f"the body has more than {MAX_BODY_BYTES:,} bytes")
-        limit = IN_FLIGHT_BYTES - (0 if size <= _ORDINARY_BYTES else _KEPT_FOR_ORDINARY)
+        limit = IN_FLIGHT_BYTES - (0 if size <= _ORDINARY_BYTES else _RESERVED_FOR_ORDINARY)
         room = limit - (size - self.counted)
         if self.bodies.in_flight > room:
             self.bodies.give_up_slow_ones(room)

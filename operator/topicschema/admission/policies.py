@@ -64,7 +64,7 @@ class _Topic(NamedTuple):
 
 @dataclass(slots=True)
 class _Examined:
-    """What was examined: the names of all histories (None until they are known), how many of them, the topics."""
+    """The result: the names of all histories (None until they are known), how many were examined, the topics."""
 
     names: tuple[str, ...] | None = None
     count: int = 0
@@ -157,7 +157,7 @@ class Policies:
         return list(_told(look, effective_strategy(found.policy, None).value))
 
     async def _examine(self, key: PulsarNamespaceKey, name: str, found: FoundPolicy) -> _Topic | None:
-        """What the policy would refuse of a topic; None for a history that no resource of its namespace holds."""
+        """Return the topic and what the policy would refuse; None if no resource of its namespace holds it."""
         stored = await self._storage.read_history(key, name)
         claim = None if stored is None else stored.history.claim
         if stored is None or claim is None or claim.namespace != found.resource.metadata.namespace:

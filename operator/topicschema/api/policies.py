@@ -143,7 +143,7 @@ class TopicCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryCheck:
-    """How many topics on record were checked when the policy last changed."""
+    """The extent of the last check of the topics on record, which a change of the policy starts."""
 
     total: Annotated[int, Field("How many topics of the Pulsar namespace were on record.")]
     checked: Annotated[

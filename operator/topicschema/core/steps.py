@@ -26,14 +26,14 @@ class TooComplexError(Exception):
 class Steps:
     """The steps that are left."""
 
-    __slots__ = ("_left", "kept", "known", "most")
+    __slots__ = ("_left", "most", "readable_pairs", "union_records")
 
     def __init__(self, most: int = MOST_STEPS) -> None:
         self.most = most
-        self.kept: dict[object, object] = {}
-        """What is known of a type, for all comparisons that share these steps."""
-        self.known: set[tuple[bytes, object]] = set()
-        """What one comparison leaves to the next ones: in a long history the same two types meet often."""
+        self.union_records: dict[object, object] = {}
+        """The index of each union's records, for all comparisons that share these steps."""
+        self.readable_pairs: set[tuple[bytes, object]] = set()
+        """Writers' digests and the readers that can read them: in a long history the same two types meet often."""
         self._left = most
 
     def take(self, count: int = 1) -> None:

@@ -271,7 +271,7 @@ class _Reading:
         )
 
     async def _is_stored(self, version: RemoteVersion, known: VersionEntry, recorded: SchemaInfo) -> bool:
-        """Whether the broker has what it shows as the recorded schema; it is asked where another one is shown so."""
+        """Return whether the broker stores the recorded schema; ask it if a GET shows another one the same way."""
         if version.registered_at == known.registered_at or len(spellings(recorded)) == 1:
             return True
         return await self._broker.number_of(self._sought.topic, recorded) == version.schema_version

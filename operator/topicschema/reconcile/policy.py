@@ -150,7 +150,7 @@ class NamespaceSchemaPolicies:
         )
 
     def _remember_claim(self, key: Key, wire: Mapping[str, Any]) -> None:
-        """Who waits for the claim is found by it."""
+        """Remember the policy's claim: those that wait for it are found by it."""
         with suppress(StalledError):
             spec = decode(NamespaceSchemaPolicySpec, wire.get("spec"))
             claims = PulsarNamespaceKey.parse(spec.pulsar_cluster, spec.pulsar_namespace)

@@ -77,7 +77,7 @@ class Recheck:
             yield replace(earlier, entries=tuple(reversed(part)))
 
     def _is_divisible(self, candidate: Candidate, earlier: History, policy: Policy) -> bool:
-        """Whether each earlier version is compared by itself. A plugged checker may look at all of them together."""
+        """Return whether each version is compared by itself. A plugged checker may look at all of them together."""
         is_transitive = effective_strategy(policy, candidate.strategy).value.is_transitive
         is_new = earlier.equal_to(candidate.schema.fingerprint) is None
         return is_transitive and is_new and not self._judge.has_checkers

@@ -39,7 +39,7 @@ _OF_JAVA_CLIENT: Final = Path(__file__).with_name("java_client.binpb")
 _DIFFERENT: Final = ("api.proto", "descriptor.proto")
 """The files of google/protobuf/ that differ from protoc's own."""
 _EDITION: Final = re.compile(r"^\s*edition\s*=\s*[\"']", re.MULTILINE)
-"""What only a later protobuf-java has classes of; some features need the `descriptor.proto` of its time."""
+"""An edition, which only a later protobuf-java knows; some features need the `descriptor.proto` of its time."""
 _SHOWN: Final = 5
 _COMPARED: Final = 500
 _JSON_NAME: Final = 10

@@ -1,4 +1,4 @@
-"""What kstatus says of a custom resource: the rule of its generic status, which Flux and Helm wait by.
+"""The status that kstatus computes for a custom resource: the rule of its generic status, which Flux and Helm wait by.
 
 The library is sigs.k8s.io/cli-utils/pkg/kstatus (`GetStandardConditions`, `checkGenericProperties`).
 """

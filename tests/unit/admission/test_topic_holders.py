@@ -1,4 +1,4 @@
-"""Which holder of a topic keeps another TopicSchema from it."""
+"""The holders of a topic that keep another TopicSchema from it."""
 
 import pytest
 

@@ -49,7 +49,7 @@ class _Sequence:
     holds: "set[_Sequence]" = field(default_factory=set)
     """The open sequences that it holds directly and whose symbols it does not have yet."""
     awaited_by: "list[_Symbol]" = field(default_factory=list)
-    """What was flattened meanwhile and waits for a copy of it."""
+    """The symbols that were flattened meanwhile and wait for a copy of it."""
 
 
 @dataclass(slots=True, eq=False)

@@ -72,11 +72,11 @@ class Resolution:
         self._defaults = Defaults(library)
         self._steps = steps
         self._final: dict[tuple[Record, Union], Outcome | None] = {}
-        """What came of choosing a branch, where no pair that is still open had a say in it."""
+        """The result of choosing a branch, if it depends on no pair that is still open."""
         self._asked_of_open = 0
 
     def resolve(self, writer: Node, reader: Node) -> Outcome | None:
-        """What comparing the two brings up."""
+        """Return the faults of reading the one with the other."""
         answer = self._BY_WRITER[writer.__class__](self, writer, reader)
         return cast("Outcome | None", run(answer) if answer.__class__ is GeneratorType else answer)
 

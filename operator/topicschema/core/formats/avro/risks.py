@@ -126,7 +126,7 @@ class _Walk:
 
 
 def _width(node: Node) -> int:
-    """How much there is to look at in a type itself."""
+    """Return the number of fields, branches or symbols of a type."""
     if isinstance(node, Record):
         return len(node.fields)
     return len(node.branches) if isinstance(node, Union) else len(node.symbols) if isinstance(node, Enum) else 1

@@ -37,12 +37,12 @@ class Shortcuts:
         """Whether it is known that all of the writer's record can be read."""
         if self._lore.is_tangled or not writer.digest:
             return writer is reader and not self._lore.is_tangled
-        return writer.digest == reader.digest or (writer.digest, reader) in self._steps.known
+        return writer.digest == reader.digest or (writer.digest, reader) in self._steps.readable_pairs
 
     def remember(self, writer: Record, reader: Record) -> None:
         """Take note that all of the writer's record can be read: in a long history the same two meet often."""
         if writer.digest and not self._lore.is_aliased and self._is_straight():
-            self._steps.known.add((writer.digest, reader))
+            self._steps.readable_pairs.add((writer.digest, reader))
 
     def unsettled(self, writer: Union, reader: Union) -> "list[Node] | None":
         """The writer's branches of which it is not known that all can be read; None where nothing is looked up.
@@ -76,10 +76,10 @@ class Shortcuts:
         """What is known of the union's records, in straight schemas; it is found out once."""
         if len(union.branches) <= _FEW or not self._is_straight():
             return None
-        kept = self._steps.kept
-        if union not in kept:
-            kept[union] = _Records(union, self._steps)
-        return cast("_Records", kept[union])
+        found = self._steps.union_records
+        if union not in found:
+            found[union] = _Records(union, self._steps)
+        return cast("_Records", found[union])
 
     def _is_straight(self) -> bool:
         if self._lore.is_straight is None:
