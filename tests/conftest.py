@@ -53,10 +53,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the failure of each test that was run again, and one line for each tier that was skipped."""
-    for again in terminalreporter.stats.get("rerun", ()):
-        terminalreporter.write_sep("_", f"failed, then run again: {again.nodeid}")
-        terminalreporter.write_line(again.longreprtext)
+    """Print one line for each tier that was skipped."""
     tiers.report(terminalreporter)
 
 

@@ -14,7 +14,7 @@ import pytest
 from suite.tiers import Tier
 
 _SKIPPED = re.compile(r"^\w+ tier skipped, \d+ tests: (.*)$", re.MULTILINE)
-_REPORT = re.compile(r"^(=+ (FAILURES|ERRORS|warnings summary)|_+ failed, then run again)", re.MULTILINE)
+_REPORT = re.compile(r"^(=+ (FAILURES|ERRORS|warnings summary))", re.MULTILINE)
 _CLOSING = re.compile(r"\d+ \w+.* in \d[\d.]*s")
 _COUNT = re.compile(r"(\d+) (passed|failed|skipped|errors?)\b")
 _LAST_LINES = 60
@@ -64,7 +64,7 @@ class Result:
 
     @property
     def details(self) -> str:
-        """What a person has to read of the output: nothing if all passed at once."""
+        """What a person has to read of the output: nothing if all passed."""
         found = _REPORT.search(self.output)
         if found is not None:
             return self.output[found.start() :]
