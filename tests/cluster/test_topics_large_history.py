@@ -24,13 +24,13 @@ from topicschema.storage.record import RecordStorage
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1800)]
 
 _VERSIONS = sized(150, 5_000)  # more than a status shows
-_TEXT_BYTES = 1_000  # together less than what the operator takes in one answer
+_TEXT_BYTES = 500  # together less than what the operator takes in one answer, and remembers of it
 _STATUS_BYTES = 64 * 1024
 NOW = "2026-11-21T06:00:00Z"
 
 
 def version(number: int) -> SchemaInfo:
-    """A schema of a kilobyte that no other number has."""
+    """A schema of half a kilobyte that no other number has."""
     return SchemaInfo(SchemaType.AVRO, text("id", f"f{number}?", doc="x" * _TEXT_BYTES).encode())
 
 
