@@ -11,7 +11,7 @@ from topicschema.broker.errors import BrokerForbiddenError, BrokerInconsistentEr
 from topicschema.cluster.errors import NotLeadingError
 from topicschema.core import plan
 from topicschema.core.alignment import Ahead, Aligned, Behind
-from topicschema.core.errors import TopicSchemaError, WaitingError
+from topicschema.core.errors import StalledAtBrokerError, TopicSchemaError, WaitingError
 from topicschema.core.history import VersionEntry
 from topicschema.core.overrides import WriteSettings
 from topicschema.core.policy import StrategySource, effective_strategy
@@ -76,7 +76,8 @@ async def _refused(around: Surroundings, seen: Observation, why: str) -> Observa
             message = (
                 f"{set_outside}; put it into schemaCompatibilityStrategy, or unset it there. The broker says: {why}"
             )
-            return _with_refusal(seen, message)
+            refused = StalledAtBrokerError(REFUSED, message)
+            return replace(seen, view=replace(seen_at, refused=refused))
     await _wait_for_policy(around, seen, why)
     line = await _other_line(around, seen)
     if line:

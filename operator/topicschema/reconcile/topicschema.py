@@ -16,11 +16,19 @@ from topicschema.api.validation import ValidationStatus
 from topicschema.api.wire import decode, decode_status
 from topicschema.cluster.errors import ApiRefusedError, ForbiddenError, NotFoundError
 from topicschema.core.compatibility import Incompatibility
-from topicschema.core.errors import StalledError, TopicSchemaError
+from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError
 from topicschema.core.policy import StrategySource
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic
-from topicschema.reconcile import report, telling, validating, validating_acts, validating_report, validating_values
+from topicschema.reconcile import (
+    adopted,
+    report,
+    telling,
+    validating,
+    validating_acts,
+    validating_report,
+    validating_values,
+)
 from topicschema.reconcile.act import act, remove_finaliser
 from topicschema.reconcile.at_broker import View
 from topicschema.reconcile.candidates import placed
@@ -141,6 +149,8 @@ class TopicSchemas:
             *await self._validated(key, seen),
         )
         await self._report(key, wire, report.settled(judged, moment, seen.stopped))
+        if any(each.rule == adopted.RULE for each in found):
+            return StalledAtBrokerError("InvalidHistory", "the broker has a version that it cannot read")
         return seen.stopped if seen.stopped is not None and verdict.is_compatible else Rest.SETTLED
 
     async def _report_unseen(
