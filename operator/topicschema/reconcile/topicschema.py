@@ -219,6 +219,7 @@ class TopicSchemas:
         # Somebody else's finaliser may hold it for long, and its policy waits for every topic to have been seen.
         self._saw(key, wire, decode_status(TopicSchemaStatus, wire.get("status")))
         if FINALIZER not in metadata.finalizers:
+            self._ring_outdone(key)
             return Rest.SETTLED
         seen = await observe_farewell(self._around, wire)
         if seen is None:
@@ -263,6 +264,15 @@ class TopicSchemas:
             is_outdone=ready is not None and ready.reason == "TopicClaimed",
             is_shut_out=any(condition.reason in telling.SHUT_OUT for condition in status.conditions),
         )
+
+    def _ring_outdone(self, key: Key) -> None:
+        """Ring those that want the topic of `key`, which holds it no more, however long it is still there."""
+        neighbours = self._around.neighbours
+        sight = neighbours.sight(key)
+        for rival in () if sight is None else neighbours.sharing(sight):
+            known = neighbours.sight(rival)
+            if known is not None and known.is_outdone:
+                self._around.ring(rival, 0.0)
 
     def _lost(self, key: Key) -> None:
         self._around.validation.turns.done(key, self._around.ring)
