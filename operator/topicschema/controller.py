@@ -24,7 +24,7 @@ from topicschema.cluster.client import ApiClient
 from topicschema.cluster.connection import Connection
 from topicschema.cluster.events import EventRecorder
 from topicschema.cluster.lease import Elector, LeaseTimes
-from topicschema.cluster.watching import Answer, Scope, Watching, expect
+from topicschema.cluster.watching import Answer, Scope, Watching, served
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.doorbell import Doorbell
@@ -50,7 +50,7 @@ _LEASE = "topicschema-controller"
 _IDENTITY: Any = _LEASE  # told by kopf to its like, which we have none of; its own asks for the name of a pod's user
 _SWEEP_SECONDS = 3600.0
 _FIRST_SWEEP_SECONDS = 60.0  # soon, or a process that is often replaced would never sweep
-_ANEW_SECONDS, _TRIES = 1.0, 10
+_ANEW_SECONDS = 1.0
 _CANCELLATIONS, _CANCELLATION_SECONDS = 3, 3.0
 
 
@@ -139,14 +139,7 @@ class Term:
         while True:
             await self._listen_once(doorbell)
             await asyncio.sleep(_ANEW_SECONDS)  # an API server that starts may not know our kinds for a moment
-            for tries_left in reversed(range(_TRIES)):
-                try:
-                    await expect(self._client, _watched(self._settings))
-                    break
-                except TopicSchemaError:
-                    if not tries_left:
-                        raise
-                    await asyncio.sleep(1.0)
+            await served(self._client, _watched(self._settings), self._health.heard.clear)
 
     async def _listen_once(self, doorbell: Doorbell) -> None:
         """Let kopf watch until it gives up or a kind is refused to it; both begin with new lists the next time."""
@@ -176,8 +169,9 @@ class Term:
             # kopf takes the process's signals for itself, and ends like this only when one came.
             self._stop.asked.set()
             await asyncio.Event().wait()
-        _LOG.error("the watch ended and begins anew", exc_info=failure)
-        telemetry.BUGS.labels("watch").inc()
+        _LOG.log(logging.ERROR if failure else logging.WARNING, "the watch ended and begins anew", exc_info=failure)
+        if failure is not None:
+            telemetry.BUGS.labels("watch").inc()
 
     def _heard_from(self, plural: str) -> None:
         # kopf has taken the process's signals by now. Stopped by itself it may wait for ever for a watch that swallowed
@@ -254,10 +248,13 @@ async def run(settings: Settings, stop: Stop) -> None:
             health.waiting = lambda: term.bell.waiting
             await term.run()
 
-        async with telemetry.serve(health, settings.probe_port):
-            await expect(client, _watched(settings))
+        async def lead() -> None:
+            await served(client, _watched(settings), health.heard.clear)
             health.is_served = True
-            leading = asyncio.create_task(elector.run(work))
+            await elector.run(work)
+
+        async with telemetry.serve(health, settings.probe_port):
+            leading = asyncio.create_task(lead())
             stopping = asyncio.create_task(stop.asked.wait())
             await asyncio.wait({leading, stopping}, return_when=asyncio.FIRST_COMPLETED)
             leading.cancel()

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from topicschema.admission import brokers, pending, wording
 from topicschema.admission.review import Answer, Cause, Review, allow, deny
+from topicschema.api.metadata import ConditionType
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchema, TopicSchemaSpec
 from topicschema.api.wire import decode
 from topicschema.cluster.errors import ApiRefusedError
@@ -32,6 +33,7 @@ from topicschema.storage.protocol import SchemaStorage, Stored
 T = TypeVar("T")
 
 MAX_OBJECT_BYTES = int(1.1 * 1024 * 1024)
+_LOST = "HistoryLost"
 _NOT_IN_FORCE = frozenset({"PolicyMissing", "ClaimNotAllowed", "TopicClaimed"})
 # Go writes these as \u003c and the like, six bytes each (three of them are there already for U+2028 and U+2029).
 _ESCAPED = re.compile(b"[<>&]")
@@ -164,11 +166,13 @@ class TopicSchemas:
             strictly = await self._refused_by_policy(asked, found.policy, history, earlier)
             judged = replace(judged, risks=strictly)
             causes = tuple(wording.cause_of(finding, judged) for finding in verdict.incompatibilities)
-            return _refused(asked, "Incompatible", causes)
+            lost = (Cause(wording.TOPIC_FIELD, told) for told in _reported_loss(asked.predecessor))
+            return _refused(asked, "Incompatible", (*lost, *causes))
         replaced = earlier is not None and earlier.fingerprint != asked.schema.fingerprint
-        lost = () if found.resource.spec.pulsar else _lost(asked.predecessor, history)
+        has_broker = found.resource.spec.pulsar is not None
+        losses = _reported_loss(asked.predecessor) if has_broker else _lost(asked.predecessor, history)
         told = brokers.warnings_of_topic(asked.resource.spec, asked.schema.info, asked.predecessor, found, history)
-        return allow(*lost, *_warnings(verdict, history, judged, replaced=replaced), *told)
+        return allow(*losses, *_warnings(verdict, history, judged, replaced=replaced), *told)
 
     async def _refused_by_policy(
         self, asked: _Asked, policy: Policy, history: History, earlier: Schema | None
@@ -243,10 +247,17 @@ def _lost(old: TopicSchema | None, history: History) -> Iterator[str]:
     if old is not None and history.lacks(old.status.incarnation, old.status.version_count):
         there = history.version_count
         yield (
-            f"HistoryLost: the status tells of {old.status.version_count} versions, the record has {there or 'none'}; "
+            f"{_LOST}: the status tells of {old.status.version_count} versions, the record has {there or 'none'}; "
             f"admitted {'judged by those alone' if there else 'unjudged'}, and not registered until the record is "
             "restored"
         )
+
+
+def _reported_loss(old: TopicSchema | None) -> Iterator[str]:
+    """Yield what the controller reported of a lost history: what a broker lost is still on record here."""
+    for condition in () if old is None else old.status.conditions:
+        if condition.type is ConditionType.STALLED and condition.reason == _LOST:
+            yield f"{_LOST}: {condition.message}"
 
 
 def _warnings(verdict: Verdict, history: History, judged: wording.Judged, *, replaced: bool) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from topicschema.broker.errors import BrokerUnavailableError, RefusedByBrokerError
-from topicschema.core.errors import InvalidSchemaError, StalledError
+from topicschema.core.errors import InvalidSchemaError, StalledAtBrokerError
 from topicschema.core.formats import key_value
 from topicschema.core.remote import BrokerSettings, NamespaceSettings, RemoteVersion
 from topicschema.core.schemas import SchemaInfo, SchemaType
@@ -65,7 +65,7 @@ def written(info: SchemaInfo) -> dict[str, Any]:
 
 
 def version_of(answer: Any) -> RemoteVersion:
-    """The version in a GetSchemaResponse; StalledError(UnsupportedSchemaType) for a type that we do not know."""
+    """The version in a GetSchemaResponse; StalledAtBrokerError(UnsupportedSchemaType) for an unknown type."""
     try:
         number, kind, data = _counted(answer["version"]), str(answer["type"]), str(answer["data"])
         properties = {str(name): str(text) for name, text in (answer.get("properties") or {}).items()}
@@ -74,7 +74,7 @@ def version_of(answer: Any) -> RemoteVersion:
         raise _unlike("a schema") from None
     if kind not in SchemaType.__members__:
         message = f"the broker has a schema of type {kind[:40]!r} as version {number}, which this release does not know"
-        raise StalledError("UnsupportedSchemaType", message)
+        raise StalledAtBrokerError("UnsupportedSchemaType", message)
     info = SchemaInfo(SchemaType(kind), _bytes_of(SchemaType(kind), data), properties)
     return RemoteVersion(number, info, at.strftime("%Y-%m-%dT%H:%M:%SZ"))
 

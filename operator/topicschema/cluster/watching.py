@@ -4,6 +4,7 @@ The library is the controller's matter; here it is a client session's middleware
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,10 +15,13 @@ from typing_extensions import override
 from topicschema.api.kinds import Kind
 from topicschema.cluster.client import ApiClient, Selection
 from topicschema.cluster.connection import Connection
+from topicschema.core.errors import TopicSchemaError
 
+_LOG = logging.getLogger(__name__)
 _METADATA_ONLY = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1"
 _OK = 200
 _CLIENT_ERRORS = range(400, 500)
+_RETRY_SECONDS = 1.0
 _WORTH_ANOTHER_TRY = frozenset({401, 408, 429})
 
 
@@ -41,11 +45,25 @@ class Scope:
     labels: str = ""
 
 
-async def expect(client: ApiClient, kinds: Mapping[Kind, Scope]) -> None:
-    """One page of each kind: what is not installed, or not allowed, is told at once."""
-    for kind, scope in kinds.items():
-        async for _ in client.pages(kind, scope.namespace, Selection(limit=1, metadata_only=True)):
-            break
+async def served(client: ApiClient, kinds: Mapping[Kind, Scope], is_missing: Callable[[], object]) -> None:
+    """Wait until the API server gives a page of each kind; log what is not installed or not allowed.
+
+    `is_missing` is called at each try that fails.
+    """
+    told = ""
+    while True:
+        try:
+            for kind, scope in kinds.items():
+                async for _ in client.pages(kind, scope.namespace, Selection(limit=1, metadata_only=True)):
+                    break
+        except TopicSchemaError as error:
+            is_missing()
+            if error.message != told:
+                told = error.message
+                _LOG.error("nothing is watched: %s", told)
+            await asyncio.sleep(_RETRY_SECONDS)
+        else:
+            return
 
 
 class Watching:

@@ -2,6 +2,7 @@
 
 TopicSchemaError(reason)
 ├ StalledError           a person must change something: no retry until the generation changes
+│ ├ StalledAtBrokerError the same, at the broker, where no event tells of it: a look within a minute
 │ ├ InvalidSchemaError   the text is no schema of its type; carries the rule and the place
 │ └ InvalidPayloadError  the bytes are no message of their schema, or a value has no such bytes; carries rule and place
 └ WaitingError(after)    something else must happen first: retry after that many seconds
@@ -26,6 +27,10 @@ class TopicSchemaError(Exception):
 
 class StalledError(TopicSchemaError):
     """A person must change something first; retrying is pointless until they did."""
+
+
+class StalledAtBrokerError(StalledError):
+    """A person must change what a broker has. No event tells of that, so the object is looked at again soon."""
 
 
 class WaitingError(TopicSchemaError):

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from topicschema.core.compatibility import Incompatibility
-from topicschema.core.errors import InvalidSchemaError, StalledError
+from topicschema.core.errors import InvalidSchemaError, StalledAtBrokerError
 from topicschema.core.history import Flaw, History, Origin, VersionEntry
 from topicschema.core.schemas import AVRO_TEXTS, PulsarLine, SchemaInfo, SchemaType, fingerprint_of_bytes
 from topicschema.core.verdict import Candidate
@@ -16,16 +16,17 @@ _ANSWER = (
     "a broker of that line answers every schema of this topic with an error; set the policy's brokerProfile.line where "
     "it is of another, else delete the topic's schemas there, or take another topic"
 )
+RULE = "INVALID_HISTORY"
 _PYTHONS_STRING = b"null"
 
 
-class UnreadableVersionError(StalledError):
+class UnreadableVersionError(StalledAtBrokerError):
     """A version that a broker of the policy's line has to read, and cannot; `finding` says so by the rule's id."""
 
     def __init__(self, entry: VersionEntry, why: str) -> None:
         message = f"version {entry.schema_version} {why}"
         super().__init__("InvalidHistory", message)
-        self.finding = Incompatibility("INVALID_HISTORY", "$", message, None, entry.schema_version)
+        self.finding = Incompatibility(RULE, "$", message, None, entry.schema_version)
 
 
 def text_on_record(info: SchemaInfo, history: History | None) -> SchemaInfo:

@@ -19,7 +19,7 @@ from topicschema.broker.errors import (
 )
 from topicschema.core import plan
 from topicschema.core.alignment import Ahead, Alignment, Behind, Lost
-from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
+from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import History, Setting
 from topicschema.core.overrides import Overrides, noting
 from topicschema.core.remote import TopicSettings
@@ -110,7 +110,7 @@ async def as_known(
 
 
 async def view(around: Surroundings, broker: Broker, found: FoundPolicy, resource: TopicSchema, sought: Sought) -> View:
-    """What is seen of the resource's topic; StalledError(HistoryLost, AdoptionRefused), and the errors of `look`.
+    """What is seen of the resource's topic; StalledAtBrokerError, and the errors of `look`.
 
     Where the topic's own settings are not told, what was seen before is not forgotten: ServedNoMoreError.
     """
@@ -119,7 +119,7 @@ async def view(around: Surroundings, broker: Broker, found: FoundPolicy, resourc
         raise lost(sought.history.key, seen.alignment)
     _refuse_if_fewer(resource, sought.history, seen.alignment)
     if resource.spec.adoption_policy is AdoptionPolicy.REFUSE and _adopts(sought, seen):
-        raise StalledError(
+        raise StalledAtBrokerError(
             "AdoptionRefused",
             f"the broker has schemas of topic {sought.topic} that are not on record, and adoptionPolicy is Refuse; set "
             "it to Adopt to take them over, or delete them at the broker",
@@ -137,9 +137,9 @@ def may_write(found: FoundPolicy, resource: TopicSchema) -> bool:
     return ManagementPolicy.OBSERVE not in wishes
 
 
-def lost(key: TopicKey, found: Lost) -> StalledError:
+def lost(key: TopicKey, found: Lost) -> StalledAtBrokerError:
     """What is told of a history that the broker lost: whatever came now would get numbers that mean others."""
-    return StalledError(
+    return StalledAtBrokerError(
         "HistoryLost",
         f"the broker {found.why}, which topic {key.topic} had: schemas go with a forced delete or their topic (an "
         "idle one goes by itself); nothing is uploaded. Put them back in order from the record "
@@ -169,7 +169,8 @@ def _refuse_if_fewer(resource: TopicSchema, history: History, found: Alignment) 
         )
     else:
         return
-    raise StalledError("HistoryLost", f"the status tells of {status.version_count} versions of {key.topic}, {told}")
+    message = f"the status tells of {status.version_count} versions of {key.topic}, {told}"
+    raise StalledAtBrokerError("HistoryLost", message)
 
 
 def _adopts(sought: Sought, seen: Look) -> bool:

@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from topicschema import telemetry
 from topicschema.cluster.errors import ConflictError
-from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
+from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
 from topicschema.reconcile.outages import WaitingRoom
 from topicschema.reconcile.schedule import ElsewhereError, Lanes, Schedule, begin_in
 
@@ -26,6 +26,8 @@ _CONFLICT_DELAY = 0.02
 _BUG_DELAY = 1.0
 _LONGEST_DELAY = 300.0
 _MOST_DOUBLINGS = 16
+_RECHECK_SECONDS = 30.0
+_RECHECK_GAP = 0.5
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -94,6 +96,7 @@ class Bell:
         self._schedule = Schedule(self._lanes.of)
         self._patience = Patience(chance)
         self._rung = asyncio.Event()
+        self._last_recheck = 0.0
 
     def ring(self, key: Key, after: float = 0.0) -> None:
         """Have `key` looked at within `after` seconds; many rings before that are one look."""
@@ -179,10 +182,18 @@ class Bell:
         else:
             telemetry.BUGS.labels(key.plural).inc()
             _LOG.error("a bug", exc_info=error, extra={"fields": fields})
+        if isinstance(error, StalledAtBrokerError):
+            return self._recheck_delay()
         delay = self._patience.delay(key, error)
         if delay is None or not isinstance(error, WaitingError):
             return self._resync_delay() if delay is None else delay
         return self._lanes.outages.delay(key, (lane, key.namespace), self._clock(), error.after, delay)
+
+    def _recheck_delay(self) -> float:
+        """Return when to look at the broker again. A broker that lost everything stalls all topics: two a second."""
+        now = self._clock()
+        self._last_recheck = max(now + _RECHECK_SECONDS, self._last_recheck + _RECHECK_GAP)
+        return min(self._last_recheck - now, self._resync_delay())
 
     def _resync_delay(self) -> float:
         # Spread, so that what settled together is not looked at together for ever.

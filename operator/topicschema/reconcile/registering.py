@@ -3,6 +3,7 @@
 What the broker answers is not believed before it was read back, and nothing of it comes on record here.
 """
 
+import logging
 from dataclasses import replace
 
 from topicschema import telemetry
@@ -11,7 +12,7 @@ from topicschema.broker.errors import BrokerForbiddenError, BrokerInconsistentEr
 from topicschema.cluster.errors import NotLeadingError
 from topicschema.core import plan
 from topicschema.core.alignment import Ahead, Aligned, Behind
-from topicschema.core.errors import TopicSchemaError, WaitingError
+from topicschema.core.errors import StalledAtBrokerError, TopicSchemaError, WaitingError
 from topicschema.core.history import VersionEntry
 from topicschema.core.overrides import WriteSettings
 from topicschema.core.policy import StrategySource, effective_strategy
@@ -25,6 +26,8 @@ from topicschema.reconcile.observe import Observation, judged
 from topicschema.reconcile.policies import says_ready
 from topicschema.reconcile.queue import Key
 from topicschema.reconcile.surroundings import Surroundings
+
+_LOG = logging.getLogger(__name__)
 
 BrokerAction = plan.Upload | plan.UploadRecorded | plan.SoftDelete | WriteSettings
 
@@ -58,9 +61,8 @@ async def _upload(around: Surroundings, seen: Observation) -> Observation | None
     if number >= sought.history.next_version:
         message = f"the broker says that it took the schema as version {number}, and does not show it"
         raise BrokerInconsistentError(message)
-    telemetry.BUGS.labels("broker").inc()
     message = f"the broker takes the schema for its version {number}, which it was judged not to equal"
-    return _with_refusal(seen, f"{message}; use the text of version {number}, or change the schema")
+    return _otherwise_judged(seen, message, f"{message}; use the text of version {number}, or change the schema")
 
 
 async def _refused(around: Surroundings, seen: Observation, why: str) -> Observation | None:
@@ -76,13 +78,31 @@ async def _refused(around: Surroundings, seen: Observation, why: str) -> Observa
             message = (
                 f"{set_outside}; put it into schemaCompatibilityStrategy, or unset it there. The broker says: {why}"
             )
-            return _with_refusal(seen, message)
+            refused = StalledAtBrokerError(REFUSED, message)
+            return replace(seen, view=replace(seen_at, refused=refused))
     await _wait_for_policy(around, seen, why)
     line = await _other_line(around, seen)
     if line:
         return _with_refusal(seen, f"{line}. It refuses a schema that passes by them: {why}")
+    message = "the broker refuses a schema that was judged to pass"
+    return _otherwise_judged(seen, message, f"{message}: {why}")
+
+
+def _otherwise_judged(seen: Observation, what: str, message: str) -> Observation:
+    """Count and log that broker and operator judge differently, without the broker's words; report `message`."""
     telemetry.BUGS.labels("broker").inc()
-    return _with_refusal(seen, f"the broker refuses a schema that was judged to pass: {why}")
+    metadata = seen.resource.metadata
+    fields = {
+        "namespace": metadata.namespace,
+        "name": metadata.name,
+        "topic": str(seen.topic),
+        "generation": metadata.generation,
+        "fingerprint": seen.candidate.schema.fingerprint,
+        "strategy": effective_strategy(seen.policy, seen.candidate.strategy).value,
+        "line": seen.line,
+    }
+    _LOG.error("a bug: %s", what, extra={"fields": fields})
+    return _with_refusal(seen, message)
 
 
 async def _other_line(around: Surroundings, seen: Observation) -> str:

@@ -16,11 +16,19 @@ from topicschema.api.validation import ValidationStatus
 from topicschema.api.wire import decode, decode_status
 from topicschema.cluster.errors import ApiRefusedError, ForbiddenError, NotFoundError
 from topicschema.core.compatibility import Incompatibility
-from topicschema.core.errors import StalledError, TopicSchemaError
+from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError
 from topicschema.core.policy import StrategySource
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic
-from topicschema.reconcile import report, telling, validating, validating_acts, validating_report, validating_values
+from topicschema.reconcile import (
+    adopted,
+    report,
+    telling,
+    validating,
+    validating_acts,
+    validating_report,
+    validating_values,
+)
 from topicschema.reconcile.act import act, remove_finaliser
 from topicschema.reconcile.at_broker import View
 from topicschema.reconcile.candidates import placed
@@ -141,6 +149,8 @@ class TopicSchemas:
             *await self._validated(key, seen),
         )
         await self._report(key, wire, report.settled(judged, moment, seen.stopped))
+        if any(each.rule == adopted.RULE for each in found):
+            return StalledAtBrokerError("InvalidHistory", "the broker has a version that it cannot read")
         return seen.stopped if seen.stopped is not None and verdict.is_compatible else Rest.SETTLED
 
     async def _report_unseen(
@@ -209,6 +219,7 @@ class TopicSchemas:
         # Somebody else's finaliser may hold it for long, and its policy waits for every topic to have been seen.
         self._saw(key, wire, decode_status(TopicSchemaStatus, wire.get("status")))
         if FINALIZER not in metadata.finalizers:
+            self._ring_outdone(key)
             return Rest.SETTLED
         seen = await observe_farewell(self._around, wire)
         if seen is None:
@@ -253,6 +264,15 @@ class TopicSchemas:
             is_outdone=ready is not None and ready.reason == "TopicClaimed",
             is_shut_out=any(condition.reason in telling.SHUT_OUT for condition in status.conditions),
         )
+
+    def _ring_outdone(self, key: Key) -> None:
+        """Ring those that want the topic of `key`, which holds it no more, however long it is still there."""
+        neighbours = self._around.neighbours
+        sight = neighbours.sight(key)
+        for rival in () if sight is None else neighbours.sharing(sight):
+            known = neighbours.sight(rival)
+            if known is not None and known.is_outdone:
+                self._around.ring(rival, 0.0)
 
     def _lost(self, key: Key) -> None:
         self._around.validation.turns.done(key, self._around.ring)

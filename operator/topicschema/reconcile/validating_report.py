@@ -129,6 +129,10 @@ _ADVICE: Final = (
     "change the schema, or ask again when these messages are gone: annotate it with "
     f"{REVALIDATE_ANNOTATION} and any new value"
 )
+_TURN: Final = (
+    "its messages are validated when it is their turn, for a limited number of Jobs runs at once (validation.jobs, "
+    "validation.jobsPerNamespace)"
+)
 _OPEN: Final = (
     "but clients may add schemas by themselves, which no gate holds back: isAllowAutoUpdateSchema: false locks them out"
 )
@@ -171,12 +175,15 @@ def _why(seen: Inquiry) -> str:
 
 
 def _progress(seen: Inquiry, told: ValidationStatus) -> str:
-    name = "" if told.job is None else f" (Job {told.job})"
-    if told.phase is ValidationPhase.WAITING:
+    if told.job is None:
+        return "its messages are not validated yet: no Job was made for that"
+    name = f" (Job {told.job})"
+    if not isinstance(seen.outcome, Running):
         why = seen.outcome.why if isinstance(seen.outcome, Waiting) else ""
-        return f"its messages are validated when it is their turn{name}" + (f"; {why}" if why else "")
-    before = seen.outcome.before if isinstance(seen.outcome, Running) else ""
-    tried = f"; it is tried again, for {before}" if before else ""
+        return f"{_TURN}{name}" + (f"; {why}" if why else "")
+    tried = f"; it is tried again, for {seen.outcome.before}" if seen.outcome.before else ""
+    if seen.outcome.lacks:
+        return f"its messages are not read yet: {seen.outcome.lacks}{name}{tried}"
     return f"its messages are being validated: {told.percent_in_tens} %{name}{tried}"
 
 

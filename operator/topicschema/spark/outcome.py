@@ -40,10 +40,14 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """It runs in that pod; "" while there is none. `before` is why the pod before it failed; "" where none has."""
+    """It runs in that pod; "" while there is none. `before` is why the pod before it failed; "" where none has.
+
+    `lacks` is what its pod still needs before it reads messages; "" once it has begun.
+    """
 
     pod: str = ""
     before: str = ""
+    lacks: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,7 @@ def outcome(job: Object, pods: Sequence[Object], events: Sequence[Object] = ()) 
     stuck = _stuck(ours[-1]) or _unmounted(events)
     if stuck is not None:
         return CouldNotRun(stuck, is_over=False)
-    return Running(ours[-1]["metadata"]["name"], _before(ours))
+    return Running(ours[-1]["metadata"]["name"], _before(ours), _lacks(ours[-1]))
 
 
 def refused(what: str, said: str) -> CouldNotRun:
@@ -180,9 +184,20 @@ def _without_pod(events: Sequence[Object]) -> Outcome:
     """A Job without a pod may only just have begun; where pods cannot be made, the API server's own words say why."""
     failures = [event for event in events if event.get("reason") == "FailedCreate"]
     if not failures:
-        return Running()
+        return Running(lacks="its Job has no pod yet")
     newest = max(failures, key=lambda event: event.get("lastTimestamp") or event.get("eventTime") or "")
     return CouldNotRun(_after("its pod cannot be made", newest.get("message")), is_over=False)
+
+
+def _lacks(pod: Object) -> str:
+    """Return what a pod waits for that may come by itself."""
+    status = pod.get("status") or {}
+    if status.get("phase") != "Pending":
+        return ""
+    conditions = status.get("conditions") or ()
+    if not any(one["type"] == _SCHEDULED and one["status"] == "True" for one in conditions):
+        return f"pod {pod['metadata']['name']} has no node yet"
+    return f"pod {pod['metadata']['name']} has a node and has not started, which may still pull its image"
 
 
 def _unmounted(events: Sequence[Object]) -> str | None:

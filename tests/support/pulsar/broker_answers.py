@@ -15,7 +15,7 @@ from topicschema.broker.errors import (
     TenantMissingError,
     TopicMissingError,
 )
-from topicschema.core.errors import StalledError, TopicSchemaError
+from topicschema.core.errors import StalledAtBrokerError, TopicSchemaError
 from topicschema.core.remote import NamespaceSettings
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
@@ -125,7 +125,7 @@ TABLE: list[Row] = [
     (read, 200, {"version": 1}, AWAY, 1),
     (read, 200, "", AWAY, 1),
     (read, 200, [], AWAY, 1),
-    (read, 200, {"version": 0, "type": "EXTERNAL", "data": SECRET}, StalledError, 1),
+    (read, 200, {"version": 0, "type": "EXTERNAL", "data": SECRET}, StalledAtBrokerError, 1),
     (upload, 200, {"version": True}, AWAY, 1),
     (upload, 200, "", AWAY, 1),
 ]

@@ -258,3 +258,17 @@ async def test_an_edit_of_a_topic_whose_record_is_an_older_one_is_warned_of(worl
     assert reply.warnings[0].startswith("HistoryLost: the status tells of 3 versions, the record has 1; admitted")
     restored = {**old, "status": {**old["status"], "versionCount": 1}}
     assert (await world.edit(restored, schema=record_schema(ID, NOTE_WITH_DEFAULT))).warnings == []
+
+
+async def test_an_edit_of_a_topic_that_its_broker_lost_is_answered_with_that_first(world: World) -> None:
+    await world.policy(pulsar={"adminURL": "http://pulsar.example:8080"})
+    lost = "the broker has no schema of it any more, which topic shop/orders/created had"
+    stalled = {"type": "Stalled", "status": "True", "reason": "HistoryLost", "message": lost}
+    old = {**world.resource(schema=V0), "status": {"observedGeneration": 1, "conditions": [stalled]}}
+    await world.versions(V0, claim=Owner("shop", "created", old["metadata"]["uid"]))
+    refused = await world.edit(old, type="STRING", schema="")
+    assert refused.rules == ["HistoryLost", "TYPE_CHANGED"]
+    assert refused.causes[0]["message"] == f"HistoryLost: {lost}"
+    allowed = await world.edit(old, schema=record_schema(ID, NOTE_WITH_DEFAULT))
+    assert allowed.is_allowed
+    assert allowed.warnings[0] == f"HistoryLost: {lost}"

@@ -44,7 +44,7 @@ from topicschema.broker.errors import (
 from topicschema.broker.gate import Gate
 from topicschema.broker.pace import PER_SECOND
 from topicschema.broker.transport import Access
-from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
+from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
 
 PAGE = (Path(__file__).parents[3] / "docs" / "broker.md").read_text()
 ANSWERS = PAGE.partition("## What an answer means")[2].partition("\n## ")[0]
@@ -65,7 +65,9 @@ async def test_each_answer_has_one_meaning_and_repeats_no_schema(wire: PlayedBro
     assert len(caught.value.message) < 400
 
 
-@pytest.mark.parametrize("row", [row for row in TABLE if row[3] is not StalledError], ids=lambda row: f"{row[1]}")
+@pytest.mark.parametrize(
+    "row", [row for row in TABLE if row[3] is not StalledAtBrokerError], ids=lambda row: f"{row[1]}"
+)
 async def test_the_manual_s_table_has_each_answer_with_its_reason_and_what_it_means_for_later_requests(
     wire: PlayedBroker, turned: TurnedClock, row: Row
 ) -> None:

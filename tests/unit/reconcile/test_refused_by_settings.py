@@ -1,5 +1,6 @@
 """What a refusal of the broker comes to: a wait where its Pulsar namespace has another strategy, else a refusal."""
 
+import logging
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -100,12 +101,19 @@ async def test_what_is_on_record_waits_for_the_policy_s_strategy_at_a_broker_tha
     assert await topic.world.agrees()
 
 
-async def test_a_refusal_is_one_though_the_policy_waits_for_something_else(topic: ToldTopic) -> None:
+async def test_a_refusal_is_counted_and_logged_though_the_policy_waits_for_something_else(
+    topic: ToldTopic, caplog: pytest.LogCaptureFixture
+) -> None:
     topic.world.api.change("/shop/namespaceschemapolicies/orders", waits_for_topics)
     topic.broker.upload_status = 409
     topic.wants(LESS)
+    bugs = counted("bugs_total", place="broker")
     assert await topic.says() == REFUSED
     assert "judged to pass" in (await topic.ready())[1]
+    lines = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert len(lines) == counted("bugs_total", place="broker") - bugs
+    assert "judged to pass" in lines[0].getMessage()
+    assert vars(lines[0])["fields"]["topic"] == "shop/orders/created"
 
 
 async def test_a_refusal_by_a_broker_of_another_line_says_so_and_is_no_bug(topic: ToldTopic) -> None:

@@ -33,6 +33,7 @@ async def test_a_suspended_resource_is_current_and_stays_ready_though_nobody_jud
         assert there["status"]["observedGeneration"] == there["metadata"]["generation"]
         assert readiness(topic) == ("True", "Suspended", there["metadata"]["generation"])
         assert kstatus(there) == "Current"
+        assert "validates no messages" in there["status"]["conditions"][0]["message"]
         assert version == 0
         assert "schemaVersion" not in there["status"]
         assert there["status"]["latestSchemaVersion"] == 0

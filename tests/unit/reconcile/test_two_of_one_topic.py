@@ -52,3 +52,21 @@ async def test_where_the_broker_is_only_observed_the_second_resource_of_a_topic_
         topic.world.api.take_away(TOPIC_SCHEMA, "shop", "created")
         assert await passes(topic, SECOND) == ("True", "Observed")
         assert len(topic.world.broker.schemas.served("created")) == int(is_there)
+
+
+async def test_the_second_is_looked_at_when_the_first_is_being_deleted_and_somebody_else_holds_it_back() -> None:
+    async with asked("Off") as topic:
+        text = record("id", "a?").info.schema.decode()
+        spec = {"topic": "persistent://shop/orders/created", "type": "AVRO", "schema": text}
+        topic.world.api.put(TOPIC_SCHEMA, "shop", "second", {"spec": spec})
+        assert await passes(topic, KEY) == ("True", "Registered")
+        assert await passes(topic, SECOND) == ("False", "TopicClaimed")
+        held = {"deletionTimestamp": "2026-11-21T12:00:00Z", "finalizers": ["shop.example/never"]}
+        topic.world.api.change("/topicschemas/created", lambda there: there["metadata"].update(held))
+        topic.rung.clear()
+        assert await topic.topics.reconcile(KEY) is Rest.SETTLED
+        assert topic.rung == [("second", 0.0)]
+        assert await passes(topic, SECOND) == ("True", "Registered")
+        topic.rung.clear()
+        assert await topic.topics.reconcile(KEY) is Rest.SETTLED
+        assert topic.rung == []

@@ -172,6 +172,32 @@ def test_progress_goes_in_tens_and_never_back() -> None:
     assert again == told
 
 
+@pytest.mark.parametrize(
+    ("has_job", "outcome", "words"),
+    [
+        (False, None, "its messages are not validated yet: no Job was made for that"),
+        (True, Waiting(), "(validation.jobs, validation.jobsPerNamespace) (Job created-check-"),
+        (
+            True,
+            Running(lacks="its Job has no pod yet"),
+            "its messages are not read yet: its Job has no pod yet (Job created-check-",
+        ),
+        (True, Running("p"), "its messages are being validated: 0 % (Job created-check-"),
+    ],
+)
+def test_a_run_that_reads_no_messages_yet_says_what_it_waits_for(
+    has_job: bool,  # noqa: FBT001 - a parameter of the test
+    outcome: Any,
+    words: str,
+) -> None:
+    seen = replace(GATE, job=job() if has_job else None, outcome=outcome, wanted=replace(WANTED, spec=_files()))
+    found, stop = said(seen, status(seen)), stopped(seen)
+    assert found is not None
+    assert stop is not None
+    assert words in found.message
+    assert words in stop.message
+
+
 def test_a_run_that_is_tried_again_says_why() -> None:
     seen = replace(GATE, outcome=Running("p", "it ended with status 3: nobody answers"))
     found = said(seen, status(seen))

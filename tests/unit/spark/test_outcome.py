@@ -46,9 +46,18 @@ def test_a_verdict_of_an_earlier_pod_counts_and_one_whose_pod_is_gone_does_not()
 
 def test_while_it_has_not_ended_it_waits_or_runs() -> None:
     assert outcome(job(suspended=True), []) == Waiting()
-    assert outcome(job(), []) == Running()
+    assert outcome(job(), []) == Running(lacks="its Job has no pod yet")
     running = pod({"running": {}}, phase="Running")
     assert outcome(job(), [running]) == Running(running["metadata"]["name"])
+
+
+def test_a_pod_that_has_not_started_says_what_it_waits_for() -> None:
+    unplaced, placed = pod(), pod({"waiting": {"reason": "ContainerCreating"}})
+    placed["status"]["conditions"] = [{"type": "PodScheduled", "status": "True"}]
+    name = placed["metadata"]["name"]
+    assert outcome(job(), [unplaced]) == Running(name, lacks=f"pod {name} has no node yet")
+    lacks = f"pod {name} has a node and has not started, which may still pull its image"
+    assert outcome(job(), [placed]) == Running(name, lacks=lacks)
 
 
 def test_while_it_is_tried_again_the_pod_that_failed_says_why() -> None:

@@ -131,8 +131,8 @@ HISTORY = Chapter(
             "fail alike. Mostly it is a default that does not fit: a broker stores such a schema as a first version. "
             "Or the policy's `brokerProfile.line` changed, and that line's parser does not take what the old one took.",
             "give the command line the right history, and the policy its broker's line. Where the broker really has "
-            "it, delete the topic's schemas there (older versions are then no longer served to consumers), or take "
-            "another topic.",
+            "it, delete the topic's schemas there (older versions are then no longer served to consumers), which the "
+            "operator sees within a minute, or take another topic.",
             Example(_ID, _WITH_BAD_DEFAULT),
             Example(_ID, _DOCUMENTED),
         ),
