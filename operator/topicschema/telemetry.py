@@ -64,22 +64,16 @@ class Census:
     """A gauge of how many things are in a state now; what is garbage-collected is in none."""
 
     def __init__(self, gauge: Gauge) -> None:
-        self._gauge = gauge
-        self._there: dict[str, WeakSet[object]] = {}
+        self._there: WeakSet[object] = WeakSet()
+        gauge.set_function(lambda: len(self._there))
 
-    def enter(self, thing: object, state: str) -> None:
-        """Count it in that state from now on."""
-        self._in(state).add(thing)
+    def enter(self, thing: object) -> None:
+        """Count it from now on."""
+        self._there.add(thing)
 
-    def leave(self, thing: object, state: str) -> None:
+    def leave(self, thing: object) -> None:
         """Count it no more."""
-        self._in(state).discard(thing)
-
-    def _in(self, state: str) -> WeakSet[object]:
-        if state not in self._there:
-            there = self._there[state] = WeakSet()
-            self._gauge.labels(state).set_function(lambda: len(there))
-        return self._there[state]
+        self._there.discard(thing)
 
 
 class Probes(Protocol):
@@ -151,11 +145,7 @@ BROKER_REQUESTS = _counter(
 )
 BROKER_SECONDS = _seconds("topicschema_broker_seconds", "How long a broker took, tries and waits included.", ("call",))
 OPEN_CIRCUITS = Census(
-    _gauge(
-        "topicschema_broker_circuits_open",
-        "Circuits that are open: brokers that nobody reaches, and policies that their broker does not let in.",
-        ("of",),
-    )
+    _gauge("topicschema_broker_circuits_open", "Policies whose circuit is open: their broker does not answer them.")
 )
 EVENTS_LOST = _counter("topicschema_events_lost_total", "Kubernetes Events that could not be written.")
 

@@ -111,17 +111,16 @@ def test_a_census_counts_what_is_there_and_nothing_that_is_gone() -> None:
     class Thing:
         pass
 
-    def count() -> list[float | None]:
-        return [registry.get_sample_value("census", {"of": each}) for each in ("a", "b")]
+    def count() -> float | None:
+        return registry.get_sample_value("census")
 
     registry = CollectorRegistry()
-    census, here, gone = Census(Gauge("census", "Things.", ("of",), registry=registry)), Thing(), Thing()
+    census, here, gone = Census(Gauge("census", "Things.", registry=registry)), Thing(), Thing()
     for thing in (here, gone, here):
-        census.enter(thing, "a")
-    assert count() == [2, None]
+        census.enter(thing)
+    assert count() == 2
     del thing, gone
     gc.collect()
-    assert count() == [1, None]
-    census.leave(here, "a")
-    census.leave(here, "b")
-    assert count() == [0, 0]
+    assert count() == 1
+    census.leave(here)
+    assert count() == 0

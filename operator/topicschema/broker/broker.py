@@ -44,9 +44,9 @@ class Broker:
         self._transport = Transport(access, clock)
 
     @property
-    def is_unwelcome(self) -> bool:
-        """Whether the broker let nobody in the last time, as the policy that it was made for presents itself."""
-        return self._transport.is_unwelcome
+    def is_away(self) -> bool:
+        """Whether the broker gave the last calls no answer, as the policy that it was made for presents itself."""
+        return self._transport.is_away
 
     async def close(self) -> None:
         """End all connections; a call that is under way, or comes later, fails."""

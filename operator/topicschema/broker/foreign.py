@@ -59,8 +59,7 @@ class Effect(Enum):
     NONE = auto()  # it concerns what was asked for, and nothing else
     SLOWER = auto()  # something is wrong beyond it: this policy asks more slowly
     LATE = auto()  # as SLOWER; that there was no answer yet does not say whether anybody is there
-    UNWELCOME = auto()  # nothing that this policy asks will be answered: its own circuit counts it
-    AWAY = auto()  # nobody gets an answer: the broker's circuit counts it
+    AWAY = auto()  # nobody answers this policy: its circuit counts it
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +142,7 @@ _PERMANENT: Final = (
 _NO_PERMISSION: Final = r"^Unauthorized to |[Pp]ermission|requires super-?user"
 _TABLE: Final = (
     _Row(_one(401), _ANY, _plain(BrokerForbiddenError), _NO_PERMISSION, has_reason=True, effect=Effect.SLOWER),
-    _Row(_one(401), _ANY, _plain(BrokerUnauthorizedError), effect=Effect.UNWELCOME),
+    _Row(_one(401), _ANY, _plain(BrokerUnauthorizedError), effect=Effect.AWAY),
     _Row(_one(403), _ANY, _plain(BrokerForbiddenError), effect=Effect.SLOWER),
     _Row(_one(404), _ANY, _plain(TenantMissingError), r"Tenant (does not exist|not found)", effect=Effect.SLOWER),
     _Row(_one(404), _ANY, _plain(NamespaceMissingError), r"Namespace (does not exist|not found)", effect=Effect.SLOWER),
@@ -156,7 +155,7 @@ _TABLE: Final = (
     _Row(_one(412), _ANY, _refused, r"is not valid|[Ii]nvalid"),
     _Row(_one(412), _ANY, _away, is_repeated=True, effect=Effect.SLOWER),
     _Row(_one(408), _ANY, _away, is_repeated=True, effect=Effect.AWAY),
-    _Row(_one(429), _ANY, _away, is_repeated=True, effect=Effect.UNWELCOME),
+    _Row(_one(429), _ANY, _away, is_repeated=True, effect=Effect.AWAY),
     _Row(_one(405), _ANY, _refused, r"[Tt]opic level polic"),  # it has switched them off, for all of its topics
     _Row(range(400, 500), WRITES, _refused),
     _Row(range(400, 500), _ANY, _stranger, effect=Effect.SLOWER),
@@ -185,10 +184,10 @@ def from_silence(error: BaseException, asked: Asked) -> Trouble:
         return Trouble(BrokerSilentError(f"{where}: no answer in time"), effect=effect)
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         found = getattr(error.certificate_error, "verify_message", "") or "the certificate is no good"
-        return Trouble(BrokerUntrustedError(f"{where}: {found[:200]}"), effect=Effect.UNWELCOME)
+        return Trouble(BrokerUntrustedError(f"{where}: {found[:200]}"), effect=Effect.AWAY)
     tls = _tls(error)
     if tls is not None:
-        return Trouble(_of_tls(tls, where), effect=Effect.UNWELCOME)
+        return Trouble(_of_tls(tls, where), effect=Effect.AWAY)
     what = _NAMES.get(type(error), type(error).__name__)
     # TLS 1.3 refuses a client's certificate, or its absence, after the handshake: asyncio sees the end and no reason.
     hint = "; does it want a client certificate?" if what == _ENDED and where.startswith("https:") else ""

@@ -18,7 +18,6 @@ from topicschema.broker.connections import Connections, Exchange, check_downgrad
 from topicschema.broker.credentials import Credential
 from topicschema.broker.errors import BrokerNotAllowedError, BrokerUnauthorizedError
 from topicschema.broker.foreign import Asked, Call, Effect, Trouble
-from topicschema.broker.gate import Gate
 from topicschema.broker.identity import Identity
 from topicschema.broker.pace import Pace
 from topicschema.core.errors import TopicSchemaError, WaitingError
@@ -42,7 +41,7 @@ class Access:
     """How to reach a broker's admin REST API, who we are there, and whom to trust.
 
     `ca` is PEM, and None means the system's own. `reread` reads the Secret again when the broker refuses what was in
-    it; what it raises is raised to whoever asked. `gate` is shared by all who ask the same broker, None means a gate
+    it; what it raises is raised to whoever asked. `pace` is shared by all who ask the same broker, None means a pace
     of its own. `fence` is called before each write, and what it raises stops that.
     """
 
@@ -51,7 +50,7 @@ class Access:
     credential: Credential = None
     ca: bytes | None = field(default=None, repr=False)
     reread: Callable[[], Awaitable[Credential]] | None = field(default=None, repr=False)
-    gate: Gate | None = field(default=None, repr=False)
+    pace: Pace | None = field(default=None, repr=False)
     fence: Callable[[], None] = field(default=_no_fence, repr=False)
 
 
@@ -97,30 +96,30 @@ class Request:
 
 
 class Transport:
-    """One policy's way to a broker: through the broker's gate, over its own connections, as who it is there.
+    """One policy's way to a broker: at the broker's pace, over its own connections, as who it is there.
 
-    What only this policy is told (its token is no good, its namespace is missing) slows and stops only this policy.
+    What one policy is answered slows and stops that policy alone: a broker may fail for one Pulsar namespace only.
     """
 
     def __init__(self, access: Access, clock: Clock) -> None:
         self._base = _base(access.admin_url)
         self._clock = clock
         self._fence = access.fence
-        self._gate = access.gate or Gate(clock)
-        self._pace = Pace(clock, self._gate.pace.per_second)
-        self._circuit = Circuit(clock, "policy")
+        self._broker_pace = access.pace or Pace(clock)
+        self._pace = Pace(clock, self._broker_pace.per_second)
+        self._circuit = Circuit(clock)
         self._places = asyncio.Semaphore(_AT_ONCE)
         self._connections = Connections(access.allowed, access.credential, access.ca)
         self._identity = Identity(access.credential, access.reread, self._fetch, clock)
 
     @property
-    def is_unwelcome(self) -> bool:
-        """Whether nobody was let in the last time."""
+    def is_away(self) -> bool:
+        """Whether the last calls got no answer."""
         return self._circuit.is_open
 
     async def close(self) -> None:
         """End all connections; what is under way fails."""
-        telemetry.OPEN_CIRCUITS.leave(self._circuit, "policy")
+        telemetry.OPEN_CIRCUITS.leave(self._circuit)
         await self._connections.close()
 
     async def identity(self) -> Mapping[str, str]:
@@ -143,34 +142,38 @@ class Transport:
             telemetry.BROKER_SECONDS.labels(request.name).observe(self._clock.now() - started)
 
     async def _ask(self, request: Request) -> Any:
-        """The answer to the request, sent again where that does no harm and may help."""
-        tried = 0
-        while True:
-            found = await self._in_turn(request)
-            if isinstance(found, Told):
-                return found.value
-            tried += 1
-            wanted = found.wanted or 0.0
-            if tried == _TRIES or wanted > _PATIENCE or not (found.is_repeated and request.is_repeatable):
-                raise found.error
-            await self._clock.sleep(max(wanted, self._clock.spread(0.5, 1.5) * _PAUSE * tried))
-
-    async def _in_turn(self, request: Request) -> Told | Trouble:
-        """What comes back once there is a place, and while the circuits let requests out."""
-        self._gate.circuit.check()
+        """The answer to the request, once there is a place and while the circuit lets calls out."""
         self._circuit.check()
         async with self._places:
-            with self._gate.circuit.passage(), self._circuit.passage():
-                found = await self._as_ourselves(request)
-                self._note(found)
-        return found
+            with self._circuit.passage() as passage:
+                found = await self._tried(request, is_probe=passage.is_probe)
+                if isinstance(found, Told):
+                    return found.value
+                if found.effect is Effect.AWAY and isinstance(found.error, WaitingError):
+                    wanted = found.wanted or 0.0
+                    self._circuit.fail(passage, found.error, wanted if wanted > _PATIENCE else None)
+        raise found.error
+
+    async def _tried(self, request: Request, *, is_probe: bool) -> Told | Trouble:
+        """What comes back, sent again where that does no harm and may help; a probe is sent once."""
+        tried = 0
+        while True:
+            found = await self._as_ourselves(request)
+            self._note(found)
+            tried += 1
+            if isinstance(found, Told) or tried == _TRIES or is_probe or self._circuit.is_open:
+                return found
+            wanted = found.wanted or 0.0
+            if wanted > _PATIENCE or not (found.is_repeated and request.is_repeatable):
+                return found
+            await self._clock.sleep(max(wanted, self._clock.spread(0.5, 1.5) * _PAUSE * tried))
 
     async def _as_ourselves(self, request: Request) -> Told | Trouble:
         """What comes back to us; where we are not known, to what the Secret says now."""
         try:
             headers = await self._identity.headers()
         except WaitingError as error:
-            return Trouble(error, effect=Effect.UNWELCOME)
+            return Trouble(error, effect=Effect.AWAY)
         found = await self._to_owner(request, headers)
         is_unknown = isinstance(found, Trouble) and isinstance(found.error, BrokerUnauthorizedError)
         if not is_unknown:
@@ -179,7 +182,7 @@ class Transport:
             if await self._identity.renew(headers):
                 found = await self._to_owner(request, await self._identity.headers())
         except WaitingError as error:
-            return Trouble(error, effect=Effect.UNWELCOME)
+            return Trouble(error, effect=Effect.AWAY)
         return found
 
     async def _to_owner(self, request: Request, headers: Mapping[str, str]) -> Told | Trouble:
@@ -217,22 +220,16 @@ class Transport:
     async def _turn(self) -> None:
         """Return when this policy, and then the broker, may be asked again."""
         await self._pace.take()
-        await self._gate.pace.take()
+        await self._broker_pace.take()
 
     def _note(self, found: Told | Trouble) -> None:
         """What the answer means for the requests after it."""
         effect = found.effect if isinstance(found, Trouble) else Effect.NONE
-        if effect is Effect.LATE:
+        if effect not in {Effect.AWAY, Effect.LATE}:
+            self._circuit.succeed()
+        if effect in {Effect.SLOWER, Effect.LATE}:
             self._pace.slower()
-            return
-        for circuit, opening in ((self._gate.circuit, Effect.AWAY), (self._circuit, Effect.UNWELCOME)):
-            if effect is opening and isinstance(found, Trouble) and isinstance(found.error, WaitingError):
-                circuit.fail(found.error, found.wanted if (found.wanted or 0.0) > _PATIENCE else None)
-                return
-            circuit.succeed()
-        if effect is Effect.SLOWER:
-            self._pace.slower()
-        else:
+        elif effect is Effect.NONE:
             self._pace.faster()
 
 

@@ -21,13 +21,11 @@ from topicschema.broker.broker import Broker
 from topicschema.broker.clock import Clock
 from topicschema.broker.credentials import ClientCertificate, Credential, OAuth2ClientCredentials, Token
 from topicschema.broker.errors import SecretInvalidError
-from topicschema.broker.gate import Gate
-from topicschema.broker.pace import PER_SECOND
+from topicschema.broker.pace import PER_SECOND, Pace
 from topicschema.broker.transport import Access
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import TopicSchemaError, WaitingError
 from topicschema.core.remote import BrokerSettings
-from topicschema.reconcile.outages import WaitingRoom
 from topicschema.reconcile.schedule import keep_to
 
 _CERTIFICATE, _KEY = "tls.crt", "tls.key"
@@ -93,9 +91,8 @@ def _member(wire: dict[str, Any], key: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A broker, what it was made for and in which Kubernetes namespace, and with what."""
+    """A broker, what it was made for, and with what."""
 
-    namespace: str
     pulsar: PulsarSpec
     secrets: tuple[Credential, bytes | None]
     broker: Broker
@@ -106,8 +103,8 @@ class Brokers:
 
     `per_second` is how many requests each broker gets in a second.
 
-    All who name one broker share its gate, however they spell its address: it has one measure of patience. What else
-    goes wrong, a wrong token or a wrong certificate, is one policy's matter and holds up no other.
+    All who name one broker share its pace, however they spell its address. What goes wrong there is one policy's
+    matter and holds up no other: a broker may fail for one Pulsar namespace, or not take one token.
     """
 
     def __init__(
@@ -123,8 +120,8 @@ class Brokers:
         self._fence = fence
         self._clock = clock
         self._per_second = per_second
-        # A gate is kept by those who ask through it.
-        self._gates: WeakValueDictionary[str, Gate] = WeakValueDictionary()
+        # A pace is kept by those who ask at it.
+        self._paces: WeakValueDictionary[str, Pace] = WeakValueDictionary()
         self._made: dict[str, _Made] = {}
         self._farewells: dict[asyncio.Task[None], Broker] = {}
         self._own: dict[tuple[str, str], tuple[float, BrokerSettings | None]] = {}
@@ -139,7 +136,7 @@ class Brokers:
             self.forget(uid)
             keep_to("")
             return None
-        keep_to(pulsar.address)  # the lane of all who reach it
+        keep_to(pulsar.address, uid)  # the lane of all who reach it
         made = self._made.get(uid)
         if made is not None and made.pulsar == pulsar and not anew:
             return made.broker
@@ -149,7 +146,7 @@ class Brokers:
             read = (await _credential(secrets, pulsar.authentication), await _ca(secrets, pulsar.tls))
             made = self._made.get(uid)  # another pass may have made it meanwhile
             if made is None or made.pulsar != pulsar or made.secrets != read:
-                fresh = _Made(policy.metadata.namespace, pulsar, read, self._broker(pulsar, secrets, *read))
+                fresh = _Made(pulsar, read, self._broker(pulsar, secrets, *read))
                 self.forget(uid)
                 made = self._made[uid] = fresh
         return made.broker
@@ -173,18 +170,10 @@ class Brokers:
         self._own[where, "" if told else policy.metadata.uid] = (now, told)
         return told
 
-    def is_away(self, room: WaitingRoom) -> bool:
-        """Whether nobody answers any more at an address, or lets in the policies of a Kubernetes namespace.
-
-        Who asks there no more never learns that it is back, and counts for nothing.
-        """
-        lane, namespace = room
-        asking = [made for made in self._made.values() if made.pulsar.address == lane]
-        return any(
-            self._gates[_door(made.pulsar)].circuit.is_open
-            or (made.namespace == namespace and made.broker.is_unwelcome)
-            for made in asking
-        )
+    def is_away(self, uid: str) -> bool:
+        """Whether the policy's broker gave its last calls no answer; False for a policy that asks none."""
+        made = self._made.get(uid)
+        return made is not None and made.broker.is_away
 
     def forget(self, uid: str) -> None:
         """The policy is gone, or names another broker: its connections end once nobody can be using them."""
@@ -216,13 +205,8 @@ class Brokers:
             with secrets.named():
                 return await _credential(secrets, pulsar.authentication)
 
-        gate = self._gates.setdefault(_door(pulsar), Gate(self._clock, self._per_second))
-        return Broker(Access(pulsar.admin_url, self._allowed, credential, ca, reread, gate, self._fence), self._clock)
-
-
-def _door(pulsar: PulsarSpec) -> str:
-    """The address in its one spelling, and the scheme: what a port says by TLS tells nothing of it without."""
-    return f"{pulsar.admin_url.partition(':')[0].lower()}://{pulsar.address}"
+        pace = self._paces.setdefault(pulsar.address, Pace(self._clock, self._per_second))
+        return Broker(Access(pulsar.admin_url, self._allowed, credential, ca, reread, pace, self._fence), self._clock)
 
 
 async def _close(broker: Broker, after: float) -> None:

@@ -1,6 +1,6 @@
-"""Who waits for a broker that is away, or lets them in no more: one looks early whether it is back, and tells all.
+"""Resources that wait for a broker that answers their policy no more: one looks at each probe, and wakes the others.
 
-Everybody else waits longer from time to time, for what they would find is known. Times are seconds.
+The others wait longer each time, for what they would find is known.
 """
 
 from collections.abc import Callable, Hashable
@@ -8,40 +8,37 @@ from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 
-WaitingRoom = tuple[str, str]
-"""The lane of a broker, and the Kubernetes namespace whose policies ask there."""
-
 
 class Outages(Generic[K]):
-    """Those whose passes ended while their broker was away; `is_away` tells whether it is, to those who wait there."""
+    """Keys by the policy whose broker they wait for; `is_away` returns whether the broker of a policy is away.
 
-    def __init__(self, is_away: Callable[[WaitingRoom], bool]) -> None:
+    The first key of a policy is its scout, until its pass ends otherwise: then the next one is.
+    """
+
+    def __init__(self, is_away: Callable[[str], bool]) -> None:
         self._is_away = is_away
-        self._waiting: dict[WaitingRoom, dict[K, None]] = {}
-        self._scouted: dict[WaitingRoom, float] = {}
+        self._waiting: dict[str, dict[K, None]] = {}
 
-    def delay(self, key: K, room: WaitingRoom, now: float, soonest: float, usual: float) -> float:
-        """When to try `key` again: `soonest` for one of those who wait in the room, `usual` for the others."""
-        if not self._is_away(room):
-            return usual
-        self._waiting.setdefault(room, {})[key] = None
-        if now < self._scouted.get(room, now):
-            return usual
-        delay = min(soonest, usual)
-        self._scouted[room] = now + delay
-        return delay
+    def delay(self, key: K, policy: str, soonest: float, usual: float) -> float | None:
+        """Return when to try `key` again: `soonest` if it is the scout, else `usual`; None if the broker answers."""
+        if not self._is_away(policy):
+            return None
+        waiting = self._waiting.setdefault(policy, {})
+        waiting[key] = None
+        return min(soonest, usual) if next(iter(waiting)) == key else usual
 
-    def forget(self, key: K) -> None:
-        """The object is gone; a room that nobody waits in is none."""
-        for room, waiting in tuple(self._waiting.items()):
+    def leave(self, key: K) -> tuple[K, ...]:
+        """Forget `key`, which waits no more; return who is to look in its place."""
+        scouts = []
+        for policy, waiting in tuple(self._waiting.items()):
+            was_scout = next(iter(waiting)) == key
             waiting.pop(key, None)
             if not waiting:
-                del self._waiting[room]
-                self._scouted.pop(room, None)
+                del self._waiting[policy]
+            elif was_scout:
+                scouts.append(next(iter(waiting)))
+        return tuple(scouts)
 
-    def end(self, room: WaitingRoom) -> tuple[K, ...]:
-        """A pass of those who ask there ended well: those who waited, if the broker is back."""
-        if room not in self._waiting or self._is_away(room):
-            return ()
-        self._scouted.pop(room, None)
-        return tuple(self._waiting.pop(room))
+    def end(self, policy: str) -> tuple[K, ...]:
+        """Return the keys that waited, if the broker of the policy is back; nobody waits for it then."""
+        return () if self._is_away(policy) else tuple(self._waiting.pop(policy, ()))

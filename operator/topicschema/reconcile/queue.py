@@ -15,8 +15,7 @@ from enum import StrEnum
 from topicschema import telemetry
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
-from topicschema.reconcile.outages import WaitingRoom
-from topicschema.reconcile.schedule import ElsewhereError, Lanes, Schedule, begin_in
+from topicschema.reconcile.schedule import ElsewhereError, Lanes, Schedule, begin_in, policy_asked
 
 _LOG = logging.getLogger(__name__)
 AHEAD = -86_400.0
@@ -145,13 +144,13 @@ class Bell:
         started = self._clock()
         try:
             after = self._after(key, await self._work(key))
-            self._tell_of_return((lane, key.namespace))
+            self._wake(key)
         except ElsewhereError as error:
             telemetry.RECONCILES.labels(key.plural, error.reason).inc()
             self._lanes.moved(key, error.lane)
             after = due - self._clock()  # it keeps its turn
         except Exception as error:  # noqa: BLE001 - one object's bug must not stop the others; it is logged and counted
-            after = self._after_error(key, lane, error)
+            after = self._after_error(key, error)
         finally:
             self._schedule.done(key)
             self._rung.set()  # there is room again
@@ -167,12 +166,17 @@ class Bell:
             return None
         return 0.0 if rest is Rest.AGAIN else self._resync_delay()
 
-    def _tell_of_return(self, room: WaitingRoom) -> None:
-        for key in self._lanes.outages.end(room):
-            self._patience.forget(key)
-            self.ring(key, self._chance() * _RETURN_SECONDS)
+    def _wake(self, key: Key) -> None:
+        """Have others looked at, now that `key` waits for no broker: all, if it is back; else a new scout."""
+        outages = self._lanes.outages
+        for other in outages.end(policy_asked()):
+            self._patience.forget(other)
+            if other != key:
+                self.ring(other, self._chance() * _RETURN_SECONDS)
+        for scout in outages.leave(key):
+            self.ring(scout)
 
-    def _after_error(self, key: Key, lane: str, error: Exception) -> float:
+    def _after_error(self, key: Key, error: Exception) -> float:
         is_ours = isinstance(error, TopicSchemaError)
         reason = error.reason if isinstance(error, TopicSchemaError) else "InternalError"
         telemetry.RECONCILES.labels(key.plural, reason).inc()
@@ -183,11 +187,15 @@ class Bell:
             telemetry.BUGS.labels(key.plural).inc()
             _LOG.error("a bug", exc_info=error, extra={"fields": fields})
         if isinstance(error, StalledAtBrokerError):
+            self._wake(key)
             return self._recheck_delay()
         delay = self._patience.delay(key, error)
-        if delay is None or not isinstance(error, WaitingError):
-            return self._resync_delay() if delay is None else delay
-        return self._lanes.outages.delay(key, (lane, key.namespace), self._clock(), error.after, delay)
+        if delay is not None and isinstance(error, WaitingError):
+            waited = self._lanes.outages.delay(key, policy_asked(), error.after, delay)
+            if waited is not None:
+                return waited
+        self._wake(key)
+        return self._resync_delay() if delay is None else delay
 
     def _recheck_delay(self) -> float:
         """Return when to look at the broker again. A broker that lost everything stalls all topics: two a second."""

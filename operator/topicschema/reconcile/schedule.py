@@ -14,11 +14,12 @@ from contextvars import ContextVar
 from typing import Generic, TypeVar
 
 from topicschema.core.errors import WaitingError
-from topicschema.reconcile.outages import Outages, WaitingRoom
+from topicschema.reconcile.outages import Outages
 
 K = TypeVar("K", bound=Hashable)
 
 _LANE: ContextVar[str | None] = ContextVar("lane", default=None)
+_POLICY: ContextVar[str] = ContextVar("policy", default="")
 
 
 class ElsewhereError(WaitingError):
@@ -30,27 +31,34 @@ class ElsewhereError(WaitingError):
 
 
 def begin_in(lane: str) -> None:
-    """The task that calls this works in that lane from now on."""
+    """Begin a pass: the task that calls this works in that lane from now on."""
     _LANE.set(lane)
+    _POLICY.set("")
 
 
-def keep_to(lane: str) -> None:
-    """Go on in that lane only: ElsewhereError where this pass was begun in another one."""
+def keep_to(lane: str, policy: str = "") -> None:
+    """Go on in that lane only, for the policy of that uid: ElsewhereError where this pass was begun in another one."""
     if _LANE.get() not in (None, lane):
         raise ElsewhereError(lane)
+    _POLICY.set(policy)
+
+
+def policy_asked() -> str:
+    """Return the uid of the policy whose broker this pass came to; "" if it came to none."""
+    return _POLICY.get()
 
 
 class Lanes(Generic[K]):
     """In which lane each key is looked at: where it went last; else where its companions go; else "".
 
-    `companions` tells of keys that probably reach the same broker, `is_away` whether it is away;
+    `companions` tells of keys that probably reach the same broker, `is_away` whether a policy's broker is away;
     `outages` keeps who waits for it.
     """
 
     def __init__(
         self,
         companions: Callable[[K], Iterable[K]] = lambda _: (),
-        is_away: Callable[[WaitingRoom], bool] = lambda _: False,
+        is_away: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self.outages = Outages[K](is_away)
         self._companions = companions
@@ -71,7 +79,6 @@ class Lanes(Generic[K]):
     def forget(self, key: K) -> None:
         """The object is gone."""
         self._known.pop(key, None)
-        self.outages.forget(key)
 
 
 class Schedule(Generic[K]):

@@ -14,7 +14,7 @@ from testbed.broker_faults import status
 from testbed.certificates import Authority, Issued
 from testbed.fault_proxy import Call, Fault, FaultProxy
 
-AWAY = UNWELCOME = 15
+AWAY = 57
 SLOWER = 50
 """Requests in the first minute, as docs/broker.md states them."""
 ONE_TOPIC = 5 * 7
@@ -137,7 +137,7 @@ _ALL: tuple[Breakage, ...] = (
     _all("reset", _GONE, AWAY, broker_faults.reset),
     _all("reset mid-body", _GONE, AWAY, broker_faults.reset_mid_body),
     _all("30 s of silence", _GONE, AWAY, broker_faults.silence(30)),
-    _all("401", "BrokerUnauthorized", UNWELCOME, status(401)),
+    _all("401", "BrokerUnauthorized", AWAY, status(401)),
     _all("403", "BrokerForbidden", SLOWER, status(403)),
     _all("404 tenant", "TenantMissing", SLOWER, status(404, _says("Tenant does not exist"))),
     _all("404 namespace", "NamespaceMissing", SLOWER, status(404, _says("Namespace does not exist"))),
@@ -148,8 +148,8 @@ _ALL: tuple[Breakage, ...] = (
     _all("412", _GONE, SLOWER, status(412, _says("Topic is not owned here"))),
     _writes("412 not valid", _REFUSED, status(412, _says("Topic name is not valid"))),
     _writes("422", _REFUSED, status(422)),
-    _all("429", _GONE, UNWELCOME, status(429)),
-    _all("429 for 7 s", _GONE, UNWELCOME, status(429, retry_after=7)),
+    _all("429", _GONE, AWAY, status(429)),
+    _all("429 for 7 s", _GONE, AWAY, status(429, retry_after=7)),
     _all("500", _GONE, SLOWER, status(500)),
     _writes("500 for ever", _REFUSED, status(500, _says("Invalid default for field")), on_deletion=_GONE),
     _all("503", _GONE, AWAY, status(503)),
@@ -158,8 +158,8 @@ _ALL: tuple[Breakage, ...] = (
     _all("truncated JSON", _GONE, SLOWER, broker_faults.truncated),
     _all("50 MB", _GONE, SLOWER, broker_faults.huge(50)),
     _all("sent elsewhere", "BrokerNotAllowed", SLOWER, broker_faults.redirect(_ELSEWHERE)),
-    Breakage("certificate expired", "BrokerUntrusted", UNWELCOME, _expired, _trusted, is_tls=True),
-    Breakage("certificate of another", "BrokerUntrusted", UNWELCOME, _of_another_name, _trusted, is_tls=True),
+    Breakage("certificate expired", "BrokerUntrusted", AWAY, _expired, _trusted, is_tls=True),
+    Breakage("certificate of another", "BrokerUntrusted", AWAY, _of_another_name, _trusted, is_tls=True),
     _writes("stores nothing", "BrokerInconsistent", broker_faults.stores_nothing(1)),
 )
 _SAMPLE = (

@@ -41,7 +41,6 @@ from topicschema.broker.errors import (
     TenantMissingError,
     TopicMissingError,
 )
-from topicschema.broker.gate import Gate
 from topicschema.broker.pace import PER_SECOND
 from topicschema.broker.transport import Access
 from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
@@ -72,8 +71,7 @@ async def test_the_manual_s_table_has_each_answer_with_its_reason_and_what_it_me
     wire: PlayedBroker, turned: TurnedClock, row: Row
 ) -> None:
     ask, status, body, error, times = row
-    gate = Gate(turned.as_clock())
-    broker = Broker(Access(wire.url, AllowedHosts.parse("127.0.0.1"), gate=gate), turned.as_clock())
+    broker = Broker(Access(wire.url, AllowedHosts.parse("127.0.0.1")), turned.as_clock())
     wire.says(status, body)
     with pytest.raises(TopicSchemaError):
         await ask(broker)
@@ -81,7 +79,7 @@ async def test_the_manual_s_table_has_each_answer_with_its_reason_and_what_it_me
     assert lines
     again = {line[2].startswith("yes") for line in lines}
     assert again == {times > 1} or (ask is delete and times == 1)
-    assert effect_on(broker, gate) in {line[3] for line in lines}
+    assert effect_on(broker) in {line[3] for line in lines}
     await broker.close()
 
 
@@ -96,13 +94,11 @@ def manual_of(status: int, error: type[TopicSchemaError]) -> list[list[str]]:
     return []
 
 
-def effect_on(broker: Broker, gate: Gate) -> str:
+def effect_on(broker: Broker) -> str:
     """What the answer meant for requests after it, in the manual's words."""
     transport = broker._transport
-    if gate.circuit._failures:
-        return "away"
     if transport._circuit._failures:
-        return "unwelcome"
+        return "away"
     return "slower" if transport._pace._interval > 1 / PER_SECOND else ""
 
 

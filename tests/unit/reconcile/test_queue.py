@@ -236,13 +236,14 @@ async def test_a_pass_that_is_begun_again_elsewhere_keeps_its_turn() -> None:
 
 
 async def test_when_a_broker_is_back_all_who_waited_for_it_are_looked_at_soon() -> None:
-    clock, away, looked = Clock(), {("pulsar:8080", "shop")}, []
+    clock, away, looked = Clock(), {"uid"}, []
     lanes = Lanes[Key](is_away=away.__contains__)
     for key in (A, B):
         lanes.moved(key, "pulsar:8080")
 
     async def work(key: Key) -> Rest:
         looked.append((key, clock.now))
+        keep_to("" if key == C else "pulsar:8080", "" if key == C else "uid")
         if away and key in (A, B):
             raise WaitingError("BrokerUnavailable", "", after=20.0)
         return Rest.SETTLED
