@@ -186,15 +186,14 @@ class Bell:
         else:
             telemetry.BUGS.labels(key.plural).inc()
             _LOG.error("a bug", exc_info=error, extra={"fields": fields})
-        if isinstance(error, StalledAtBrokerError):
-            self._wake(key)
-            return self._recheck_delay()
         delay = self._patience.delay(key, error)
         if delay is not None and isinstance(error, WaitingError):
             waited = self._lanes.outages.delay(key, policy_asked(), error.after, delay)
             if waited is not None:
                 return waited
         self._wake(key)
+        if isinstance(error, StalledAtBrokerError):
+            return self._recheck_delay()
         return self._resync_delay() if delay is None else delay
 
     def _recheck_delay(self) -> float:

@@ -78,8 +78,7 @@ async def _refused(around: Surroundings, seen: Observation, why: str) -> Observa
             message = (
                 f"{set_outside}; put it into schemaCompatibilityStrategy, or unset it there. The broker says: {why}"
             )
-            refused = StalledAtBrokerError(REFUSED, message)
-            return replace(seen, view=replace(seen_at, refused=refused))
+            return _with_error(seen, StalledAtBrokerError(REFUSED, message))
     await _wait_for_policy(around, seen, why)
     line = await _other_line(around, seen)
     if line:
@@ -212,16 +211,18 @@ def _looked(seen: Observation, found: Look) -> Observation:
 
 
 def _with_refusal(seen: Observation, message: str) -> Observation:
-    return replace(seen, view=replace(_view(seen), refused=refusal(seen.resource, seen.found, message)))
+    return _with_error(seen, refusal(seen.resource, seen.found, message))
 
 
 def _with_refusal_of_record(seen: Observation, entry: VersionEntry, why: str) -> Observation:
     if seen.found is None:
         raise TypeError("nobody governs it")
     what = f"the broker refuses version {entry.schema_version} of the record, which it does not have yet"
-    seen_at = _view(seen)
-    refused = refusal_of_record(seen.resource, seen.found, seen_at, what, why)
-    return replace(seen, view=replace(seen_at, refused=refused))
+    return _with_error(seen, refusal_of_record(seen.resource, seen.found, _view(seen), what, why))
+
+
+def _with_error(seen: Observation, error: TopicSchemaError) -> Observation:
+    return replace(seen, view=replace(_view(seen), refused=error))
 
 
 def _view(seen: Observation) -> View:

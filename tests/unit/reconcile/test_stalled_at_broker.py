@@ -1,4 +1,4 @@
-"""What a broker has stalls a topic, and no event tells that somebody changed it: the topic is looked at again soon."""
+"""Topics that are stalled by what their broker has. No event tells of a change there: they are looked at again soon."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -34,6 +34,21 @@ async def rests(topic: AskedTopic, bell: Bell) -> str:
     return str((await topic.conditions())["Ready"]["reason"])
 
 
+def rung(topic: AskedTopic) -> Bell:
+    """A work queue that goes by the topic's clock, in which the topic is due."""
+    bell = Bell(topic.topics.reconcile, HALF_AN_HOUR, clock=lambda: topic.seconds)
+    bell.ring(KEY)
+    return bell
+
+
+async def registered(topic: AskedTopic) -> Bell:
+    """Register the first version; the topic's work queue."""
+    topic.wants(ONE)
+    bell = rung(topic)
+    assert await rests(topic, bell) == "Registered"
+    return bell
+
+
 @pytest.mark.parametrize(
     ("breaks", "reason", "mends"),
     [
@@ -47,8 +62,7 @@ async def test_a_topic_that_its_broker_stalls_is_ready_within_a_minute_after_tha
     async with asked("Off") as topic:
         breaks(topic.world.broker.schemas)
         topic.wants(TWO, adoptionPolicy="Refuse" if reason == "AdoptionRefused" else "Adopt")
-        bell = Bell(topic.topics.reconcile, HALF_AN_HOUR, clock=lambda: topic.seconds)
-        bell.ring(KEY)
+        bell = rung(topic)
         assert await rests(topic, bell) == reason
         topic.seconds += 60.0
         assert await rests(topic, bell) == reason
@@ -61,10 +75,7 @@ async def test_a_topic_that_its_broker_stalls_is_ready_within_a_minute_after_tha
 
 async def test_a_lost_history_that_was_put_back_is_seen_within_a_minute() -> None:
     async with asked("Off") as topic:
-        topic.wants(ONE)
-        bell = Bell(topic.topics.reconcile, HALF_AN_HOUR, clock=lambda: topic.seconds)
-        bell.ring(KEY)
-        assert await rests(topic, bell) == "Registered"
+        bell = await registered(topic)
         topic.world.broker.schemas.force_delete(TOPIC)
         bell.ring(KEY)
         assert await rests(topic, bell) == "HistoryLost"
@@ -75,10 +86,7 @@ async def test_a_lost_history_that_was_put_back_is_seen_within_a_minute() -> Non
 
 async def test_a_strategy_that_was_unset_at_the_broker_is_seen_within_a_minute() -> None:
     async with asked("Off") as topic:
-        topic.wants(ONE)
-        bell = Bell(topic.topics.reconcile, HALF_AN_HOUR, clock=lambda: topic.seconds)
-        bell.ring(KEY)
-        assert await rests(topic, bell) == "Registered"
+        bell = await registered(topic)
         schemas = topic.world.broker.schemas
         schemas.settings[TOPIC] = {"strategy": Strategy.ALWAYS_INCOMPATIBLE}
         topic.wants(TWO)
