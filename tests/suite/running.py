@@ -64,7 +64,7 @@ class Result:
 
     @property
     def details(self) -> str:
-        """What a person has to read of the output: nothing if all passed."""
+        """The part of the output that a person has to read: nothing if all passed."""
         found = _REPORT.search(self.output)
         if found is not None:
             return self.output[found.start() :]

@@ -39,6 +39,7 @@ _SMALL = {
     "managedLedgerDefaultWriteQuorum": "1",
     "managedLedgerDefaultAckQuorum": "1",
     "managedLedgerCacheSizeMB": "16",
+    # The default storage fails, and stays read-only, once some 44,000 ledgers were made.
     "ledgerStorageClass": "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage",
     "dbStorage_writeCacheMaxSizeMb": "16",
     "dbStorage_readAheadCacheMaxSizeMb": "8",

@@ -45,7 +45,7 @@ class Broker:
 
     @property
     def is_away(self) -> bool:
-        """Whether the broker gave the last calls no answer, as the policy that it was made for presents itself."""
+        """True if the broker gave the last calls no answer, as the policy that it was made for presents itself."""
         return self._transport.is_away
 
     async def close(self) -> None:

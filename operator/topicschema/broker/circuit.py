@@ -44,7 +44,7 @@ class Circuit:
 
     @property
     def is_open(self) -> bool:
-        """Whether the last calls got no answer."""
+        """True if the last calls got no answer."""
         return self._probe_at is not None
 
     def check(self) -> None:

@@ -114,7 +114,7 @@ class Transport:
 
     @property
     def is_away(self) -> bool:
-        """Whether the last calls got no answer."""
+        """True if the last calls got no answer."""
         return self._circuit.is_open
 
     async def close(self) -> None:
@@ -155,7 +155,7 @@ class Transport:
         raise found.error
 
     async def _tried(self, request: Request, *, is_probe: bool) -> Told | Trouble:
-        """What comes back, sent again where that does no harm and may help; a probe is sent once."""
+        """Return what comes back; send again where that does no harm and may help, but a probe only once."""
         tried = 0
         while True:
             found = await self._as_ourselves(request)

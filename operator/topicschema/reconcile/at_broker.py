@@ -110,7 +110,7 @@ async def as_known(
 
 
 async def view(around: Surroundings, broker: Broker, found: FoundPolicy, resource: TopicSchema, sought: Sought) -> View:
-    """What is seen of the resource's topic; StalledAtBrokerError, and the errors of `look`.
+    """Return what is seen of the resource's topic; raise StalledAtBrokerError, and the errors of `look`.
 
     Where the topic's own settings are not told, what was seen before is not forgotten: ServedNoMoreError.
     """

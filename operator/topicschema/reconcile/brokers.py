@@ -171,7 +171,7 @@ class Brokers:
         return told
 
     def is_away(self, uid: str) -> bool:
-        """Whether the policy's broker gave its last calls no answer; False for a policy that asks none."""
+        """Return True if the policy's broker gave its last calls no answer; False for a policy that asks none."""
         made = self._made.get(uid)
         return made is not None and made.broker.is_away
 

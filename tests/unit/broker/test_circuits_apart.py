@@ -1,4 +1,4 @@
-"""What opens the circuit of a policy, and that it holds up no other policy of the same broker."""
+"""Calls that open the circuit of a policy, which holds up no other policy of the same broker."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
