@@ -167,7 +167,7 @@ async def _set(topic: BrokeredTopic) -> None:
 
 
 async def _named(topic: BrokeredTopic) -> None:
-    """The policy names a broker, in which there is nothing."""
+    """The policy names a broker, and sets its strategy there."""
     await to_thread(topic.shop.apply, schemaCompatibilityStrategy="FULL")
 
 
@@ -195,8 +195,8 @@ FLOWS = (
     Flow("rollback", two, put(ONE), ("RolledBack", [0, 1]), writes=0),
     Flow("deletion", two, BrokeredTopic.delete, ("", []), is_hidden),
     Flow("settings and lock", unset, _set, ("Registered", [0]), is_set, writes=3),
-    Flow("local history", local, _named, ("Registered", [0, 1, 2]), writes=3),
-    Flow("local history that yields", displaced, _named, ("Registered", [0, 1]), is_counted_anew),
+    Flow("local history", local, _named, ("Registered", [0, 1, 2]), writes=4),
+    Flow("local history that yields", displaced, _named, ("Registered", [0, 1]), is_counted_anew, writes=2),
     Flow("once more after a soft delete", one, _hidden, ("Registered", [2])),
     Flow("first pair", governed, put("", **PAIR), ("Registered", [0])),
     Flow("first of Protobuf's", governed, put("", **SOURCES), ("Registered", [0])),
