@@ -153,7 +153,8 @@ class Endpoint:
         judge = self.reviewers.get(asked.kind)
         if judge is None:
             return web.Response(status=400, text=f"nothing of kind {asked.kind[:80]!r} is reviewed here")
-        response = await _reviewed(judge, asked, _deadline(request))
+        deadline = _deadline(request)
+        response = await _reviewed(judge, replace(asked, seconds=deadline), deadline)
         REVIEW_SECONDS.labels(asked.kind).observe(time.perf_counter() - started)
         return response
 

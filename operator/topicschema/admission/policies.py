@@ -36,7 +36,15 @@ _MAX_SECONDS = 2.0
 _AT_ONCE = 4
 _NAMED = 10
 _CANNOT_BE_JUDGED = frozenset(
-    {"RecordDamaged", "CheckerTimeout", "CompilerUnavailable", "CompilerTimeout", "CompilerStopped"}
+    {
+        "RecordDamaged",
+        "CheckerTimeout",
+        "CompilerUnavailable",
+        "CompilerTimeout",
+        "CompilerStopped",
+        "WorkerTimeout",
+        "WorkerUnavailable",
+    }
 )
 """What speaks of one topic; a version on record that a broker of another line cannot read is one of the first."""
 

@@ -26,7 +26,8 @@ class MalformedReviewError(Exception):
 class Review:
     """One question. `old` is None on CREATE, `wanted` on DELETE; both are as the API server has them, unread.
 
-    `size` is that of the whole AdmissionReview in bytes: no object in it is larger.
+    `size` is that of the whole AdmissionReview in bytes: no object in it is larger. `seconds` is how long the API
+    server waits for the answer.
     """
 
     uid: str
@@ -40,6 +41,7 @@ class Review:
     size: int
     user: Mapping[str, Any] = field(default_factory=dict)
     """Who asks: username, uid, groups, extra."""
+    seconds: float = 10.0
 
     @property
     def changes_spec(self) -> bool:

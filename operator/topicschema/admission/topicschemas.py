@@ -2,6 +2,7 @@
 
 parse → the policy in force → judge against the history, and against an edit that is still on its way → yes, perhaps
 with warnings, or no, with one cause per incompatibility. Policy, claim and history are read anew for every review.
+Edits of one Kubernetes namespace are judged one after the other, so that they hold up no other's.
 """
 
 import asyncio
@@ -10,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from topicschema.admission import brokers, pending, wording
 from topicschema.admission.review import Answer, Cause, Review, allow, deny
@@ -24,7 +26,7 @@ from topicschema.core.policy import Policy, Strictness
 from topicschema.core.schemas import PulsarLine, Schema, SchemaType
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
-from topicschema.reconcile.candidates import sources_of
+from topicschema.reconcile.candidates import size_of, sources_of
 from topicschema.reconcile.holders import other_holder
 from topicschema.reconcile.judging import Judge
 from topicschema.reconcile.policies import FoundPolicy, Policies, Reader
@@ -38,6 +40,10 @@ _NOT_IN_FORCE = frozenset({"PolicyMissing", "ClaimNotAllowed", "TopicClaimed"})
 # Go writes these as \u003c and the like, six bytes each (three of them are there already for U+2028 and U+2029).
 _ESCAPED = re.compile(b"[<>&]")
 _ESCAPE_BYTES = 5
+# Longer texts are parsed by a worker, and only once it is known how they will be judged.
+_LARGE = 64 * 1024
+# The share of the time in which the API server waits; the rest is for the answer.
+_TO_JUDGE = 0.9
 # Turns of the event loop until the reads have sent their requests: the parsing then falls into the time of waiting.
 _TURNS_TO_SEND = 4
 
@@ -77,6 +83,7 @@ class TopicSchemas:
         self._storage = storage
         self._policies = policies
         self._judge = judge
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def review(self, review: Review) -> Answer:
         """The answer; WaitingError when the API server cannot be asked now."""
@@ -95,9 +102,10 @@ class TopicSchemas:
             topic = Topic.parse(resource.spec.topic)
         except StalledError as error:
             return deny(error.reason, [wording.stalled(error, wording.TOPIC_FIELD)])
-        return await self._review(resource, pending.readable(review.old), topic)
+        deadline = asyncio.get_running_loop().time() + _TO_JUDGE * review.seconds
+        return await self._review(resource, pending.readable(review.old), topic, deadline)
 
-    async def _review(self, resource: TopicSchema, old: TopicSchema | None, topic: Topic) -> Answer:
+    async def _review(self, resource: TopicSchema, old: TopicSchema | None, topic: Topic, deadline: float) -> Answer:
         namespace, spec = resource.metadata.namespace, resource.spec
         line = self._policies.expected_line(namespace, topic)
         read, early = await asyncio.gather(
@@ -110,9 +118,14 @@ class TopicSchemas:
             governing, stored = read
             found = brokers.as_for(governing, spec, old, stored.history)
             governs = found.policy.profile.line
-            history = await self._judge.under(stored.history, governs)
-            schema = await self._schema(spec, governs, early if governs is line else None, history)
-            return await self._judged(_Asked(resource, old, schema), found, history)
+            turn = self._turns.setdefault(namespace, asyncio.Lock())
+            try:
+                async with asyncio.timeout_at(deadline), turn:
+                    history = await self._judge.under(stored.history, governs)
+                    schema = await self._schema(spec, governs, early if governs is line else None, history)
+                    return await self._judged(_Asked(resource, old, schema), found, history)
+            except TimeoutError:
+                return _not_in_time(found.policy, stored.history)
         except InvalidSchemaError as error:
             return deny(error.reason, [wording.invalid_schema(error, spec)])
         except ApiRefusedError:
@@ -125,7 +138,7 @@ class TopicSchemas:
             return _not_judged(error)
 
     async def _parse_meanwhile(self, spec: TopicSchemaSpec, line: PulsarLine) -> Schema | None:
-        if sources_of(spec) is not None or spec.type is SchemaType.STRING:
+        if sources_of(spec) is not None or spec.type is SchemaType.STRING or size_of(spec) >= _LARGE:
             return None  # the history may know what they were compiled to, and which of its two texts a STRING has
         for _ in range(_TURNS_TO_SEND):
             await asyncio.sleep(0)
@@ -221,6 +234,15 @@ def _refused(asked: _Asked, reason: str, causes: tuple[Cause, ...]) -> Answer:
 
 def _not_judged(error: TopicSchemaError) -> Answer:
     return allow(f"{error.reason}: {error.message}; admitted unjudged, and not registered until a policy is in force")
+
+
+def _not_in_time(policy: Policy, history: History) -> Answer:
+    """What the controller has time for; but Strict admits nothing that consumers may suffer from."""
+    what = f"NotJudgedInTime: comparing with {history.version_count} versions takes longer than the API server waits"
+    if policy.strictness is Strictness.BROKER:
+        return allow(f"{what}; admitted unjudged: the controller judges it, and the status says what comes of it")
+    todo = "try again; if that does not help, make the schema smaller or compare with the latest version alone"
+    return deny("NotJudgedInTime", [Cause(wording.TOPIC_FIELD, f"{what}, and Strict admits nothing unjudged; {todo}")])
 
 
 def _damaged(error: StalledError) -> Cause:

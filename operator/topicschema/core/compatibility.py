@@ -15,7 +15,7 @@ from topicschema.core.checkers import BUILT_IN, Checkers, Plugged
 from topicschema.core.formats import Mismatch
 from topicschema.core.formats.key_value import KeyValueSchema, Side
 from topicschema.core.schemas import Schema, SchemaType
-from topicschema.core.steps import Steps, TooComplexError
+from topicschema.core.steps import MOST_STEPS, Steps, TooComplexError
 from topicschema.core.strategies import Direction, Strategy
 
 _EITHER = (Direction.BACKWARD,)
@@ -107,12 +107,18 @@ def check(
     found: list[Incompatibility] = []
     for each in reversed(considered):
         try:
-            found += _against(candidate, each, strategy, checkers, steps)
+            found += against(candidate, each, strategy, checkers, steps)
         except TooComplexError:
-            return (*found, _too_complex(each, steps))
+            return (*found, too_complex(each))
+    return (*found, *check_plugged(candidate, considered, strategy, checkers))
+
+
+def check_plugged(
+    candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy, checkers: Checkers
+) -> Iterator[Incompatibility]:
+    """Yield what the checkers that are plugged in find, each of all versions together."""
     for asked in _plugged(candidate, checkers):
-        found += _of_plugged(asked, candidate, considered, strategy)
-    return tuple(found)
+        yield from _of_plugged(asked, candidate, considered, strategy)
 
 
 def risks(
@@ -125,13 +131,19 @@ def risks(
     needs more than the `steps` left.
     """
     steps = steps or Steps()
-    found = [Incompatibility(trap.rule, trap.reader_path, trap.message) for trap in formats.traps(candidate)]
+    found = list(traps(candidate))
     for predecessor in reversed(considered):
         try:
-            found += _risks_against(candidate, predecessor, strategy, steps)
+            found += risks_against(candidate, predecessor, strategy, steps)
         except TooComplexError:
-            return (*found, _too_complex(predecessor, steps))
+            return (*found, too_complex(predecessor))
     return tuple(found)
+
+
+def traps(candidate: Schema) -> Iterator[Incompatibility]:
+    """Yield what consumers suffer from the candidate by itself."""
+    for trap in formats.traps(candidate):
+        yield Incompatibility(trap.rule, trap.reader_path, trap.message)
 
 
 def risks_of_equal(
@@ -148,12 +160,13 @@ def risks_of_equal(
     try:
         return tuple(_in_directions(candidate, predecessor, predecessor.schema, _EITHER, steps, _all_that_hurts))
     except TooComplexError:
-        return (_too_complex(predecessor, steps),)
+        return (too_complex(predecessor),)
 
 
-def _risks_against(
+def risks_against(
     candidate: Schema, predecessor: Predecessor, strategy: Strategy, steps: Steps
 ) -> Iterator[Incompatibility]:
+    """Yield the risks of `candidate` after that version; TooComplexError if they need more than the `steps` left."""
     kind, earlier = candidate.info.type, predecessor.schema
     if kind != predecessor.type:
         if strategy is Strategy.ALWAYS_COMPATIBLE:
@@ -174,9 +187,10 @@ def _all_that_hurts(reader: Schema, writer: Schema, steps: Steps) -> tuple[Misma
     return (*formats.unreadable(reader, writer, steps), *formats.risks(reader, writer, steps))
 
 
-def _against(
+def against(
     candidate: Schema, predecessor: Predecessor, strategy: Strategy, checkers: Checkers, steps: Steps
 ) -> Iterator[Incompatibility]:
+    """Yield what the built-in checkers find of `candidate` after that version; TooComplexError as above."""
     kind = candidate.info.type
     if kind != predecessor.type:
         yield _type_changed(kind, predecessor)
@@ -243,10 +257,10 @@ def _type_changed(kind: SchemaType, predecessor: Predecessor) -> Incompatibility
     return _refusal("TYPE_CHANGED", message, predecessor)
 
 
-def _too_complex(predecessor: Predecessor, steps: Steps) -> Incompatibility:
+def too_complex(predecessor: Predecessor, why: str = f"takes more than {MOST_STEPS:,} steps") -> Incompatibility:
+    """Return the finding that comparing was given up at that version."""
     message = (
-        f"comparing takes more than {steps.most} steps and was given up at {predecessor.name}; make unions smaller, "
-        "and break circles of records"
+        f"comparing {why} and was given up at {predecessor.name}; make unions smaller, and break circles of records"
     )
     return _refusal(TOO_COMPLEX, message, predecessor)
 

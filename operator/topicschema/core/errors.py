@@ -10,6 +10,7 @@ TopicSchemaError(reason)
 Anything else that is raised is a bug. An incompatibility is a value (`compatibility.Incompatibility`), never an error.
 """
 
+import copyreg
 from dataclasses import dataclass
 
 
@@ -23,6 +24,10 @@ class TopicSchemaError(Exception):
         super().__init__(message)
         self.reason = reason
         self.message = message
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the attributes, for the constructors of subclasses take other arguments than an exception's."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class StalledError(TopicSchemaError):

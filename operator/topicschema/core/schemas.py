@@ -109,6 +109,14 @@ class Schema(Protocol):
         """`sha256:` and 64 hex digits; equal exactly when the broker would dedupe (docs/spec/fingerprint.md)."""
 
 
+@dataclass(frozen=True, slots=True)
+class ReadSchema:
+    """A schema that another process has parsed: what it is, not what it consists of."""
+
+    info: SchemaInfo
+    fingerprint: str
+
+
 def fingerprint_of_bytes(kind: SchemaType, schema: bytes) -> str:
     """The fingerprint where the bytes are the identity: types that hold no Avro text, and texts that do not parse."""
     return digest(f"{kind} bytes\n".encode("ascii") + schema)

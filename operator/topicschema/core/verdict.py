@@ -8,14 +8,16 @@ Under Strict, what the broker lets pass and consumers then suffer from is refuse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
-from topicschema.core import compatibility, formats, refusals
+from topicschema.core import compatibility, formats, parts, refusals
 from topicschema.core.checkers import Checkers
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.history import History, VersionEntry
+from topicschema.core.parts import Found
 from topicschema.core.policy import EffectiveStrategy, Policy, Strictness, effective_strategy, violations
 from topicschema.core.schemas import AVRO_TEXTS, Schema, SchemaType
-from topicschema.core.steps import MOST_STEPS, Steps
+from topicschema.core.steps import MOST_STEPS
 from topicschema.core.strategies import Strategy
 
 _IsRead = Callable[[Strategy, SchemaType, SchemaType, Checkers], bool]
@@ -79,6 +81,33 @@ def required(candidate: Candidate, history: History, policy: Policy) -> tuple[Ve
     return _merged(_deduped_with(candidate, history, policy, equal), compared)
 
 
+class Look(NamedTuple):
+    """An earlier version: whether its text is read, and whether the candidate is compared with it."""
+
+    entry: VersionEntry
+    is_read: bool
+    is_compared: bool
+
+
+def looks(candidate: Candidate, history: History, policy: Policy) -> list[Look]:
+    """What `judge` looks at, newest first; a version that is read and not compared must only parse."""
+    equal = history.equal_to(candidate.schema.fingerprint)
+    considered = (equal,) if equal else _considered(history, effective_strategy(policy, candidate.strategy).value)
+    read = {entry.schema_version: entry for entry in needed(candidate, history, policy)}
+    compared = {entry.schema_version: entry for entry in considered}
+    return [
+        Look(entry, number in read, number in compared)
+        for number, entry in sorted({**read, **compared}.items(), reverse=True)
+    ]
+
+
+def looks_for_risks(candidate: Candidate, history: History, policy: Policy) -> list[Look]:
+    """What comparing brings up risks of, newest first; dedupe, which comes before, aside."""
+    considered = _considered(history, effective_strategy(policy, candidate.strategy).value)
+    read = {entry.schema_version for entry in compared(candidate, history, policy)}
+    return [Look(entry, entry.schema_version in read, is_compared=True) for entry in reversed(considered)]
+
+
 def compared(candidate: Candidate, history: History, policy: Policy) -> tuple[VersionEntry, ...]:
     """The versions whose payloads matter to what comparing with them brings up; dedupe, which comes before, aside."""
     return _looked_at(candidate, history, policy, compatibility.is_payload_wanted)
@@ -109,24 +138,35 @@ def judge(candidate: Candidate, history: History, policy: Policy, payloads: Mapp
     `payloads` holds the parsed schema of every version that `needed` named, by number. KeyError when one is missing
     that is `required`. Going back to an earlier version is always allowed, under Strict too: it is on record already.
     """
-    schema = candidate.schema
-    strategy = effective_strategy(policy, candidate.strategy)
-    broken = violations(schema.info, candidate.strategy, policy.constraints)
-    if broken:
-        return Verdict(Outcome.INCOMPATIBLE, strategy, None, broken)
-    equal = history.equal_to(schema.fingerprint)
-    considered = (equal,) if equal else _considered(history, strategy.value)
+    broken = refused_by_constraints(candidate, policy)
+    if broken is not None:
+        return broken
+    equal = history.equal_to(candidate.schema.fingerprint)
+    strategy = effective_strategy(policy, candidate.strategy).value
+    considered = (equal,) if equal else _considered(history, strategy)
     before = _predecessors(considered, payloads, required(candidate, history, policy))
     if equal is not None:
-        comparison = compare_equal(schema, before[0], policy)
-        outcome, number, notes = Outcome.EQUAL_VERSION, equal.schema_version, _kept_text(schema, equal)
-    else:
-        comparison = compare(schema, before, strategy.value, policy)
-        outcome, number, notes = Outcome.NEXT_VERSION, history.next_version, ()
+        return concluded(candidate, history, policy, compare_equal(candidate.schema, before[0], policy))
+    return concluded(candidate, history, policy, compare(candidate.schema, before, strategy, policy))
+
+
+def concluded(candidate: Candidate, history: History, policy: Policy, comparison: "Comparison") -> Verdict:
+    """The verdict that a comparison with what `looked_at` named comes to."""
+    strategy, equal = effective_strategy(policy, candidate.strategy), history.equal_to(candidate.schema.fingerprint)
     found = comparison.incompatibilities
     if found:
         return Verdict(Outcome.INCOMPATIBLE, strategy, None, found, comparison.risks, thrown=comparison.thrown)
-    return Verdict(outcome, strategy, number, (), comparison.risks, notes)
+    if equal is None:
+        return Verdict(Outcome.NEXT_VERSION, strategy, history.next_version, (), comparison.risks)
+    notes = _kept_text(candidate.schema, equal)
+    return Verdict(Outcome.EQUAL_VERSION, strategy, equal.schema_version, (), comparison.risks, notes)
+
+
+def refused_by_constraints(candidate: Candidate, policy: Policy) -> Verdict | None:
+    """The verdict if the platform team's constraints refuse the candidate, whatever came before it."""
+    broken = violations(candidate.schema.info, candidate.strategy, policy.constraints)
+    strategy = effective_strategy(policy, candidate.strategy)
+    return Verdict(Outcome.INCOMPATIBLE, strategy, None, broken) if broken else None
 
 
 def refused(candidate: Candidate, policy: Policy, finding: Incompatibility) -> Verdict:
@@ -134,8 +174,8 @@ def refused(candidate: Candidate, policy: Policy, finding: Incompatibility) -> V
 
     What the platform team's constraints say comes first, as in `judge`.
     """
-    broken = violations(candidate.schema.info, candidate.strategy, policy.constraints)
-    return Verdict(Outcome.INCOMPATIBLE, effective_strategy(policy, candidate.strategy), None, broken or (finding,))
+    broken = refused_by_constraints(candidate, policy)
+    return broken or Verdict(Outcome.INCOMPATIBLE, effective_strategy(policy, candidate.strategy), None, (finding,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,30 +192,39 @@ class Comparison:
 
 def compare(candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy, policy: Policy) -> Comparison:
     """The check and the risks as the policy's strictness takes them; `considered` is `compatibility.check`'s."""
-    checkers, steps = policy.profile.checkers, Steps(MOST_STEPS)
-    refused = compatibility.check(candidate, considered, strategy, checkers, steps)
-    thrown = None if compatibility.asks_plugged(candidate, checkers) else refusals.thrown(strategy, refused)
-    risks = () if _is_cut_short(refused) else compatibility.risks(candidate, considered, strategy, steps)
-    return replace(_strictly(policy, refused, risks), thrown=thrown)
+    checkers, found = policy.profile.checkers, Found(risks=tuple(compatibility.traps(candidate)))
+    for part in parts.divided(reversed(considered)):
+        found += parts.compare(candidate, part, strategy, checkers, MOST_STEPS - found.steps)
+        if found.is_cut_short:
+            break
+    else:
+        found += Found(tuple(compatibility.check_plugged(candidate, considered, strategy, checkers)))
+    comparison = strictly(policy, found, strategy)
+    return replace(comparison, thrown=None) if compatibility.asks_plugged(candidate, checkers) else comparison
 
 
 def compare_equal(candidate: Schema, equal: Predecessor, policy: Policy) -> Comparison:
     """The same where the broker takes the two for one, and asks nothing."""
-    return _strictly(policy, (), compatibility.risks_of_equal(candidate, equal))
+    return strictly(policy, Found(risks=compatibility.risks_of_equal(candidate, equal)))
 
 
-_Findings = tuple[Incompatibility, ...]
+def strictly(policy: Policy, found: Found, strategy: Strategy | None = None) -> Comparison:
+    """What Pulsar's own checkers found under that strategy, None where none was asked, as the strictness takes it.
 
-
-def _strictly(policy: Policy, refused: _Findings, risks: _Findings) -> Comparison:
+    The answer is no, too, if it is cut short.
+    """
+    refused, risks = found.refused, found.risks
+    thrown = None if strategy is None else refusals.thrown(strategy, refused)
+    if _is_cut_short(refused):
+        return Comparison(refused, (), thrown)
     if policy.strictness is Strictness.STRICT:
-        return Comparison(refused + risks, ())
-    if _is_cut_short(risks):  # no is the answer then, whatever the strictness is
-        return Comparison((*refused, risks[-1]), risks[:-1])
-    return Comparison(refused, risks)
+        return Comparison(refused + risks, (), thrown)
+    if _is_cut_short(risks):
+        return Comparison((*refused, risks[-1]), risks[:-1], thrown)
+    return Comparison(refused, risks, thrown)
 
 
-def _is_cut_short(found: _Findings) -> bool:
+def _is_cut_short(found: tuple[Incompatibility, ...]) -> bool:
     return bool(found) and found[-1].rule == compatibility.TOO_COMPLEX
 
 

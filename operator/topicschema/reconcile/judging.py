@@ -1,51 +1,50 @@
-"""judge() with its reads: the payloads that a verdict needs, fetched and parsed. The verdict is `core.verdict`'s.
+"""judge() with its reads: the payloads that a verdict needs, fetched and compared. The verdict is `core.verdict`'s.
 
-Webhook and controller both ask here, so there is one validation path.
+Webhook and controller both ask here, so there is one validation path. Versions are read and compared a part at a time,
+in a worker process where it is more than a little.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from topicschema.api.topicschemas import TopicSchemaSpec
-from topicschema.core import compatibility, formats, verdict
+from topicschema.core import compatibility, verdict
 from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError, WaitingError
 from topicschema.core.history import History, VersionEntry
+from topicschema.core.parts import Found
 from topicschema.core.policy import Policy, effective_strategy
-from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType, digest
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, digest
+from topicschema.core.steps import MOST_STEPS
 from topicschema.core.strategies import Strategy
-from topicschema.core.verdict import Candidate, Comparison, Verdict
-from topicschema.reconcile import adopted
+from topicschema.core.verdict import Candidate, Comparison, Look, Verdict
+from topicschema.reconcile import adopted, comparing
 from topicschema.reconcile.adopted import UnreadableVersionError
 from topicschema.reconcile.candidates import Envelopes, info_of, size_of, sources_of
+from topicschema.reconcile.comparing import Answer, Comparer, Question, Version
 from topicschema.reconcile.kept import Kept
 from topicschema.reconcile.rereading import Rereading
+from topicschema.reconcile.versions import Versions
+from topicschema.reconcile.workers import OutOfMemoryError, Workers
 from topicschema.storage.protocol import SchemaStorage
 
 T = TypeVar("T")
 
 _CACHE_BYTES = 64 * 1024 * 1024
-# Reading texts from this size on (bytes) goes to a thread, so that the event loop answers others meanwhile. For less,
-# the way to the thread and back is longer than the work.
-_LARGE = 64 * 1024
-_LARGE_TO_COMPARE = 4 * 1024  # the sum of sizes; the work may grow with its cube
-_READS_AT_ONCE = 16
+# Texts of this size together (bytes) are compared by a worker: the work may grow with its cube.
+_LARGE_TO_COMPARE = 4 * 1024
 # An API server waits 10 seconds for the webhook.
 _PATIENCE = 5.0
 _AFTER_TIMEOUT = 30.0
-_BYTES_PER_BYTE = 10
-_BYTES_PER_SCHEMA = 2_000
 
 # Of the versions before one, those whose consumers are thought of when its status is told: as many as a status lists.
 _TOLD = 100
 _RISKS_BYTES = 8 * 1024 * 1024
 _BYTES_PER_RISK = 500
-
-_CacheKey = tuple[SchemaType, str, PulsarLine]
 
 
 class _RisksKey(NamedTuple):
@@ -61,10 +60,10 @@ class CheckerTimeoutError(WaitingError):
 
 
 class Judge:
-    """Answers whether a schema may be a topic's next version; keeps parsed schemas of earlier versions in memory.
+    """Answers whether a schema may be a topic's next version.
 
-    `cache_bytes` bounds what is kept, by an estimate of its size. Versions are immutable, so nothing kept is stale.
-    `checkers` are those that are plugged in, `patience` is how long they may take for one verdict, in seconds.
+    `cache_bytes` bounds the parsed schemas that are kept in memory. `checkers` are those that are plugged in,
+    `patience` is how long they may take for one verdict, in seconds.
     """
 
     def __init__(
@@ -75,16 +74,15 @@ class Judge:
         checkers: Checkers = BUILT_IN,
         patience: float = _PATIENCE,
     ) -> None:
-        self._storage = storage
+        self._comparer = Comparer(cache_bytes)
         self._checkers = checkers
         self._patience = patience
-        self._cache: Kept[_CacheKey, Schema] = Kept(cache_bytes)
         self._envelopes = Envelopes()
         self._risks: Kept[_RisksKey, tuple[Incompatibility, ...]] = Kept(_RISKS_BYTES)
-        self._threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="judging")
+        self._workers = Workers()
         self._asking = ThreadPoolExecutor(max_workers=2, thread_name_prefix="checkers")
-        self._reads = asyncio.Semaphore(_READS_AT_ONCE)
-        self._rereading = Rereading(self._payload, self.read)
+        self.versions: Final = Versions(storage, self._workers, self._comparer, are_whole=self.has_checkers)
+        self._rereading = Rereading(self.versions)
 
     @property
     def has_checkers(self) -> bool:
@@ -92,19 +90,9 @@ class Judge:
         return bool(self._checkers)
 
     def close(self) -> None:
-        """End the threads; work in them is finished first, but for what checkers do that are plugged in."""
-        self._threads.shutdown()
+        """End the processes and threads; what is under way in them fails."""
+        self._workers.close()
         self._asking.shutdown(wait=False, cancel_futures=True)
-
-    async def parse(self, info: SchemaInfo, line: PulsarLine) -> Schema:
-        """The parsed schema; InvalidSchemaError with rule and place."""
-        key = (info.type, info.content_hash, line)
-        kept = self._cache.get(key)
-        if kept is not None:
-            return kept
-        schema = await self.read(len(info.schema), lambda: formats.parse(info, line))
-        self._keep(key, schema)
-        return schema
 
     async def schema_of(self, spec: TopicSchemaSpec, line: PulsarLine, history: History | None) -> Schema:
         """The parsed schema that a resource stands for; InvalidSchemaError with rule and place.
@@ -115,16 +103,16 @@ class Judge:
         sources = sources_of(spec)
         known = None if sources is None or history is None else history.compiled_from(sources.source_hash)
         if history is None or known is None:
-            return await self.parse(adopted.text_on_record(await self._written(spec), history), line)
-        envelope = (await self.version(history, known, line)).info.schema
-        return await self.parse(SchemaInfo(spec.type, envelope, dict(spec.properties)), line)
+            return await self.versions.parse(adopted.text_on_record(await self._written(spec), history), line)
+        envelope = (await self.versions.version(history, known, line)).info.schema
+        return await self.versions.parse(SchemaInfo(spec.type, envelope, dict(spec.properties)), line)
 
     async def demand_a_line(self, spec: TopicSchemaSpec) -> None:
         """Nothing, where some line's broker takes the schema; else InvalidSchemaError, that of the first line."""
         info, refusals = await self._written(spec), []
         for line in PulsarLine:
             try:
-                await self.parse(info, line)
+                await self.versions.parse(info, line)
             except InvalidSchemaError as error:
                 refusals.append(error)
             else:
@@ -137,7 +125,7 @@ class Judge:
         if sources is not None:
             return SchemaInfo(spec.type, await self._envelopes.get(sources), dict(spec.properties))
         size = size_of(spec) if spec.key_value else 0  # only pairs are written anew
-        return await self.read(size, lambda: info_of(spec))
+        return await self.versions.read(size, info_of, spec)
 
     async def under(self, history: History, line: PulsarLine) -> History:
         """The history on record as a broker of that line reads it: what is judged by, and what follows, starts here."""
@@ -148,15 +136,21 @@ class Judge:
 
         Of a version that the broker has to read, and cannot, the verdict is no, with the rule INVALID_HISTORY.
         """
-        policy = self._with_checkers(policy)
+        broken = verdict.refused_by_constraints(candidate, policy)
+        if broken is not None:
+            return broken
         try:
             adopted.demand_readable(candidate, history)
-            wanted, must = verdict.needed(candidate, history, policy), verdict.required(candidate, history, policy)
-            payloads = await self._payloads(history, wanted, policy.profile.line, must)
+            if compatibility.asks_plugged(candidate.schema, self._checkers):
+                return await self._judged_by_checkers(candidate, history, policy)
+            must = {each.schema_version for each in verdict.required(candidate, history, policy)}
+            strategy = effective_strategy(policy, candidate.strategy).value
+            is_equal = history.equal_to(candidate.schema.fingerprint) is not None
+            question = Question(candidate.schema.info, policy.profile.line, strategy, is_equal)
+            found = await self._found(question, history, verdict.looks(candidate, history, policy), must)
         except UnreadableVersionError as error:
             return verdict.refused(candidate, policy, error.finding)
-        schemas = (candidate.schema, *payloads.values())
-        return await self._judged(schemas, lambda: verdict.judge(candidate, history, policy, payloads))
+        return verdict.concluded(candidate, history, policy, verdict.strictly(policy, found, strategy))
 
     async def compare(self, asked: Candidate, earlier: Schema | None, history: History, policy: Policy) -> Comparison:
         """Why the candidate may not follow an edit that is on no record yet, if there is one, and who then suffers.
@@ -164,32 +158,43 @@ class Judge:
         That edit would stand behind all that is on record. A checker that is plugged in may look at several versions
         together, so it gets what it will be given once the edit is registered.
         """
-        candidate = asked.schema
+        candidate, strategy = asked.schema, effective_strategy(policy, asked.strategy).value
         if earlier is None or candidate.info == earlier.info:
             return Comparison((), ())
+        is_equal = candidate.fingerprint == earlier.fingerprint
+        if not is_equal and compatibility.asks_plugged(candidate, self._checkers):
+            return await self._compared_by_checkers(asked, earlier, history, policy)
+        question = Question(candidate.info, policy.profile.line, strategy, is_equal)
+        part = [Version(None, earlier.info.type, earlier.info)]
+        return verdict.strictly(policy, (await self._answer(question, part, Found())).found, strategy)
+
+    async def _judged_by_checkers(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
+        """The verdict where checkers that are plugged in are asked, of all versions together."""
+        policy = self._with_checkers(policy)
+        wanted, must = verdict.needed(candidate, history, policy), verdict.required(candidate, history, policy)
+        payloads = await self._payloads(history, wanted, policy.profile.line, must)
+        return await self._by_checkers(lambda: verdict.judge(candidate, history, policy, payloads))
+
+    async def _compared_by_checkers(
+        self, asked: Candidate, earlier: Schema, history: History, policy: Policy
+    ) -> Comparison:
         policy, before = self._with_checkers(policy), Predecessor(None, earlier.info.type, earlier)
-        if candidate.fingerprint == earlier.fingerprint:
-            return await self._judged((candidate, earlier), lambda: verdict.compare_equal(candidate, before, policy))
         strategy, considered = effective_strategy(policy, asked.strategy).value, [before]
-        if strategy.is_transitive and compatibility.asks_plugged(candidate, self._checkers):
+        if strategy.is_transitive:
             wanted = verdict.compared(asked, history, policy)
             payloads = await self._payloads(history, wanted, policy.profile.line, wanted)
             considered = [*verdict.predecessors(asked, history, policy, payloads), before]
-        return await self._judged(
-            (candidate, earlier), lambda: verdict.compare(candidate, considered, strategy, policy)
-        )
+        return await self._by_checkers(lambda: verdict.compare(asked.schema, considered, strategy, policy))
 
     def _with_checkers(self, policy: Policy) -> Policy:
-        return replace(policy, profile=replace(policy.profile, checkers=self._checkers)) if self._checkers else policy
+        return replace(policy, profile=replace(policy.profile, checkers=self._checkers))
 
-    async def _judged(self, schemas: Collection[Schema], work: Callable[[], T]) -> T:
+    async def _by_checkers(self, work: Callable[[], T]) -> T:
         """What `work` returns; CheckerTimeoutError where a plugged checker keeps it too long.
 
         A thread cannot be ended from outside. One that hangs is lost until the process is, and so in the end are all
         that could ask: there is no answer then. Types whose checkers are built in never wait for them.
         """
-        if not any(compatibility.asks_plugged(schema, self._checkers) for schema in schemas):
-            return await self._compared(schemas, work)
         asked = asyncio.get_running_loop().run_in_executor(self._asking, work)
         try:
             return await asyncio.wait_for(asked, self._patience)
@@ -197,6 +202,32 @@ class Judge:
             names = ", ".join(each.name for each in self._checkers.values())
             message = f"no answer within {self._patience:g} seconds where checkers are plugged in ({names})"
             raise CheckerTimeoutError("CheckerTimeout", f"{message}; it is asked again later", _AFTER_TIMEOUT) from None
+
+    async def _found(self, question: Question, history: History, looks: Sequence[Look], must: Collection[int]) -> Found:
+        """What comparing finds; UnreadableVersionError when a version that is a must does not parse."""
+        found = Found()
+        musts = {look.entry.schema_version: look.entry for look in looks if look.entry.schema_version in must}
+        async for part in self.versions.parts(history, looks):
+            answer = await self._answer(question, part, found)
+            for number, error in answer.unreadable.items():
+                if number in musts:
+                    raise adopted.unreadable(musts[number], question.line, error)
+            found += answer.found
+            if found.is_cut_short:
+                break
+        return found
+
+    async def _answer(self, question: Question, part: Sequence[Version], before: Found) -> Answer:
+        """What is found in a part, after what was found in those before it."""
+        is_first, most_steps = before == Found(), MOST_STEPS - before.steps
+        if comparing.size_of(question, part) < _LARGE_TO_COMPARE:
+            return self._comparer.answer(question, part, most_steps, is_first=is_first)
+        try:
+            return await self._workers.call(comparing.answer, question, part, most_steps, is_first=is_first)
+        except OutOfMemoryError as error:
+            number, kind, *_ = part[0]
+            finding = compatibility.too_complex(Predecessor(number, kind, None), str(error))
+            return Answer(Found((finding,), is_cut_short=True), {})
 
     async def risks(
         self, verdict: Verdict, history: History, strategy: Strategy | None, policy: Policy
@@ -217,41 +248,16 @@ class Judge:
         )
         found = self._risks.get(key)
         if found is None:
-            candidate = Candidate(await self.version(history, entry, policy.profile.line), strategy)
+            candidate = Candidate(await self.versions.version(history, entry, policy.profile.line), strategy)
             found = await self._risks_after(candidate, replace(history, entries=earlier), policy)
             self._risks.put(key, found, _BYTES_PER_RISK * (1 + len(found)))
         return tuple(dict.fromkeys((*verdict.risks, *found)))
 
     async def _risks_after(self, candidate: Candidate, history: History, policy: Policy) -> tuple[Incompatibility, ...]:
         """The risks alone: of what the strategy compares, and without the checkers, which have no say in them."""
-        wanted = verdict.compared(candidate, history, policy)
-        payloads = await self._payloads(history, wanted, policy.profile.line, ())
-        schemas = (candidate.schema, *payloads.values())
-        return await self._compared(schemas, lambda: verdict.risks(candidate, history, policy, payloads))
-
-    async def version(self, history: History, entry: VersionEntry, line: PulsarLine) -> Schema:
-        """The parsed schema of a version on record.
-
-        StalledError(RecordDamaged) when the record is unusable, UnreadableVersionError when the text does not parse.
-        """
-        key = (entry.type, entry.content_hash, line)
-        kept = self._cache.get(key)
-        if kept is not None:
-            return kept
-        info = await self._payload(history, entry)
-        try:
-            schema = await self.read(len(info.schema), lambda: formats.parse(info, line))
-        except InvalidSchemaError as error:
-            raise adopted.unreadable(entry, line, error) from None
-        self._keep(key, schema)
-        return schema
-
-    def _keep(self, key: _CacheKey, schema: Schema) -> None:
-        self._cache.put(key, schema, _BYTES_PER_SCHEMA + _BYTES_PER_BYTE * len(schema.info.schema))
-
-    async def _payload(self, history: History, entry: VersionEntry) -> SchemaInfo:
-        async with self._reads:
-            return await self._storage.get(history.key, history.incarnation, entry)
+        strategy = effective_strategy(policy, candidate.strategy).value
+        question = Question(candidate.schema.info, policy.profile.line, strategy)
+        return (await self._found(question, history, verdict.looks_for_risks(candidate, history, policy), ())).risks
 
     async def _payloads(
         self, history: History, wanted: Iterable[VersionEntry], line: PulsarLine, must: Collection[VersionEntry]
@@ -263,19 +269,8 @@ class Judge:
 
     async def _read(self, history: History, entry: VersionEntry, line: PulsarLine, *, is_must: bool) -> Schema | None:
         try:
-            return await self.version(history, entry, line)
+            return await self.versions.version(history, entry, line)
         except UnreadableVersionError:
             if is_must:
                 raise
             return None
-
-    async def read(self, size: int, work: Callable[[], T]) -> T:
-        """What `work` returns, done where reading a text of `size` bytes holds up nobody."""
-        return work() if size < _LARGE else await self._apart(work)
-
-    async def _compared(self, schemas: Iterable[Schema], work: Callable[[], T]) -> T:
-        size = sum(len(schema.info.schema) for schema in schemas)
-        return work() if size < _LARGE_TO_COMPARE else await self._apart(work)
-
-    async def _apart(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)

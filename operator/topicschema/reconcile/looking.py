@@ -266,8 +266,8 @@ class _Reading:
         sought = self._sought
         sent = await self._broker.stored(sought.topic, version, sought.candidate)
         self._keep(number, sent.info)
-        return await self._around.judge.read(
-            len(info.schema), lambda: entry_of(sent, sought.line, sought.candidate, sought.source_hash)
+        return await self._around.judge.versions.read(
+            len(info.schema), entry_of, sent, sought.line, sought.candidate, sought.source_hash
         )
 
     async def _is_stored(self, version: RemoteVersion, known: VersionEntry, recorded: SchemaInfo) -> bool:

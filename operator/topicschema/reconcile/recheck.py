@@ -5,7 +5,6 @@ Only the newest version is checked, against all versions before it. The time is 
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from dataclasses import replace
 
 from topicschema.core import verdict
@@ -47,7 +46,7 @@ class Recheck:
         if latest is None or not (earlier or is_strict or latest.flaw or history.unproved_under(line, None)):
             return ()  # a first version that this policy's line has parsed before
         try:
-            candidate = Candidate(await self._judge.version(history, latest, line), strategy)
+            candidate = Candidate(await self._judge.versions.version(history, latest, line), strategy)
         except UnreadableVersionError as error:
             return (error.finding,)
         unconstrained = replace(policy, constraints=Constraints())
@@ -69,7 +68,7 @@ class Recheck:
         for entry in reversed(earlier.entries):
             part.append(entry)
             if entry.schema_version in wanted:
-                size += await self._read(earlier, entry, policy)
+                size += await self._read(earlier, entry)
             if is_divisible and (len(part) == _PART_VERSIONS or size >= _PART_BYTES):
                 yield replace(earlier, entries=tuple(reversed(part)))
                 part, size = [], 0
@@ -82,14 +81,12 @@ class Recheck:
         is_new = earlier.equal_to(candidate.schema.fingerprint) is None
         return is_transitive and is_new and not self._judge.has_checkers
 
-    async def _read(self, history: History, entry: VersionEntry, policy: Policy) -> int:
-        """Read a version into the judge's memory, unless a limit is reached; return how many bytes its schema has."""
+    async def _read(self, history: History, entry: VersionEntry) -> int:
+        """Read a version into memory, unless a limit is reached; return how many bytes its schema has."""
         self._versions_left -= 1
         if self._versions_left < 0 or self._bytes_left < 0:
             return 0
-        size = 0
-        with suppress(UnreadableVersionError):  # the judge decides what follows
-            size = len((await self._judge.version(history, entry, policy.profile.line)).info.schema)
+        size = len((await self._judge.versions.payload(history, entry)).schema)
         self._bytes_left -= size
         await asyncio.sleep(0)
         return size

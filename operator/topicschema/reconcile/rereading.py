@@ -5,26 +5,22 @@ line makes of a version, not by what the one before did.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
 from topicschema.core.arrivals import read_again
 from topicschema.core.history import History, VersionEntry
-from topicschema.core.schemas import PulsarLine, SchemaInfo
+from topicschema.core.schemas import PulsarLine
 from topicschema.reconcile.kept import Kept
+from topicschema.reconcile.versions import Versions
 
 _KEPT_BYTES = 4 * 1024 * 1024
 _BYTES_PER_ENTRY = 1_000
-
-_Fetch = Callable[[History, VersionEntry], Awaitable[SchemaInfo]]
-_Read = Callable[[int, Callable[[], VersionEntry]], Awaitable[VersionEntry]]
 
 
 class Rereading:
     """Reads flawed versions again; remembers what came of it, for the record tells only once it is next written."""
 
-    def __init__(self, fetch: _Fetch, read: _Read) -> None:
-        self._fetch = fetch
-        self._read = read
+    def __init__(self, versions: Versions) -> None:
+        self._versions = versions
         self._kept: Kept[tuple[VersionEntry, PulsarLine], VersionEntry] = Kept(_KEPT_BYTES)
 
     async def under(self, history: History, line: PulsarLine) -> History:
@@ -37,7 +33,7 @@ class Rereading:
     async def _anew(self, history: History, entry: VersionEntry, line: PulsarLine) -> VersionEntry:
         kept = self._kept.get((entry, line))
         if kept is None:
-            info = await self._fetch(history, entry)
-            kept = await self._read(len(info.schema), lambda: read_again(entry, info, line))
+            info = await self._versions.payload(history, entry)
+            kept = await self._versions.read(len(info.schema), read_again, entry, info, line)
             self._kept.put((entry, line), kept, _BYTES_PER_ENTRY)
         return kept

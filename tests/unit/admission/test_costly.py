@@ -1,11 +1,20 @@
+"""Reviews of what takes long: refused, or left to the controller, and others are answered meanwhile."""
+
+import asyncio
+from typing import NoReturn
+
 import pytest
 
 from hostile.costly import FAMILIES
-from support.kubernetes.admission import World
+from support.kubernetes.admission import V0, Reply, World, as_go_writes, wanted_topic
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
+from topicschema.core.history import Owner
+from topicschema.core.topics import PulsarNamespaceKey
+from topicschema.reconcile.judging import Judge
 
 
 async def test_a_comparison_that_takes_too_many_steps_is_refused(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicschema.core.verdict.MOST_STEPS", 10_000)
+    monkeypatch.setattr("topicschema.reconcile.judging.MOST_STEPS", 10_000)
     earlier, candidate = (FAMILIES["full"](40, version) for version in range(2))
     await world.policy(schemaCompatibilityStrategy="BACKWARD")
     await world.versions(earlier.schema.decode())
@@ -13,3 +22,60 @@ async def test_a_comparison_that_takes_too_many_steps_is_refused(world: World, m
     assert refusal["code"] == 422
     (cause,) = refusal["details"]["causes"]
     assert cause["message"].startswith("COMPARISON_TOO_COMPLEX at $: ")
+
+
+@pytest.fixture
+def hanging(world: World, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Set while one is judging; nobody ever comes to a verdict."""
+    reached = asyncio.Event()
+
+    async def judge(*_: object) -> NoReturn:
+        reached.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    monkeypatch.setattr(Judge, "judge", judge)
+    return reached
+
+
+async def ask(world: World, namespace: str, seconds: str) -> Reply:
+    wanted = wanted_topic({"topic": f"persistent://{namespace}/orders/created", "type": "AVRO", "schema": V0})
+    wanted["metadata"]["namespace"] = namespace
+    request = {"uid": "4711", "kind": {"kind": "TopicSchema"}, "operation": "CREATE", "object": wanted}
+    return await world.post(as_go_writes({"request": {**request, "namespace": namespace}}), seconds)
+
+
+@pytest.mark.usefixtures("hanging")
+async def test_what_cannot_be_judged_in_time_is_left_to_the_controller(world: World) -> None:
+    await world.policy(schemaCompatibilityStrategy="BACKWARD")
+    await world.versions(V0)
+    (warning,) = (await ask(world, "shop", "1s")).warnings
+    assert warning.startswith("NotJudgedInTime: comparing with 1 versions takes longer than the API server waits; ")
+
+
+@pytest.mark.usefixtures("hanging")
+async def test_a_strict_policy_admits_nothing_that_was_not_judged_in_time(world: World) -> None:
+    await world.policy(schemaCompatibilityStrategy="BACKWARD", strictness="Strict")
+    (cause,) = (await ask(world, "shop", "1s")).causes
+    assert cause["field"] == "spec.topic"
+    assert (
+        "Strict admits nothing unjudged; try again; if that does not help, make the schema smaller" in cause["message"]
+    )
+
+
+async def test_edits_of_one_kubernetes_namespace_are_judged_in_turn_and_hold_up_no_other(
+    world: World, hanging: asyncio.Event
+) -> None:
+    await world.policy()
+    spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "other/orders"}
+    there = world.api.put(NAMESPACE_SCHEMA_POLICY, "other", "orders", {"spec": spec})
+    unclaimed = await world.claims.get_claim(PulsarNamespaceKey("pulsar", "other", "orders"))
+    await world.claims.put_claim(unclaimed, Owner("other", "orders", there["metadata"]["uid"]))
+    first = asyncio.create_task(ask(world, "shop", "3s"))
+    await hanging.wait()
+    hanging.clear()
+    assert (await ask(world, "shop", "1s")).is_allowed
+    assert not hanging.is_set()  # its time was over before it had its turn
+    await ask(world, "other", "1s")
+    assert hanging.is_set()
+    first.cancel()

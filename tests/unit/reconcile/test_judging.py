@@ -14,7 +14,7 @@ from topicschema.core.policy import Policy, Strictness
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome
-from topicschema.reconcile import judging
+from topicschema.reconcile import comparing
 from topicschema.reconcile.adopted import UnreadableVersionError
 from topicschema.reconcile.judging import Judge
 from topicschema.reconcile.recheck import Recheck
@@ -38,36 +38,36 @@ async def test_the_verdict_is_that_of_core_over_what_is_stored(doc: str) -> None
 async def test_a_version_once_parsed_is_kept() -> None:
     storage, history = await on_record(schema(ID), schema(ID, NOTE))
     judge = Judge(storage)
-    first = await judge.version(history, history.entries[0], PulsarLine.V4_0)
+    first = await judge.versions.version(history, history.entries[0], PulsarLine.V4_0)
     await storage.delete(await storage.get_history(KEY))
-    assert await judge.version(history, history.entries[0], PulsarLine.V4_0) is first
+    assert await judge.versions.version(history, history.entries[0], PulsarLine.V4_0) is first
     judge.close()
 
 
 async def test_a_candidate_that_was_parsed_need_not_be_fetched_as_a_version() -> None:
     judge = Judge(MemoryStorage())
-    candidate = await judge.parse(schema(ID).info, PulsarLine.V4_0)
+    candidate = await judge.versions.parse(schema(ID).info, PulsarLine.V4_0)
     history = History(KEY).with_version(candidate, Origin.SPEC, "2026-11-21T05:30:00Z")
-    assert await judge.version(history, history.entries[0], PulsarLine.V4_0) is candidate
+    assert await judge.versions.version(history, history.entries[0], PulsarLine.V4_0) is candidate
     judge.close()
 
 
 async def test_what_is_kept_is_bounded_and_the_least_used_goes_first() -> None:
     texts = [schema(ID, doc=f"{number}" * 1_000) for number in range(3)]
-    weight = judging._BYTES_PER_BYTE * len(texts[0].info.schema) + judging._BYTES_PER_SCHEMA
+    weight = comparing._BYTES_PER_BYTE * len(texts[0].info.schema) + comparing._BYTES_PER_SCHEMA
     judge = Judge(MemoryStorage(), cache_bytes=2 * weight + 100)
-    kept = [await judge.parse(text.info, PulsarLine.V4_0) for text in texts[:2]]
-    assert await judge.parse(texts[0].info, PulsarLine.V4_0) is kept[0]
-    await judge.parse(texts[2].info, PulsarLine.V4_0)
-    assert await judge.parse(texts[0].info, PulsarLine.V4_0) is kept[0]
-    assert await judge.parse(texts[1].info, PulsarLine.V4_0) is not kept[1]
+    kept = [await judge.versions.parse(text.info, PulsarLine.V4_0) for text in texts[:2]]
+    assert await judge.versions.parse(texts[0].info, PulsarLine.V4_0) is kept[0]
+    await judge.versions.parse(texts[2].info, PulsarLine.V4_0)
+    assert await judge.versions.parse(texts[0].info, PulsarLine.V4_0) is kept[0]
+    assert await judge.versions.parse(texts[1].info, PulsarLine.V4_0) is not kept[1]
     judge.close()
 
 
 async def test_a_schema_larger_than_all_that_may_be_kept_is_parsed_and_not_kept() -> None:
     judge = Judge(MemoryStorage(), cache_bytes=1_000)
     info = schema(ID).info
-    assert await judge.parse(info, PulsarLine.V4_0) is not await judge.parse(info, PulsarLine.V4_0)
+    assert await judge.versions.parse(info, PulsarLine.V4_0) is not await judge.versions.parse(info, PulsarLine.V4_0)
     judge.close()
 
 
@@ -75,7 +75,7 @@ async def test_other_properties_are_another_candidate() -> None:
     judge = Judge(MemoryStorage())
     text = schema(ID).info.schema
     for owner in ("a", "b"):
-        parsed = await judge.parse(SchemaInfo(SchemaType.AVRO, text, {"owner": owner}), PulsarLine.V4_0)
+        parsed = await judge.versions.parse(SchemaInfo(SchemaType.AVRO, text, {"owner": owner}), PulsarLine.V4_0)
         assert parsed.info.properties == {"owner": owner}
     judge.close()
 
@@ -85,7 +85,7 @@ async def test_a_large_text_leaves_the_event_loop_free() -> None:
     fields = [{"name": f"f{number}", "type": "string"} for number in range(20_000)]
     large = SchemaInfo(SchemaType.AVRO, json.dumps({"type": "record", "name": "R", "fields": fields}).encode())
     async with counted() as turns:
-        await judge.parse(large, PulsarLine.V4_0)
+        await judge.versions.parse(large, PulsarLine.V4_0)
     assert turns.count > 10
     judge.close()
 
@@ -104,7 +104,7 @@ async def test_a_comparison_that_costs_more_than_its_size_says_leaves_the_event_
 async def test_an_invalid_candidate_is_an_invalid_schema() -> None:
     judge = Judge(MemoryStorage())
     with pytest.raises(InvalidSchemaError):
-        await judge.parse(SchemaInfo(SchemaType.AVRO, b"{"), PulsarLine.V4_0)
+        await judge.versions.parse(SchemaInfo(SchemaType.AVRO, b"{"), PulsarLine.V4_0)
     judge.close()
 
 
@@ -119,7 +119,7 @@ async def test_a_version_on_record_that_does_not_parse_is_told_as_such_not_as_th
 
     judge = Judge(Damaged())
     with pytest.raises(UnreadableVersionError) as raised:
-        await judge.version(history, entry, PulsarLine.V4_0)
+        await judge.versions.version(history, entry, PulsarLine.V4_0)
     assert (raised.value.finding.rule, raised.value.finding.schema_version) == ("INVALID_HISTORY", 0)
     assert "version 0" in raised.value.message
     judge.close()

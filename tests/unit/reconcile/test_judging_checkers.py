@@ -74,7 +74,7 @@ async def test_one_that_hangs_is_no_answer_and_holds_up_nobody_else() -> None:
         await judge.judge(Candidate(schema(ID, NOTE)), history, Policy(Strategy.FORWARD))
     assert raised.value.reason == "CheckerTimeout"
     assert "checkers are plugged in (acme); it is asked again later" in raised.value.message
-    assert (await judge.parse(schema(ID).info, PulsarLine.V4_0)).info == schema(ID).info
+    assert (await judge.versions.parse(schema(ID).info, PulsarLine.V4_0)).info == schema(ID).info
     hanging.released.set()
     judge.close()
 

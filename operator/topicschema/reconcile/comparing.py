@@ -1,0 +1,110 @@
+"""Comparing texts: what a worker process is asked to do, or the event loop itself where it is little."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from topicschema.core import compatibility, formats, parts
+from topicschema.core.checkers import BUILT_IN
+from topicschema.core.compatibility import Predecessor
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.parts import Found
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+from topicschema.reconcile.kept import Kept
+
+_KEPT_BYTES: Final = 32 * 1024 * 1024
+_BYTES_PER_BYTE: Final = 10
+_BYTES_PER_SCHEMA: Final = 2_000
+
+_Key = tuple[SchemaType, str, PulsarLine]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The candidate as text, and how it is compared. `is_equal` where the broker takes it for an earlier version."""
+
+    candidate: SchemaInfo
+    line: PulsarLine
+    strategy: Strategy
+    is_equal: bool = False
+
+
+class Version(NamedTuple):
+    """An earlier version; without `info` its type alone decides, and one that is not compared must only parse."""
+
+    schema_version: int | None
+    type: SchemaType
+    info: SchemaInfo | None
+    is_compared: bool = True
+
+
+class Answer(NamedTuple):
+    """What was found, and the versions that do not parse, by number."""
+
+    found: Found
+    unreadable: Mapping[int, InvalidSchemaError]
+
+
+def size_of(question: Question, versions: Sequence[Version]) -> int:
+    """The bytes of all texts."""
+    return len(question.candidate.schema) + sum(len(each.info.schema) for each in versions if each.info)
+
+
+class Comparer:
+    """Parses and compares; keeps parsed schemas in memory.
+
+    `cache_bytes` bounds what is kept, by an estimate of its size. Versions are immutable, so nothing kept is stale.
+    """
+
+    def __init__(self, cache_bytes: int = _KEPT_BYTES) -> None:
+        self._kept: Kept[_Key, Schema] = Kept(cache_bytes)
+
+    def answer(self, question: Question, versions: Sequence[Version], most_steps: int, *, is_first: bool) -> Answer:
+        """Compare the candidate with one part of the versions, newest first; the first part tells of itself, too."""
+        candidate = self.parsed(question.candidate, question.line)
+        predecessors, unreadable = list[Predecessor](), dict[int, InvalidSchemaError]()
+        for number, kind, info, is_compared in versions:
+            schema = None
+            try:
+                schema = None if info is None else self.parsed(info, question.line)
+            except InvalidSchemaError as error:
+                if number is not None:
+                    unreadable[number] = error
+            if is_compared:
+                predecessors.append(Predecessor(number, kind, schema))
+        if question.is_equal:
+            risks = (risk for each in predecessors for risk in compatibility.risks_of_equal(candidate, each))
+            return Answer(Found(risks=tuple(risks)), unreadable)
+        found = parts.compare(candidate, predecessors, question.strategy, BUILT_IN, most_steps)
+        traps = Found(risks=tuple(compatibility.traps(candidate)) if is_first else ())
+        return Answer(traps + found, unreadable)
+
+    def parsed(self, info: SchemaInfo, line: PulsarLine) -> Schema:
+        """The parsed schema, from memory if it is kept there; InvalidSchemaError with rule and place."""
+        schema = self.kept(info.type, info.content_hash, line)
+        if schema is None:
+            schema = formats.parse(info, line)
+            self.keep(schema, line, _BYTES_PER_BYTE * len(info.schema))
+        return schema
+
+    def kept(self, kind: SchemaType, content_hash: str, line: PulsarLine) -> Schema | None:
+        """The schema that is kept in memory, if it is."""
+        return self._kept.get((kind, content_hash, line))
+
+    def keep(self, schema: Schema, line: PulsarLine, size: int) -> None:
+        """Keep a schema of about so many bytes."""
+        self._kept.put((schema.info.type, schema.info.content_hash, line), schema, _BYTES_PER_SCHEMA + size)
+
+
+_OF_WORKER: Final = Comparer()
+
+
+def answer(question: Question, versions: Sequence[Version], most_steps: int, *, is_first: bool) -> Answer:
+    """`Comparer.answer`, in a worker."""
+    return _OF_WORKER.answer(question, versions, most_steps, is_first=is_first)
+
+
+def fingerprint(info: SchemaInfo, line: PulsarLine) -> str:
+    """The fingerprint of the parsed schema, in a worker; errors as above."""
+    return _OF_WORKER.parsed(info, line).fingerprint

@@ -1,0 +1,86 @@
+"""The program of a worker process: calls of functions come in, what they return or raise goes out.
+
+It ends when the process that started it does, and when it has grown, so that its memory is free again.
+"""
+
+import copyreg
+import gc
+import os
+import resource
+import signal
+import traceback
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+MOST_BYTES: Final = 256 * 1024 * 1024
+"""The memory that one call may take, the interpreter's own included."""
+_GROWN_BYTES: Final = 128 * 1024 * 1024
+_COLLECTOR: Final = (50_000, 20, 20)
+"""Few collections: nearly all that a call makes lives until its end."""
+
+
+class Call(NamedTuple):
+    """A function of a module, and its arguments."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    named: Mapping[str, Any]
+
+
+class Answer(NamedTuple):
+    """What a call came to: `error` is what it raised. The worker ends after it if `is_last`."""
+
+    value: Any
+    error: Exception | MemoryError | None = None
+    is_last: bool = False
+
+
+def sendable() -> None:
+    """Let read-only mappings be sent, which pickle does not know."""
+    copyreg.pickle(MappingProxyType, lambda mapping: (_read_only, (dict(mapping),)))
+
+
+def main(socket: int) -> None:
+    """Answer the calls that come over the socket of that number."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
+    sendable()
+    _limit()
+    with Connection(socket) as connection, suppress(EOFError, ConnectionError):
+        is_last = False
+        while not is_last:
+            answer = _answered(connection.recv())
+            connection.send(answer)
+            is_last = answer.is_last
+
+
+def _read_only(mapping: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+    return MappingProxyType(mapping)
+
+
+def _answered(call: Call) -> Answer:
+    try:
+        value = call.function(*call.arguments, **call.named)
+    except MemoryError:
+        return Answer(None, MemoryError(), is_last=True)
+    except Exception as error:  # noqa: BLE001 - raised again where the call came from
+        error.add_note(traceback.format_exc())
+        return Answer(None, error, is_last=_has_grown())
+    return Answer(value, is_last=_has_grown())
+
+
+def _has_grown() -> bool:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * resource.getpagesize() > _GROWN_BYTES
+
+
+def _limit() -> None:
+    """Limit the memory, and let the process that waits for the answers, and others, go first."""
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    most = MOST_BYTES if hard == resource.RLIM_INFINITY else min(MOST_BYTES, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+    os.nice(5)
+    gc.set_threshold(*_COLLECTOR)
