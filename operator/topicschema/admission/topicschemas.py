@@ -24,6 +24,7 @@ from topicschema.core.policy import Policy, Strictness
 from topicschema.core.schemas import PulsarLine, Schema, SchemaType
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
+from topicschema.reconcile import full_history
 from topicschema.reconcile.candidates import sources_of
 from topicschema.reconcile.holders import other_holder
 from topicschema.reconcile.judging import Judge
@@ -168,11 +169,15 @@ class TopicSchemas:
             causes = tuple(wording.cause_of(finding, judged) for finding in verdict.incompatibilities)
             lost = (Cause(wording.TOPIC_FIELD, told) for told in _reported_loss(asked.predecessor))
             return _refused(asked, "Incompatible", (*lost, *causes))
+        full = full_history.refusal(history, verdict)
+        if full is not None:
+            return _refused(asked, full.reason, (wording.stalled(full, wording.TOPIC_FIELD),))
         replaced = earlier is not None and earlier.fingerprint != asked.schema.fingerprint
         has_broker = found.resource.spec.pulsar is not None
         losses = _reported_loss(asked.predecessor) if has_broker else _lost(asked.predecessor, history)
         told = brokers.warnings_of_topic(asked.resource.spec, asked.schema.info, asked.predecessor, found, history)
-        return allow(*losses, *_warnings(verdict, history, judged, replaced=replaced), *told)
+        filling = full_history.warnings(history, verdict)
+        return allow(*losses, *_warnings(verdict, history, judged, replaced=replaced), *filling, *told)
 
     async def _refused_by_policy(
         self, asked: _Asked, policy: Policy, history: History, earlier: Schema | None
