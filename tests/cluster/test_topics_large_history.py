@@ -1,6 +1,6 @@
 """A topic with very many versions at its broker: adopted in few requests, in bounded memory, with a small status.
 
-A full run takes 5,000, the most that a record is made for, which last some minutes.
+A full run takes 5,000, half of what a record takes, which last some minutes.
 """
 
 import json

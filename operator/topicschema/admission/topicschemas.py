@@ -6,14 +6,12 @@ Edits of one Kubernetes namespace are judged one after the other, so that they h
 """
 
 import asyncio
-import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from topicschema.admission import brokers, pending, wording
+from topicschema.admission import brokers, object_size, pending, wording
 from topicschema.admission.review import Answer, Cause, Review, allow, deny
 from topicschema.api.metadata import ConditionType
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchema, TopicSchemaSpec
@@ -26,6 +24,7 @@ from topicschema.core.policy import Policy, Strictness
 from topicschema.core.schemas import PulsarLine, Schema, SchemaType
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
+from topicschema.reconcile import full_history
 from topicschema.reconcile.candidates import size_of, sources_of
 from topicschema.reconcile.holders import other_holder
 from topicschema.reconcile.judging import Judge
@@ -34,12 +33,8 @@ from topicschema.storage.protocol import SchemaStorage, Stored
 
 T = TypeVar("T")
 
-MAX_OBJECT_BYTES = int(1.1 * 1024 * 1024)
 _LOST = "HistoryLost"
 _NOT_IN_FORCE = frozenset({"PolicyMissing", "ClaimNotAllowed", "TopicClaimed"})
-# Go writes these as \u003c and the like, six bytes each (three of them are there already for U+2028 and U+2029).
-_ESCAPED = re.compile(b"[<>&]")
-_ESCAPE_BYTES = 5
 # Longer texts are parsed by a worker, and only once it is known how they will be judged.
 _LARGE = 64 * 1024
 # The share of the time in which the API server waits; the rest is for the answer.
@@ -90,10 +85,9 @@ class TopicSchemas:
         wanted = review.wanted
         if wanted is None or not review.changes_spec:
             return allow()
-        # The API server has escaped what it sent: the object cannot be larger than the review it came in.
-        size = encoded_size(wanted) if review.size > MAX_OBJECT_BYTES else 0
-        if size > MAX_OBJECT_BYTES:
-            return deny("ObjectTooLarge", [_too_large(wanted.get("spec"), size)])
+        too_large = object_size.refusal(review)
+        if too_large is not None:
+            return deny("ObjectTooLarge", [too_large])
         try:
             resource = decode(TopicSchema, wanted)
         except StalledError as error:
@@ -181,11 +175,15 @@ class TopicSchemas:
             causes = tuple(wording.cause_of(finding, judged) for finding in verdict.incompatibilities)
             lost = (Cause(wording.TOPIC_FIELD, told) for told in _reported_loss(asked.predecessor))
             return _refused(asked, "Incompatible", (*lost, *causes))
+        full = full_history.refusal(history, verdict)
+        if full is not None:
+            return _refused(asked, full.reason, (wording.stalled(full, wording.TOPIC_FIELD),))
         replaced = earlier is not None and earlier.fingerprint != asked.schema.fingerprint
         has_broker = found.resource.spec.pulsar is not None
         losses = _reported_loss(asked.predecessor) if has_broker else _lost(asked.predecessor, history)
         told = brokers.warnings_of_topic(asked.resource.spec, asked.schema.info, asked.predecessor, found, history)
-        return allow(*losses, *_warnings(verdict, history, judged, replaced=replaced), *told)
+        filling = full_history.warnings(history, verdict)
+        return allow(*losses, *_warnings(verdict, history, judged, replaced=replaced), *filling, *told)
 
     async def _refused_by_policy(
         self, asked: _Asked, policy: Policy, history: History, earlier: Schema | None
@@ -197,12 +195,6 @@ class TopicSchemas:
         verdict = await self._judge.judge(asked.candidate, history, lenient)
         too = await self._judge.compare(asked.candidate, earlier, history, lenient)
         return frozenset((*verdict.risks, *too.risks))
-
-
-def encoded_size(wanted: Mapping[str, Any]) -> int:
-    """The bytes that the object takes where the API server stores it: compact JSON, escaped as Go does."""
-    encoded = json.dumps(wanted, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
-    return len(encoded) + _ESCAPE_BYTES * len(_ESCAPED.findall(encoded))
 
 
 def _unless_raised(outcome: T | BaseException) -> T:
@@ -255,13 +247,6 @@ def _claimed(holder: Owner) -> Cause:
         "delete that one"
     )
     return Cause(wording.TOPIC_FIELD, what, "FieldValueDuplicate")
-
-
-def _too_large(spec: object, size: int) -> Cause:
-    where = next((name for name in ("keyValue", "protobuf") if isinstance(spec, Mapping) and name in spec), "schema")
-    limit = f"{MAX_OBJECT_BYTES:,} bytes are the most that can be stored"
-    message = f"ObjectTooLarge: the resource has {size:,} bytes as the API server stores it; {limit}"
-    return Cause(f"spec.{where}", message)
 
 
 def _lost(old: TopicSchema | None, history: History) -> Iterator[str]:

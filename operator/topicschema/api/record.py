@@ -185,7 +185,7 @@ def claim_from_wire(wire: object) -> Claim:
     return Claim(_owner(spec.owner), namespace_settings_from_wire(spec.found), spec.managed, spec.address or "")
 
 
-# One version in a history is one line of text, because 5,000 of them must fit into one object (140 bytes each):
+# One version in a history is one line of text, because 10,000 of them must fit into one object (140 bytes each):
 #     NUMBER TYPE ORIGIN TIME FINGERPRINT CONTENT_HASH [FLAG] [LINE] [SOURCES]
 #     3 AVRO S 20261121T053000Z 47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU 47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU
 # The hashes are sha256 in unpadded base64url, that of sources its first 9 letters. No line: 4.0.

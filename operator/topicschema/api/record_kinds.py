@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from topicschema.api.metadata import Metadata
 from topicschema.api.schema_fields import IMMUTABLE, Field, Rule
-from topicschema.core.history import Counter, Setting
+from topicschema.core.history import MAX_VERSIONS, Counter, Setting
 from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import Strategy
 
@@ -117,7 +117,7 @@ class SchemaHistorySpec:
             "fingerprint and content hash (sha256 in unpadded base64url), then what applies of: T a tombstone, U no "
             "broker can parse it, D a broker fails on its defaults; the Pulsar line that read it, unless 4.0; the "
             "first 9 letters of the sha256 of the sources that it was compiled from.",
-            max_items=10000,
+            max_items=MAX_VERSIONS,
         ),
     ]
     counted_by: Annotated[Counter | None, Field("Who gave the versions their numbers; Operator when absent.")] = None

@@ -14,6 +14,10 @@ from topicschema.core.schemas import AVRO_TEXTS, PulsarLine, Schema, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import TopicKey
 
+MAX_VERSIONS = 10_000
+"""The most entries of a history, tombstones too: so many of the longest lines fit into one object of etcd."""
+WARNED_FROM = 9_000
+"""The number of entries from which on the webhook warns that the history fills up."""
 _MARK_LENGTH = 9
 
 
@@ -154,6 +158,11 @@ class History:
     def next_version(self) -> int:
         """The number that the next entry takes."""
         return self.entries[-1].schema_version + 1 if self.entries else 0
+
+    @property
+    def room(self) -> int:
+        """How many more entries the record takes; negative where there are more than it takes."""
+        return MAX_VERSIONS - len(self.entries)
 
     @property
     def trimmed(self) -> Sequence[VersionEntry]:

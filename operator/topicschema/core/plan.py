@@ -176,6 +176,8 @@ def _inquire(observed: Observed) -> tuple[Action, ...]:
 def _align(observed: Observed, remote: Remote) -> tuple[Action, ...]:
     """The broker counts, the record copies: before anything else both tell the same."""
     match remote.alignment:
+        case Behind(history) if history.room < 0:
+            return _hold_deletion(observed, may_claim=False)
         case Behind(history, arrived):
             return (Import(_with_candidate(observed, history, arrived), arrived),)
         case Ahead(missing) if remote.may_write:
@@ -207,12 +209,9 @@ def _with_candidate(observed: Observed, history: History, arrived: tuple[Version
 
 
 def _settle(observed: Observed, verdict: Verdict) -> tuple[Action, ...]:
-    if observed.has_finaliser and not observed.deletes_record:
-        return (RemoveFinaliser(),)
-    is_ours = observed.history.claim == observed.owner
-    if observed.deletes_record and not observed.has_finaliser and (is_ours or verdict.is_compatible):
-        # Before the first write: a record without it would outlive a resource that promised to take it along.
-        return (AddFinaliser(),)
+    step = _hold_deletion(observed, may_claim=verdict.is_compatible)
+    if step:
+        return step
     if not verdict.is_compatible or _is_held_back(observed, verdict):
         return _undo(observed)
     if observed.remote is not None:
@@ -220,10 +219,22 @@ def _settle(observed: Observed, verdict: Verdict) -> tuple[Action, ...]:
     return (Register(observed.owner),) if verdict.outcome is Outcome.NEXT_VERSION else _claim(observed)
 
 
+def _hold_deletion(observed: Observed, *, may_claim: bool) -> tuple[Action, ...]:
+    """Hold the resource's deletion while its record, or one that it may claim, goes with it; else no more."""
+    if observed.has_finaliser and not observed.deletes_record:
+        return (RemoveFinaliser(),)
+    is_ours = observed.history.claim == observed.owner
+    if observed.deletes_record and not observed.has_finaliser and (is_ours or may_claim):
+        # Before the first write: a record without it would outlive a resource that promised to take it along.
+        return (AddFinaliser(),)
+    return ()
+
+
 def _is_held_back(observed: Observed, verdict: Verdict) -> bool:
-    """Whether the gate is closed; what is on record has come through, or was there before there was one."""
-    is_next = verdict.outcome is Outcome.NEXT_VERSION
-    return is_next and observed.inquiry is not None and observed.inquiry.holds_back
+    """Whether the record is full or the gate closed; neither holds back what is on record."""
+    if verdict.outcome is not Outcome.NEXT_VERSION:
+        return False
+    return observed.history.room <= 0 or (observed.inquiry is not None and observed.inquiry.holds_back)
 
 
 def _claim(observed: Observed) -> tuple[Action, ...]:

@@ -263,8 +263,10 @@ class Judge:
         self, history: History, wanted: Iterable[VersionEntry], line: PulsarLine, must: Collection[VersionEntry]
     ) -> Mapping[int, Schema]:
         """The schemas by number; one that nobody can read is left out, unless it is a must."""
-        entries = tuple(wanted)
-        read = await asyncio.gather(*(self._read(history, each, line, is_must=each in must) for each in entries))
+        entries, musts = tuple(wanted), {each.schema_version for each in must}
+        read = await asyncio.gather(
+            *(self._read(history, each, line, is_must=each.schema_version in musts) for each in entries)
+        )
         return {entry.schema_version: schema for entry, schema in zip(entries, read, strict=True) if schema is not None}
 
     async def _read(self, history: History, entry: VersionEntry, line: PulsarLine, *, is_must: bool) -> Schema | None:

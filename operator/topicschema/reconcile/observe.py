@@ -18,7 +18,7 @@ from topicschema.core.policy import Policy
 from topicschema.core.schemas import PulsarLine, Schema
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
-from topicschema.reconcile import validating, validating_report
+from topicschema.reconcile import full_history, validating, validating_report
 from topicschema.reconcile.at_broker import View, as_known, view
 from topicschema.reconcile.candidates import sources_of
 from topicschema.reconcile.doorbell import history_key
@@ -94,7 +94,9 @@ class Observation:
 
     @property
     def stopped(self) -> TopicSchemaError | None:
-        """What keeps a schema that was judged to pass from being settled: its messages, its broker, or no topic."""
+        """What keeps a schema that was judged to pass from being settled: a full record, messages, broker, no topic."""
+        if self._full is not None:
+            return self._full
         is_there = self.verdict is not None and self.verdict.outcome is Outcome.EQUAL_VERSION
         if self.inquiry is not None and not is_there:
             held_back = validating_report.stopped(self.inquiry)
@@ -104,6 +106,15 @@ class Observation:
             return None
         # What the broker refused once it may have by now, from somebody else.
         return (replace(self.view, refused=None) if is_there else self.view).stopped(self.topic)
+
+    @property
+    def _full(self) -> StalledError | None:
+        """Why the record cannot take the candidate, or what the broker has."""
+        if self.stored is None:
+            return None
+        history = self.stored.history
+        of_broker = None if self.view is None else full_history.refusal_of_broker(history, self.view.look.alignment)
+        return of_broker or full_history.refusal(history, self.verdict)
 
     @property
     def planned(self) -> tuple[plan.Action, ...]:

@@ -58,12 +58,13 @@ class MemoryStorage:
     async def get(self, key: TopicKey, incarnation: int, entry: VersionEntry) -> SchemaInfo:
         """As SchemaStorage says."""
         payload = self._payloads.get(_payload_key(key, incarnation, entry))
+        if payload is not None:
+            return payload
+        # Only now: to look through the history for each version of a long one takes seconds.
         history = (await self.get_history(key)).history
         if history.incarnation != incarnation or not history.names(entry):
             raise ConflictError(f"the history of {key.topic} moved since it was read")
-        if payload is None:
-            raise StalledError("RecordDamaged", f"the payload of version {entry.schema_version} is not on record")
-        return payload
+        raise StalledError("RecordDamaged", f"the payload of version {entry.schema_version} is not on record")
 
     async def delete(self, stored: Stored) -> None:
         """As SchemaStorage says."""

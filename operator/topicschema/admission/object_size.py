@@ -1,0 +1,34 @@
+"""How large an object may be, and is where the API server stores it."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from topicschema.admission.review import Cause, Review
+
+MAX_OBJECT_BYTES = int(1.1 * 1024 * 1024)
+# Go writes these as \u003c and the like, six bytes each (three of them are there already for U+2028 and U+2029).
+_ESCAPED = re.compile(b"[<>&]")
+_ESCAPE_BYTES = 5
+
+
+def refusal(review: Review) -> Cause | None:
+    """Return why the object may not be stored, or None where it is small enough."""
+    if review.wanted is None or review.size <= MAX_OBJECT_BYTES:
+        return None  # the API server has escaped what it sent: no object is larger than the review that it came in
+    size = encoded_size(review.wanted)
+    return _too_large(review.wanted.get("spec"), size) if size > MAX_OBJECT_BYTES else None
+
+
+def encoded_size(wanted: Mapping[str, Any]) -> int:
+    """The bytes that the object takes where the API server stores it: compact JSON, escaped as Go does."""
+    encoded = json.dumps(wanted, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
+    return len(encoded) + _ESCAPE_BYTES * len(_ESCAPED.findall(encoded))
+
+
+def _too_large(spec: object, size: int) -> Cause:
+    where = next((name for name in ("keyValue", "protobuf") if isinstance(spec, Mapping) and name in spec), "schema")
+    limit = f"{MAX_OBJECT_BYTES:,} bytes are the most that can be stored"
+    message = f"ObjectTooLarge: the resource has {size:,} bytes as the API server stores it; {limit}"
+    return Cause(f"spec.{where}", message)

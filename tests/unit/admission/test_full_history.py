@@ -1,0 +1,65 @@
+"""Edits of a topic whose record has no room for another version, or soon will have none."""
+
+import pytest
+
+from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, TOPIC, V0, World, record_schema
+from topicschema.core import formats
+from topicschema.core.history import MAX_VERSIONS, WARNED_FROM, History, Origin, VersionEntry
+from topicschema.core.schemas import SchemaInfo, SchemaType, digest
+from topicschema.core.topics import Topic, TopicKey
+from topicschema.storage.protocol import Stored
+
+NEXT, INCOMPATIBLE = record_schema(ID, NOTE_WITH_DEFAULT), record_schema(ID, NOTE)
+TIME = "2026-11-21T05:30:00Z"
+
+
+async def recorded(world: World, count: int) -> None:
+    """Put so many versions on record, V0 as the newest."""
+    await world.policy(schemaCompatibilityStrategy="BACKWARD")
+    hashes = [digest(b"%d" % number) for number in range(count - 1)]
+    entries = tuple(VersionEntry(n, SchemaType.AVRO, each, each, Origin.SPEC, TIME) for n, each in enumerate(hashes))
+    newest = formats.parse(SchemaInfo(SchemaType.AVRO, V0.encode()))
+    stored = Stored(History(TopicKey("pulsar", Topic.parse(TOPIC))))
+    history = History(stored.history.key, entries=entries).with_version(newest, Origin.SPEC, TIME)
+    await world.storage.put(stored, history, (newest.info,))
+
+
+async def test_a_version_beyond_the_most_is_refused_with_what_to_do(world: World) -> None:
+    await recorded(world, MAX_VERSIONS)
+    (cause,) = (await world.create(NEXT)).causes
+    assert cause["field"] == "spec.topic"
+    assert cause["message"].startswith("HistoryFull: the record of topic shop/orders/created has 10,000 versions")
+    assert "take another topic" in cause["message"]
+    assert "deletionPolicy: Delete" in cause["message"]
+
+
+async def test_a_full_record_lets_pass_what_adds_no_version(world: World) -> None:
+    await recorded(world, MAX_VERSIONS)
+    assert (await world.create(V0)).is_allowed
+    edited = await world.edit(world.resource(schema=NEXT), deletionPolicy="Delete")
+    assert edited.is_allowed
+    assert "the schema would be refused: HistoryFull" in edited.warnings[0]
+
+
+async def test_an_incompatible_schema_is_told_as_such_by_a_full_record(world: World) -> None:
+    await recorded(world, MAX_VERSIONS)
+    assert (await world.create(INCOMPATIBLE)).rules == ["FIELD_WITHOUT_DEFAULT"]
+
+
+@pytest.mark.parametrize(
+    ("count", "schema", "told"),
+    [
+        (WARNED_FROM - 1, NEXT, []),
+        (WARNED_FROM, V0, []),
+        (WARNED_FROM, NEXT, ["9,000 versions; after this one it takes 999 more"]),
+        (MAX_VERSIONS - 1, NEXT, ["9,999 versions; after this one it takes 0 more"]),
+    ],
+)
+async def test_from_nine_tenths_on_a_warning_tells_how_many_versions_are_left(
+    world: World, count: int, schema: str, told: list[str]
+) -> None:
+    await recorded(world, count)
+    reply = await world.create(schema)
+    assert reply.is_allowed
+    assert len(reply.warnings) == len(told)
+    assert all(part in warning for part, warning in zip(told, reply.warnings, strict=True))

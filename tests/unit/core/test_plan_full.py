@@ -1,0 +1,58 @@
+"""What comes next where the record has no room: nothing but what lets the resource go together with its record."""
+
+from dataclasses import replace
+
+import pytest
+
+from support.schemas.examples import ME, history, record
+from topicschema.core.alignment import Aligned, Behind
+from topicschema.core.plan import (
+    Action,
+    AddFinaliser,
+    Claim,
+    Import,
+    Observed,
+    Register,
+    Remote,
+    RemoveFinaliser,
+    Upload,
+    plan,
+)
+from topicschema.core.policy import EffectiveStrategy, StrategySource
+from topicschema.core.strategies import Strategy
+from topicschema.core.verdict import Outcome, Verdict
+
+STRATEGY = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
+SCHEMAS = (record("id"), record("id", "a?"), record("id", "a?", "b?"))
+ROOM, FULL, BEYOND = (history(*SCHEMAS[:count], claim=ME) for count in (1, 2, 3))
+NEXT = Observed(ME, FULL, is_on_record=True, verdict=Verdict(Outcome.NEXT_VERSION, STRATEGY, 2))
+EQUAL = replace(NEXT, verdict=Verdict(Outcome.EQUAL_VERSION, STRATEGY, 0))
+AT_BROKER = Remote(Aligned())
+TOO_MANY = replace(NEXT, verdict=None, remote=Remote(Behind(BEYOND, BEYOND.entries[2:])))
+
+
+@pytest.mark.parametrize(
+    ("seen", "actions"),
+    [
+        (replace(NEXT, history=ROOM), (Register(ME),)),
+        (replace(NEXT, history=ROOM, remote=AT_BROKER), (Upload(),)),
+        (NEXT, ()),
+        (replace(NEXT, remote=AT_BROKER), ()),
+        (replace(NEXT, deletes_record=True), (AddFinaliser(),)),
+        (EQUAL, ()),
+        (replace(EQUAL, history=history(*SCHEMAS[:2])), (Claim(ME),)),
+        (TOO_MANY, ()),
+        (replace(TOO_MANY, deletes_record=True), (AddFinaliser(),)),
+        (replace(TOO_MANY, history=history(), deletes_record=True), ()),
+        (replace(TOO_MANY, has_finaliser=True), (RemoveFinaliser(),)),
+        (
+            replace(TOO_MANY, remote=Remote(Behind(FULL, FULL.entries[1:]))),
+            (Import(FULL, FULL.entries[1:]),),
+        ),
+    ],
+)
+def test_a_full_record_takes_no_version(
+    monkeypatch: pytest.MonkeyPatch, seen: Observed, actions: tuple[Action, ...]
+) -> None:
+    monkeypatch.setattr("topicschema.core.history.MAX_VERSIONS", 2)
+    assert plan(seen) == actions
