@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from typing_extensions import override
 
+from support.kubernetes.announcing_contract import AnnouncingContract
 from support.kubernetes.storage_contract import OWNER, SchemaStorageContract, Text, append, following, newest, text
 from testbed import install
 from testbed.cluster import Cluster
@@ -54,7 +55,7 @@ async def payload_names(client: ApiClient, namespace: str) -> list[str]:
     return [wire["metadata"]["name"] for wire in await client.list(SCHEMA_VERSION, namespace)]
 
 
-class TestRecordStorage(SchemaStorageContract):
+class TestRecordStorage(SchemaStorageContract, AnnouncingContract):
     @override
     def forgetful(self, storage: RecordStorage) -> RecordStorage:
         return RecordStorage(storage._client, storage._namespace)

@@ -5,6 +5,7 @@ from functools import reduce
 import pytest
 from typing_extensions import override
 
+from support.kubernetes.announcing_contract import AnnouncingContract
 from support.kubernetes.storage_contract import SchemaStorageContract, following, text
 from topicschema.core.topics import Topic, TopicKey
 from topicschema.storage.memory import MemoryStorage
@@ -22,7 +23,7 @@ async def test_contents_that_were_kept_beforehand_count_with_their_history() -> 
     assert [await storage.get(history.key, 0, each) for each in history.entries] == [each.info for each in texts]
 
 
-class TestMemoryStorage(SchemaStorageContract):
+class TestMemoryStorage(SchemaStorageContract, AnnouncingContract):
     @pytest.fixture
     def storage(self) -> MemoryStorage:
         return MemoryStorage()
