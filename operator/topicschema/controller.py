@@ -43,7 +43,7 @@ from topicschema.settings import InvalidSettingError, Settings
 from topicschema.spark.jobs import DRIVERS, TOPIC_LABEL
 from topicschema.storage.claims import Claims
 from topicschema.storage.record import RecordStorage
-from topicschema.storage.sweep import sweep
+from topicschema.storage.sweep import Sweeper
 
 _LOG = logging.getLogger(__name__)
 _LEASE = "topicschema-controller"
@@ -125,10 +125,11 @@ class Term:
         return await kind.reconcile(key)
 
     async def _sweep(self) -> None:
+        sweeper = Sweeper(self._client, self._settings.namespace)
         await asyncio.sleep(_FIRST_SWEEP_SECONDS)
         while True:
             try:
-                removed = await sweep(self._client, self._settings.namespace, datetime.now(UTC))
+                removed = await sweeper.sweep(datetime.now(UTC))
             except TopicSchemaError as error:
                 _LOG.warning("no sweep", extra={"fields": {"reason": error.reason}})
             else:

@@ -44,8 +44,8 @@ _PAYLOAD_CACHE_BYTES = 16 * 1024 * 1024
 _DEADLINE = 9.5
 _ANSWERING_TIME = 0.5
 _LOOK_AT_FILES_EVERY = 1.0
-# Endpoints take a moment to forget us; until then new reviews still come.
-_FAREWELL = 1.0
+# Endpoints take a moment to forget us, and the API server uses the connections it has until an answer closes them.
+_DRAIN = 3.0
 _FINISH = 10.0
 # Longer than the API server keeps an idle connection, so that it is never we who close one it is about to use.
 _KEEP_ALIVE = 120.0
@@ -117,10 +117,11 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """POST /review; `reviewers` by kind."""
+    """POST /review; `reviewers` by kind. From when `stop` is set each answer closes its connection."""
 
     reviewers: Mapping[str, Reviewer]
     bodies: Bodies = field(default_factory=Bodies)
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
 
     def runner(self) -> web.AppRunner:
         """The runner of the application that serves it."""
@@ -140,14 +141,17 @@ class Endpoint:
         """The AdmissionReview with the answer; 4xx for what is none, 5xx when there can be no answer now."""
         with self.bodies.body(request) as body:
             try:
-                return await self._answer(request, body)
+                response = await self._review(request, body)
             except BodyRefusedError as error:
                 REVIEWS.labels("unknown", "error", error.reason).inc()
-                return web.Response(status=error.status, text=f"topicschema: {error}")
+                response = web.Response(status=error.status, text=f"topicschema: {error}")
             except MalformedReviewError as error:
-                return web.Response(status=400, text=str(error))
+                response = web.Response(status=400, text=str(error))
+        if self.stop.is_set():
+            response.force_close()
+        return response
 
-    async def _answer(self, request: web.Request, body: Body) -> web.Response:
+    async def _review(self, request: web.Request, body: Body) -> web.Response:
         started = time.perf_counter()
         asked = review.read(await bodies.parse(await body.read(request)), body.size)
         judge = self.reviewers.get(asked.kind)
@@ -212,13 +216,13 @@ def reviewers(
     }
 
 
-async def serve(settings: WebhookSettings, connection: Connection, stop: asyncio.Event) -> None:
-    """Serve until `stop` is set; what is under way then is finished first."""
+async def serve(settings: WebhookSettings, connection: Connection, stop: asyncio.Event, drain: float = _DRAIN) -> None:
+    """Serve until `stop` is set, and `drain` seconds more, but not ready; then finish what is under way."""
     certificate, health = Certificate(settings.certificate, settings.key, settings.client_ca), Health()
     async with ApiClient(connection) as client, telemetry.serve(health, settings.probe_port):
         storage = RecordStorage(client, settings.namespace, _PAYLOAD_CACHE_BYTES)
         judge = Judge(storage, checkers=settings.checkers)
-        endpoint = Endpoint(reviewers(client, judge, storage, settings))
+        endpoint = Endpoint(reviewers(client, judge, storage, settings), stop=stop)
         runner = endpoint.runner()
         following = asyncio.create_task(certificate.follow())
         try:
@@ -229,7 +233,7 @@ async def serve(settings: WebhookSettings, connection: Connection, stop: asyncio
                 _LOG.info("serving reviews on port %d", settings.port)
                 await stop.wait()
                 health.is_ready = False
-                await asyncio.sleep(_FAREWELL)
+                await asyncio.sleep(drain)
         finally:
             following.cancel()
             await runner.cleanup()

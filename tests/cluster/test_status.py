@@ -1,5 +1,8 @@
 """The controller alone on a real API server: what the status says in each situation; a second pass writes nothing."""
 
+import asyncio
+from functools import partial
+
 import pytest
 
 from support.kubernetes.kstatus import kstatus
@@ -53,6 +56,20 @@ async def test_an_older_text_is_its_old_version_and_the_latest_stays(shop: Watch
     assert (status["schemaVersion"], status["latestSchemaVersion"], status["versionCount"]) == (0, 1, 2)
     assert shop.writes(since) == ["patch topicschemas/status"]
     assert await shop.looked_again() == []
+
+
+async def test_a_label_has_only_a_topic_that_is_not_ready_looked_at(shop: WatchedShop) -> None:
+    shop.govern(schemaCompatibilityStrategy="BACKWARD")
+    shop.put(ONE)
+    await shop.ready("Registered")
+    since = shop.mark()
+    assert shop.shop.run("label", "tsc/created", "team=a").returncode == 0
+    assert shop.reads(since) == 0
+    shop.put(CLASHING)
+    await shop.ready("Incompatible")
+    since = shop.mark()
+    assert shop.shop.run("label", "tsc/created", "team=b", "--overwrite").returncode == 0
+    await until(partial(asyncio.to_thread, shop.reads, since), bool)
 
 
 async def test_a_text_equal_but_for_docs_stays_the_version_that_is_on_record(shop: WatchedShop) -> None:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from typing_extensions import override
 
+from support.kubernetes.announcing_contract import AnnouncingContract
 from support.kubernetes.storage_contract import OWNER, SchemaStorageContract, Text, append, following, newest, text
 from testbed import install
 from testbed.cluster import Cluster
@@ -26,7 +27,7 @@ from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.storage.claims import Claims, StoredClaim
 from topicschema.storage.protocol import Stored
 from topicschema.storage.record import RecordStorage
-from topicschema.storage.sweep import sweep
+from topicschema.storage.sweep import Sweeper
 
 KEY = TopicKey("pulsar", Topic("shop", "orders", "created"))
 CLAIM = PulsarNamespaceKey("pulsar", "shop", "orders")
@@ -54,7 +55,7 @@ async def payload_names(client: ApiClient, namespace: str) -> list[str]:
     return [wire["metadata"]["name"] for wire in await client.list(SCHEMA_VERSION, namespace)]
 
 
-class TestRecordStorage(SchemaStorageContract):
+class TestRecordStorage(SchemaStorageContract, AnnouncingContract):
     @override
     def forgetful(self, storage: RecordStorage) -> RecordStorage:
         return RecordStorage(storage._client, storage._namespace)
@@ -200,8 +201,8 @@ async def test_what_a_crash_left_behind_is_swept_after_an_hour_and_nothing_else(
     client: ApiClient, storage: RecordStorage, namespace: str
 ) -> None:
     stored = await abandoned(storage, text("two"))
-    assert await sweep(client, namespace, datetime.now(UTC)) == 0
-    assert await sweep(client, namespace, datetime.now(UTC) + LATER) == 1
+    assert await Sweeper(client, namespace).sweep(datetime.now(UTC)) == 0
+    assert await Sweeper(client, namespace).sweep(datetime.now(UTC) + LATER) == 1
     assert len(await payload_names(client, namespace)) == 1
     assert await newest(RecordStorage(client, namespace), stored) == text("one").info
 
@@ -211,7 +212,7 @@ async def test_payloads_of_a_history_that_was_deleted_are_swept(
 ) -> None:
     await append(storage, KEY, text("one"))
     await client.delete(SCHEMA_HISTORY, namespace, KEY.history_name)
-    assert await sweep(client, namespace, datetime.now(UTC) + LATER) == 1
+    assert await Sweeper(client, namespace).sweep(datetime.now(UTC) + LATER) == 1
     assert await payload_names(client, namespace) == []
 
 
@@ -220,7 +221,7 @@ async def test_payloads_of_a_history_that_cannot_be_read_stay(
 ) -> None:
     await abandoned(storage, text("two"))
     await client.patch(SCHEMA_HISTORY, namespace, KEY.history_name, {"spec": {"format": 2}})
-    assert await sweep(client, namespace, datetime.now(UTC) + LATER) == 0
+    assert await Sweeper(client, namespace).sweep(datetime.now(UTC) + LATER) == 0
     assert len(await payload_names(client, namespace)) == 2
 
 
@@ -229,7 +230,7 @@ async def test_payloads_of_an_earlier_incarnation_stay(
 ) -> None:
     stored = await append(storage, KEY, text("one"))
     await storage.put(stored, History(KEY, incarnation=1))
-    assert await sweep(client, namespace, datetime.now(UTC) + LATER) == 0
+    assert await Sweeper(client, namespace).sweep(datetime.now(UTC) + LATER) == 0
     assert len(await payload_names(client, namespace)) == 1
 
 
@@ -258,7 +259,7 @@ async def test_a_payload_that_is_taken_up_while_it_is_being_swept_stays(
     stored = await abandoned(storage, text("two"))
     connection = Connection.load(str(api.kubeconfig))
     async with Interrupted(connection, RecordStorage(storage._client, namespace), stored) as sweeper:
-        assert await sweep(sweeper, namespace, datetime.now(UTC) + LATER) == 0
+        assert await Sweeper(sweeper, namespace).sweep(datetime.now(UTC) + LATER) == 0
         assert sweeper.interruptions == 1
     current = await storage.get_history(KEY)
     assert current.history.next_version == 2

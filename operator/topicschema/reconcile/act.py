@@ -97,8 +97,11 @@ async def _import(around: Surroundings, seen: Observation, action: plan.Import) 
     """Put on record what the broker has: all payloads, then the history, which alone makes them count."""
     if seen.view is None:
         raise TypeError("no broker was looked at")
-    arrival = Arrival(seen.view.broker, seen.sought, seen.view.look)
-    after = await _put(around, seen, action.history, await keep_arrived(around.storage, arrival, action))
+    payloads: tuple[SchemaInfo, ...] = ()
+    if [(action.history.incarnation, *each.sign) for each in action.arrived] != [seen.announced]:
+        arrival = Arrival(seen.view.broker, seen.sought, seen.view.look)
+        payloads = await keep_arrived(around.storage, arrival, action)
+    after = await _put(around, seen, action.history, payloads)
     telemetry.REGISTERED.inc(sum(entry.origin is Origin.SPEC for entry in action.arrived))
     overrides = seen.view.overrides
     if overrides is not None:

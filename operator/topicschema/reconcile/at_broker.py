@@ -20,7 +20,7 @@ from topicschema.broker.errors import (
 from topicschema.core import plan
 from topicschema.core.alignment import Ahead, Alignment, Behind, Lost
 from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
-from topicschema.core.history import History, Setting
+from topicschema.core.history import History, Origin, Setting
 from topicschema.core.overrides import Overrides, noting
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import Strategy
@@ -176,14 +176,14 @@ def _refuse_if_fewer(resource: TopicSchema, history: History, found: Alignment) 
 def _adopts(sought: Sought, seen: Look) -> bool:
     """Whether schemas come on record that somebody else registered before this topic was governed.
 
-    What is equal to the candidate is none of them: it may be what this resource uploaded before a crash.
+    What is equal to the candidate is none of them, nor what was uploaded from here before a crash.
     """
     if not isinstance(seen.alignment, Behind) or sought.history.counted:
         return False
     if sought.history.entries and not seen.alignment.is_recount:
         return False
     wanted = None if sought.schema is None else sought.schema.fingerprint
-    return any(entry.fingerprint != wanted for entry in seen.alignment.arrived)
+    return any(each.origin is Origin.BROKER and each.fingerprint != wanted for each in seen.alignment.arrived)
 
 
 async def _overrides(broker: Broker, resource: TopicSchema, sought: Sought, domain: str) -> Overrides | None:

@@ -1,4 +1,6 @@
-"""What a change out there means: which keys it rings. It never looks at what changed, only at who may be touched.
+"""What a change out there means: which keys it rings. It looks at who may be touched, not at what changed.
+
+Labels and annotations are the exception: an edit of theirs alone rings no topic that is Ready, unless they are ours.
 
 Whoever edits something waits for it: that goes ahead of what was there all along, which a broker may take long to look
 through. So do policies, for what they say holds for many.
@@ -6,10 +8,11 @@ through. So do policies, for what they say holds for many.
 Whoever watches (the controller's door) tells of lists and events here; only metadata is needed.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
+from topicschema.api import GROUP, PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import JOB, NAMESPACE, NAMESPACE_SCHEMA_POLICY, POD, SCHEMA_HISTORY, TOPIC_SCHEMA
 from topicschema.reconcile.echoes import Echoes
 from topicschema.reconcile.neighbours import Neighbours
@@ -34,6 +37,7 @@ class Doorbell:
         self._ring = ring
         self._generations: dict[Key, tuple[str, int]] = {}
         self._annotations: dict[str, str] = {}
+        self._hashes: dict[Key, int] = {}
 
     def heard(self, plural: str, metadata: _Metadata, *, is_deleted: bool, is_listed: bool = False) -> None:
         """One object exists (`is_listed`: so a list tells), has changed, or is gone."""
@@ -49,10 +53,11 @@ class Doorbell:
         else:
             if plural == NAMESPACE_SCHEMA_POLICY.plural:
                 self._heard_of_policy(key, metadata)
+            is_other = self._is_other(key, metadata)
             if is_deleted:
-                self._generations.pop(key, None)
+                self._forget(key)
             self._neighbours.known[plural].add(key)
-            if is_deleted or self._echoes.is_news(key, metadata["resourceVersion"]):
+            if is_deleted or (is_other and self._echoes.is_news(key, metadata["resourceVersion"])):
                 self._ring(key, 0.0 if is_listed and plural == TOPIC_SCHEMA.plural else AHEAD)
 
     def listed(self, plural: str, items: Iterable[_Metadata]) -> None:
@@ -68,13 +73,25 @@ class Doorbell:
         if known is None:
             return
         for key in known - listed:
-            self._generations.pop(key, None)
+            self._forget(key)
             self._ring(key, AHEAD)
         known |= listed
         if plural == TOPIC_SCHEMA.plural and not self._neighbours.are_topics_listed:
             self._neighbours.are_topics_listed = True
             for policy in tuple(self._neighbours.known[NAMESPACE_SCHEMA_POLICY.plural]):
                 self._ring(policy, AHEAD)
+
+    def _is_other(self, key: Key, metadata: _Metadata) -> bool:
+        """Return whether a pass might see more than labels and annotations that have changed since the last event."""
+        if key.plural != TOPIC_SCHEMA.plural:
+            return True
+        before, sight = self._hashes.get(key), self._neighbours.sight(key)
+        self._hashes[key] = _hash_of_what_is_read(metadata)
+        return self._hashes[key] != before or sight is None or not sight.is_ready
+
+    def _forget(self, key: Key) -> None:
+        self._generations.pop(key, None)
+        self._hashes.pop(key, None)
 
     def _heard_of_policy(self, key: Key, metadata: _Metadata) -> None:
         generation = (metadata.get("uid", ""), metadata.get("generation", 0))
@@ -114,3 +131,20 @@ class Doorbell:
     def _ring_topics_of(self, history: Key) -> None:
         for topic in self._neighbours.of_history(history.name):
             self._ring(topic, 0.0)
+
+
+def _hash_of_what_is_read(metadata: _Metadata) -> int:
+    """Return a hash that changes with everything but labels and annotations of others.
+
+    Metadata tells of the spec by its generation, and of the status by who manages which of its fields since when.
+    """
+    ours = {
+        (what, name): value
+        for what in ("labels", "annotations")
+        for name, value in (metadata.get(what) or {}).items()
+        if name.startswith(f"{GROUP}/")
+    }
+    managers = [each for each in metadata.get("managedFields") or () if each.get("subresource") == "status"]
+    others = {"labels", "annotations", "managedFields", "resourceVersion"}
+    rest = {name: value for name, value in metadata.items() if name not in others}
+    return hash(json.dumps([rest, managers, sorted(ours.items())], sort_keys=True))

@@ -13,7 +13,7 @@ from topicschema.broker.wire import same_content, spellings
 from topicschema.core import alignment
 from topicschema.core.alignment import Aligned, Alignment, Behind, Sight
 from topicschema.core.arrivals import entry_of
-from topicschema.core.history import History, VersionEntry
+from topicschema.core.history import History, Origin, VersionEntry
 from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.topics import Topic
@@ -266,9 +266,16 @@ class _Reading:
         sought = self._sought
         sent = await self._broker.stored(sought.topic, version, sought.candidate)
         self._keep(number, sent.info)
-        return await self._around.judge.versions.read(
+        entry = await self._around.judge.versions.read(
             len(info.schema), entry_of, sent, sought.line, sought.candidate, sought.source_hash
         )
+        return replace(entry, origin=Origin.SPEC) if await self._is_our_own(entry, sent.info) else entry
+
+    async def _is_our_own(self, entry: VersionEntry, sent: SchemaInfo) -> bool:
+        """Return whether it was uploaded from here for an earlier spec, by a controller that was killed then."""
+        history = self._sought.history
+        may_be = entry.origin is Origin.BROKER and entry.schema_version >= history.next_version
+        return may_be and history.claim is not None and await self._around.storage.is_announced(history, sent)
 
     async def _is_stored(self, version: RemoteVersion, known: VersionEntry, recorded: SchemaInfo) -> bool:
         """Return whether the broker stores the recorded schema; ask it if a GET shows another one the same way."""

@@ -36,6 +36,7 @@ from topicschema.storage.protocol import Stored
 class Observation:
     """A resource, its topic's record, what its schema is judged to be, and what is seen at its broker, if it has one.
 
+    `announced` is the incarnation, number and content hash of a version whose payload was written before its upload.
     At a farewell there is neither policy nor schema nor verdict; `released` is then why nothing is deleted but the
     resource, in words for people, or "".
     """
@@ -48,6 +49,7 @@ class Observation:
     view: View | None = None
     released: str = ""
     inquiry: Inquiry | None = None
+    announced: tuple[int, int, str] | None = None
 
     @property
     def candidate(self) -> Candidate:

@@ -13,7 +13,7 @@ from topicschema.cluster.errors import NotLeadingError
 from topicschema.core import plan
 from topicschema.core.alignment import Ahead, Aligned, Behind
 from topicschema.core.errors import StalledAtBrokerError, TopicSchemaError, WaitingError
-from topicschema.core.history import VersionEntry
+from topicschema.core.history import Origin, VersionEntry
 from topicschema.core.overrides import WriteSettings
 from topicschema.core.policy import StrategySource, effective_strategy
 from topicschema.core.remote import TopicSettings
@@ -48,6 +48,7 @@ async def act_at_broker(around: Surroundings, seen: Observation, action: BrokerA
 
 
 async def _upload(around: Surroundings, seen: Observation) -> Observation | None:
+    seen = await _announce(around, seen)
     broker, sought = _view(seen).broker, seen.sought
     try:
         number = await broker.upload(sought.topic, seen.candidate.schema.info)
@@ -63,6 +64,16 @@ async def _upload(around: Surroundings, seen: Observation) -> Observation | None
         raise BrokerInconsistentError(message)
     message = f"the broker takes the schema for its version {number}, which it was judged not to equal"
     return _otherwise_judged(seen, message, f"{message}; use the text of version {number}, or change the schema")
+
+
+async def _announce(around: Surroundings, seen: Observation) -> Observation:
+    """Write the payload first: whoever finds the version at the broker, and not on record, then knows it as our own."""
+    schema, before = seen.candidate.schema, seen.sought.history
+    if await around.storage.is_announced(before, schema.info):
+        return seen  # the broker did not take it; an old payload may be swept, so that it is put once more
+    history = before.with_version(schema, Origin.SPEC, around.now())
+    await around.storage.announce(history, schema.info, seen.source_hash)
+    return replace(seen, announced=(history.incarnation, *history.entries[-1].sign))
 
 
 async def _refused(around: Surroundings, seen: Observation, why: str) -> Observation | None:

@@ -25,6 +25,7 @@ class MemoryStorage:
     def __init__(self) -> None:
         self._histories: dict[TopicKey, Stored] = {}
         self._payloads: dict[_PayloadKey, SchemaInfo] = {}
+        self._announced: set[_PayloadKey] = set()
         self._revisions = 0
 
     async def start(self) -> None:
@@ -42,6 +43,17 @@ class MemoryStorage:
         check_contents(versions)
         for entry, payload in versions:
             self._payloads[_payload_key(history.key, history.incarnation, entry)] = payload
+
+    async def announce(self, history: History, payload: SchemaInfo, source_hash: str | None = None) -> None:
+        """As SchemaStorage says."""
+        del source_hash  # nobody reads here
+        entry = history.entries[-1]
+        await self.keep(history, [(entry, payload)])
+        self._announced.add(_payload_key(history.key, history.incarnation, entry))
+
+    async def is_announced(self, history: History, payload: SchemaInfo) -> bool:
+        """As SchemaStorage says."""
+        return (history.key, history.incarnation, history.next_version, payload.content_hash) in self._announced
 
     async def put(
         self, stored: Stored, history: History, payloads: Sequence[SchemaInfo] = (), source_hash: str | None = None
@@ -73,6 +85,7 @@ class MemoryStorage:
         self._histories.pop(key, None)
         for payload in [p for p in self._payloads if p[0] == key]:
             del self._payloads[payload]
+            self._announced.discard(payload)
 
     async def history_names(self, key: PulsarNamespaceKey) -> tuple[str, ...]:
         """As SchemaStorage says."""

@@ -44,6 +44,16 @@ class SchemaStorage(Protocol):
         For histories whose contents are too many to be in memory at once.
         """
 
+    async def announce(self, history: History, payload: SchemaInfo, source_hash: str | None = None) -> None:
+        """Write the content of the newest entry of `history`, which a broker is about to get, and say that it is.
+
+        If this process ends before the entry is on record, `is_announced` tells another one whose version that is. A
+        `put` of the entry does not need the content again.
+        """
+
+    async def is_announced(self, history: History, payload: SchemaInfo) -> bool:
+        """Whether the content was announced as the version that follows `history`."""
+
     async def put(
         self, stored: Stored, history: History, payloads: Sequence[SchemaInfo] = (), source_hash: str | None = None
     ) -> Stored:

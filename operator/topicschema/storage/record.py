@@ -35,6 +35,8 @@ _WRITES_AT_ONCE = 16
 
 REUSED_ANNOTATION = "topicschema.io/reused-at"
 """On a payload found by a writer that was not the first to write it: until then nobody may have needed it."""
+ANNOUNCED_ANNOTATION = "topicschema.io/announced"
+"""On a payload that was written before its upload to a broker: its content hash."""
 
 
 class RecordStorage:
@@ -70,6 +72,22 @@ class RecordStorage:
         """As SchemaStorage says."""
         check_contents(versions)
         await self._put_payloads(history, versions)
+
+    async def announce(self, history: History, payload: SchemaInfo, source_hash: str | None = None) -> None:
+        """As SchemaStorage says."""
+        newest = [(history.entries[-1], payload)]
+        check_contents(newest)
+        await self._put_payloads(history, newest, source_hash, {ANNOUNCED_ANNOTATION: payload.content_hash})
+
+    async def is_announced(self, history: History, payload: SchemaInfo) -> bool:
+        """As SchemaStorage says."""
+        name = record.version_name(history.key, history.incarnation, history.next_version, payload.content_hash)
+        try:
+            wire = await self._client.get(SCHEMA_VERSION, self._namespace, name)
+        except NotFoundError:
+            return False
+        annotations = wire["metadata"].get("annotations") or {}
+        return bool(annotations.get(ANNOUNCED_ANNOTATION) == payload.content_hash)
 
     async def put(
         self, stored: Stored, history: History, payloads: Sequence[SchemaInfo] = (), source_hash: str | None = None
@@ -142,7 +160,11 @@ class RecordStorage:
         return version_from_bytes(version)
 
     async def _put_payloads(
-        self, history: History, versions: Sequence[tuple[VersionEntry, SchemaInfo]], source_hash: str | None = None
+        self,
+        history: History,
+        versions: Sequence[tuple[VersionEntry, SchemaInfo]],
+        source_hash: str | None = None,
+        annotations: Mapping[str, str] | None = None,
     ) -> None:
         """Write the payloads, or take up the same ones that an earlier try left behind."""
         at_once = asyncio.Semaphore(_WRITES_AT_ONCE)
@@ -155,22 +177,23 @@ class RecordStorage:
                 wire = await asyncio.to_thread(
                     record.version_to_wire, until, payload, sources, namespace=self._namespace
                 )
-                await self._put_payload(wire, payload)
+                await self._put_payload(wire, payload, annotations or {})
 
         await asyncio.gather(*(write(entry, payload) for entry, payload in versions))
 
-    async def _put_payload(self, wire: Object, payload: SchemaInfo) -> None:
+    async def _put_payload(self, wire: Object, payload: SchemaInfo, annotations: Mapping[str, str]) -> None:
+        wire["metadata"]["annotations"] = dict(annotations)
         try:
             await self._client.create(SCHEMA_VERSION, self._namespace, wire)
         except ConflictError:
-            await self._reuse(wire["metadata"]["name"], payload)
+            await self._reuse(wire["metadata"]["name"], payload, annotations)
         self._payloads.put(payload)
 
-    async def _reuse(self, name: str, payload: SchemaInfo) -> None:
+    async def _reuse(self, name: str, payload: SchemaInfo, annotations: Mapping[str, str]) -> None:
         """Make the payload that is there ours: whoever was about to remove it as unused finds that it moved."""
-        annotation = {"metadata": {"annotations": {REUSED_ANNOTATION: micro_time()}}}
+        moved = {"metadata": {"annotations": {**annotations, REUSED_ANNOTATION: micro_time()}}}
         try:
-            there = await self._client.patch(SCHEMA_VERSION, self._namespace, name, annotation)
+            there = await self._client.patch(SCHEMA_VERSION, self._namespace, name, moved)
         except NotFoundError as error:
             raise ConflictError(f"the payload {name} was removed while it was being written") from error
         if record.version_from_wire(there).content_hash != payload.content_hash:

@@ -1,12 +1,13 @@
 """Removes payloads that no history names: what a crash between payload and history leaves behind. The leader's duty."""
 
+import asyncio
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from topicschema.api import record
-from topicschema.api.kinds import SCHEMA_HISTORY, SCHEMA_VERSION
+from topicschema.api.kinds import SCHEMA_HISTORY, SCHEMA_VERSION, Kind
 from topicschema.cluster.client import ApiClient, Selection
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import StalledError
@@ -16,38 +17,71 @@ from topicschema.storage.record import REUSED_ANNOTATION
 
 GRACE = timedelta(hours=1)
 """A payload that was written or taken up within this time may be about to be named."""
+_AT_ONCE = 8
+
+_Payloads = dict[str, Mapping[str, Any]]  # the metadata of payloads, by their names
 
 
-async def sweep(client: ApiClient, namespace: str, now: datetime) -> int:
-    """Remove payloads that are older than GRACE at `now` and that no history names; how many were removed.
+class Sweeper:
+    """Sweeps one namespace. A history is read only if it or its old payloads have changed since the last time."""
 
-    A history is read after its payloads were listed, and a payload is removed only as it was listed: one that is taken
-    up meanwhile stays. Payloads of an earlier incarnation were named once and stay, those of a history that cannot be
-    read stay too.
-    """
-    old: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    async for page in client.pages(SCHEMA_VERSION, namespace, Selection(metadata_only=True)):
-        for metadata in (item["metadata"] for item in page):
+    def __init__(self, client: ApiClient, namespace: str) -> None:
+        self._client = client
+        self._namespace = namespace
+        # By history: its revision, and a hash of the names of those of its old payloads that stay.
+        self._swept: dict[str, tuple[str, int]] = {}
+
+    async def sweep(self, now: datetime) -> int:
+        """Remove payloads that are older than GRACE at `now` and that no history names; how many were removed.
+
+        A history is read after its payloads were listed, and a payload is removed only as it was listed: one that is
+        taken up meanwhile stays. Payloads of an earlier incarnation were named once and stay, those of a history that
+        cannot be read stay too.
+        """
+        old = await self._old_payloads(now)
+        revisions = {metadata["name"]: metadata["resourceVersion"] async for metadata in self._listed(SCHEMA_HISTORY)}
+        changed = [name for name in old if self._swept.get(name) != (revisions.get(name, ""), _hash(old[name]))]
+        removed = 0
+        for start in range(0, len(changed), _AT_ONCE):
+            some = changed[start : start + _AT_ONCE]
+            removed += sum(await asyncio.gather(*(self._sweep_history(name, old[name]) for name in some)))
+        self._swept = {name: swept for name, swept in self._swept.items() if name in old}
+        return removed
+
+    async def _old_payloads(self, now: datetime) -> dict[str, _Payloads]:
+        """The payloads that are older than GRACE, by the names of their histories."""
+        old: dict[str, _Payloads] = defaultdict(dict)
+        async for metadata in self._listed(SCHEMA_VERSION):
             history = (metadata.get("labels") or {}).get(record.HISTORY_LABEL)
             if history and now - _touched(metadata) > GRACE:
-                old[history].append(metadata)
-    removed = 0
-    for history, payloads in old.items():
-        removed += await _sweep_history(client, namespace, history, payloads)
-    return removed
+                old[history][metadata["name"]] = metadata
+        return old
+
+    async def _listed(self, kind: Kind) -> AsyncIterator[Mapping[str, Any]]:
+        async for page in self._client.pages(kind, self._namespace, Selection(metadata_only=True)):
+            for item in page:
+                yield item["metadata"]
+
+    async def _sweep_history(self, name: str, payloads: _Payloads) -> int:
+        revision, unnamed = "", set[str]()
+        try:
+            wire = await self._client.get(SCHEMA_HISTORY, self._namespace, name)
+            revision, history = objects.revision(wire), record.history_from_wire(wire)
+            unnamed = _since(history.incarnation, name, payloads.keys() - _named(history))
+        except NotFoundError:
+            unnamed = _since(0, name, payloads)
+        except StalledError:
+            pass
+        self._swept[name] = revision, _hash(payloads.keys() - unnamed)
+        return sum([await objects.delete_as_listed(self._client, SCHEMA_VERSION, payloads[each]) for each in unnamed])
 
 
-async def _sweep_history(client: ApiClient, namespace: str, name: str, payloads: list[Mapping[str, Any]]) -> int:
-    try:
-        history = record.history_from_wire(await client.get(SCHEMA_HISTORY, namespace, name))
-    except NotFoundError:
-        earliest, named = 0, frozenset[str]()
-    except StalledError:
-        return 0
-    else:
-        earliest, named = history.incarnation, _named(history)
-    unnamed = [p for p in payloads if p["name"] not in named and _incarnation(name, p["name"]) >= earliest]
-    return sum([await objects.delete_as_listed(client, SCHEMA_VERSION, metadata) for metadata in unnamed])
+def _hash(names: Iterable[str]) -> int:
+    return hash(frozenset(names))
+
+
+def _since(incarnation: int, history: str, names: Iterable[str]) -> set[str]:
+    return {name for name in names if _incarnation(history, name) >= incarnation}
 
 
 def _named(history: History) -> frozenset[str]:

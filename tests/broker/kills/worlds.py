@@ -127,8 +127,8 @@ async def at_rest(made: list[World]) -> None:
     for world in looked:
         world.proxy.calls.clear()
         shop = world.topic.shop.watched
-        label = {"metadata": {"labels": {"looked": str(since)}}}
-        await shop.shop.client.patch(TOPIC_SCHEMA, shop.namespace, world.topic.name, label)
+        edit = {"metadata": {"annotations": {"topicschema.io/looked": str(since)}}}
+        await shop.shop.client.patch(TOPIC_SCHEMA, shop.namespace, world.topic.name, edit)
 
     async def begun() -> dict[str, str]:
         seen = audit.requests(log, since, CONTROLLER)

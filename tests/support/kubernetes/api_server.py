@@ -169,7 +169,7 @@ class FakeApiServer:
         return self._write(path, wire, creates=False)
 
     def _create(self, path: str, body: Object) -> web.Response:
-        body["metadata"].setdefault("uid", str(uuid4()))
+        body["metadata"] = {"uid": str(uuid4()), "creationTimestamp": _CREATED} | body["metadata"]
         return self._write(f"{path}/{body['metadata']['name']}", body, creates=True)
 
     def _write(self, path: str, body: Object, *, creates: bool) -> web.Response:
@@ -189,6 +189,7 @@ class FakeApiServer:
         self._objects[path] = wire
 
 
+_CREATED = "2026-11-21T05:30:00Z"
 _MERGE = "application/merge-patch+json"
 _PLURALS = frozenset(
     {

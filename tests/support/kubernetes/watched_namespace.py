@@ -162,13 +162,21 @@ class WatchedShop:
             and (request.resource != PULSAR_NAMESPACE_CLAIM.plural or request.name in {"", claim})
         ]
 
+    def reads(self, since: int, kind: Kind = TOPIC_SCHEMA) -> int:
+        """How many objects of a kind the controller read here after `since`: each pass reads its own once."""
+        self.mark()
+        seen = audit.requests(self._log, since, CONTROLLER)
+        return sum((one.verb, one.resource, one.namespace) == ("get", kind.plural, self.namespace) for one in seen)
+
     async def looked_again(self, name: str = "created", kind: Kind = TOPIC_SCHEMA) -> list[str]:
-        """What the controller writes in a pass that follows a change of nothing but a label.
+        """What the controller writes in a pass that follows a new annotation of ours and nothing else.
 
         It counts from that pass's first read: the pass before may still have an Event to write.
         """
         since = self.mark()
-        self.shop.api.merge(kind.plural, self.namespace, name, {"metadata": {"labels": {"looked": str(since)}}})
+        self.shop.api.merge(
+            kind.plural, self.namespace, name, {"metadata": {"annotations": {"topicschema.io/looked": str(since)}}}
+        )
 
         async def looks() -> list[str]:
             seen = audit.requests(self._log, since, CONTROLLER)

@@ -138,11 +138,31 @@ async def test_a_half_written_pair_leaves_the_old_certificate_in_place(issued: I
     assert await _served(certificate) != before
 
 
+async def test_told_to_stop_it_is_not_ready_and_each_answer_closes_its_connection(issued: Issued) -> None:
+    async with FakeApiServer().running() as api:
+        settings = WebhookSettings(issued.certificate, issued.key, port=ports.free(), probe_port=ports.free())
+        stop = asyncio.Event()
+        serving = asyncio.create_task(serve(settings, api.connection, stop, drain=600))
+        trusting = ssl.create_default_context(cafile=issued.ca)
+        probe, url = f"http://127.0.0.1:{settings.probe_port}/readyz", f"https://127.0.0.1:{settings.port}/review"
+        async with aiohttp.ClientSession() as session:
+            await _until_ready(session, probe.removesuffix("/readyz"))
+            async with session.post(url, data=b"", ssl=trusting) as before:
+                assert "Connection" not in before.headers
+            stop.set()
+            assert await _get(session, probe) == 503
+            for _ in ("the connection of before", "a new one"):
+                async with session.post(url, data=b"", ssl=trusting) as drained:
+                    assert (drained.status, drained.headers["Connection"]) == (400, "close")
+        serving.cancel()
+        await asyncio.wait([serving])
+
+
 async def test_told_to_stop_it_finishes_what_is_under_way(issued: Issued) -> None:
     async with FakeApiServer().running() as api:
         settings = WebhookSettings(issued.certificate, issued.key, port=ports.free(), probe_port=ports.free())
         stop = asyncio.Event()
-        serving = asyncio.create_task(serve(settings, api.connection, stop))
+        serving = asyncio.create_task(serve(settings, api.connection, stop, drain=0.1))
         trusting = ssl.create_default_context(cafile=issued.ca)
         probe = f"http://127.0.0.1:{settings.probe_port}"
         async with aiohttp.ClientSession() as session:
@@ -163,7 +183,7 @@ async def test_probes_and_metrics_are_served_beside_the_reviews(issued: Issued) 
     async with FakeApiServer().running() as api:
         settings = WebhookSettings(issued.certificate, issued.key, port=ports.free(), probe_port=ports.free())
         stop = asyncio.Event()
-        serving = asyncio.create_task(serve(settings, api.connection, stop))
+        serving = asyncio.create_task(serve(settings, api.connection, stop, drain=0.1))
         probe = f"http://127.0.0.1:{settings.probe_port}"
         async with aiohttp.ClientSession() as session:
             await _until_ready(session, probe)

@@ -10,12 +10,8 @@ from topicschema.reconcile.neighbours import Neighbours, TopicSight
 from topicschema.reconcile.queue import Key
 from topicschema.spark.jobs import TOPIC_LABEL
 
-TOPICS, POLICIES, HISTORIES, NAMESPACES = (
-    "topicschemas",
-    "namespaceschemapolicies",
-    "schemahistories",
-    "namespaces",
-)
+TOPICS, POLICIES = "topicschemas", "namespaceschemapolicies"
+HISTORIES, NAMESPACES = "schemahistories", "namespaces"
 CREATED, CHANGED = Key(TOPICS, "shop", "created"), Key(TOPICS, "shop", "changed")
 ORDERS = Key(POLICIES, "shop", "orders")
 POD = Key("pods", "shop", "created-check-1")
@@ -68,6 +64,42 @@ def test_what_exists_changes_or_is_deleted_is_rung(ears: Ears, key: Key) -> None
     assert ears.hear(key) == {key}
     assert ears.hear(key, "2") == {key}
     assert ears.hear(key, "3", is_deleted=True) == {key}
+
+
+def test_an_edit_of_labels_and_annotations_alone_of_a_ready_topic_rings_nobody(ears: Ears) -> None:
+    ears.hear(CREATED, generation=1)
+    ears.neighbours.saw_topic(CREATED, TopicSight(is_ready=True))
+    edited: dict[str, Any] = {
+        "labels": {"a": "b"},
+        "annotations": {"note": "c"},
+        "managedFields": [{"manager": "kubectl"}],
+    }
+    assert ears.hear(CREATED, "2", generation=1, **edited) == set()
+    assert ears.hear(CREATED, "3", generation=1, is_listed=True) == set()
+
+
+@pytest.mark.parametrize(
+    "edited",
+    [
+        {"generation": 2},
+        {"deletionTimestamp": "2026-01-01T00:00:00Z"},
+        {"finalizers": ["theirs"], "uid": "another"},
+        {"annotations": {"topicschema.io/release": "true"}},
+        {"labels": {"topicschema.io/any": "b"}},
+        {"managedFields": [{"manager": "kubectl", "subresource": "status"}]},
+    ],
+)
+def test_any_other_edit_of_a_ready_topic_rings_it_once(ears: Ears, edited: dict[str, Any]) -> None:
+    ears.hear(CREATED, generation=1)
+    ears.neighbours.saw_topic(CREATED, TopicSight(is_ready=True))
+    for revision, rung in (("2", {CREATED}), ("3", set())):
+        assert ears.hear(CREATED, revision, **{"generation": 1, **edited}) == rung
+
+
+def test_a_label_has_a_topic_that_is_not_ready_looked_at(ears: Ears) -> None:
+    ears.hear(CREATED, generation=1)
+    ears.neighbours.saw_topic(CREATED, TopicSight(is_ready=False))
+    assert ears.hear(CREATED, "2", generation=1, labels={"a": "b"}) == {CREATED}
 
 
 def test_a_policy_heard_of_before_its_namespace_is_rung_as_its_leave_may_have_changed(ears: Ears) -> None:
@@ -255,10 +287,11 @@ def test_a_pod_rings_the_topic_that_its_label_names_ahead_of_others_if_there_is_
     assert ears.hear(POD) == set()
 
 
-def test_nothing_is_kept_of_policies_and_namespaces_that_are_gone(ears: Ears) -> None:
-    for key in (ORDERS, Key(NAMESPACES, "", "shop")):
+def test_nothing_is_kept_of_what_is_gone(ears: Ears) -> None:
+    for key in (ORDERS, CREATED, Key(NAMESPACES, "", "shop")):
         ears.tell(key, uid="1", annotations={ANNOTATION: "shop/*"})
         ears.tell(key, "2", uid="1", is_deleted=True)
-    ears.tell(ORDERS, "3", uid="2")
-    ears.list(POLICIES)
-    assert (ears.bell._generations, ears.bell._annotations) == ({}, {})
+    for key in (ORDERS, CREATED):
+        ears.tell(key, "3", uid="2")
+        ears.list(key.plural)
+    assert (ears.bell._generations, ears.bell._annotations, ears.bell._hashes) == ({}, {}, {})

@@ -5,6 +5,7 @@ from functools import reduce
 import pytest
 from typing_extensions import override
 
+from support.kubernetes.announcing_contract import AnnouncingContract
 from support.kubernetes.storage_contract import SchemaStorageContract, following, text
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.topics import Topic, TopicKey
@@ -36,7 +37,7 @@ async def test_payloads_that_are_there_are_found_without_looking_through_the_his
     assert searched == []
 
 
-class TestMemoryStorage(SchemaStorageContract):
+class TestMemoryStorage(SchemaStorageContract, AnnouncingContract):
     @pytest.fixture
     def storage(self) -> MemoryStorage:
         return MemoryStorage()

@@ -1,0 +1,97 @@
+"""A version that was uploaded and not put on record, because the controller was killed, is the operator's own."""
+
+from collections.abc import AsyncIterator
+from contextlib import suppress
+
+import pytest
+
+from support.kubernetes.topic import World, opened
+from support.schemas.examples import record
+from topicschema.api.brokers import AdoptionPolicy
+from topicschema.core.errors import WaitingError
+from topicschema.core.history import Origin
+from topicschema.core.schemas import Schema
+
+ONE, TWO, THREE, OTHER = record("id"), record("id", "a?"), record("id", "a?", "b?"), record("id", "z?")
+RECORD = "/apis/topicschema.io/v1alpha1/namespaces/topicschema-system"
+OURS, THEIRS = Origin.SPEC, Origin.BROKER
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with opened() as world:
+        yield world
+
+
+async def killed(world: World) -> None:
+    """Passes end before they put on record what the broker has."""
+    world.api.refusals[f"PATCH {RECORD}/schemahistories/"] = 503
+    with suppress(WaitingError):
+        await world.settle()
+    world.api.refusals.clear()
+
+
+async def origins(world: World) -> list[Origin]:
+    """Where the versions on record are from, once the topic is settled."""
+    assert await world.settle() == ""
+    assert await world.agrees()
+    return [entry.origin for entry in (await world.history()).entries]
+
+
+async def test_it_is_from_the_spec_if_the_spec_is_still_the_same(world: World) -> None:
+    world.wants(ONE)
+    await killed(world)
+    assert await origins(world) == [OURS]
+
+
+@pytest.mark.parametrize("edited", [ONE, THREE], ids=["back", "on"])
+async def test_it_is_from_the_spec_though_that_was_edited_meanwhile(world: World, edited: Schema) -> None:
+    world.wants(ONE)
+    assert await origins(world) == [OURS]
+    world.wants(TWO)
+    await killed(world)
+    world.wants(edited)
+    assert set(await origins(world)) == {OURS}
+    assert len((await world.history()).entries) == (2 if edited is ONE else 3)
+
+
+async def test_a_first_version_of_our_own_is_no_adoption(world: World) -> None:
+    world.wants(ONE, adoption_policy=AdoptionPolicy.REFUSE)
+    await killed(world)
+    world.wants(TWO, adoption_policy=AdoptionPolicy.REFUSE)
+    assert await origins(world) == [OURS, OURS]
+
+
+async def test_what_others_uploaded_is_theirs_though_its_payload_was_left_behind(world: World) -> None:
+    world.wants(ONE)
+    assert await origins(world) == [OURS]
+    world.there(OTHER)
+    await killed(world)
+    assert await origins(world) == [OURS, THEIRS]
+
+
+async def test_what_others_uploaded_beside_our_own_is_theirs(world: World) -> None:
+    world.wants(ONE)
+    assert await origins(world) == [OURS]
+    world.wants(TWO)
+    await killed(world)
+    world.there(record("id", "a?", "z?"))
+    world.wants(ONE)
+    assert await origins(world) == [OURS, OURS, THEIRS]
+
+
+async def test_a_payload_is_written_once_before_its_upload(world: World) -> None:
+    world.wants(ONE)
+    assert await origins(world) == [OURS]
+    writes = [each for each in world.api.requests if "/schemaversions" in each and not each.startswith("GET")]
+    assert writes == [f"POST {RECORD}/schemaversions"]
+
+
+async def test_what_was_left_behind_is_put_again_if_the_broker_takes_it_later(world: World) -> None:
+    world.wants(ONE)
+    world.broker.upload_status = 403
+    with pytest.raises(WaitingError):
+        await world.settle()
+    world.broker.upload_status = 200
+    assert await origins(world) == [OURS]
+    assert [each for each in world.api.requests if each.startswith(f"PATCH {RECORD}/schemaversions")] != []
