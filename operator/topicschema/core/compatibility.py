@@ -15,12 +15,13 @@ from topicschema.core.checkers import BUILT_IN, Checkers, Plugged
 from topicschema.core.formats import Mismatch
 from topicschema.core.formats.key_value import KeyValueSchema, Side
 from topicschema.core.schemas import Schema, SchemaType
-from topicschema.core.steps import Steps, TooComplexError
+from topicschema.core.steps import Listing, Steps, TooComplexError
 from topicschema.core.strategies import Direction, Strategy
 
 _EITHER = (Direction.BACKWARD,)
 _PART_TYPE = "PART_TYPE_CHANGED"
 TOO_COMPLEX: Final = "COMPARISON_TOO_COMPLEX"
+_MORE: Final = "MORE_FINDINGS"
 _Question = Callable[[Schema, Schema, Steps], tuple[Mismatch, ...]]
 
 
@@ -93,7 +94,7 @@ def check(
     checkers: Checkers = BUILT_IN,
     steps: Steps | None = None,
 ) -> tuple[Incompatibility, ...]:
-    """Every reason why `candidate` may not follow, in order; empty when it may.
+    """Every reason why `candidate` may not follow, in order, as far as `Listing` lists them; empty when it may.
 
     `considered` holds what the strategy looks at, oldest first: all versions since the last deletion for a transitive
     strategy, the latest otherwise; none on an empty history. Versions are compared newest first, as the broker does.
@@ -104,7 +105,7 @@ def check(
     if strategy is Strategy.ALWAYS_COMPATIBLE:
         return ()
     steps = steps or Steps()
-    found: list[Incompatibility] = []
+    found = Listing(_more)
     for each in reversed(considered):
         try:
             found += _against(candidate, each, strategy, checkers, steps)
@@ -125,7 +126,8 @@ def risks(
     needs more than the `steps` left.
     """
     steps = steps or Steps()
-    found = [Incompatibility(trap.rule, trap.reader_path, trap.message) for trap in formats.traps(candidate)]
+    found = Listing(_more)
+    found += (Incompatibility(trap.rule, trap.reader_path, trap.message) for trap in formats.traps(candidate))
     for predecessor in reversed(considered):
         try:
             found += _risks_against(candidate, predecessor, strategy, steps)
@@ -144,11 +146,12 @@ def risks_of_equal(
     """
     if predecessor.schema is None or not formats.properties_matter(candidate.info.type):
         return ()
-    steps = steps or Steps()
+    steps, found = steps or Steps(), Listing(_more)
     try:
-        return tuple(_in_directions(candidate, predecessor, predecessor.schema, _EITHER, steps, _all_that_hurts))
+        found += _in_directions(candidate, predecessor, predecessor.schema, _EITHER, steps, _all_that_hurts)
     except TooComplexError:
         return (_too_complex(predecessor, steps),)
+    return tuple(found)
 
 
 def _risks_against(
@@ -249,6 +252,10 @@ def _too_complex(predecessor: Predecessor, steps: Steps) -> Incompatibility:
         "and break circles of records"
     )
     return _refusal(TOO_COMPLEX, message, predecessor)
+
+
+def _more(count: int) -> Incompatibility:
+    return Incompatibility(_MORE, "$", f"{count:,} more are not listed")
 
 
 def _refusal(rule: str, message: str, predecessor: Predecessor) -> Incompatibility:
