@@ -100,7 +100,7 @@ def findings(found: Sequence[Incompatibility], files: Files, text: str) -> Itera
         yield from _details(each, files, excerpts)
     if len(found) > _SHOWN:
         yield ""
-        yield f"and {len(found) - _SHOWN} more; -o json has them all"
+        yield f"and {len(found) - _SHOWN} more; -o json lists them"
     yield from _explained(found[0].rule)
 
 
@@ -116,7 +116,7 @@ def warnings(found: Sequence[Incompatibility], files: Files, text: str) -> Itera
         yield from wrapped(f"warning: {each.rule} at {each.path} ({severity}: {severity.meaning})")
         yield from _details(each, files, excerpts)
     if len(found) > _SHOWN:
-        yield f"and {len(found) - _SHOWN} more warnings; -o json has them all"
+        yield f"and {len(found) - _SHOWN} more warnings; -o json lists them"
     if any(map(severity_of, (each.rule for each in found))):
         yield from _explained(next(each.rule for each in found if severity_of(each.rule)))
 

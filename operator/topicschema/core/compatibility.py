@@ -15,12 +15,13 @@ from topicschema.core.checkers import BUILT_IN, Checkers, Plugged
 from topicschema.core.formats import Mismatch
 from topicschema.core.formats.key_value import KeyValueSchema, Side
 from topicschema.core.schemas import Schema, SchemaType
-from topicschema.core.steps import MOST_STEPS, Steps, TooComplexError
+from topicschema.core.steps import MOST_STEPS, Listing, Steps, TooComplexError
 from topicschema.core.strategies import Direction, Strategy
 
 _EITHER = (Direction.BACKWARD,)
 _PART_TYPE = "PART_TYPE_CHANGED"
 TOO_COMPLEX: Final = "COMPARISON_TOO_COMPLEX"
+MORE: Final = "MORE_FINDINGS"
 _Question = Callable[[Schema, Schema, Steps], tuple[Mismatch, ...]]
 
 
@@ -93,7 +94,7 @@ def check(
     checkers: Checkers = BUILT_IN,
     steps: Steps | None = None,
 ) -> tuple[Incompatibility, ...]:
-    """Every reason why `candidate` may not follow, in order; empty when it may.
+    """Every reason why `candidate` may not follow, in order, as far as `Listing` lists them; empty when it may.
 
     `considered` holds what the strategy looks at, oldest first: all versions since the last deletion for a transitive
     strategy, the latest otherwise; none on an empty history. Versions are compared newest first, as the broker does.
@@ -104,13 +105,14 @@ def check(
     if strategy is Strategy.ALWAYS_COMPATIBLE:
         return ()
     steps = steps or Steps()
-    found: list[Incompatibility] = []
+    found = Listing[Incompatibility]()
     for each in reversed(considered):
         try:
             found += against(candidate, each, strategy, checkers, steps)
         except TooComplexError:
-            return (*found, too_complex(each))
-    return (*found, *check_plugged(candidate, considered, strategy, checkers))
+            return (*told(found), too_complex(each))
+    found += check_plugged(candidate, considered, strategy, checkers)
+    return told(found)
 
 
 def check_plugged(
@@ -131,13 +133,13 @@ def risks(
     needs more than the `steps` left.
     """
     steps = steps or Steps()
-    found = list(traps(candidate))
+    found = Listing(traps(candidate))
     for predecessor in reversed(considered):
         try:
             found += risks_against(candidate, predecessor, strategy, steps)
         except TooComplexError:
-            return (*found, too_complex(predecessor))
-    return tuple(found)
+            return (*told(found), too_complex(predecessor))
+    return told(found)
 
 
 def traps(candidate: Schema) -> Iterator[Incompatibility]:
@@ -156,11 +158,12 @@ def risks_of_equal(
     """
     if predecessor.schema is None or not formats.properties_matter(candidate.info.type):
         return ()
-    steps = steps or Steps()
+    steps, found = steps or Steps(), Listing[Incompatibility]()
     try:
-        return tuple(_in_directions(candidate, predecessor, predecessor.schema, _EITHER, steps, _all_that_hurts))
+        found += _in_directions(candidate, predecessor, predecessor.schema, _EITHER, steps, _all_that_hurts)
     except TooComplexError:
         return (too_complex(predecessor),)
+    return told(found)
 
 
 def risks_against(
@@ -263,6 +266,13 @@ def too_complex(predecessor: Predecessor, why: str = f"takes more than {MOST_STE
         f"comparing {why} and was given up at {predecessor.name}; make unions smaller, and break circles of records"
     )
     return _refusal(TOO_COMPLEX, message, predecessor)
+
+
+def told(found: Listing[Incompatibility]) -> tuple[Incompatibility, ...]:
+    """Return what is listed, and last how many others there are."""
+    if not found.left_out:
+        return tuple(found.listed)
+    return (*found.listed, Incompatibility(MORE, "$", f"{found.left_out:,} more are not listed"))
 
 
 def _refusal(rule: str, message: str, predecessor: Predecessor) -> Incompatibility:

@@ -4,15 +4,15 @@ Few versions are in memory together, whatever the length of the history; and the
 versions, so that whoever compares, in one process or in several, counts the same steps.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Self
 
 from topicschema.core import compatibility
 from topicschema.core.checkers import Checkers
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.schemas import Schema
-from topicschema.core.steps import Steps, TooComplexError
+from topicschema.core.steps import Listing, Steps, TooComplexError
 from topicschema.core.strategies import Strategy
 
 MOST_VERSIONS: Final = 100
@@ -20,27 +20,25 @@ MOST_BYTES: Final = 1024 * 1024
 """Of the texts of a part, but for its last."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Found:
-    """What was found in a part: `refused` are reasons to refuse the candidate, `risks` are only told.
+    """What was found: `refused` are reasons to refuse the candidate, `risks` are only told, `steps` is what it took.
 
-    `steps` is how many steps it took. Where they did not suffice the last reason, or the last risk if there is no
-    reason, is COMPARISON_TOO_COMPLEX, and `is_cut_short` is true.
+    `given_up` says where the steps, or the memory, did not suffice; there may be more to find then.
     """
 
-    refused: tuple[Incompatibility, ...] = ()
-    risks: tuple[Incompatibility, ...] = ()
+    refused: Listing[Incompatibility] = field(default_factory=Listing)
+    risks: Listing[Incompatibility] = field(default_factory=Listing)
     steps: int = 0
-    is_cut_short: bool = False
+    given_up: Incompatibility | None = None
 
-    def __add__(self, other: "Found") -> "Found":
-        """Return both, this one's first."""
-        return Found(
-            self.refused + other.refused,
-            self.risks + other.risks,
-            self.steps + other.steps,
-            self.is_cut_short or other.is_cut_short,
-        )
+    def __iadd__(self, other: "Found") -> Self:
+        """Add what was found later."""
+        self.refused += other.refused
+        self.risks += other.risks
+        self.steps += other.steps
+        self.given_up = self.given_up or other.given_up
+        return self
 
 
 def is_full(versions: int, size: int) -> bool:
@@ -68,30 +66,13 @@ def compare(
 
     The checkers that are plugged in are not asked.
     """
-    steps = Steps(most_steps)
-    refused, risks = list[Incompatibility](), list[Incompatibility]()
-
-    def checked(each: Predecessor) -> Iterator[Incompatibility]:
-        return compatibility.against(candidate, each, strategy, checkers, steps)
-
-    def told(each: Predecessor) -> Iterator[Incompatibility]:
-        return compatibility.risks_against(candidate, each, strategy, steps)
-
-    is_whole = strategy is Strategy.ALWAYS_COMPATIBLE or _asked(checked, newest_first, refused)
-    is_whole = is_whole and _asked(told, newest_first, risks)
-    return Found(tuple(refused), tuple(risks), steps.taken, is_cut_short=not is_whole)
-
-
-def _asked(
-    ask: Callable[[Predecessor], Iterator[Incompatibility]],
-    newest_first: Sequence[Predecessor],
-    found: list[Incompatibility],
-) -> bool:
-    """Add what is found of each version; return whether the steps sufficed."""
-    for each in newest_first:
-        try:
-            found += ask(each)
-        except TooComplexError:
-            found.append(compatibility.too_complex(each))
-            return False
-    return True
+    steps, found = Steps(most_steps), Found()
+    try:
+        for each in newest_first if strategy is not Strategy.ALWAYS_COMPATIBLE else ():
+            found.refused += compatibility.against(candidate, each, strategy, checkers, steps)
+        for each in newest_first:
+            found.risks += compatibility.risks_against(candidate, each, strategy, steps)
+    except TooComplexError:
+        found.given_up = compatibility.too_complex(each)
+    found.steps = steps.taken
+    return found

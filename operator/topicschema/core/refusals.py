@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from topicschema.core import formats, jackson
-from topicschema.core.compatibility import Incompatibility
+from topicschema.core.compatibility import MORE, Incompatibility
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.jackson import Reading
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
@@ -104,6 +104,7 @@ def _read_first(found: Sequence[Incompatibility]) -> Sequence[Incompatibility]:
 
     Of a pair the parts' types are compared first, then the keys, in all directions, then the values.
     """
+    found = [each for each in found if each.rule != MORE]
     turn = min(map(_turn, found), default=0)
     left = [each for each in found if _turn(each) == turn]
     return [

@@ -1,10 +1,11 @@
 """The work that one judgment may take, counted in steps and not by time, so that every machine gives the same answer.
 
 A step is the work of comparing two fields of primitive types: some tenths of a microsecond. What allocates memory
-counts as several steps, so that the limit bounds the memory, too.
+counts as several steps, so that the limit bounds the memory, too. What is found is listed up to a limit.
 """
 
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, Generic, Protocol, TypeVar
 
 MOST_STEPS: Final = 3_000_000
 """The steps for one candidate and all versions that it is compared with."""
@@ -17,6 +18,9 @@ PER_TRY: Final = 2
 
 PER_PAIR: Final = 30
 """The steps that a pair of types counts as, for what is remembered of it."""
+
+MOST_FINDINGS: Final = 1_000
+"""The reasons that one judgment lists, and the risks: more than anybody is shown."""
 
 
 class TooComplexError(Exception):
@@ -46,3 +50,34 @@ class Steps:
     def taken(self) -> int:
         """The number of steps taken so far."""
         return self.most - self._left
+
+
+class _Finding(Protocol):
+    @property
+    def rule(self) -> str: ...
+
+
+F = TypeVar("F", bound=_Finding)
+
+
+class Listing(Generic[F]):
+    """Findings in order; beyond MOST_FINDINGS only the first of each rule, the others are counted."""
+
+    def __init__(self, found: Iterable[F] = ()) -> None:
+        self.listed: list[F] = []
+        self.left_out = 0
+        self._rules: set[str] = set()
+        self += found
+
+    def __iadd__(self, found: "Iterable[F] | Listing[F]") -> "Listing[F]":
+        """Add what is found."""
+        if isinstance(found, Listing):
+            self.left_out += found.left_out
+            found = found.listed
+        for each in found:
+            if len(self.listed) < MOST_FINDINGS or each.rule not in self._rules:
+                self.listed.append(each)
+                self._rules.add(each.rule)
+            else:
+                self.left_out += 1
+        return self

@@ -17,7 +17,7 @@ from topicschema.core.history import History, VersionEntry
 from topicschema.core.parts import Found
 from topicschema.core.policy import EffectiveStrategy, Policy, Strictness, effective_strategy, violations
 from topicschema.core.schemas import AVRO_TEXTS, Schema, SchemaType
-from topicschema.core.steps import MOST_STEPS
+from topicschema.core.steps import MOST_STEPS, Listing
 from topicschema.core.strategies import Strategy
 
 _IsRead = Callable[[Strategy, SchemaType, SchemaType, Checkers], bool]
@@ -192,40 +192,33 @@ class Comparison:
 
 def compare(candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy, policy: Policy) -> Comparison:
     """The check and the risks as the policy's strictness takes them; `considered` is `compatibility.check`'s."""
-    checkers, found = policy.profile.checkers, Found(risks=tuple(compatibility.traps(candidate)))
+    checkers, found = policy.profile.checkers, Found(risks=Listing(compatibility.traps(candidate)))
     for part in parts.divided(reversed(considered)):
         found += parts.compare(candidate, part, strategy, checkers, MOST_STEPS - found.steps)
-        if found.is_cut_short:
+        if found.given_up:
             break
     else:
-        found += Found(tuple(compatibility.check_plugged(candidate, considered, strategy, checkers)))
+        found.refused += compatibility.check_plugged(candidate, considered, strategy, checkers)
     comparison = strictly(policy, found, strategy)
     return replace(comparison, thrown=None) if compatibility.asks_plugged(candidate, checkers) else comparison
 
 
 def compare_equal(candidate: Schema, equal: Predecessor, policy: Policy) -> Comparison:
     """The same where the broker takes the two for one, and asks nothing."""
-    return strictly(policy, Found(risks=compatibility.risks_of_equal(candidate, equal)))
+    return strictly(policy, Found(risks=Listing(compatibility.risks_of_equal(candidate, equal))))
 
 
 def strictly(policy: Policy, found: Found, strategy: Strategy | None = None) -> Comparison:
     """What Pulsar's own checkers found under that strategy, None where none was asked, as the strictness takes it.
 
-    The answer is no, too, if it is cut short.
+    The answer is no, too, if comparing was given up.
     """
-    refused, risks = found.refused, found.risks
+    refused, risks = compatibility.told(found.refused), compatibility.told(found.risks)
     thrown = None if strategy is None else refusals.thrown(strategy, refused)
-    if _is_cut_short(refused):
-        return Comparison(refused, (), thrown)
+    given_up = (found.given_up,) if found.given_up else ()
     if policy.strictness is Strictness.STRICT:
-        return Comparison(refused + risks, (), thrown)
-    if _is_cut_short(risks):
-        return Comparison((*refused, risks[-1]), risks[:-1], thrown)
-    return Comparison(refused, risks, thrown)
-
-
-def _is_cut_short(found: tuple[Incompatibility, ...]) -> bool:
-    return bool(found) and found[-1].rule == compatibility.TOO_COMPLEX
+        return Comparison((*refused, *risks, *given_up), (), thrown)
+    return Comparison((*refused, *given_up), risks, thrown)
 
 
 def _looked_at(candidate: Candidate, history: History, policy: Policy, is_read: _IsRead) -> tuple[VersionEntry, ...]:

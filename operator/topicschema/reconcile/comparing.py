@@ -22,12 +22,17 @@ _Key = tuple[SchemaType, str, PulsarLine]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The candidate as text, and how it is compared. `is_equal` where the broker takes it for an earlier version."""
+    """The candidate as text, and how it is compared.
+
+    `is_equal` where the broker takes it for an earlier version; `is_first` of the first part, which tells of the
+    candidate itself, too.
+    """
 
     candidate: SchemaInfo
     line: PulsarLine
     strategy: Strategy
     is_equal: bool = False
+    is_first: bool = True
 
 
 class Version(NamedTuple):
@@ -60,8 +65,8 @@ class Comparer:
     def __init__(self, cache_bytes: int = _KEPT_BYTES) -> None:
         self._kept: Kept[_Key, Schema] = Kept(cache_bytes)
 
-    def answer(self, question: Question, versions: Sequence[Version], most_steps: int, *, is_first: bool) -> Answer:
-        """Compare the candidate with one part of the versions, newest first; the first part tells of itself, too."""
+    def answer(self, question: Question, versions: Sequence[Version], most_steps: int) -> Answer:
+        """Compare the candidate with one part of the versions, newest first."""
         candidate = self.parsed(question.candidate, question.line)
         predecessors, unreadable = list[Predecessor](), dict[int, InvalidSchemaError]()
         for number, kind, info, is_compared in versions:
@@ -73,12 +78,14 @@ class Comparer:
                     unreadable[number] = error
             if is_compared:
                 predecessors.append(Predecessor(number, kind, schema))
+        found = Found()
         if question.is_equal:
-            risks = (risk for each in predecessors for risk in compatibility.risks_of_equal(candidate, each))
-            return Answer(Found(risks=tuple(risks)), unreadable)
-        found = parts.compare(candidate, predecessors, question.strategy, BUILT_IN, most_steps)
-        traps = Found(risks=tuple(compatibility.traps(candidate)) if is_first else ())
-        return Answer(traps + found, unreadable)
+            for each in predecessors:
+                found.risks += compatibility.risks_of_equal(candidate, each)
+        else:
+            found.risks += compatibility.traps(candidate) if question.is_first else ()
+            found += parts.compare(candidate, predecessors, question.strategy, BUILT_IN, most_steps)
+        return Answer(found, unreadable)
 
     def parsed(self, info: SchemaInfo, line: PulsarLine) -> Schema:
         """The parsed schema, from memory if it is kept there; InvalidSchemaError with rule and place."""
@@ -100,9 +107,9 @@ class Comparer:
 _OF_WORKER: Final = Comparer()
 
 
-def answer(question: Question, versions: Sequence[Version], most_steps: int, *, is_first: bool) -> Answer:
+def answer(question: Question, versions: Sequence[Version], most_steps: int) -> Answer:
     """`Comparer.answer`, in a worker."""
-    return _OF_WORKER.answer(question, versions, most_steps, is_first=is_first)
+    return _OF_WORKER.answer(question, versions, most_steps)
 
 
 def fingerprint(info: SchemaInfo, line: PulsarLine) -> str:

@@ -166,7 +166,7 @@ class Judge:
             return await self._compared_by_checkers(asked, earlier, history, policy)
         question = Question(candidate.info, policy.profile.line, strategy, is_equal)
         part = [Version(None, earlier.info.type, earlier.info)]
-        return verdict.strictly(policy, (await self._answer(question, part, Found())).found, strategy)
+        return verdict.strictly(policy, (await self._answer(question, part)).found, strategy)
 
     async def _judged_by_checkers(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
         """The verdict where checkers that are plugged in are asked, of all versions together."""
@@ -208,26 +208,26 @@ class Judge:
         found = Found()
         musts = {look.entry.schema_version: look.entry for look in looks if look.entry.schema_version in must}
         async for part in self.versions.parts(history, looks):
-            answer = await self._answer(question, part, found)
+            answer = await self._answer(question, part, MOST_STEPS - found.steps)
             for number, error in answer.unreadable.items():
                 if number in musts:
                     raise adopted.unreadable(musts[number], question.line, error)
             found += answer.found
-            if found.is_cut_short:
+            if found.given_up:
                 break
+            question = replace(question, is_first=False)
         return found
 
-    async def _answer(self, question: Question, part: Sequence[Version], before: Found) -> Answer:
-        """What is found in a part, after what was found in those before it."""
-        is_first, most_steps = before == Found(), MOST_STEPS - before.steps
+    async def _answer(self, question: Question, part: Sequence[Version], most_steps: int = MOST_STEPS) -> Answer:
+        """What is found in a part, within so many steps."""
         if comparing.size_of(question, part) < _LARGE_TO_COMPARE:
-            return self._comparer.answer(question, part, most_steps, is_first=is_first)
+            return self._comparer.answer(question, part, most_steps)
         try:
-            return await self._workers.call(comparing.answer, question, part, most_steps, is_first=is_first)
+            return await self._workers.call(comparing.answer, question, part, most_steps)
         except OutOfMemoryError as error:
             number, kind, *_ = part[0]
             finding = compatibility.too_complex(Predecessor(number, kind, None), str(error))
-            return Answer(Found((finding,), is_cut_short=True), {})
+            return Answer(Found(given_up=finding), {})
 
     async def risks(
         self, verdict: Verdict, history: History, strategy: Strategy | None, policy: Policy
@@ -257,7 +257,8 @@ class Judge:
         """The risks alone: of what the strategy compares, and without the checkers, which have no say in them."""
         strategy = effective_strategy(policy, candidate.strategy).value
         question = Question(candidate.schema.info, policy.profile.line, strategy)
-        return (await self._found(question, history, verdict.looks_for_risks(candidate, history, policy), ())).risks
+        found = await self._found(question, history, verdict.looks_for_risks(candidate, history, policy), ())
+        return (*compatibility.told(found.risks), *((found.given_up,) if found.given_up else ()))
 
     async def _payloads(
         self, history: History, wanted: Iterable[VersionEntry], line: PulsarLine, must: Collection[VersionEntry]

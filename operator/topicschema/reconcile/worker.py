@@ -9,7 +9,7 @@ import os
 import resource
 import signal
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -28,7 +28,6 @@ class Call(NamedTuple):
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
-    named: Mapping[str, Any]
 
 
 class Answer(NamedTuple):
@@ -63,7 +62,7 @@ def _read_only(mapping: dict[Any, Any]) -> MappingProxyType[Any, Any]:
 
 def _answered(call: Call) -> Answer:
     try:
-        value = call.function(*call.arguments, **call.named)
+        value = call.function(*call.arguments)
     except MemoryError:
         return Answer(None, MemoryError(), is_last=True)
     except Exception as error:  # noqa: BLE001 - raised again where the call came from

@@ -43,14 +43,14 @@ class Workers:
         self._running: set[_Turn] = set()
         worker.sendable()
 
-    async def call(self, function: Callable[..., T], *arguments: Any, **named: Any) -> T:
+    async def call(self, function: Callable[..., T], *arguments: Any) -> T:
         """What the function, which is one of a module, returns or raises; cancelling it ends the process.
 
         OutOfMemoryError when it takes too much memory; WaitingError when it takes too long, and when the process could
         not be started or was ended by others.
         """
         async with self._turns:
-            turn = _Turn(self._idle, Call(function, arguments, named))
+            turn = _Turn(self._idle, Call(function, arguments))
             self._running.add(turn)
             try:
                 async with asyncio.timeout(self._seconds):

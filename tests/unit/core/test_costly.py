@@ -1,7 +1,10 @@
 """That the work of judging is bounded by its count of steps, and that the count is honest."""
 
+import gc
+
 import pytest
 
+from hostile import growth
 from hostile.costly import FAMILIES, Family
 from support.schemas.examples import history
 from support.work import steps
@@ -50,6 +53,19 @@ def test_work_grows_at_most_with_the_cube_of_the_size(family: Family) -> None:
     assert taken(32) <= 9 * taken(16)
 
 
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+@pytest.mark.parametrize("strategy", [Strategy.FULL_TRANSITIVE, Strategy.ALWAYS_COMPATIBLE])
+def test_judging_leaves_nothing_to_the_garbage_collector(family: Family, strategy: Strategy) -> None:
+    earlier, candidate = versions(family, 15, 2)
+    gc.collect()
+    gc.disable()
+    try:
+        judge(Candidate(candidate), history(earlier), Policy(strategy), {0: earlier})
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+
+
 @pytest.mark.parametrize("strategy", [Strategy.BACKWARD, Strategy.FULL_TRANSITIVE, Strategy.ALWAYS_COMPATIBLE])
 @pytest.mark.parametrize("strictness", Strictness)
 def test_what_takes_too_many_steps_is_refused_whatever_strategy_and_strictness(
@@ -79,3 +95,10 @@ def test_records_in_unions_of_themselves_are_compared_in_few_steps() -> None:
     earlier, candidate = versions(FULL, 40, 2)
     found = judge(Candidate(candidate), history(earlier), Policy(Strategy.FULL), {0: earlier})
     assert found.outcome is Outcome.NEXT_VERSION
+
+
+def test_a_text_that_is_slow_to_parse_is_over_the_limits_though_it_is_refused() -> None:
+    line = {"versions": 1, "parse": growth.MOST_SECONDS + 0.01, "peak": 1}
+    assert growth.is_over(line)
+    assert not growth.is_over({**line, "parse": growth.MOST_SECONDS})
+    assert growth.is_over({**line, "parse": 0, "peak": 1 + (growth.MOST_BYTES >> 20)})

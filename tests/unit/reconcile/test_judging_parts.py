@@ -36,10 +36,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Version]]:
     told: list[Sequence[Version]] = []
     call = Workers.call
 
-    async def noted(self: Workers, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    async def noted(self: Workers, function: Callable[..., Any], *arguments: Any) -> Any:
         if function.__name__ == "answer":
             told.append(arguments[1])
-        return await call(self, function, *arguments, **named)
+        return await call(self, function, *arguments)
 
     monkeypatch.setattr(Workers, "call", noted)
     return told

@@ -58,7 +58,7 @@ async def running_for_ever(workers: Workers, folder: Path) -> AsyncIterator[asyn
         await call
 
 
-def pair(first: object, *, second: object) -> tuple[object, object]:
+def pair(first: object, second: object) -> tuple[object, object]:
     return first, second
 
 
@@ -66,7 +66,7 @@ async def test_a_call_returns_what_the_function_returns_of_another_process() -> 
     workers = Workers()
     assert await workers.call(os.getpid) != os.getpid()
     read_only = MappingProxyType({"a": "b"})
-    assert await workers.call(pair, read_only, second=2) == (read_only, 2)
+    assert await workers.call(pair, read_only, 2) == (read_only, 2)
     workers.close()
 
 

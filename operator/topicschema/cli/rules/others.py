@@ -4,7 +4,7 @@ from topicschema.cli.rules.rule import Chapter, Example, Rule
 from topicschema.core.compatibility import TOO_COMPLEX
 from topicschema.core.policy import Constraints
 from topicschema.core.schemas import SchemaType
-from topicschema.core.steps import MOST_STEPS
+from topicschema.core.steps import MOST_FINDINGS, MOST_STEPS
 from topicschema.core.strategies import Strategy
 
 _ID = """
@@ -51,6 +51,13 @@ STRATEGY = Chapter(
             "causes are large unions of records that refer to each other, and thousands of changes to each of many "
             "versions. The limit is the operator's own: a broker may accept the schema.",
             "make the unions smaller, remove circles of records, or split a large change into several versions.",
+        ),
+        Rule(
+            "MORE_FINDINGS",
+            f"There are more than {MOST_FINDINGS:,} reasons, or as many risks. The first are listed, then the first of "
+            "each rule that is not among them; the message says how many are left out. It stands last, and changes no "
+            "verdict.",
+            "mend what is listed, and check again.",
         ),
         Rule(
             "CHECKER_FAILED",

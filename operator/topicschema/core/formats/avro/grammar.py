@@ -33,6 +33,12 @@ class Decisions:
     pairs: dict[tuple[Record, Record], Pair | None] = field(default_factory=dict)
     branches: dict[tuple[Record, Union], Record] = field(default_factory=dict)
 
+    def __del__(self) -> None:
+        """Part pairs that hold each other: only the garbage collector would free them, and late."""
+        for pair in self.pairs.values():
+            if pair is not None:
+                pair.parts = []
+
 
 @dataclass(slots=True, eq=False)
 class _Sequence:
@@ -99,6 +105,11 @@ class _Grammar:
         self._pairs: dict[tuple[Record, Record], _Sequence] = {}
         self._plain: dict[bytes | int, _Sequence] = {}
         self._skipped: list[tuple[_Alternative, Node]] = []
+
+    def __del__(self) -> None:
+        """Part sequences that hold each other, as `Decisions` does pairs."""
+        for each in self.sequences:
+            each.parts, each.holds, each.awaited_by = [], set(), []
 
     @property
     def sequences(self) -> list[_Sequence]:

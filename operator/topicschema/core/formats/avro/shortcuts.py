@@ -9,7 +9,6 @@ import heapq
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from functools import cached_property
 from typing import Final, cast
 
 from topicschema.core.formats.avro.model import ABSENT, Lore, Node, Primitive, Record, Union
@@ -70,7 +69,7 @@ class Shortcuts:
         The first that takes it is the one that Avro comes to. None where each must be tried, for what trying it leaves.
         """
         records = self._of(reader)
-        return None if records is None else records.likely(writer)
+        return None if records is None else records.likely(writer, self._steps)
 
     def _of(self, union: Union) -> "_Records | None":
         """What is known of the union's records, in straight schemas; it is found out once."""
@@ -88,34 +87,37 @@ class Shortcuts:
 
 
 class _Records:
-    """A union's records, by what tells without a comparison that they cannot take another record."""
+    """A union's records, by what tells without a comparison that they cannot take another record.
+
+    The steps hold it, so it does not hold them.
+    """
 
     def __init__(self, union: Union, steps: Steps) -> None:
         steps.take(PER_PAIR + len(union.branches))
-        self._steps = steps
         self.nodes = frozenset(union.branches)
         self._all = [branch for branch in union.branches if isinstance(branch, Record)]
         self.by_name = {record.full_name: record for record in self._all}
+        self._takers: _Takers | None = None
+        self._namesakes: dict[str, _Takers] | None = None
 
-    @cached_property
-    def _takers(self) -> "_Takers":
-        return _Takers(self._all, self._steps)
+    def likely(self, writer: Record, steps: Steps) -> Iterator[Record]:
+        """Those of the writer's simple name, the last first, then all; and the first two, whose faults are told."""
+        offered = _offered(writer)
+        steps.take(len(offered))
+        if self._namesakes is None:
+            self._namesakes = self._by_simple_name(steps)
+        if writer.simple_name in self._namesakes:
+            yield from self._namesakes[writer.simple_name].of(offered, steps)
+        if self._takers is None:
+            self._takers = _Takers(self._all, steps)
+        yield from self._takers.of(offered, steps)
+        yield from self._all[:TOLD]
 
-    @cached_property
-    def _namesakes(self) -> dict[str, "_Takers"]:
+    def _by_simple_name(self, steps: Steps) -> "dict[str, _Takers]":
         alike: dict[str, list[Record]] = {}
         for record in reversed(self._all):
             alike.setdefault(record.simple_name, []).append(record)
-        return {name: _Takers(records, self._steps) for name, records in alike.items()}
-
-    def likely(self, writer: Record) -> Iterator[Record]:
-        """Those of the writer's simple name, the last first, then all; and the first two, whose faults are told."""
-        offered = _offered(writer)
-        self._steps.take(len(offered))
-        if writer.simple_name in self._namesakes:
-            yield from self._namesakes[writer.simple_name].of(offered)
-        yield from self._takers.of(offered)
-        yield from self._all[:TOLD]
+        return {name: _Takers(records, steps) for name, records in alike.items()}
 
 
 _Demand = tuple[str, str | None]
@@ -125,11 +127,10 @@ _Demand = tuple[str, str | None]
 class _Takers:
     """Records, one of each shape, to be found by the fields that they cannot do without."""
 
-    __slots__ = ("_demanding", "_demands", "_shapes", "_steps")
+    __slots__ = ("_demanding", "_demands", "_shapes")
 
     def __init__(self, records: Collection[Record], steps: Steps) -> None:
         steps.take(2 * PER_PAIR + sum(PER_PAIR + 4 * len(record.fields) for record in records))  # it is large
-        self._steps = steps
         shapes: dict[object, Record] = {}
         for record in records:
             shapes.setdefault(_shape(record), record)
@@ -141,10 +142,10 @@ class _Takers:
             rarest = min(demands, key=often.__getitem__, default=None)
             self._demanding.setdefault(rarest, []).append(index)
 
-    def of(self, offered: AbstractSet[_Demand]) -> Iterator[Record]:
+    def of(self, offered: AbstractSet[_Demand], steps: Steps) -> Iterator[Record]:
         """Those that demand no more than this, in order."""
         for index in heapq.merge(*(self._demanding.get(each, ()) for each in (None, *offered))):
-            self._steps.take(1 + len(self._demands[index]))
+            steps.take(1 + len(self._demands[index]))
             if self._demands[index] <= offered:
                 yield self._shapes[index]
 
