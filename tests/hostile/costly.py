@@ -98,6 +98,19 @@ def chained_defaults(size: int, version: int) -> Any:
     return _root(*(field(f"x{n}_{version}", row, default={}) for n, row in enumerate(rows)))
 
 
+def large_defaults(size: int, version: int) -> Any:
+    """A field of another name in each version, with a large default; an alias has Avro check all defaults."""
+    return _root(field(f"f{version}", array("int"), default=[1] * size), field("z", "int", aliases=["old"], default=0))
+
+
+def long_names(size: int, version: int) -> Any:
+    """Unions of short names in a long namespace."""
+    names = [f"V{number}" for number in range(9)]
+    first = field("u", [record(each, field("f", "int")) for each in names])
+    fields = [field(f"g{number}", names if version % 2 else "int") for number in range(size)]
+    return {**_root(first, *fields), "namespace": ".".join(["n" * 50] * 18)}
+
+
 def symbols(size: int, version: int) -> Any:
     """One enum that loses and gains symbols."""
     return _root(field("e", enum("E", *(f"S{number}" for number in range(version, size + version)))))
@@ -245,7 +258,20 @@ def _pair(key: Family, value: Family) -> Family:
 
 _AVRO: Final = (
     *(full, back, straight, by_enum, many_fields, unions_of_fields, aliases, field_aliases, aliased_defaults),
-    *(chained_defaults, symbols, crossed_enums, nested_arrays, tangled, later_names, moved, rounded, logical, fixeds),
+    *(
+        large_defaults,
+        long_names,
+        chained_defaults,
+        symbols,
+        crossed_enums,
+        nested_arrays,
+        tangled,
+        later_names,
+        moved,
+        rounded,
+        logical,
+        fixeds,
+    ),
 )
 FAMILIES: Final[Mapping[str, Family]] = {
     **{each.__name__: _avro(each) for each in _AVRO},

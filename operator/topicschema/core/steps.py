@@ -19,6 +19,9 @@ PER_TRY: Final = 2
 PER_PAIR: Final = 30
 """The steps that a pair of types counts as, for what is remembered of it."""
 
+PER_DEFAULT: Final = 5
+"""The steps that a default counts as that is no leaf, and a record that a reader skips."""
+
 MOST_FINDINGS: Final = 1_000
 """The reasons that one judgment lists, and the risks: more than anybody is shown."""
 

@@ -1,17 +1,21 @@
 """That the work of judging is bounded by its count of steps, and that the count is honest."""
 
 import gc
+import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from hostile import growth
 from hostile.costly import FAMILIES, Family
+from support.schemas.avro import array, field, record
 from support.schemas.examples import history
 from support.work import steps
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Predecessor
 from topicschema.core.policy import Policy, Strictness
-from topicschema.core.schemas import Schema
+from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
 from topicschema.core.steps import Steps
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome, judge
@@ -102,3 +106,35 @@ def test_a_text_that_is_slow_to_parse_is_over_the_limits_though_it_is_refused() 
     assert growth.is_over(line)
     assert not growth.is_over({**line, "parse": growth.MOST_SECONDS})
     assert growth.is_over({**line, "parse": 0, "peak": 1 + (growth.MOST_BYTES >> 20)})
+
+
+def defaulted(size: int, version: int) -> dict[str, Any]:
+    """A record with a large default in a field that has another name in each version."""
+    return record("R", field(f"f{version}", array("int"), default=[1] * size), field("y", "int", default=0))
+
+
+def aliased(size: int, version: int) -> dict[str, Any]:
+    """The same where an alias has Avro check all defaults of the writer."""
+    made = defaulted(size, version)
+    return {**made, "fields": [*made["fields"], field("z", "int", aliases=["old"], default=0)]}
+
+
+def skipped(size: int, version: int) -> dict[str, Any]:
+    """Records that stand in a field of another name in each version."""
+    rows = [record(f"R{number}", field("up", ["null", "R0"])) for number in range(size)]
+    return record("R", field(f"f{version}", ["null", *rows], default=None))
+
+
+@pytest.mark.parametrize("shape", [defaulted, aliased, skipped])
+def test_what_is_put_in_or_skipped_counts_for_each_version_with_all_it_holds(shape: Callable[..., object]) -> None:
+    def taken(size: int, count: int) -> int:
+        *earlier, candidate = [
+            formats.parse(SchemaInfo(SchemaType.AVRO, json.dumps(shape(size, version)).encode()))
+            for version in range(count + 1)
+        ]
+        before = [Predecessor(number, each.info.type, each) for number, each in enumerate(earlier)]
+        left = Steps()
+        assert compatibility.check(candidate, before, Strategy.BACKWARD_TRANSITIVE, steps=left) == ()
+        return left.taken
+
+    assert taken(500, 3) - taken(5, 3) > 3 * 450

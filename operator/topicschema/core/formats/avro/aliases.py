@@ -36,7 +36,7 @@ def apply(writer: Node, reader: Node, library: Library, steps: Steps) -> tuple[N
     `writer` itself is left as it is; it is returned when no alias meets anything in it.
     """
     renames = _Renames()
-    renames.collect(reader)
+    renames.collect(reader, steps)
     if not (renames.types or renames.fields):
         return writer, []
     checker = Checker(library, steps)
@@ -54,12 +54,13 @@ class _Renames:
     types: dict[str, Named] = field(default_factory=dict)
     fields: dict[str, dict[str, Field]] = field(default_factory=dict)
 
-    def collect(self, root: Node) -> None:
+    def collect(self, root: Node, steps: Steps) -> None:
         """Gather the aliases of a schema in Avro's order, where a later one wins."""
         seen: set[Record] = set()
         ahead: list[Any] = [root]
         while ahead:
             node = ahead.pop()
+            steps.take()
             if node.__class__ is tuple:
                 record, each = node
                 self._collect_field(record, each, ahead)
@@ -71,6 +72,7 @@ class _Renames:
                 ahead += reversed(_parts(node))
             elif node not in seen:
                 seen.add(node)
+                steps.take(len(node.fields))
                 ahead.append((node, None))
                 ahead += [(node, each) for each in reversed(node.fields) if _may_have_alias(each)]
 
@@ -96,6 +98,7 @@ def _is_left_alone(writer: Node, renames: _Renames, checker: Checker, steps: Ste
     ahead: list[Node] = [writer]
     while ahead:
         node = ahead.pop()
+        steps.take()
         if isinstance(node, Named) and node.full_name in renames.types:
             return False
         if not isinstance(node, Record):
@@ -110,7 +113,7 @@ def _is_left_alone(writer: Node, renames: _Renames, checker: Checker, steps: Ste
 
 def _are_left_alone(record: Record, renames: _Renames, checker: Checker, steps: Steps) -> bool:
     """Whether that shows of the record's fields."""
-    steps.take(len(record.fields))
+    steps.take(2 * len(record.fields))
     targets = renames.fields.get(record.full_name, {})
     for each in record.fields:
         if each.name in targets or "$" in each.name:

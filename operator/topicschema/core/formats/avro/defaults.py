@@ -28,7 +28,7 @@ from topicschema.core.formats.avro.model import (
     Record,
     Union,
 )
-from topicschema.core.steps import Steps
+from topicschema.core.steps import PER_DEFAULT, Steps
 
 _Work = tuple[Node, Any, str]
 _LEAVES: Final = frozenset({Primitive, Enum, Fixed})
@@ -111,7 +111,7 @@ class Checker:
         while work:
             node, value, path = work.pop()
             if self._steps:
-                self._steps.take()
+                self._steps.take(PER_DEFAULT // 2 + (len(value) if isinstance(value, list | dict) else 0))
             parts: Iterable[_Work]
             if isinstance(node, Record):
                 parts = self._record(node, value, path, field)

@@ -14,6 +14,7 @@ from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import ABSENT, Array, Enum, Field, Fixed, Map, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.names import shown
 from topicschema.core.formats.avro.stackless import Step, run
+from topicschema.core.steps import PER_DEFAULT, Steps
 
 ENDLESS: Final = "ENDLESS_DEFAULT"
 UNFIT: Final = "INVALID_DEFAULT"
@@ -40,9 +41,10 @@ _OWN_TEXT_IS_NUMBER: Final = frozenset({"float", "double"})
 class Defaults:
     """Tries defaults, each field's once."""
 
-    __slots__ = ("_branch", "_empty", "_known")
+    __slots__ = ("_branch", "_empty", "_known", "_steps")
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, steps: Steps | None = None) -> None:
+        self._steps = steps
         self._known: dict[Field, Trouble | None] = {}
         self._empty: dict[Record, Trouble | None] = {}
         """What is known of records to which a default gives no field."""
@@ -73,6 +75,8 @@ class Defaults:
         return self._known[field]
 
     def _encode(self, node: Node, value: Any) -> Step[Trouble | None]:
+        if self._steps:
+            self._steps.take(PER_DEFAULT + (len(value) if isinstance(value, list | dict) else 0))
         if isinstance(node, Union):
             branch = self._branch(node, value)
             if branch is None:

@@ -68,8 +68,8 @@ class Resolution:
         self._tangled = lore.is_tangled
         self._pairs = self.decided.pairs
         self._unions = self.decided.unions
-        self._survey = Survey()
-        self._defaults = Defaults(library)
+        self._survey = Survey(steps)
+        self._defaults = Defaults(library, steps)
         self._steps = steps
         self._final: dict[tuple[Record, Union], Outcome | None] = {}
         """The result of choosing a branch, if it depends on no pair that is still open."""

@@ -93,7 +93,7 @@ class _Records:
     """
 
     def __init__(self, union: Union, steps: Steps) -> None:
-        steps.take(PER_PAIR + len(union.branches))
+        steps.take(PER_PAIR + 4 * len(union.branches))
         self.nodes = frozenset(union.branches)
         self._all = [branch for branch in union.branches if isinstance(branch, Record)]
         self.by_name = {record.full_name: record for record in self._all}

@@ -14,6 +14,7 @@ from topicschema.core.formats.avro.components import components
 from topicschema.core.formats.avro.encoding import Defaults
 from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import ABSENT, Array, Enum, Fixed, Lore, Map, Node, Primitive, Record, Union
+from topicschema.core.steps import PER_DEFAULT, Steps
 
 _ALIASED = frozenset({Enum, Fixed})
 
@@ -58,9 +59,10 @@ def _are_straight(records: list[Record]) -> bool:
 class Survey:
     """Walks a schema and remembers what it has seen, so that parts asked about again cost nothing."""
 
-    __slots__ = ("_endless", "_seen", "aliased")
+    __slots__ = ("_endless", "_seen", "_steps", "aliased")
 
-    def __init__(self) -> None:
+    def __init__(self, steps: Steps | None = None) -> None:
+        self._steps = steps
         self.aliased = False
         """Whether anything walked so far has an alias."""
         self._seen: set[Record] = set()
@@ -85,7 +87,10 @@ class Survey:
     def _endless_in(self, record: Record) -> Record | None:
         if record not in self._seen:
             met: list[Record] = []
-            if self.walk(record, met):
+            is_again = self.walk(record, met)
+            if self._steps:
+                self._steps.take(PER_DEFAULT * len(met))
+            if is_again and (len(met) > 1 or self._endless or record in _direct(record)):
                 self._trace_back(met)
         return self._endless.get(record)
 
