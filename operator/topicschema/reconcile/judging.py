@@ -28,15 +28,15 @@ from topicschema.reconcile.candidates import Envelopes, info_of, size_of, source
 from topicschema.reconcile.comparing import Answer, Comparer, Question, Version
 from topicschema.reconcile.kept import Kept
 from topicschema.reconcile.rereading import Rereading
-from topicschema.reconcile.versions import Versions
+from topicschema.reconcile.versions import LARGE, Versions
 from topicschema.reconcile.workers import OutOfMemoryError, Workers
 from topicschema.storage.protocol import SchemaStorage
 
 T = TypeVar("T")
 
 _CACHE_BYTES = 64 * 1024 * 1024
-# Texts of this size together (bytes) are compared by a worker: the work may grow with its cube.
-_LARGE_TO_COMPARE = 4 * 1024
+# Some milliseconds of work. What needs more begins again in a worker.
+_FEW_STEPS = 30_000
 # An API server waits 10 seconds for the webhook.
 _PATIENCE = 5.0
 _AFTER_TIMEOUT = 30.0
@@ -219,9 +219,11 @@ class Judge:
         return found
 
     async def _answer(self, question: Question, part: Sequence[Version], most_steps: int = MOST_STEPS) -> Answer:
-        """What is found in a part, within so many steps."""
-        if comparing.size_of(question, part) < _LARGE_TO_COMPARE:
-            return self._comparer.answer(question, part, most_steps)
+        """What is found in a part, within so many steps: here if it is little, by a worker if it is more."""
+        if comparing.size_of(question, part) < LARGE:
+            answer = self._comparer.answer(question, part, min(_FEW_STEPS, most_steps))
+            if answer.found.given_up is None or most_steps <= _FEW_STEPS:
+                return answer
         try:
             return await self._workers.call(comparing.answer, question, part, most_steps)
         except OutOfMemoryError as error:

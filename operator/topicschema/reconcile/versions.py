@@ -16,8 +16,8 @@ from topicschema.storage.protocol import SchemaStorage
 
 T = TypeVar("T")
 
-_LARGE: Final = 64 * 1024
-"""Texts from this size on (bytes) are read by a worker. For less, the way there and back is longer than the work."""
+LARGE: Final = 64 * 1024
+"""Texts from this size on (bytes) are read, or compared, by a worker: smaller ones take a few milliseconds."""
 _READS_AT_ONCE: Final = 16
 
 
@@ -33,7 +33,7 @@ class Versions:
 
     async def parse(self, info: SchemaInfo, line: PulsarLine) -> Schema:
         """The parsed schema; InvalidSchemaError with rule and place."""
-        if len(info.schema) < _LARGE:
+        if len(info.schema) < LARGE:
             return self._comparer.parsed(info, line)
         if self._are_whole:
             return await asyncio.to_thread(formats.parse, info, line)
@@ -83,7 +83,7 @@ class Versions:
 
         InvalidSchemaError COMPARISON_TOO_COMPLEX, too, where that takes more memory than a worker has.
         """
-        if size < _LARGE:
+        if size < LARGE:
             return function(*arguments)
         try:
             return await self._workers.call(function, *arguments)

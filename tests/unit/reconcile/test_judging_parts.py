@@ -50,7 +50,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Version]]:
 async def test_the_verdict_is_that_of_all_versions_at_once(
     other: int, strictness: Strictness, asked: list[Sequence[Version]]
 ) -> None:
-    schemas = [schema(ID, optional(number)) for number in range(250)]
+    schemas = [schema(ID, optional(number), doc="d" * 2_000) for number in range(250)]
     schemas[other] = WIDE
     storage, history = await on_record(*schemas)
     judge, policy = Judge(storage), Policy(Strategy.FULL_TRANSITIVE, strictness)
@@ -59,6 +59,17 @@ async def test_the_verdict_is_that_of_all_versions_at_once(
     assert found == verdict.judge(candidate, history, policy, dict(enumerate(schemas)))
     assert [len(part) for part in asked] == [100, 100, 50]
     judge.close()
+
+
+async def test_what_is_small_is_compared_here_unless_it_takes_many_steps(asked: list[Sequence[Version]]) -> None:
+    for size, parts_of_workers in ((4, 0), (40, 1)):
+        earlier, candidate = (formats.parse(FAMILIES["full"](size, version)) for version in range(2))
+        storage, history = await on_record(earlier)
+        judge = Judge(storage)
+        found = await judge.judge(Candidate(candidate), history, TRANSITIVE)
+        assert found == verdict.judge(Candidate(candidate), history, TRANSITIVE, {0: earlier})
+        assert len(asked) == parts_of_workers
+        judge.close()
 
 
 async def test_large_versions_are_in_memory_in_parts_of_few_bytes(asked: list[Sequence[Version]]) -> None:
