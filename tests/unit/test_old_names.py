@@ -1,0 +1,25 @@
+"""Names that were replaced do not come back: users and their dashboards know the new ones alone. CHANGELOG has both."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("operator", "charts", "manifests", "crds", "images", "docs", "tests")
+SPELLING = re.compile("finali[s]er", re.IGNORECASE)
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Yield path and text of each file of the product and its tests, but for this one."""
+    for path in (ROOT / "README.md", *(path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*")))):
+        if path.suffix in {".md", ".py", ".yaml", ".json", ".tpl", ".txt", ".sh"} and path != Path(__file__):
+            yield str(path.relative_to(ROOT)), path.read_text()
+
+
+def found(pattern: re.Pattern[str]) -> set[tuple[str, str]]:
+    """Return in which files something matches, and what."""
+    return {(path, match[0]) for path, text in texts() for match in pattern.finditer(text)}
+
+
+def test_finalizer_is_spelled_as_in_kubernetes() -> None:
+    assert found(SPELLING) == set()
