@@ -153,7 +153,7 @@ class Term:
         operator = asyncio.create_task(
             kopf.operator(
                 registry=_registry(_watched(self._settings), doorbell, _Login(self._connection, watching)),
-                settings=_kopf_settings(self._settings.silence_limit),
+                settings=_kopf_settings(self._settings.watch_timeout),
                 standalone=True,
                 clusterwide=True,
                 identity=_IDENTITY,
@@ -172,7 +172,7 @@ class Term:
             await asyncio.Event().wait()
         _LOG.log(logging.ERROR if failure else logging.WARNING, "the watch ended and begins anew", exc_info=failure)
         if failure is not None:
-            telemetry.BUGS.labels("watch").inc()
+            telemetry.INTERNAL_ERRORS.labels("watch").inc()
 
     def _heard_from(self, plural: str) -> None:
         # kopf has taken the process's signals by now. Stopped by itself it may wait for ever for a watch that swallowed
@@ -223,13 +223,13 @@ def _registry(kinds: Iterable[Kind], doorbell: Doorbell, login: _Login) -> kopf.
     return registry
 
 
-def _kopf_settings(silence_limit: float) -> kopf.OperatorSettings:
+def _kopf_settings(watch_timeout: float) -> kopf.OperatorSettings:
     settings = kopf.OperatorSettings()
     settings.posting.enabled = False
     settings.scanning.disabled = True
     settings.watching.inactivity_timeout = 70.0  # bookmarks come every minute: less would reconnect all the time
     settings.watching.connect_timeout = 5.0
-    settings.watching.server_timeout = max(1, int(silence_limit / 3))  # a quiet watch that lives is heard of, too
+    settings.watching.server_timeout = max(1, int(watch_timeout / 3))  # a quiet watch that lives is heard of, too
     settings.networking.request_timeout = 30.0
     settings.networking.connect_timeout = 5.0
     logging.getLogger("kopf").setLevel(logging.WARNING)
@@ -242,7 +242,7 @@ async def run(settings: Settings, stop: Stop) -> None:
     times = LeaseTimes(settings.lease.duration, settings.lease.renew_deadline, settings.lease.retry_period)
     async with ApiClient(connection) as client:
         elector = Elector(client, settings.namespace, _LEASE, settings.identity, times)
-        health = telemetry.Health(settings.silence_limit, lambda: elector.is_leading, len(_watched(settings)))
+        health = telemetry.Health(settings.watch_timeout, lambda: elector.is_leading, len(_watched(settings)))
 
         async def work() -> None:
             term = Term(settings, connection, client.fenced(elector.assert_leading), health, stop)

@@ -130,24 +130,38 @@ REGISTRY = CollectorRegistry()
 _counter, _gauge = partial(Counter, registry=REGISTRY), partial(Gauge, registry=REGISTRY)
 _seconds = partial(Histogram, registry=REGISTRY, buckets=_SECONDS)
 
-RECONCILES = _counter("topicschema_reconciles_total", "Passes over an object, by how they ended.", ("kind", "reason"))
-RECONCILE_SECONDS = _seconds("topicschema_reconcile_seconds", "How long one pass took.", ("kind",))
+RECONCILES = _counter("topicschema_reconcile_total", "Reconciles, by kind and result.", ("kind", "result"))
+RECONCILE_DURATION = _seconds("topicschema_reconcile_duration_seconds", "Duration of a reconcile.", ("kind",))
 REGISTERED = _counter("topicschema_versions_registered_total", "Schema versions put on record.")
 VALIDATIONS = _counter("topicschema_validations_total", "Verdicts on retained messages.", ("phase",))
-BUGS = _counter("topicschema_bugs_total", "Bugs; each has a line of level error in the log.", ("place",))
-WAITING_KEYS = _gauge("topicschema_queue_depth", "Objects that are due for a pass now.")
-LEADING = _gauge("topicschema_leader", "1 while this process leads.")
-REVIEWS = _counter("topicschema_reviews_total", "Admission reviews, by answer.", ("kind", "answer", "reason"))
-REVIEW_SECONDS = _seconds("topicschema_review_seconds", "How long one admission review took.", ("kind",))
-SETTINGS_WRITTEN = _counter("topicschema_broker_settings_total", "Settings of Pulsar namespaces written.", ("setting",))
+INTERNAL_ERRORS = _counter(
+    "topicschema_internal_errors_total",
+    "Internal errors, by component. The log has a line of level error for each.",
+    ("component",),
+)
+WORKQUEUE_DEPTH = _gauge("topicschema_workqueue_depth", "Objects that are due for a reconcile now.")
+IS_LEADER = _gauge("topicschema_leader_election_is_leader", "1 while this process is the leader.")
+ADMISSION_REVIEWS = _counter(
+    "topicschema_admission_reviews_total", "Admission reviews, by decision.", ("kind", "decision", "reason")
+)
+ADMISSION_REVIEW_DURATION = _seconds(
+    "topicschema_admission_review_duration_seconds", "Duration of an admission review.", ("kind",)
+)
+BROKER_SETTINGS_WRITES = _counter(
+    "topicschema_broker_settings_writes_total", "Writes of Pulsar namespaces' settings.", ("setting",)
+)
 BROKER_REQUESTS = _counter(
-    "topicschema_broker_requests_total", "What brokers were asked, and the outcome.", ("call", "outcome")
+    "topicschema_broker_requests_total", "Requests to brokers, by outcome.", ("operation", "outcome")
 )
-BROKER_SECONDS = _seconds("topicschema_broker_seconds", "How long a broker took, tries and waits included.", ("call",))
-OPEN_CIRCUITS = Census(
-    _gauge("topicschema_broker_circuits_open", "Policies whose circuit is open: their broker does not answer them.")
+BROKER_REQUEST_DURATION = _seconds(
+    "topicschema_broker_request_duration_seconds",
+    "Duration of a request to a broker, retries and waits included.",
+    ("operation",),
 )
-EVENTS_LOST = _counter("topicschema_events_lost_total", "Kubernetes Events that could not be written.")
+OPEN_CIRCUIT_BREAKERS = Census(
+    _gauge("topicschema_broker_circuit_breakers_open", "Policies whose circuit breaker is open: no broker answers.")
+)
+EVENT_WRITE_FAILURES = _counter("topicschema_event_write_failures_total", "Kubernetes Events that were not written.")
 
 
 @dataclass(slots=True)
@@ -157,7 +171,7 @@ class Health:
     `kinds` is how many it watches.
     """
 
-    silence_limit: float
+    watch_timeout: float
     is_leading: Callable[[], bool]
     kinds: int
     is_served: bool = False
@@ -172,7 +186,7 @@ class Health:
     def is_alive(self) -> bool:
         """False once a kind that is watched was silent for too long: a restart may help."""
         oldest = min(self.heard.values(), default=time.monotonic())
-        return not self.is_leading() or time.monotonic() - oldest < self.silence_limit
+        return not self.is_leading() or time.monotonic() - oldest < self.watch_timeout
 
     @property
     def is_ready(self) -> bool:
@@ -181,5 +195,5 @@ class Health:
 
     def measure(self) -> None:
         """Set the gauges that nobody sets in passing."""
-        LEADING.set(self.is_leading())
-        WAITING_KEYS.set(self.waiting())
+        IS_LEADER.set(self.is_leading())
+        WORKQUEUE_DEPTH.set(self.waiting())

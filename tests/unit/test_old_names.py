@@ -6,6 +6,29 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("operator", "charts", "manifests", "crds", "images", "docs", "tests")
+METRICS = (
+    "bugs_total",
+    "reconciles_total",
+    "reconcile_seconds",
+    "queue_depth",
+    "topicschema_leader",
+    "reviews_total",
+    "review_seconds",
+    "broker_seconds",
+    "broker_circuits_open",
+    "broker_settings_total",
+    "events_lost_total",
+)
+ALERTS = (
+    "QueueStands",
+    "PassesFail",
+    "BrokerAway",
+    "BrokerAnswersWrong",
+    "EditsFail",
+    "TopicSchemaBug",
+    "SettingsContested",
+)
+SETTINGS = ("SILENCE_LIMIT",)
 SPELLING = re.compile("finali[s]er", re.IGNORECASE)
 
 
@@ -19,6 +42,11 @@ def texts() -> Iterator[tuple[str, str]]:
 def found(pattern: re.Pattern[str]) -> set[tuple[str, str]]:
     """Return in which files something matches, and what."""
     return {(path, match[0]) for path, text in texts() for match in pattern.finditer(text)}
+
+
+def test_old_metrics_alerts_and_settings_are_gone() -> None:
+    names = "|".join((*METRICS, *ALERTS, *SETTINGS))
+    assert found(re.compile(rf"\b(topicschema_|TopicSchema|TOPICSCHEMA_)?({names})(_bucket|_count|_sum)?\b")) == set()
 
 
 def test_finalizer_is_spelled_as_in_kubernetes() -> None:

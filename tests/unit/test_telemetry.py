@@ -61,16 +61,17 @@ async def test_metrics_are_told_in_prometheus_text_format() -> None:
     quoted = 'quote " backslash \\ newline \n'
     telemetry.VALIDATIONS.labels(quoted).inc(2)
     for seconds in (0.001, 0.3, 60):
-        telemetry.BROKER_SECONDS.labels("scraped").observe(seconds)
+        telemetry.BROKER_REQUEST_DURATION.labels("scraped").observe(seconds)
     content_type, text = await scraped()
     assert content_type.startswith("text/plain; version=0.0.4")
     lines = text.splitlines()
     assert "# TYPE topicschema_validations_total counter" in lines
     assert 'topicschema_validations_total{phase="quote \\" backslash \\\\ newline \\n"} 2.0' in lines
-    assert "topicschema_leader 0.0" in lines
+    assert "topicschema_leader_election_is_leader 0.0" in lines
+    histogram = "topicschema_broker_request_duration_seconds"
     for limit, count in (("0.001", 1), ("0.5", 2), ("+Inf", 3)):
-        assert f'topicschema_broker_seconds_bucket{{call="scraped",le="{limit}"}} {count}.0' in lines
-    assert 'topicschema_broker_seconds_count{call="scraped"} 3.0' in lines
+        assert f'{histogram}_bucket{{le="{limit}",operation="scraped"}} {count}.0' in lines
+    assert f'{histogram}_count{{operation="scraped"}} 3.0' in lines
     assert "_created" not in text
 
 

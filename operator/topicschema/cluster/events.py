@@ -51,7 +51,7 @@ class EventRecorder:
         try:
             await self._write(event)
         except TopicSchemaError as error:
-            telemetry.EVENTS_LOST.inc()
+            telemetry.EVENT_WRITE_FAILURES.inc()
             _LOG.warning("an Event was lost: %s", error.message)
 
     async def _write(self, event: Object) -> None:

@@ -100,7 +100,7 @@ async def _refused(around: Surroundings, seen: Observation, why: str) -> Observa
 
 def _otherwise_judged(seen: Observation, what: str, message: str) -> Observation:
     """Count and log that broker and operator judge differently, without the broker's words; report `message`."""
-    telemetry.BUGS.labels("broker").inc()
+    telemetry.INTERNAL_ERRORS.labels("broker").inc()
     metadata = seen.resource.metadata
     fields = {
         "namespace": metadata.namespace,
