@@ -50,7 +50,7 @@ _LEASE = "topicschema-controller"
 _IDENTITY: Any = _LEASE  # told by kopf to its like, which we have none of; its own asks for the name of a pod's user
 _SWEEP_SECONDS = 3600.0
 _FIRST_SWEEP_SECONDS = 60.0  # soon, or a process that is often replaced would never sweep
-_ANEW_SECONDS = 1.0
+_RESTART_DELAY = 1.0
 _CANCELLATIONS, _CANCELLATION_SECONDS = 3, 3.0
 
 
@@ -131,15 +131,15 @@ class Term:
             try:
                 removed = await sweeper.sweep(datetime.now(UTC))
             except TopicSchemaError as error:
-                _LOG.warning("no sweep", extra={"fields": {"reason": error.reason}})
+                _LOG.warning("garbage collection failed", extra={"fields": {"reason": error.reason}})
             else:
-                _LOG.info("swept", extra={"fields": {"payloads": removed}})
+                _LOG.info("removed unreferenced payloads", extra={"fields": {"payloads": removed}})
             await asyncio.sleep(_SWEEP_SECONDS)
 
     async def _listen(self, doorbell: Doorbell) -> None:
         while True:
             await self._listen_once(doorbell)
-            await asyncio.sleep(_ANEW_SECONDS)  # an API server that starts may not know our kinds for a moment
+            await asyncio.sleep(_RESTART_DELAY)  # an API server that starts may not know our kinds for a moment
             await served(self._client, _watched(self._settings), self._health.heard.clear)
 
     async def _listen_once(self, doorbell: Doorbell) -> None:
@@ -170,7 +170,8 @@ class Term:
             # kopf takes the process's signals for itself, and ends like this only when one came.
             self._stop.asked.set()
             await asyncio.Event().wait()
-        _LOG.log(logging.ERROR if failure else logging.WARNING, "the watch ended and begins anew", exc_info=failure)
+        level = logging.ERROR if failure else logging.WARNING
+        _LOG.log(level, "watch failed; restarting in %g s", _RESTART_DELAY, exc_info=failure)
         if failure is not None:
             telemetry.INTERNAL_ERRORS.labels("watch").inc()
 
@@ -188,7 +189,7 @@ async def _ended(operator: asyncio.Task[None]) -> None:
         await asyncio.wait({operator}, timeout=_CANCELLATION_SECONDS)
         if operator.done():
             return
-    _LOG.error("kopf does not end")
+    _LOG.error("watch did not stop in time; continuing without it")
 
 
 class _Login:

@@ -173,7 +173,7 @@ async def _reviewed(judge: Reviewer, asked: Review, deadline: float) -> web.Resp
         return _unanswered(asked, error.reason, f"cannot be judged now: {error.reason}: {error.message[:500]}")
     except Exception:  # noqa: BLE001 - a bug is counted, logged and answered, here and nowhere else
         INTERNAL_ERRORS.labels("webhook").inc()
-        _LOG.exception("a bug while reviewing", extra={"fields": {"kind": asked.kind, "uid": asked.uid}})
+        _LOG.exception("unexpected error during review", extra={"fields": {"kind": asked.kind, "uid": asked.uid}})
         return _unanswered(asked, "InternalError", "a bug in topicschema; the webhook's log has its traceback")
     ADMISSION_REVIEWS.labels(asked.kind, "allowed" if answer.is_allowed else "denied", answer.reason).inc()
     return web.json_response(review.to_wire(asked, answer))

@@ -29,6 +29,18 @@ ALERTS = (
     "SettingsContested",
 )
 SETTINGS = ("SILENCE_LIMIT",)
+LOG_MESSAGES = (
+    "a bug",
+    "an Event was lost",
+    "kopf does not end",
+    "no page",
+    "no report",
+    "no sweep",
+    "not settled",
+    "report not kept",
+    "swept",
+    "the watch ended and begins anew",
+)
 SPELLING = re.compile("finali[s]er", re.IGNORECASE)
 
 
@@ -47,6 +59,10 @@ def found(pattern: re.Pattern[str]) -> set[tuple[str, str]]:
 def test_old_metrics_alerts_and_settings_are_gone() -> None:
     names = "|".join((*METRICS, *ALERTS, *SETTINGS))
     assert found(re.compile(rf"\b(topicschema_|TopicSchema|TOPICSCHEMA_)?({names})(_bucket|_count|_sum)?\b")) == set()
+
+
+def test_old_log_messages_are_gone() -> None:
+    assert found(re.compile(rf'_LOG\.\w+\([^"]*"({"|".join(LOG_MESSAGES)})\b')) == set()
 
 
 def test_finalizer_is_spelled_as_in_kubernetes() -> None:

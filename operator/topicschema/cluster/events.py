@@ -52,7 +52,7 @@ class EventRecorder:
             await self._write(event)
         except TopicSchemaError as error:
             telemetry.EVENT_WRITE_FAILURES.inc()
-            _LOG.warning("an Event was lost: %s", error.message)
+            _LOG.warning("could not write an Event: %s", error.message)
 
     async def _write(self, event: Object) -> None:
         namespace, name = event["metadata"]["namespace"], event["metadata"]["name"]

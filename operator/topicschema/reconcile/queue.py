@@ -182,10 +182,10 @@ class Bell:
         telemetry.RECONCILES.labels(key.plural, reason).inc()
         fields = {"kind": key.plural, "namespace": key.namespace, "name": key.name, "reason": reason}
         if is_ours:
-            _LOG.info("not settled", extra={"fields": fields})
+            _LOG.info("reconcile incomplete, will retry", extra={"fields": fields})
         else:
             telemetry.INTERNAL_ERRORS.labels(key.plural).inc()
-            _LOG.error("a bug", exc_info=error, extra={"fields": fields})
+            _LOG.error("unexpected error during reconcile", exc_info=error, extra={"fields": fields})
         delay = self._patience.delay(key, error)
         if delay is not None and isinstance(error, WaitingError):
             waited = self._lanes.outages.delay(key, policy_asked(), error.after, delay)

@@ -111,7 +111,7 @@ def _otherwise_judged(seen: Observation, what: str, message: str) -> Observation
         "strategy": effective_strategy(seen.policy, seen.candidate.strategy).value,
         "line": seen.line,
     }
-    _LOG.error("a bug: %s", what, extra={"fields": fields})
+    _LOG.error("unexpected verdict of the broker: %s", what, extra={"fields": fields})
     return _with_refusal(seen, message)
 
 
