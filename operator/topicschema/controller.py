@@ -112,7 +112,7 @@ class Term:
 
     async def run(self) -> None:
         """Work until cancelled, or until kopf can watch no more; what stopped it is raised."""
-        self._health.heard.clear()
+        self._health.last_activity.clear()
         doorbell = Doorbell(self._neighbours, self._echoes, self.bell.ring)
         with contextlib.closing(self._judge):
             async with contextlib.aclosing(self._brokers), asyncio.TaskGroup() as group:
@@ -140,7 +140,7 @@ class Term:
         while True:
             await self._listen_once(doorbell)
             await asyncio.sleep(_RESTART_DELAY)  # an API server that starts may not know our kinds for a moment
-            await served(self._client, _watched(self._settings), self._health.heard.clear)
+            await served(self._client, _watched(self._settings), self._health.last_activity.clear)
 
     async def _listen_once(self, doorbell: Doorbell) -> None:
         """Let kopf watch until it gives up or a kind is refused to it; both begin with new lists the next time."""
@@ -179,7 +179,7 @@ class Term:
         # kopf has taken the process's signals by now. Stopped by itself it may wait for ever for a watch that swallowed
         # its cancellation; stopped by us it is cancelled again.
         self._stop.listen()
-        self._health.hear(plural)
+        self._health.record_activity(plural)
 
 
 async def _ended(operator: asyncio.Task[None]) -> None:
@@ -251,7 +251,7 @@ async def run(settings: Settings, stop: Stop) -> None:
             await term.run()
 
         async def lead() -> None:
-            await served(client, _watched(settings), health.heard.clear)
+            await served(client, _watched(settings), health.last_activity.clear)
             health.is_served = True
             await elector.run(work)
 

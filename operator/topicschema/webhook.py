@@ -198,7 +198,7 @@ class Health:
     is_ready: bool = False
     is_alive: bool = True
 
-    def measure(self) -> None:
+    def collect(self) -> None:
         """No gauge is set here."""
 
 

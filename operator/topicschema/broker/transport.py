@@ -119,7 +119,7 @@ class Transport:
 
     async def close(self) -> None:
         """End all connections; what is under way fails."""
-        telemetry.OPEN_CIRCUIT_BREAKERS.leave(self._circuit)
+        telemetry.OPEN_CIRCUIT_BREAKERS.discard(self._circuit)
         await self._connections.close()
 
     async def identity(self) -> Mapping[str, str]:
