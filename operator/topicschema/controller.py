@@ -50,7 +50,7 @@ _LEASE = "topicschema-controller"
 _IDENTITY: Any = _LEASE  # told by kopf to its like, which we have none of; its own asks for the name of a pod's user
 _SWEEP_SECONDS = 3600.0
 _FIRST_SWEEP_SECONDS = 60.0  # soon, or a process that is often replaced would never sweep
-_ANEW_SECONDS = 1.0
+_RESTART_DELAY = 1.0
 _CANCELLATIONS, _CANCELLATION_SECONDS = 3, 3.0
 
 
@@ -112,7 +112,7 @@ class Term:
 
     async def run(self) -> None:
         """Work until cancelled, or until kopf can watch no more; what stopped it is raised."""
-        self._health.heard.clear()
+        self._health.last_activity.clear()
         doorbell = Doorbell(self._neighbours, self._echoes, self.bell.ring)
         with contextlib.closing(self._judge):
             async with contextlib.aclosing(self._brokers), asyncio.TaskGroup() as group:
@@ -131,16 +131,16 @@ class Term:
             try:
                 removed = await sweeper.sweep(datetime.now(UTC))
             except TopicSchemaError as error:
-                _LOG.warning("no sweep", extra={"fields": {"reason": error.reason}})
+                _LOG.warning("garbage collection failed", extra={"fields": {"reason": error.reason}})
             else:
-                _LOG.info("swept", extra={"fields": {"payloads": removed}})
+                _LOG.info("removed unreferenced payloads", extra={"fields": {"payloads": removed}})
             await asyncio.sleep(_SWEEP_SECONDS)
 
     async def _listen(self, doorbell: Doorbell) -> None:
         while True:
             await self._listen_once(doorbell)
-            await asyncio.sleep(_ANEW_SECONDS)  # an API server that starts may not know our kinds for a moment
-            await served(self._client, _watched(self._settings), self._health.heard.clear)
+            await asyncio.sleep(_RESTART_DELAY)  # an API server that starts may not know our kinds for a moment
+            await served(self._client, _watched(self._settings), self._health.last_activity.clear)
 
     async def _listen_once(self, doorbell: Doorbell) -> None:
         """Let kopf watch until it gives up or a kind is refused to it; both begin with new lists the next time."""
@@ -153,7 +153,7 @@ class Term:
         operator = asyncio.create_task(
             kopf.operator(
                 registry=_registry(_watched(self._settings), doorbell, _Login(self._connection, watching)),
-                settings=_kopf_settings(self._settings.silence_limit),
+                settings=_kopf_settings(self._settings.watch_timeout),
                 standalone=True,
                 clusterwide=True,
                 identity=_IDENTITY,
@@ -170,15 +170,16 @@ class Term:
             # kopf takes the process's signals for itself, and ends like this only when one came.
             self._stop.asked.set()
             await asyncio.Event().wait()
-        _LOG.log(logging.ERROR if failure else logging.WARNING, "the watch ended and begins anew", exc_info=failure)
+        level = logging.ERROR if failure else logging.WARNING
+        _LOG.log(level, "watch failed; restarting in %g s", _RESTART_DELAY, exc_info=failure)
         if failure is not None:
-            telemetry.BUGS.labels("watch").inc()
+            telemetry.INTERNAL_ERRORS.labels("watch").inc()
 
     def _heard_from(self, plural: str) -> None:
         # kopf has taken the process's signals by now. Stopped by itself it may wait for ever for a watch that swallowed
         # its cancellation; stopped by us it is cancelled again.
         self._stop.listen()
-        self._health.hear(plural)
+        self._health.record_activity(plural)
 
 
 async def _ended(operator: asyncio.Task[None]) -> None:
@@ -188,7 +189,7 @@ async def _ended(operator: asyncio.Task[None]) -> None:
         await asyncio.wait({operator}, timeout=_CANCELLATION_SECONDS)
         if operator.done():
             return
-    _LOG.error("kopf does not end")
+    _LOG.error("watch did not stop in time; continuing without it")
 
 
 class _Login:
@@ -223,13 +224,13 @@ def _registry(kinds: Iterable[Kind], doorbell: Doorbell, login: _Login) -> kopf.
     return registry
 
 
-def _kopf_settings(silence_limit: float) -> kopf.OperatorSettings:
+def _kopf_settings(watch_timeout: float) -> kopf.OperatorSettings:
     settings = kopf.OperatorSettings()
     settings.posting.enabled = False
     settings.scanning.disabled = True
     settings.watching.inactivity_timeout = 70.0  # bookmarks come every minute: less would reconnect all the time
     settings.watching.connect_timeout = 5.0
-    settings.watching.server_timeout = max(1, int(silence_limit / 3))  # a quiet watch that lives is heard of, too
+    settings.watching.server_timeout = max(1, int(watch_timeout / 3))  # a quiet watch that lives is heard of, too
     settings.networking.request_timeout = 30.0
     settings.networking.connect_timeout = 5.0
     logging.getLogger("kopf").setLevel(logging.WARNING)
@@ -242,7 +243,7 @@ async def run(settings: Settings, stop: Stop) -> None:
     times = LeaseTimes(settings.lease.duration, settings.lease.renew_deadline, settings.lease.retry_period)
     async with ApiClient(connection) as client:
         elector = Elector(client, settings.namespace, _LEASE, settings.identity, times)
-        health = telemetry.Health(settings.silence_limit, lambda: elector.is_leading, len(_watched(settings)))
+        health = telemetry.Health(settings.watch_timeout, lambda: elector.is_leading, len(_watched(settings)))
 
         async def work() -> None:
             term = Term(settings, connection, client.fenced(elector.assert_leading), health, stop)
@@ -250,7 +251,7 @@ async def run(settings: Settings, stop: Stop) -> None:
             await term.run()
 
         async def lead() -> None:
-            await served(client, _watched(settings), health.heard.clear)
+            await served(client, _watched(settings), health.last_activity.clear)
             health.is_served = True
             await elector.run(work)
 

@@ -49,7 +49,7 @@ class Settings:
     """The controller's settings. `checkers` are those that are plugged in, which no variable names.
 
     `kubeconfig` None means: inside a pod. `resync_period` is when a settled object is looked at again by itself,
-    `silence_limit` how long nothing may be heard from the API server before liveness fails; seconds both.
+    `watch_timeout` how long nothing may be heard from the API server before liveness fails; seconds both.
     `broker_hosts` lists the hosts that brokers may be on, as globs with commas between; with none there is no broker.
     `broker_requests` is how many each broker gets in a second.
     """
@@ -63,7 +63,7 @@ class Settings:
     log_level: str = "INFO"
     workers: int = 8
     resync_period: float = 1800.0
-    silence_limit: float = 600.0
+    watch_timeout: float = 600.0
     broker_hosts: str = ""
     broker_requests: int = PER_SECOND
     validation: ValidationSettings = ValidationSettings()
@@ -89,7 +89,7 @@ class Settings:
             log_level=_level(environment),
             workers=_count(environment, "WORKERS", 8),
             resync_period=_seconds(environment, "RESYNC_PERIOD", 1800.0),
-            silence_limit=_seconds(environment, "SILENCE_LIMIT", 600.0),
+            watch_timeout=_seconds(environment, "WATCH_TIMEOUT", 600.0),
             broker_hosts=_hosts(environment),
             broker_requests=_count(environment, "BROKER_REQUESTS_PER_SECOND", PER_SECOND),
             validation=ValidationSettings(

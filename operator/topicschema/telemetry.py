@@ -1,6 +1,7 @@
-"""What the processes tell about themselves: structured log lines, and the list of metrics for Prometheus.
+"""Logs, metrics and probes of the processes.
 
-One line of JSON per log record on standard error. No schema text, token or body belongs in either; texts are capped.
+Each log record is one line of JSON on standard error, its long texts cut. Neither logs nor metrics hold a schema text,
+a token or a body.
 """
 
 import json
@@ -25,12 +26,12 @@ _MAX_TEXT = 2048
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
-class JsonLines(logging.Formatter):
-    """One JSON object per record: time, level, logger, message, and the fields given as `extra={"fields": {...}}`."""
+class JsonFormatter(logging.Formatter):
+    """Formatter of one JSON object per record: time, level, logger, message and `extra={"fields": {...}}`."""
 
     @override
     def format(self, record: logging.LogRecord) -> str:
-        """The record as one line; a traceback stands in `error`, capped from its front."""
+        """Return the record as one line, with the end of its traceback in `error`."""
         line: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -46,7 +47,7 @@ class JsonLines(logging.Formatter):
 
 
 def _frames(error: BaseException | None) -> str:
-    # The type and the places, never the message: a foreign error may quote what it choked on.
+    # Type and frames without the message, which may quote a schema or a token.
     if error is None:
         return ""
     places = "".join(traceback.format_tb(error.__traceback__))
@@ -56,39 +57,39 @@ def _frames(error: BaseException | None) -> str:
 def log_to_stderr(level: str) -> None:
     """Send all logs from `level` on to standard error, as JSON lines."""
     destination = logging.StreamHandler(sys.stderr)
-    destination.setFormatter(JsonLines())
+    destination.setFormatter(JsonFormatter())
     logging.basicConfig(level=level.upper(), handlers=[destination], force=True)
 
 
-class Census:
-    """A gauge of how many things are in a state now; what is garbage-collected is in none."""
+class CallbackGauge:
+    """Gauge of the size of a set. An object that is garbage-collected leaves the set."""
 
     def __init__(self, gauge: Gauge) -> None:
-        self._there: WeakSet[object] = WeakSet()
-        gauge.set_function(lambda: len(self._there))
+        self._members: WeakSet[object] = WeakSet()
+        gauge.set_function(lambda: len(self._members))
 
-    def enter(self, thing: object) -> None:
-        """Count it from now on."""
-        self._there.add(thing)
+    def add(self, member: object) -> None:
+        """Add an object to the set."""
+        self._members.add(member)
 
-    def leave(self, thing: object) -> None:
-        """Count it no more."""
-        self._there.discard(thing)
+    def discard(self, member: object) -> None:
+        """Remove an object from the set, if it is there."""
+        self._members.discard(member)
 
 
 class Probes(Protocol):
-    """What a process answers when it is asked how it is."""
+    """State of a process, for its probes and metrics."""
 
     @property
     def is_alive(self) -> bool:
-        """False when only a restart can help."""
+        """False if only a restart can help."""
 
     @property
     def is_ready(self) -> bool:
-        """Whether it does its work, or stands by to."""
+        """True if the process works or stands by."""
 
-    def measure(self) -> None:
-        """Set the gauges that nobody sets in passing."""
+    def collect(self) -> None:
+        """Set the gauges whose values are read at each scrape."""
 
 
 @asynccontextmanager
@@ -103,7 +104,7 @@ async def serve(probes: Probes, port: int) -> AsyncIterator[None]:
         return _answer(is_well=probes.is_ready)
 
     async def metrics(request: web.Request) -> web.StreamResponse:
-        probes.measure()
+        probes.collect()
         return await answer_metrics(request)
 
     application = web.Application()
@@ -130,56 +131,70 @@ REGISTRY = CollectorRegistry()
 _counter, _gauge = partial(Counter, registry=REGISTRY), partial(Gauge, registry=REGISTRY)
 _seconds = partial(Histogram, registry=REGISTRY, buckets=_SECONDS)
 
-RECONCILES = _counter("topicschema_reconciles_total", "Passes over an object, by how they ended.", ("kind", "reason"))
-RECONCILE_SECONDS = _seconds("topicschema_reconcile_seconds", "How long one pass took.", ("kind",))
+RECONCILES = _counter("topicschema_reconcile_total", "Reconciles, by kind and result.", ("kind", "result"))
+RECONCILE_DURATION = _seconds("topicschema_reconcile_duration_seconds", "Duration of a reconcile.", ("kind",))
 REGISTERED = _counter("topicschema_versions_registered_total", "Schema versions put on record.")
 VALIDATIONS = _counter("topicschema_validations_total", "Verdicts on retained messages.", ("phase",))
-BUGS = _counter("topicschema_bugs_total", "Bugs; each has a line of level error in the log.", ("place",))
-WAITING_KEYS = _gauge("topicschema_queue_depth", "Objects that are due for a pass now.")
-LEADING = _gauge("topicschema_leader", "1 while this process leads.")
-REVIEWS = _counter("topicschema_reviews_total", "Admission reviews, by answer.", ("kind", "answer", "reason"))
-REVIEW_SECONDS = _seconds("topicschema_review_seconds", "How long one admission review took.", ("kind",))
-SETTINGS_WRITTEN = _counter("topicschema_broker_settings_total", "Settings of Pulsar namespaces written.", ("setting",))
+INTERNAL_ERRORS = _counter(
+    "topicschema_internal_errors_total",
+    "Internal errors, by component. The log has a line of level error for each.",
+    ("component",),
+)
+WORKQUEUE_DEPTH = _gauge("topicschema_workqueue_depth", "Objects that are due for a reconcile now.")
+IS_LEADER = _gauge("topicschema_leader_election_is_leader", "1 while this process is the leader.")
+ADMISSION_REVIEWS = _counter(
+    "topicschema_admission_reviews_total", "Admission reviews, by decision.", ("kind", "decision", "reason")
+)
+ADMISSION_REVIEW_DURATION = _seconds(
+    "topicschema_admission_review_duration_seconds", "Duration of an admission review.", ("kind",)
+)
+BROKER_SETTINGS_WRITES = _counter(
+    "topicschema_broker_settings_writes_total", "Writes of Pulsar namespaces' settings.", ("setting",)
+)
 BROKER_REQUESTS = _counter(
-    "topicschema_broker_requests_total", "What brokers were asked, and the outcome.", ("call", "outcome")
+    "topicschema_broker_requests_total", "Requests to brokers, by outcome.", ("operation", "outcome")
 )
-BROKER_SECONDS = _seconds("topicschema_broker_seconds", "How long a broker took, tries and waits included.", ("call",))
-OPEN_CIRCUITS = Census(
-    _gauge("topicschema_broker_circuits_open", "Policies whose circuit is open: their broker does not answer them.")
+BROKER_REQUEST_DURATION = _seconds(
+    "topicschema_broker_request_duration_seconds",
+    "Duration of a request to a broker, retries and waits included.",
+    ("operation",),
 )
-EVENTS_LOST = _counter("topicschema_events_lost_total", "Kubernetes Events that could not be written.")
+OPEN_CIRCUIT_BREAKERS = CallbackGauge(
+    _gauge("topicschema_broker_circuit_breakers_open", "Policies whose circuit breaker is open: no broker answers.")
+)
+EVENT_WRITE_FAILURES = _counter("topicschema_event_write_failures_total", "Kubernetes Events that were not written.")
 
 
 @dataclass(slots=True)
 class Health:
-    """What the controller's probes ask: whether it leads, and when each kind that it watches was heard of last.
+    """Health of the controller: whether it leads, and when each kind that it watches last got a response.
 
-    `kinds` is how many it watches.
+    `watch_timeout` is in seconds, `kinds` the number of kinds, `last_activity` the monotonic time by plural.
     """
 
-    silence_limit: float
+    watch_timeout: float
     is_leading: Callable[[], bool]
     kinds: int
     is_served: bool = False
-    heard: dict[str, float] = field(default_factory=dict)
+    last_activity: dict[str, float] = field(default_factory=dict)
     waiting: Callable[[], int] = int
 
-    def hear(self, plural: str) -> None:
-        """The API server answered a list or watch of the kind."""
-        self.heard[plural] = time.monotonic()
+    def record_activity(self, plural: str) -> None:
+        """Record that the API server answered a list or watch of the kind."""
+        self.last_activity[plural] = time.monotonic()
 
     @property
     def is_alive(self) -> bool:
-        """False once a kind that is watched was silent for too long: a restart may help."""
-        oldest = min(self.heard.values(), default=time.monotonic())
-        return not self.is_leading() or time.monotonic() - oldest < self.silence_limit
+        """False if a watch of the leader got no response within `watch_timeout`: a restart may help."""
+        oldest = min(self.last_activity.values(), default=time.monotonic())
+        return not self.is_leading() or time.monotonic() - oldest < self.watch_timeout
 
     @property
     def is_ready(self) -> bool:
-        """Whether it works, or stands by to."""
-        return len(self.heard) == self.kinds if self.is_leading() else self.is_served
+        """True if a leader has listed all kinds, or if a standby could take over."""
+        return len(self.last_activity) == self.kinds if self.is_leading() else self.is_served
 
-    def measure(self) -> None:
-        """Set the gauges that nobody sets in passing."""
-        LEADING.set(self.is_leading())
-        WAITING_KEYS.set(self.waiting())
+    def collect(self) -> None:
+        """Set the gauges whose values are read at each scrape."""
+        IS_LEADER.set(self.is_leading())
+        WORKQUEUE_DEPTH.set(self.waiting())

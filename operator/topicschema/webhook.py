@@ -36,7 +36,7 @@ from topicschema.settings import Claims as ClaimMode
 from topicschema.settings import InvalidSettingError, WebhookSettings
 from topicschema.storage.claims import Claims
 from topicschema.storage.record import RecordStorage
-from topicschema.telemetry import BUGS, REVIEW_SECONDS, REVIEWS, log_to_stderr
+from topicschema.telemetry import ADMISSION_REVIEW_DURATION, ADMISSION_REVIEWS, INTERNAL_ERRORS, log_to_stderr
 
 _LOG = logging.getLogger(__name__)
 
@@ -143,7 +143,7 @@ class Endpoint:
             try:
                 response = await self._review(request, body)
             except BodyRefusedError as error:
-                REVIEWS.labels("unknown", "error", error.reason).inc()
+                ADMISSION_REVIEWS.labels("unknown", "error", error.reason).inc()
                 response = web.Response(status=error.status, text=f"topicschema: {error}")
             except MalformedReviewError as error:
                 response = web.Response(status=400, text=str(error))
@@ -159,7 +159,7 @@ class Endpoint:
             return web.Response(status=400, text=f"nothing of kind {asked.kind[:80]!r} is reviewed here")
         deadline = _deadline(request)
         response = await _reviewed(judge, replace(asked, seconds=deadline), deadline)
-        REVIEW_SECONDS.labels(asked.kind).observe(time.perf_counter() - started)
+        ADMISSION_REVIEW_DURATION.labels(asked.kind).observe(time.perf_counter() - started)
         return response
 
 
@@ -172,15 +172,15 @@ async def _reviewed(judge: Reviewer, asked: Review, deadline: float) -> web.Resp
     except TopicSchemaError as error:
         return _unanswered(asked, error.reason, f"cannot be judged now: {error.reason}: {error.message[:500]}")
     except Exception:  # noqa: BLE001 - a bug is counted, logged and answered, here and nowhere else
-        BUGS.labels("webhook").inc()
-        _LOG.exception("a bug while reviewing", extra={"fields": {"kind": asked.kind, "uid": asked.uid}})
+        INTERNAL_ERRORS.labels("webhook").inc()
+        _LOG.exception("unexpected error during review", extra={"fields": {"kind": asked.kind, "uid": asked.uid}})
         return _unanswered(asked, "InternalError", "a bug in topicschema; the webhook's log has its traceback")
-    REVIEWS.labels(asked.kind, "allowed" if answer.is_allowed else "denied", answer.reason).inc()
+    ADMISSION_REVIEWS.labels(asked.kind, "allowed" if answer.is_allowed else "denied", answer.reason).inc()
     return web.json_response(review.to_wire(asked, answer))
 
 
 def _unanswered(asked: Review, reason: str, text: str) -> web.Response:
-    REVIEWS.labels(asked.kind, "error", reason).inc()
+    ADMISSION_REVIEWS.labels(asked.kind, "error", reason).inc()
     return web.Response(status=500, text=f"topicschema: {text}")
 
 
@@ -198,7 +198,7 @@ class Health:
     is_ready: bool = False
     is_alive: bool = True
 
-    def measure(self) -> None:
+    def collect(self) -> None:
         """No gauge is set here."""
 
 

@@ -92,8 +92,8 @@ async def test_a_note_is_cut_to_the_bytes_that_the_api_server_takes(
 async def test_an_event_that_cannot_be_written_is_counted_and_nobody_else_is_troubled(
     client: ApiClient, regarding: dict[str, str]
 ) -> None:
-    lost = counted("events_lost_total")
+    lost = counted("event_write_failures_total")
     nowhere = {**regarding, "namespace": "not-there"}
     await EventRecorder(client, "controller").record(nowhere, "Normal", "Registered", "version 0", "Register")
     await EventRecorder(client, "controller").record(regarding, "Neither", "Registered", "version 0", "Register")
-    assert counted("events_lost_total") == lost + 2
+    assert counted("event_write_failures_total") == lost + 2

@@ -188,8 +188,8 @@ def webhook_away(spare: ControlPlane, tmp_path_factory: pytest.TempPathFactory) 
 UNASKED = {
     "a label": ["label", "--overwrite", "tsc/created", "a=b"],
     "a label on a policy": ["label", "--overwrite", "nsp/orders", "a=b"],
-    "a finaliser": ["patch", "tsc/created", "--type=merge", "-p", '{"metadata": {"finalizers": ["example.com/a"]}}'],
-    "a finaliser's removal": ["patch", "tsc/created", "--type=merge", "-p", '{"metadata": {"finalizers": null}}'],
+    "a finalizer": ["patch", "tsc/created", "--type=merge", "-p", '{"metadata": {"finalizers": ["example.com/a"]}}'],
+    "a finalizer's removal": ["patch", "tsc/created", "--type=merge", "-p", '{"metadata": {"finalizers": null}}'],
     "a status": [
         "patch",
         "tsc/created",

@@ -49,9 +49,9 @@ class Rig:
 
     def has_looked(self) -> bool:
         """Whether the controller, since it was started, has looked at as many topics as there are."""
-        passes = measured(self.product.controller_probe, 'topicschema_reconciles_total{kind="topicschemas"')
+        passes = measured(self.product.controller_probe, 'topicschema_reconcile_total{kind="topicschemas"')
         return passes >= len(self.api.list("topicschemas", "")) and not measured(
-            self.product.controller_probe, "topicschema_queue_depth"
+            self.product.controller_probe, "topicschema_workqueue_depth"
         )
 
 
@@ -86,7 +86,7 @@ def measured(probe: str, metric: str) -> float:
 
 def leads(probe: str) -> bool:
     """Whether the controller with that probe takes itself for the leader."""
-    return measured(probe, "topicschema_leader") > 0
+    return measured(probe, "topicschema_leader_election_is_leader") > 0
 
 
 def behind_proxy(kubeconfig: Path, proxy: Proxy) -> None:

@@ -110,10 +110,10 @@ def _deletable(world: World) -> None:
     _policy(world)
     world.apply(FIRST, deletionPolicy="Delete")
     _ready(world, "Registered", 0, [FIRST])
-    world.until(lambda: bool((world.read() or {})["metadata"].get("finalizers")), "the finaliser")
+    world.until(lambda: bool((world.read() or {})["metadata"].get("finalizers")), "the finalizer")
 
 
-def _finaliser_and_version(world: World) -> None:
+def _finalizer_and_version(world: World) -> None:
     _ready(world, "Registered", 0, [FIRST])
     assert (world.read() or {})["metadata"]["finalizers"] == ["topicschema.io/broker-delete"]
 
@@ -230,10 +230,10 @@ FLOWS = (
         _behind(PAYLOAD, NEXT_RECORD, f"{STATUS} Registered"),
     ),
     Flow(
-        "a first version with a finaliser",
+        "a first version with a finalizer",
         _policy,
         lambda w: w.apply(FIRST, deletionPolicy="Delete"),
-        _finaliser_and_version,
+        _finalizer_and_version,
         _behind("patch topicschemas", FIRST_RECORD) + _before(PAYLOAD),
     ),
     Flow(

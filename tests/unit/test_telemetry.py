@@ -8,12 +8,12 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from testbed import ports
 from topicschema import telemetry
-from topicschema.telemetry import Census, Health, JsonLines
+from topicschema.telemetry import CallbackGauge, Health, JsonFormatter
 
 
 def line(message: str, **more: object) -> dict[str, object]:
     record = logging.makeLogRecord({"name": "room", "levelname": "INFO", "msg": message, **more})
-    told: dict[str, object] = json.loads(JsonLines().format(record))
+    told: dict[str, object] = json.loads(JsonFormatter().format(record))
     return told
 
 
@@ -30,7 +30,7 @@ def test_a_log_record_is_one_line_of_json_with_its_fields() -> None:
 
 def test_a_log_line_stays_one_line_and_within_bounds() -> None:
     record = logging.makeLogRecord({"msg": "a\nb" * 5000})
-    text = JsonLines().format(record)
+    text = JsonFormatter().format(record)
     assert "\n" not in text
     assert len(text) < 8000
 
@@ -61,16 +61,17 @@ async def test_metrics_are_told_in_prometheus_text_format() -> None:
     quoted = 'quote " backslash \\ newline \n'
     telemetry.VALIDATIONS.labels(quoted).inc(2)
     for seconds in (0.001, 0.3, 60):
-        telemetry.BROKER_SECONDS.labels("scraped").observe(seconds)
+        telemetry.BROKER_REQUEST_DURATION.labels("scraped").observe(seconds)
     content_type, text = await scraped()
     assert content_type.startswith("text/plain; version=0.0.4")
     lines = text.splitlines()
     assert "# TYPE topicschema_validations_total counter" in lines
     assert 'topicschema_validations_total{phase="quote \\" backslash \\\\ newline \\n"} 2.0' in lines
-    assert "topicschema_leader 0.0" in lines
+    assert "topicschema_leader_election_is_leader 0.0" in lines
+    histogram = "topicschema_broker_request_duration_seconds"
     for limit, count in (("0.001", 1), ("0.5", 2), ("+Inf", 3)):
-        assert f'topicschema_broker_seconds_bucket{{call="scraped",le="{limit}"}} {count}.0' in lines
-    assert 'topicschema_broker_seconds_count{call="scraped"} 3.0' in lines
+        assert f'{histogram}_bucket{{le="{limit}",operation="scraped"}} {count}.0' in lines
+    assert f'{histogram}_count{{operation="scraped"}} 3.0' in lines
     assert "_created" not in text
 
 
@@ -99,28 +100,28 @@ def test_who_stands_by_is_ready_once_it_could_work_and_always_alive() -> None:
 def test_who_leads_is_ready_when_all_kinds_were_heard_of_and_dead_after_a_long_silence() -> None:
     patient, impatient = Health(1e9, lambda: True, 2), Health(0.0, lambda: True, 2)
     for health in (patient, impatient):
-        health.hear("topicschemas")
+        health.record_activity("topicschemas")
     assert not patient.is_ready
-    patient.hear("namespaces")
+    patient.record_activity("namespaces")
     assert patient.is_ready
     assert patient.is_alive
     assert not impatient.is_alive
 
 
-def test_a_census_counts_what_is_there_and_nothing_that_is_gone() -> None:
+def test_a_callback_gauge_counts_its_members_but_none_that_was_garbage_collected() -> None:
     class Thing:
         pass
 
     def count() -> float | None:
-        return registry.get_sample_value("census")
+        return registry.get_sample_value("members")
 
     registry = CollectorRegistry()
-    census, here, gone = Census(Gauge("census", "Things.", registry=registry)), Thing(), Thing()
+    gauge, here, gone = CallbackGauge(Gauge("members", "Things.", registry=registry)), Thing(), Thing()
     for thing in (here, gone, here):
-        census.enter(thing)
+        gauge.add(thing)
     assert count() == 2
     del thing, gone
     gc.collect()
     assert count() == 1
-    census.leave(here)
+    gauge.discard(here)
     assert count() == 0

@@ -70,7 +70,7 @@ class Circuit:
         self._answers += 1
         self._failures = self._openings = 0
         self._probe_at = None
-        telemetry.OPEN_CIRCUITS.leave(self)
+        telemetry.OPEN_CIRCUIT_BREAKERS.discard(self)
 
     def fail(self, passage: Passage, error: WaitingError, after: float | None = None) -> None:
         """Count a call without an answer; `after` is how long the broker wants to be left alone, in seconds."""
@@ -84,7 +84,7 @@ class Circuit:
         pause *= self._clock.spread(1 - _SPREAD, 1 + _SPREAD)
         self._openings = min(self._openings + 1, 10)
         self._probe_at = self._clock.now() + max(pause, after or 0.0)
-        telemetry.OPEN_CIRCUITS.enter(self)
+        telemetry.OPEN_CIRCUIT_BREAKERS.add(self)
         self._error = error
 
 

@@ -119,7 +119,7 @@ class Transport:
 
     async def close(self) -> None:
         """End all connections; what is under way fails."""
-        telemetry.OPEN_CIRCUITS.leave(self._circuit)
+        telemetry.OPEN_CIRCUIT_BREAKERS.discard(self._circuit)
         await self._connections.close()
 
     async def identity(self) -> Mapping[str, str]:
@@ -135,11 +135,11 @@ class Transport:
             outcome = error.reason
             raise
         else:
-            outcome = "Answered"
+            outcome = "success"
             return answer
         finally:
             telemetry.BROKER_REQUESTS.labels(request.name, outcome).inc()
-            telemetry.BROKER_SECONDS.labels(request.name).observe(self._clock.now() - started)
+            telemetry.BROKER_REQUEST_DURATION.labels(request.name).observe(self._clock.now() - started)
 
     async def _ask(self, request: Request) -> Any:
         """The answer to the request, once there is a place and while the circuit lets calls out."""

@@ -51,8 +51,8 @@ class EventRecorder:
         try:
             await self._write(event)
         except TopicSchemaError as error:
-            telemetry.EVENTS_LOST.inc()
-            _LOG.warning("an Event was lost: %s", error.message)
+            telemetry.EVENT_WRITE_FAILURES.inc()
+            _LOG.warning("could not write an Event: %s", error.message)
 
     async def _write(self, event: Object) -> None:
         namespace, name = event["metadata"]["namespace"], event["metadata"]["name"]

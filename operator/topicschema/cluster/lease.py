@@ -94,12 +94,12 @@ class Elector:
         while True:
             await self._acquire()
             self._log("leading")
-            telemetry.LEADING.set(1)
+            telemetry.IS_LEADER.set(1)
             try:
                 if await self._lead(work):
                     return
             finally:
-                telemetry.LEADING.set(0)
+                telemetry.IS_LEADER.set(0)
             self._log("the lease was lost; the work has ended")
 
     async def _acquire(self) -> None:

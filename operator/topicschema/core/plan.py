@@ -13,12 +13,12 @@ from topicschema.core.verdict import Outcome, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class AddFinaliser:
+class AddFinalizer:
     """Hold the resource's deletion until its record is removed."""
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveFinaliser:
+class RemoveFinalizer:
     """Let the resource go, or no longer hold its later deletion."""
 
 
@@ -77,8 +77,8 @@ class StopAsking:
 
 
 Action = (
-    AddFinaliser
-    | RemoveFinaliser
+    AddFinalizer
+    | RemoveFinalizer
     | Claim
     | Register
     | Import
@@ -142,7 +142,7 @@ class Observed:
     is_being_deleted: bool = False
     is_suspended: bool = False
     deletes_record: bool = False
-    has_finaliser: bool = False
+    has_finalizer: bool = False
     is_source_on_record: bool = True
     fingerprint: str = ""
     remote: Remote | None = None
@@ -204,7 +204,7 @@ def _with_candidate(observed: Observed, history: History, arrived: tuple[Version
     is_for_it = changed is not None and not changed.is_withdrawn
     if has_come and is_for_it and settings is not None and settings.pending is not None:
         history = replace(history, topic_settings=replace(settings, pending=None))
-    is_held = observed.deletes_record and not observed.has_finaliser
+    is_held = observed.deletes_record and not observed.has_finalizer
     return history if is_held else history.claimed_by(observed.owner)
 
 
@@ -221,12 +221,12 @@ def _settle(observed: Observed, verdict: Verdict) -> tuple[Action, ...]:
 
 def _hold_deletion(observed: Observed, *, may_claim: bool) -> tuple[Action, ...]:
     """Hold the resource's deletion while its record, or one that it may claim, goes with it; else no more."""
-    if observed.has_finaliser and not observed.deletes_record:
-        return (RemoveFinaliser(),)
+    if observed.has_finalizer and not observed.deletes_record:
+        return (RemoveFinalizer(),)
     is_ours = observed.history.claim == observed.owner
-    if observed.deletes_record and not observed.has_finaliser and (is_ours or may_claim):
+    if observed.deletes_record and not observed.has_finalizer and (is_ours or may_claim):
         # Before the first write: a record without it would outlive a resource that promised to take it along.
-        return (AddFinaliser(),)
+        return (AddFinalizer(),)
     return ()
 
 
@@ -277,7 +277,7 @@ def _undo(observed: Observed) -> tuple[Action, ...]:
 
 
 def _farewell(observed: Observed) -> tuple[Action, ...]:
-    if not observed.has_finaliser:
+    if not observed.has_finalizer:
         return ()
     is_ours = observed.is_on_record and observed.history.claim == observed.owner
     # Suspended means that nothing outside is written: the record stays, and the resource is not held back.
@@ -285,4 +285,4 @@ def _farewell(observed: Observed) -> tuple[Action, ...]:
         remote = observed.remote
         last = SoftDelete() if remote is not None and remote.is_serving else DeleteRecord()
         return _undo(observed) or (last,)
-    return (RemoveFinaliser(),)
+    return (RemoveFinalizer(),)

@@ -26,7 +26,7 @@ from topicschema.reconcile.status_write import SILENT
 from topicschema.reconcile.surroundings import Surroundings
 from topicschema.storage.protocol import Stored
 
-FINALISER_MANAGER = "topicschema-finaliser"
+FINALIZER_MANAGER = "topicschema-finalizer"
 
 
 async def act(around: Surroundings, seen: Observation, action: plan.Action) -> Observation | None:
@@ -35,7 +35,7 @@ async def act(around: Surroundings, seen: Observation, action: plan.Action) -> O
     After a compare-and-swap the history is known to be what was written. ConflictError when somebody else was faster.
     """
     match action:
-        case plan.AddFinaliser() | plan.RemoveFinaliser():
+        case plan.AddFinalizer() | plan.RemoveFinalizer():
             await _mark(around, seen.resource.metadata, action)
             return None
         case plan.DeleteRecord():
@@ -139,15 +139,15 @@ def _stored(seen: Observation) -> Stored:
     return seen.stored
 
 
-async def _mark(around: Surroundings, metadata: Metadata, action: plan.AddFinaliser | plan.RemoveFinaliser) -> None:
-    if isinstance(action, plan.AddFinaliser):
-        await _add_finaliser(around, metadata)
+async def _mark(around: Surroundings, metadata: Metadata, action: plan.AddFinalizer | plan.RemoveFinalizer) -> None:
+    if isinstance(action, plan.AddFinalizer):
+        await _add_finalizer(around, metadata)
     else:
-        await remove_finaliser(around, metadata)
+        await remove_finalizer(around, metadata)
 
 
-async def _add_finaliser(around: Surroundings, metadata: Metadata) -> None:
-    # By apply, so that others' finalisers are left alone; the uid, or an object that is gone would be created.
+async def _add_finalizer(around: Surroundings, metadata: Metadata) -> None:
+    # By apply, so that others' finalizers are left alone; the uid, or an object that is gone would be created.
     body = {
         "apiVersion": TOPIC_SCHEMA.api_version,
         "kind": TOPIC_SCHEMA.name,
@@ -158,11 +158,11 @@ async def _add_finaliser(around: Surroundings, metadata: Metadata) -> None:
             "finalizers": [FINALIZER],
         },
     }
-    await around.client.apply(TOPIC_SCHEMA, metadata.namespace, metadata.name, body, field_manager=FINALISER_MANAGER)
+    await around.client.apply(TOPIC_SCHEMA, metadata.namespace, metadata.name, body, field_manager=FINALIZER_MANAGER)
 
 
-async def remove_finaliser(around: Surroundings, metadata: Metadata) -> None:
-    """Take our finaliser off the resource, whoever else put it there too; ConflictError when the resource moved."""
-    rest = [finaliser for finaliser in metadata.finalizers if finaliser != FINALIZER]
+async def remove_finalizer(around: Surroundings, metadata: Metadata) -> None:
+    """Take our finalizer off the resource, whoever else put it there too; ConflictError when the resource moved."""
+    rest = [finalizer for finalizer in metadata.finalizers if finalizer != FINALIZER]
     body = {"metadata": {"resourceVersion": metadata.resource_version, "finalizers": rest}}
     await around.client.patch(TOPIC_SCHEMA, metadata.namespace, metadata.name, body)

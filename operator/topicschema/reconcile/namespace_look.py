@@ -157,5 +157,5 @@ class NamespaceLooks:
             await self._around.claims.put_settings(claim, due.found, due.managed)
         await place.broker.set_namespace(claim.key, change)
         for setting in rules.named(change):
-            telemetry.SETTINGS_WRITTEN.labels(setting).inc()
+            telemetry.BROKER_SETTINGS_WRITES.labels(setting).inc()
         return due

@@ -126,7 +126,7 @@ class Observation:
         stored = self.stored
         if stored is None:
             # Nothing on record is known to be ours: only the resource itself is left to deal with.
-            return (plan.RemoveFinaliser(),) if FINALIZER in metadata.finalizers else ()
+            return (plan.RemoveFinalizer(),) if FINALIZER in metadata.finalizers else ()
         return plan.plan(
             plan.Observed(
                 owner=owner,
@@ -136,7 +136,7 @@ class Observation:
                 is_being_deleted=metadata.deletion_timestamp is not None,
                 is_suspended=spec.suspend,
                 deletes_record=spec.deletion_policy is DeletionPolicy.DELETE,
-                has_finaliser=FINALIZER in metadata.finalizers,
+                has_finalizer=FINALIZER in metadata.finalizers,
                 is_source_on_record=self._is_source_on_record(stored.history),
                 fingerprint="" if self.schema is None else self.schema.fingerprint,
                 remote=None if self.view is None else self.view.remote,

@@ -41,9 +41,9 @@ class Key:
 class Rest(StrEnum):
     """What a pass that met no error asks for: the slow resync, another pass at once, or nothing ever again."""
 
-    SETTLED = "Settled"
-    AGAIN = "Again"
-    GONE = "Gone"
+    SETTLED = "success"
+    AGAIN = "requeue"
+    GONE = "deleted"
 
 
 class Patience:
@@ -154,7 +154,7 @@ class Bell:
         finally:
             self._schedule.done(key)
             self._rung.set()  # there is room again
-        telemetry.RECONCILE_SECONDS.labels(key.plural).observe(self._clock() - started)
+        telemetry.RECONCILE_DURATION.labels(key.plural).observe(self._clock() - started)
         if after is not None:
             self.ring(key, after)
 
@@ -182,10 +182,10 @@ class Bell:
         telemetry.RECONCILES.labels(key.plural, reason).inc()
         fields = {"kind": key.plural, "namespace": key.namespace, "name": key.name, "reason": reason}
         if is_ours:
-            _LOG.info("not settled", extra={"fields": fields})
+            _LOG.info("reconcile incomplete, will retry", extra={"fields": fields})
         else:
-            telemetry.BUGS.labels(key.plural).inc()
-            _LOG.error("a bug", exc_info=error, extra={"fields": fields})
+            telemetry.INTERNAL_ERRORS.labels(key.plural).inc()
+            _LOG.error("unexpected error during reconcile", exc_info=error, extra={"fields": fields})
         delay = self._patience.delay(key, error)
         if delay is not None and isinstance(error, WaitingError):
             waited = self._lanes.outages.delay(key, policy_asked(), error.after, delay)

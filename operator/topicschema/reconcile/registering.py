@@ -100,7 +100,7 @@ async def _refused(around: Surroundings, seen: Observation, why: str) -> Observa
 
 def _otherwise_judged(seen: Observation, what: str, message: str) -> Observation:
     """Count and log that broker and operator judge differently, without the broker's words; report `message`."""
-    telemetry.BUGS.labels("broker").inc()
+    telemetry.INTERNAL_ERRORS.labels("broker").inc()
     metadata = seen.resource.metadata
     fields = {
         "namespace": metadata.namespace,
@@ -111,7 +111,7 @@ def _otherwise_judged(seen: Observation, what: str, message: str) -> Observation
         "strategy": effective_strategy(seen.policy, seen.candidate.strategy).value,
         "line": seen.line,
     }
-    _LOG.error("a bug: %s", what, extra={"fields": fields})
+    _LOG.error("unexpected verdict of the broker: %s", what, extra={"fields": fields})
     return _with_refusal(seen, message)
 
 

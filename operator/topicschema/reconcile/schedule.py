@@ -26,7 +26,7 @@ class ElsewhereError(WaitingError):
     """A pass is to be begun again in another lane: it is going to reach the broker whose lane that is."""
 
     def __init__(self, lane: str) -> None:
-        super().__init__("Elsewhere", "it is looked at again among the others of its broker", after=0.0)
+        super().__init__("rescheduled", "it is looked at again among the others of its broker", after=0.0)
         self.lane = lane
 
 

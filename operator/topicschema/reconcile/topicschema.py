@@ -29,7 +29,7 @@ from topicschema.reconcile import (
     validating_report,
     validating_values,
 )
-from topicschema.reconcile.act import act, remove_finaliser
+from topicschema.reconcile.act import act, remove_finalizer
 from topicschema.reconcile.at_broker import View
 from topicschema.reconcile.candidates import placed
 from topicschema.reconcile.conditions import Moment, Said
@@ -216,14 +216,14 @@ class TopicSchemas:
             return seen.verdict.risks
 
     async def _say_farewell(self, key: Key, wire: Mapping[str, Any], metadata: Metadata) -> Rest:
-        # Somebody else's finaliser may hold it for long, and its policy waits for every topic to have been seen.
+        # Somebody else's finalizer may hold it for long, and its policy waits for every topic to have been seen.
         self._saw(key, wire, decode_status(TopicSchemaStatus, wire.get("status")))
         if FINALIZER not in metadata.finalizers:
             self._ring_outdone(key)
             return Rest.SETTLED
         seen = await observe_farewell(self._around, wire)
         if seen is None:
-            await remove_finaliser(self._around, metadata)
+            await remove_finalizer(self._around, metadata)
         else:
             await tell_released(self._around, wire, seen)
         while seen is not None and seen.planned:

@@ -126,7 +126,8 @@ async def _kept(around: Surroundings, body: dict[str, Any]) -> bool:
     try:
         await around.client.apply(CONFIG_MAP, namespace, name, body, field_manager=FIELD_MANAGER)
     except (ApiRefusedError, ForbiddenError) as error:
-        _LOG.warning("report not kept", extra={"fields": {"namespace": namespace, "name": name, "why": error.message}})
+        fields = {"namespace": namespace, "name": name, "why": error.message}
+        _LOG.warning("could not store the validation report", extra={"fields": fields})
         return False
     return True
 
@@ -137,7 +138,8 @@ async def _read(around: Surroundings, namespace: str, pod: str) -> bytes | None:
         log = await around.client.log(namespace, pod, jobs.CONTAINER, lines=_LINES, limit=_LOG_BYTES)
         return await asyncio.to_thread(lambda: marks.report_in(log.splitlines()))
     except TopicSchemaError as error:
-        _LOG.warning("no report", extra={"fields": {"namespace": namespace, "pod": pod, "reason": error.reason}})
+        fields = {"namespace": namespace, "pod": pod, "reason": error.reason}
+        _LOG.warning("validation report not found in pod log", extra={"fields": fields})
         return None
 
 
@@ -186,6 +188,6 @@ def _page(report: bytes) -> str:
     try:
         shown = page(json.loads(report))
     except Exception as error:  # noqa: BLE001 - whatever a pod may have written there
-        _LOG.warning("no page", extra={"fields": {"reason": type(error).__name__}})
+        _LOG.warning("could not render the HTML report", extra={"fields": {"reason": type(error).__name__}})
         return ""
     return shown if len(shown.encode()) + len(report) <= _MAX_BYTES else ""

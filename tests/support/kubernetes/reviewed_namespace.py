@@ -111,5 +111,5 @@ async def opened(cluster: Cluster, namespace: str) -> AsyncIterator[Shop]:
 
 def reviews(metrics: str) -> int:
     """How many reviews the webhook's metrics count."""
-    lines = [line for line in metrics.splitlines() if line.startswith("topicschema_reviews_total{")]
+    lines = [line for line in metrics.splitlines() if line.startswith("topicschema_admission_reviews_total{")]
     return sum(int(float(line.rpartition(" ")[2])) for line in lines)

@@ -58,7 +58,7 @@ async def holds(
 
 
 def ready_to_go(wire: dict[str, Any]) -> TopicSchema:
-    """The resource whose finaliser is there already."""
+    """The resource whose finalizer is there already."""
     return decode(TopicSchema, {**wire, "metadata": {**wire["metadata"], "finalizers": [FINALIZER]}})
 
 

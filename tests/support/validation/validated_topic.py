@@ -12,7 +12,7 @@ from support.schemas.examples import record
 from topicschema.api.kinds import CONFIG_MAP, JOB, NAMESPACE_SCHEMA_POLICY, POD, TOPIC_SCHEMA
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.schemas import Schema
-from topicschema.reconcile.queue import Key
+from topicschema.reconcile.queue import Key, Rest
 from topicschema.reconcile.topicschema import TopicSchemas
 from topicschema.reconcile.validating_queue import Turns, Validations
 from topicschema.spark.jobs import ATTEMPT_ANNOTATION, QUESTION_ANNOTATION
@@ -79,7 +79,7 @@ class AskedTopic:
         """Passes until it rests; the reason of the error that it rests with, or ""."""
         self.rung.clear()
         try:
-            while await self.topics.reconcile(KEY) == "Again":
+            while await self.topics.reconcile(KEY) is Rest.AGAIN:
                 pass
         except TopicSchemaError as error:
             return error.reason

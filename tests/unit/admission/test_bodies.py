@@ -95,7 +95,7 @@ async def opened(seconds: float = 60.0, patience: float = 60.0) -> AsyncIterator
 
 
 async def test_beyond_the_bytes_in_flight_an_announced_body_is_answered_503_unread() -> None:
-    before = counted("reviews_total", kind="unknown", answer="error", reason="TooManyBytes")
+    before = counted("admission_reviews_total", kind="unknown", decision="error", reason="TooManyBytes")
     async with opened() as door:
         first = await door.start(b"{", 15 * MEBIBYTE)
         await door.until_in_flight(15 * MEBIBYTE)
@@ -104,7 +104,7 @@ async def test_beyond_the_bytes_in_flight_an_announced_body_is_answered_503_unre
             503,
             "topicschema: reviews under way have 15,728,640 bytes, too many to take this one, too; try again",
         )
-        assert counted("reviews_total", kind="unknown", answer="error", reason="TooManyBytes") == before + 1
+        assert counted("admission_reviews_total", kind="unknown", decision="error", reason="TooManyBytes") == before + 1
         first.writer.close()
         await door.until_in_flight(0)
         door.may_answer.set()

@@ -64,12 +64,12 @@ async def test_a_bug_is_500_and_its_log_has_no_schema(caplog: pytest.LogCaptureF
     async def stumble(review: Review) -> Answer:
         raise KeyError(str(review.wanted))
 
-    before = counted("bugs_total", place="webhook")
+    before = counted("internal_errors_total", component="webhook")
     with caplog.at_level(logging.ERROR, "topicschema.webhook"):
         status, text = await _ask_alone({"TopicSchema": stumble})
     assert status == 500
     assert "KeyError" not in text
-    assert counted("bugs_total", place="webhook") == before + 1
+    assert counted("internal_errors_total", component="webhook") == before + 1
     assert "type" not in caplog.records[0].getMessage()
 
 
@@ -189,7 +189,7 @@ async def test_probes_and_metrics_are_served_beside_the_reviews(issued: Issued) 
             await _until_ready(session, probe)
             assert await _get(session, f"{probe}/livez") == 200
             async with session.get(f"{probe}/metrics") as response:
-                assert "topicschema_reviews_total" in await response.text()
+                assert "topicschema_admission_reviews_total" in await response.text()
         stop.set()
         await serving
 

@@ -249,14 +249,14 @@ async def test_who_came_first_goes_first() -> None:
 
 async def test_open_circuits_are_counted_while_those_who_ask_are_there(wire: PlayedBroker, turned: TurnedClock) -> None:
     gc.collect()  # circuits of other tests, which nobody holds any more
-    before = counted("broker_circuits_open")
+    before = counted("broker_circuit_breakers_open")
     brokers = [Broker(Access(wire.url, LOOPBACK), turned.as_clock()) for _ in range(2)]
     wire.says(401, {"message": "Authentication required"})
     for broker in brokers:
         with pytest.raises(BrokerUnauthorizedError):
             await broker.latest(Topic("shop", "orders", "a"))
-    assert counted("broker_circuits_open") == before + 2
+    assert counted("broker_circuit_breakers_open") == before + 2
     await brokers[0].close()
-    assert counted("broker_circuits_open") == before + 1
+    assert counted("broker_circuit_breakers_open") == before + 1
     await brokers[1].close()
-    assert counted("broker_circuits_open") == before
+    assert counted("broker_circuit_breakers_open") == before

@@ -259,8 +259,8 @@ async def test_a_broker_that_says_yes_and_shows_something_else_is_not_believed(
 
 async def test_what_was_asked_and_how_it_ended_is_counted(wire: PlayedBroker, broker: Broker) -> None:
     def count() -> tuple[float, ...]:
-        outcomes = ("Answered", "SchemaMissing", "BrokerForbidden")
-        return tuple(counted("broker_requests_total", call="latest", outcome=each) for each in outcomes)
+        outcomes = ("success", "SchemaMissing", "BrokerForbidden")
+        return tuple(counted("broker_requests_total", operation="latest", outcome=each) for each in outcomes)
 
     before = count()
     wire.says(200, VERSION)

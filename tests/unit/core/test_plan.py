@@ -8,12 +8,12 @@ from support.schemas.examples import LATER, ME, OTHER, history, record
 from topicschema.core.history import History, Origin, Owner
 from topicschema.core.plan import (
     Action,
-    AddFinaliser,
+    AddFinalizer,
     Claim,
     DeleteRecord,
     Observed,
     Register,
-    RemoveFinaliser,
+    RemoveFinalizer,
     plan,
 )
 from topicschema.core.policy import EffectiveStrategy, StrategySource
@@ -47,17 +47,17 @@ def observed(verdict: Verdict | None, claim: Owner | None = ME, **others: bool) 
         (observed(REFUSED), ()),
         (observed(None), ()),
         (observed(NEXT, is_suspended=True), ()),
-        (observed(EQUAL, is_suspended=True, has_finaliser=True), ()),
-        (observed(NEXT, deletes_record=True), (AddFinaliser(),)),
-        (observed(EQUAL, deletes_record=True), (AddFinaliser(),)),
-        (observed(REFUSED, deletes_record=True), (AddFinaliser(),)),
+        (observed(EQUAL, is_suspended=True, has_finalizer=True), ()),
+        (observed(NEXT, deletes_record=True), (AddFinalizer(),)),
+        (observed(EQUAL, deletes_record=True), (AddFinalizer(),)),
+        (observed(REFUSED, deletes_record=True), (AddFinalizer(),)),
         (observed(REFUSED, None, deletes_record=True), ()),
         (observed(REFUSED, OTHER, deletes_record=True), ()),
-        (observed(REFUSED, deletes_record=True, has_finaliser=True), ()),
-        (observed(NEXT, deletes_record=True, has_finaliser=True), (Register(ME),)),
-        (observed(EQUAL, deletes_record=True, has_finaliser=True), ()),
-        (observed(EQUAL, has_finaliser=True), (RemoveFinaliser(),)),
-        (observed(REFUSED, has_finaliser=True), (RemoveFinaliser(),)),
+        (observed(REFUSED, deletes_record=True, has_finalizer=True), ()),
+        (observed(NEXT, deletes_record=True, has_finalizer=True), (Register(ME),)),
+        (observed(EQUAL, deletes_record=True, has_finalizer=True), ()),
+        (observed(EQUAL, has_finalizer=True), (RemoveFinalizer(),)),
+        (observed(REFUSED, has_finalizer=True), (RemoveFinalizer(),)),
     ],
 )
 def test_what_comes_next_for_a_living_resource(seen: Observed, actions: tuple[Action, ...]) -> None:
@@ -67,11 +67,11 @@ def test_what_comes_next_for_a_living_resource(seen: Observed, actions: tuple[Ac
 @pytest.mark.parametrize(
     ("claim", "others", "actions"),
     [
-        (ME, {"has_finaliser": True, "deletes_record": True}, (DeleteRecord(),)),
-        (OTHER, {"has_finaliser": True, "deletes_record": True}, (RemoveFinaliser(),)),
-        (None, {"has_finaliser": True, "deletes_record": True}, (RemoveFinaliser(),)),
-        (ME, {"has_finaliser": True}, (RemoveFinaliser(),)),
-        (ME, {"has_finaliser": True, "deletes_record": True, "is_suspended": True}, (RemoveFinaliser(),)),
+        (ME, {"has_finalizer": True, "deletes_record": True}, (DeleteRecord(),)),
+        (OTHER, {"has_finalizer": True, "deletes_record": True}, (RemoveFinalizer(),)),
+        (None, {"has_finalizer": True, "deletes_record": True}, (RemoveFinalizer(),)),
+        (ME, {"has_finalizer": True}, (RemoveFinalizer(),)),
+        (ME, {"has_finalizer": True, "deletes_record": True, "is_suspended": True}, (RemoveFinalizer(),)),
         (ME, {"deletes_record": True}, ()),
         (ME, {}, ()),
     ],
@@ -83,17 +83,17 @@ def test_what_comes_next_for_a_resource_that_is_being_deleted(
 
 
 def test_a_record_that_is_not_there_is_not_deleted() -> None:
-    gone = replace(observed(None, is_being_deleted=True, has_finaliser=True, deletes_record=True), is_on_record=False)
-    assert plan(gone) == (RemoveFinaliser(),)
+    gone = replace(observed(None, is_being_deleted=True, has_finalizer=True, deletes_record=True), is_on_record=False)
+    assert plan(gone) == (RemoveFinalizer(),)
 
 
 def after(seen: Observed, action: Action) -> Observed:
     """The world that an action makes."""
     match action:
-        case AddFinaliser():
-            return replace(seen, has_finaliser=True)
-        case RemoveFinaliser():
-            return replace(seen, has_finaliser=False)
+        case AddFinalizer():
+            return replace(seen, has_finalizer=True)
+        case RemoveFinalizer():
+            return replace(seen, has_finalizer=False)
         case Claim(owner):
             return replace(seen, history=seen.history.claimed_by(owner), is_on_record=True, is_source_on_record=True)
         case Register(owner):
@@ -113,7 +113,7 @@ def after(seen: Observed, action: Action) -> Observed:
         is_being_deleted=st.booleans(),
         is_suspended=st.booleans(),
         deletes_record=st.booleans(),
-        has_finaliser=st.booleans(),
+        has_finalizer=st.booleans(),
         is_source_on_record=st.booleans(),
     )
 )
@@ -128,4 +128,4 @@ def test_from_any_start_a_few_actions_lead_to_a_world_where_nothing_is_left_to_d
     if start.history.claim == OTHER:
         assert DeleteRecord() not in taken
     if start.is_being_deleted:
-        assert not seen.has_finaliser
+        assert not seen.has_finalizer

@@ -10,13 +10,13 @@ from topicschema.core.history import Counter, History, PendingTopicSettings, Top
 from topicschema.core.overrides import NoteSettings, Overrides, WriteSettings
 from topicschema.core.plan import (
     Action,
-    AddFinaliser,
+    AddFinalizer,
     Claim,
     DeleteRecord,
     Import,
     Observed,
     Remote,
-    RemoveFinaliser,
+    RemoveFinalizer,
     SoftDelete,
     Upload,
     UploadRecorded,
@@ -82,8 +82,8 @@ def at(overrides: Overrides | None = None, **others: bool) -> Remote:
             (WriteSettings(UNSET),),
         ),
         (observed(NEXT, at(Overrides(WISH, None)), History(KEY, ME)), (Upload(),)),
-        (observed(NEXT, at(), deletes_record=True), (AddFinaliser(),)),
-        (observed(NEXT, at(), deletes_record=True, has_finaliser=True), (Upload(),)),
+        (observed(NEXT, at(), deletes_record=True), (AddFinalizer(),)),
+        (observed(NEXT, at(), deletes_record=True, has_finalizer=True), (Upload(),)),
         (observed(None, at(), is_suspended=True), ()),
     ],
 )
@@ -108,7 +108,7 @@ def test_what_the_broker_has_comes_on_record_and_with_the_candidate_the_claim() 
     assert action == Import(replace(grown, claim=ME, topic_settings=done), grown.entries[1:])
     (action,) = plan(observed(None, behind, unclaimed, fingerprint=TWO.fingerprint, deletes_record=True))
     assert isinstance(action, Import)
-    assert action.history.claim is None  # the finaliser comes first
+    assert action.history.claim is None  # the finalizer comes first
 
 
 def test_a_change_of_settings_stays_under_way_while_only_others_versions_come() -> None:
@@ -136,11 +136,11 @@ def test_a_change_that_was_for_another_schema_or_cannot_be_looked_at_stays_under
         (at(replace(WITHDRAWN, there=None)), {}, NoteSettings(TopicSettingsRecord(TopicSettings(), UNSET))),
         (at(), {}, DeleteRecord()),
         (None, {}, DeleteRecord()),
-        (at(is_serving=True), {"is_released": True}, RemoveFinaliser()),
-        (at(is_serving=True), {"is_suspended": True}, RemoveFinaliser()),
-        (at(is_serving=True), {"deletes_record": False}, RemoveFinaliser()),
+        (at(is_serving=True), {"is_released": True}, RemoveFinalizer()),
+        (at(is_serving=True), {"is_suspended": True}, RemoveFinalizer()),
+        (at(is_serving=True), {"deletes_record": False}, RemoveFinalizer()),
     ],
 )
 def test_a_farewell_begins_at_the_broker(remote: Remote | None, others: dict[str, bool], action: Action) -> None:
-    flags = {"is_being_deleted": True, "has_finaliser": True, "deletes_record": True, **others}
+    flags = {"is_being_deleted": True, "has_finalizer": True, "deletes_record": True, **others}
     assert plan(Observed(ME, COUNTED, is_on_record=True, remote=remote, **flags)) == (action,)

@@ -8,13 +8,13 @@ from support.schemas.examples import ME, history, record
 from topicschema.core.alignment import Aligned, Behind
 from topicschema.core.plan import (
     Action,
-    AddFinaliser,
+    AddFinalizer,
     Claim,
     Import,
     Observed,
     Register,
     Remote,
-    RemoveFinaliser,
+    RemoveFinalizer,
     Upload,
     plan,
 )
@@ -38,13 +38,13 @@ TOO_MANY = replace(NEXT, verdict=None, remote=Remote(Behind(BEYOND, BEYOND.entri
         (replace(NEXT, history=ROOM, remote=AT_BROKER), (Upload(),)),
         (NEXT, ()),
         (replace(NEXT, remote=AT_BROKER), ()),
-        (replace(NEXT, deletes_record=True), (AddFinaliser(),)),
+        (replace(NEXT, deletes_record=True), (AddFinalizer(),)),
         (EQUAL, ()),
         (replace(EQUAL, history=history(*SCHEMAS[:2])), (Claim(ME),)),
         (TOO_MANY, ()),
-        (replace(TOO_MANY, deletes_record=True), (AddFinaliser(),)),
+        (replace(TOO_MANY, deletes_record=True), (AddFinalizer(),)),
         (replace(TOO_MANY, history=history(), deletes_record=True), ()),
-        (replace(TOO_MANY, has_finaliser=True), (RemoveFinaliser(),)),
+        (replace(TOO_MANY, has_finalizer=True), (RemoveFinalizer(),)),
         (
             replace(TOO_MANY, remote=Remote(Behind(FULL, FULL.entries[1:]))),
             (Import(FULL, FULL.entries[1:]),),

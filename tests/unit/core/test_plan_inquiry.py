@@ -8,7 +8,7 @@ from support.schemas.examples import ME, history, record
 from topicschema.core.alignment import Aligned
 from topicschema.core.plan import (
     Action,
-    AddFinaliser,
+    AddFinalizer,
     Ask,
     Claim,
     Inquiry,
@@ -48,7 +48,7 @@ AT_BROKER = Remote(Aligned())
         (replace(NEXT, inquiry=replace(CLOSED, is_due=True), remote=AT_BROKER), (Ask(),)),
         (replace(NEXT, inquiry=replace(CLOSED, is_due=True), is_suspended=True), ()),
         (replace(NEXT, inquiry=replace(CLOSED, is_due=True), is_being_deleted=True), ()),
-        (replace(NEXT, inquiry=replace(CLOSED, is_due=True), deletes_record=True), (AddFinaliser(),)),
+        (replace(NEXT, inquiry=replace(CLOSED, is_due=True), deletes_record=True), (AddFinalizer(),)),
     ],
 )
 def test_a_gate_holds_back_a_next_version_alone_and_questions_come_after_all_else(

@@ -145,7 +145,7 @@ async def test_who_is_let_go_because_a_claim_cannot_be_read_is_told_so(world: Wo
     seen = await observe_farewell(world.around, going(wire))
     assert seen is not None
     assert "cannot be read" in seen.released
-    assert seen.planned == (plan.RemoveFinaliser(),)
+    assert seen.planned == (plan.RemoveFinalizer(),)
     world.api.requests.clear()
     await tell(world.around, going(wire), seen)
     assert len(events(world)) == 1
@@ -170,7 +170,7 @@ async def test_a_crd_that_is_being_deleted_takes_neither_schemas_nor_record_alon
         await world.around.client.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     seen = await observe_farewell(world.around, going(wire))
     assert seen is not None
-    assert (seen.planned[0], world.broker.calls) == (plan.RemoveFinaliser(), [])
+    assert (seen.planned[0], world.broker.calls) == (plan.RemoveFinalizer(), [])
     await tell(world.around, going(wire), seen)
     (event,) = await world.around.client.list(EVENT, "shop")
     assert "the CRD of TopicSchemas is being deleted" in event["note"]
@@ -183,7 +183,7 @@ async def test_who_is_let_go_because_another_policy_governs_its_topic_is_told_so
     await claims.put_claim(await claims.get_claim(ORDERS), Owner("other", "orders", "uid-2"), "pulsar")
     seen = await observe_farewell(world.around, going(wire))
     assert seen is not None
-    assert seen.planned == (plan.RemoveFinaliser(),)
+    assert seen.planned == (plan.RemoveFinalizer(),)
     await tell(world.around, going(wire), seen)
     (event,) = await world.around.client.list(EVENT, "shop")
     assert "another policy governs its topic by now" in event["note"]

@@ -56,7 +56,7 @@ def written(topic: AskedTopic) -> list[str]:
 
 
 def hold(wire: dict[str, Any]) -> None:
-    """Add the finaliser, which the played API server cannot apply."""
+    """Add the finalizer, which the played API server cannot apply."""
     wire["metadata"]["finalizers"] = [FINALIZER]
 
 

@@ -4,10 +4,11 @@ from itertools import pairwise
 
 import pytest
 
+from support.metrics import counted
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError, WaitingError
 from topicschema.reconcile.queue import AHEAD, Bell, Key, Patience, Rest
-from topicschema.reconcile.schedule import Lanes, keep_to
+from topicschema.reconcile.schedule import ElsewhereError, Lanes, keep_to
 
 A, B, C = (Key("topicschemas", "shop", name) for name in "abc")
 
@@ -86,6 +87,23 @@ async def test_an_action_is_followed_by_another_look_at_once() -> None:
 
 async def test_what_is_gone_is_never_looked_at_again() -> None:
     assert await looks(Clock(), [Rest.GONE, Rest.SETTLED]) == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("result", "label"),
+    [
+        (Rest.SETTLED, "success"),
+        (Rest.AGAIN, "requeue"),
+        (Rest.GONE, "deleted"),
+        (ElsewhereError("pulsar:8080"), "rescheduled"),
+        (StalledError("InvalidTopic", ""), "InvalidTopic"),
+        (ValueError(), "InternalError"),
+    ],
+)
+async def test_the_result_of_each_pass_is_counted(result: Rest | Exception, label: str) -> None:
+    before = counted("reconcile_total", kind="topicschemas", result=label)
+    await looks(Clock(), [result, Rest.GONE])
+    assert counted("reconcile_total", kind="topicschemas", result=label) == before + 1
 
 
 async def test_a_stalled_key_is_looked_at_again_only_at_the_slow_resync() -> None:

@@ -48,7 +48,7 @@ def waits_for_topics(wire: dict[str, Any]) -> None:
 
 
 async def test_a_stricter_strategy_that_somebody_set_is_waited_for_until_it_is_put_back(topic: ToldTopic) -> None:
-    bugs = counted("bugs_total", place="broker")
+    bugs = counted("internal_errors_total", component="broker")
     has(topic, Strategy.FULL)
     topic.wants(LESS)
     topic.rung.clear()
@@ -65,7 +65,7 @@ async def test_a_stricter_strategy_that_somebody_set_is_waited_for_until_it_is_p
     assert topic.rung.count(KEY) == 1
     assert await topic.says() == WELL
     assert await topic.world.agrees()
-    assert counted("bugs_total", place="broker") == bugs
+    assert counted("internal_errors_total", component="broker") == bugs
 
 
 async def test_a_policy_looks_anew_when_its_broker_refused_by_other_settings_and_not_again(topic: ToldTopic) -> None:
@@ -107,24 +107,24 @@ async def test_a_refusal_is_counted_and_logged_though_the_policy_waits_for_somet
     topic.world.api.change("/shop/namespaceschemapolicies/orders", waits_for_topics)
     topic.broker.upload_status = 409
     topic.wants(LESS)
-    bugs = counted("bugs_total", place="broker")
+    bugs = counted("internal_errors_total", component="broker")
     assert await topic.says() == REFUSED
     assert "judged to pass" in (await topic.ready())[1]
     lines = [record for record in caplog.records if record.levelno == logging.ERROR]
-    assert len(lines) == counted("bugs_total", place="broker") - bugs
+    assert len(lines) == counted("internal_errors_total", component="broker") - bugs
     assert "judged to pass" in lines[0].getMessage()
     assert vars(lines[0])["fields"]["topic"] == "shop/orders/created"
 
 
 async def test_a_refusal_by_a_broker_of_another_line_says_so_and_is_no_bug(topic: ToldTopic) -> None:
-    bugs = counted("bugs_total", place="broker")
+    bugs = counted("internal_errors_total", component="broker")
     topic.broker.version = "4.1.2"
     topic.around.brokers._own.clear()  # as some minutes later
     topic.broker.upload_status = 409
     topic.wants(LESS)
     assert await topic.says() == REFUSED
     assert "the broker is 4.1.2, brokerProfile.line says 4.0" in (await topic.ready())[1]
-    assert counted("bugs_total", place="broker") == bugs
+    assert counted("internal_errors_total", component="broker") == bugs
 
 
 async def test_a_topic_s_own_strategy_is_put_back_though_the_policy_waits_for_something_else(topic: ToldTopic) -> None:
