@@ -104,7 +104,7 @@ class Comparer:
         self._kept.put((schema.info.type, schema.info.content_hash, line), schema, _BYTES_PER_SCHEMA + size)
 
 
-_OF_WORKER: Final = Comparer()
+_OF_WORKER: Final = Comparer(_KEPT_BYTES // 2)
 
 
 def answer(question: Question, versions: Sequence[Version], most_steps: int) -> Answer:
