@@ -9,7 +9,6 @@ import gc
 import json
 
 import numpy as np
-import pulsar
 import pyarrow.dataset
 import pyarrow.fs
 import pyarrow.parquet
@@ -25,7 +24,7 @@ from topicschema.payload.judges import judge_of
 from topicschema.payload.judges.column import Column
 from topicschema.spark.sources.pulsar import frames, protocol, singles
 
-NEEDED = (pulsar, pyarrow.dataset, pyarrow.fs, pyarrow.parquet, pyspark.sql, topicschema.spark)
+NEEDED = (pyarrow.dataset, pyarrow.fs, pyarrow.parquet, pyspark.sql, topicschema.spark)
 AVRO = b'{"type":"record","name":"Order","fields":[{"name":"id","type":"long"}]}'
 
 

@@ -24,7 +24,8 @@ from benchmarks.stage import NAMESPACE, Stage, create, stage, topic_schema
 from support.pulsar.rest_topic import RestTopic
 from testbed import audit, broker_faults, pulsar_part
 from testbed import pulsar as brokers
-from testbed.fault_proxy import Call, FaultProxy
+from testbed.calls import Call
+from testbed.fault_proxy import FaultProxy
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.progress import Progress
 from testbed.pulsar import Pulsar

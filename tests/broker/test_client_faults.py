@@ -7,7 +7,8 @@ import pytest
 
 from support.pulsar.fake_broker import TurnedClock
 from testbed import broker_faults
-from testbed.fault_proxy import Fault, FaultProxy
+from testbed.calls import Fault
+from testbed.fault_proxy import FaultProxy
 from testbed.pulsar import Pulsar
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker

@@ -12,8 +12,9 @@ from aiohttp import web
 
 from support.kubernetes.watched_namespace import text, until
 from support.pulsar.brokered_namespace import RESYNC, BrokeredShop, brokered
+from testbed.calls import Exchange
 from testbed.cluster import Cluster
-from testbed.fault_proxy import Exchange, FaultProxy
+from testbed.fault_proxy import FaultProxy
 from testbed.instances import Instance
 from testbed.product import PATIENT_LEASE, Product
 from testbed.pulsar import Pulsar

@@ -9,8 +9,9 @@ from aiohttp import web
 from support.kubernetes.watched_namespace import conditions, says, text, until
 from support.pulsar.brokered_namespace import BrokeredShop, brokered
 from testbed import broker_faults
+from testbed.calls import Exchange
 from testbed.cluster import Cluster
-from testbed.fault_proxy import Exchange, FaultProxy
+from testbed.fault_proxy import FaultProxy
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from testbed.pulsar import Pulsar

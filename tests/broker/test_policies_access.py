@@ -8,8 +8,9 @@ import pytest
 from support.kubernetes.watched_namespace import conditions, says, until
 from support.pulsar.brokered_namespace import BrokeredShop, brokered
 from support.pulsar.brokered_topic import ONE, BrokeredTopic
+from testbed.calls import credential_of
 from testbed.cluster import Cluster
-from testbed.fault_proxy import FaultProxy, credential_of
+from testbed.fault_proxy import FaultProxy
 from testbed.product import Product
 from testbed.pulsar import Pulsar
 from testbed.tokens import SUPERUSER, sign

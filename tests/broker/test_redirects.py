@@ -12,8 +12,9 @@ import pytest
 
 from support.pulsar.fake_broker import TurnedClock
 from testbed import broker_faults
+from testbed.calls import Call, credential_of
 from testbed.certificates import Authority
-from testbed.fault_proxy import Call, FaultProxy, credential_of
+from testbed.fault_proxy import FaultProxy
 from testbed.pulsar import Pulsar
 from testbed.tokens import Tokens
 from topicschema.broker.allowed import AllowedHosts

@@ -3,15 +3,18 @@
 import json
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from faults import kubelet
-from faults.proxy import Proxy
 from support.kubernetes.plain_api import Api
+from testbed import ports
+from testbed.certificates import Authority
 from testbed.controlplane import ControlPlane, owned
+from testbed.fault_proxy import FaultProxy
 from testbed.product import NAMESPACE, PATIENT_LEASE, Product
 
 _LEASE = "topicschema-controller"
@@ -25,7 +28,7 @@ class Rig:
 
     plane: ControlPlane
     api: Api
-    proxy: Proxy
+    proxy: FaultProxy
     product: Product
 
     def replace_controller(self) -> None:
@@ -60,17 +63,25 @@ def rig(cluster: object) -> Iterator[Rig]:
     """An own control plane, for what is done to it must not disturb other tests; `cluster` says if one can be had."""
     with owned() as plane:
         product = Product.install(plane.instance, plane.cluster, {**PATIENT_LEASE, **_WORKERS, **kubelet.IMAGE})
-        folder = plane.instance.folder / "proxy"
-        folder.mkdir()
-        pki = Path(plane.cluster.kubeconfig).parent / "pki"
-        proxy = Proxy.start(plane.cluster.server(), pki / "ca.crt", folder)
-        behind_proxy(Path(product.controller.environment["KUBECONFIG"]), proxy)
-        product.start_controller()
-        try:
-            yield Rig(plane, Api(plane.cluster), proxy, product)
-        finally:
-            product.controller.kill()
-            proxy.close()
+        with proxied(plane, Path(product.controller.environment["KUBECONFIG"])) as proxy:
+            product.start_controller()
+            try:
+                yield Rig(plane, Api(plane.cluster), proxy, product)
+            finally:
+                product.controller.kill()
+
+
+@contextmanager
+def proxied(plane: ControlPlane, kubeconfig: Path) -> Iterator[FaultProxy]:
+    """A proxy to the API server, which the kubeconfig names in its place; user and token stay."""
+    serving = Authority.at(kubeconfig.with_suffix(".pki")).issue("proxy", [ports.LOOPBACK])
+    ca = Path(plane.cluster.kubeconfig).parent / "pki" / "ca.crt"
+    with FaultProxy.before_api_server(plane.cluster.server(), ca, serving) as proxy:
+        config = json.loads(kubeconfig.read_text())
+        (cluster,) = config["clusters"]
+        cluster["cluster"] = {"server": proxy.url, "certificate-authority": str(serving.ca)}
+        kubeconfig.write_text(json.dumps(config))
+        yield proxy
 
 
 def measured(probe: str, metric: str) -> float:
@@ -87,11 +98,3 @@ def measured(probe: str, metric: str) -> float:
 def leads(probe: str) -> bool:
     """Whether the controller with that probe takes itself for the leader."""
     return measured(probe, "topicschema_leader_election_is_leader") > 0
-
-
-def behind_proxy(kubeconfig: Path, proxy: Proxy) -> None:
-    """Let the kubeconfig name the proxy instead of the API server; user and token stay."""
-    config = json.loads(kubeconfig.read_text())
-    (cluster,) = config["clusters"]
-    cluster["cluster"] = {"server": proxy.url, "certificate-authority": str(proxy.serving.ca)}
-    kubeconfig.write_text(json.dumps(config))

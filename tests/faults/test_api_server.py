@@ -5,14 +5,15 @@ Its set-up starts a control plane and a controller behind a proxy; a lease has t
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from aiohttp import web
 
+from faults.calls import is_write
 from faults.conftest import Rig, leads
-from faults.proxy import Answer, Call, Fault
 from faults.world import World, avro, until
+from testbed.calls import Call, Exchange, Fault
 
 pytestmark = [pytest.mark.cluster, pytest.mark.faults]
 
@@ -41,10 +42,10 @@ def refusing(status: int, times: int, hit: Callable[[Call], bool], headers: dict
     """The fault that answers the first `times` calls for which `hit` holds with `status`, without passing them on."""
     left = times
 
-    async def fault(call: Call, forward: Callable[[], Awaitable[Answer]]) -> Answer:
+    async def fault(exchange: Exchange) -> web.StreamResponse:
         nonlocal left
-        if not left or not hit(call):
-            return await forward()
+        if not left or not hit(exchange.call):
+            return await exchange.forward()
         left -= 1
         reason = {409: "Conflict", 410: "Expired", 429: "TooManyRequests"}.get(status, "InternalError")
         body = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": status, "reason": reason}
@@ -69,7 +70,7 @@ def test_a_write_that_is_refused_once_is_made_in_the_end_and_only_once(
     rig: Rig, world: World, status: int, what: str
 ) -> None:
     def is_refused(call: Call) -> bool:
-        return call.is_write and what in call.path and world.is_concerned(call.path, call.body)
+        return is_write(call) and what in call.path and world.is_concerned(call.path, call.body)
 
     headers = {"Retry-After": "1"} if status == 429 else None
     rig.proxy.fault = refusing(status, 1, is_refused, headers)
@@ -94,10 +95,10 @@ def expiring(times: int) -> Fault:
     """The fault that answers the first watches of TopicSchemas as the API server does when it forgot their start."""
     left = times
 
-    async def fault(call: Call, forward: Callable[[], Awaitable[Answer]]) -> Answer:
+    async def fault(exchange: Exchange) -> web.StreamResponse:
         nonlocal left
-        if not left or not call.is_watch or "topicschemas" not in call.path:
-            return await forward()
+        if not left or not exchange.call.is_watch or "topicschemas" not in exchange.call.path:
+            return await exchange.forward()
         left -= 1
         status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired", "code": 410}
         event = {"type": "ERROR", "object": {**status, "message": "too old resource version"}}
@@ -131,13 +132,13 @@ def test_a_watch_that_is_refused_begins_anew(rig: Rig, world: World, status: int
 def test_a_silent_watch_is_given_up_and_the_edit_is_seen(rig: Rig, world: World) -> None:
     silence = asyncio.Event()
 
-    async def silent(call: Call, forward: Callable[[], Awaitable[Answer]]) -> Answer:
-        if call.is_watch and not silence.is_set():
+    async def silent(exchange: Exchange) -> web.StreamResponse:
+        if exchange.call.is_watch and not silence.is_set():
             try:
                 await asyncio.wait_for(silence.wait(), 60)
             except TimeoutError:
                 silence.set()
-        return await forward()
+        return await exchange.forward()
 
     rig.proxy.fault = silent
     until(lambda: rig.proxy.cut_watches() > 0, "watches to cut")

@@ -6,15 +6,15 @@ Each test waits for a lease that runs out.
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
-from faults.conftest import Rig, behind_proxy, leads
-from faults.proxy import Proxy
+from faults.calls import is_write
+from faults.conftest import Rig, leads, proxied
 from faults.world import World, avro, until
 from support.sizes import sized
 from testbed import ports
+from testbed.fault_proxy import FaultProxy
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.programs import Program
 
@@ -26,7 +26,7 @@ class Second:
     """A second controller behind a proxy of its own."""
 
     program: Program
-    proxy: Proxy
+    proxy: FaultProxy
     probe: str
 
 
@@ -35,31 +35,29 @@ def second(rig: Rig) -> Iterator[Second]:
     """Runs beside the rig's controller for one test."""
     folder = rig.plane.instance.folder / "second"
     folder.mkdir(exist_ok=True)
-    proxy = Proxy.start(rig.plane.cluster.server(), Path(rig.plane.cluster.kubeconfig).parent / "pki/ca.crt", folder)
     kubeconfig = folder / "kubeconfig"
     rig.plane.cluster.service_account_kubeconfig(SYSTEM, "topicschema-controller", kubeconfig)
-    behind_proxy(kubeconfig, proxy)
-    probe = ports.free()
-    environment = {
-        **rig.product.controller.environment,
-        "KUBECONFIG": str(kubeconfig),
-        "TOPICSCHEMA_PROBE_PORT": str(probe),
-        "TOPICSCHEMA_IDENTITY": "second",
-    }
-    program = rig.plane.instance.run("second", [sys.executable, "-m", "topicschema", "controller"], environment)
-    yield Second(program, proxy, f"http://{ports.LOOPBACK}:{probe}")
-    program.kill()
-    proxy.close()
+    with proxied(rig.plane, kubeconfig) as proxy:
+        probe = ports.free()
+        environment = {
+            **rig.product.controller.environment,
+            "KUBECONFIG": str(kubeconfig),
+            "TOPICSCHEMA_PROBE_PORT": str(probe),
+            "TOPICSCHEMA_IDENTITY": "second",
+        }
+        program = rig.plane.instance.run("second", [sys.executable, "-m", "topicschema", "controller"], environment)
+        yield Second(program, proxy, f"http://{ports.LOOPBACK}:{probe}")
+        program.kill()
     if rig.holder().startswith("second"):
         rig.free_lease()
 
 
-def wrote_before_it_led(proxy: Proxy) -> bool:
+def wrote_before_it_led(proxy: FaultProxy) -> bool:
     """Whether a write came through the proxy before the first one of the Lease."""
     for call in proxy.calls:
         if call.method in {"POST", "PUT"} and "/leases" in call.path:
             return False
-        if call.is_write:
+        if is_write(call):
             return True
     return False
 
@@ -106,7 +104,7 @@ def test_the_one_that_waits_takes_over_when_the_leader_is_killed_and_writes_noth
     world.apply(avro("note"))
     until(lambda: world.condition("Ready") == ("True", "Registered"), "the second version")
     assert world.recorded_texts() == [avro(), avro("note")]
-    assert second.proxy.writes != []
+    assert any(map(is_write, second.proxy.calls))
     assert not wrote_before_it_led(second.proxy)
     second.program.terminate(120)
     rig.product.start_controller()

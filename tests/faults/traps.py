@@ -9,11 +9,14 @@ import asyncio
 import json
 import re
 import threading
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from faults.proxy import Answer, Call, Proxy, unanswered
+from aiohttp import web
+
+from faults.calls import is_write, target_of
 from faults.world import World
+from testbed.calls import Call, Exchange
+from testbed.fault_proxy import FaultProxy
 
 _VERBS = {"POST": "create", "PUT": "replace", "PATCH": "patch", "DELETE": "delete"}
 
@@ -33,11 +36,11 @@ class Place:
 
 def kind_of(call: Call) -> str:
     """The write by what it does; of a status also the reason that it tells, of a policy's also how many it counts."""
-    kind = f"{_VERBS[call.method]} {call.target}"
+    kind = f"{_VERBS[call.method]} {target_of(call)}"
     if call.method == "DELETE" or not call.body:
         return kind
     wire = json.loads(call.body)
-    if call.target == "events":
+    if target_of(call) == "events":
         return f"{kind} {wire.get('reason', 'counted')}"
     status = wire.get("status", {}) if isinstance(wire, dict) else {}
     if not isinstance(status, dict) or "conditions" not in status:
@@ -68,18 +71,18 @@ class Trap:
     _is_sprung: bool = False
     _end: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def take(self, call: Call, forward: Callable[[], Awaitable[Answer]]) -> Answer:
+    async def take(self, exchange: Exchange) -> web.StreamResponse:
         """Pass a write of the world on, or hold it."""
         if not self._is_sprung:
-            self.kinds.append(kind_of(call))
+            self.kinds.append(kind_of(exchange.call))
             if not self._is_meant():
-                return await forward()
+                return await exchange.forward()
             self._is_sprung = True
             if self.place is not None and not self.place.is_before:
-                await forward()
+                await exchange.forward()
             self.holds.set()
         await self._end.wait()
-        return unanswered()
+        return web.Response(status=503)  # to nobody
 
     def _is_meant(self) -> bool:
         place = self.place
@@ -94,7 +97,7 @@ class Trap:
 class Traps:
     """All traps that are set at once."""
 
-    proxy: Proxy
+    proxy: FaultProxy
     traps: tuple[Trap, ...]
 
     def set(self) -> None:
@@ -108,9 +111,10 @@ class Traps:
         for trap in self.traps:
             self.proxy.call_soon(trap.let_go)
 
-    async def _take(self, call: Call, forward: Callable[[], Awaitable[Answer]]) -> Answer:
-        if call.is_write:
+    async def _take(self, exchange: Exchange) -> web.StreamResponse:
+        call = exchange.call
+        if is_write(call):
             for trap in self.traps:
                 if trap.world.is_concerned(call.path, call.body):
-                    return await trap.take(call, forward)
-        return await forward()
+                    return await trap.take(exchange)
+        return await exchange.forward()

@@ -10,7 +10,7 @@ from typing import Any
 
 from aiohttp import web
 
-from testbed.fault_proxy import Call, Exchange, Fault
+from testbed.calls import Call, Exchange, Fault
 
 Hook = Callable[[], Awaitable[None]]
 """Something to do at a moment of a call; it runs in the proxy's event loop, and the call waits for it."""

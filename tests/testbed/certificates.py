@@ -1,16 +1,12 @@
-"""Certificates: a CA of the testbed's own, and what it signs. ECDSA P-256, PEM files, keys for their owner only."""
+"""Certificates: a CA of the testbed's own, and what it signs. PEM files, keys for their owner only."""
 
 import datetime as dt
-import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+import trustme
 
 from testbed.paths import write_atomically
 
@@ -38,12 +34,9 @@ class Authority:
         authority = cls(folder)
         if not authority.certificate.exists():
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            key = write_key(folder / "ca.key")
-            name = _name(f"testbed CA {folder.name}", None)
-            builder = _builder(name, name, key).add_extension(
-                x509.BasicConstraints(ca=True, path_length=0), critical=True
-            )
-            _write_certificate(authority.certificate, builder.sign(key, hashes.SHA256()))
+            ca = trustme.CA()
+            _write(authority.key, ca.private_key_pem)
+            _write(authority.certificate, ca.cert_pem, 0o644)
         return authority
 
     @property
@@ -51,83 +44,33 @@ class Authority:
         """The CA's own certificate."""
         return self.folder / "ca.crt"
 
+    @property
+    def key(self) -> Path:
+        """The key that it signs with."""
+        return self.folder / "ca.key"
+
     def issue(self, name: str, hosts: Sequence[str], lifetime: dt.timedelta = _LIFETIME) -> Issued:
-        """A fresh serving certificate for the host names and addresses, as NAME.crt and NAME.key.
+        """A fresh certificate for the host names and addresses, as NAME.crt and NAME.key.
 
         It began five minutes ago: with a shorter lifetime it has expired.
         """
-        alternatives = x509.SubjectAlternativeName([_host(host) for host in hosts])
-        return self._sign(name, _name(name, None), alternatives, lifetime)
+        return self._issue(name, hosts, lifetime)
 
     def issue_client(self, name: str, group: str) -> Issued:
         """A fresh client certificate: to Kubernetes, the user `name` in the group."""
-        return self._sign(name, _name(name, group), None, _LIFETIME)
+        return self._issue(name, [name], _LIFETIME, group)  # Go takes no empty list of names from trustme
 
-    def _sign(
-        self,
-        name: str,
-        subject: x509.Name,
-        alternatives: x509.SubjectAlternativeName | None,
-        lifetime: dt.timedelta,
-    ) -> Issued:
-        """Sign for a server with those names, for a client where there are none."""
-        usage = ExtendedKeyUsageOID.CLIENT_AUTH if alternatives is None else ExtendedKeyUsageOID.SERVER_AUTH
-        issuer = x509.load_pem_x509_certificate(self.certificate.read_bytes())
-        issuer_key = serialization.load_pem_private_key((self.folder / "ca.key").read_bytes(), password=None)
-        if not isinstance(issuer_key, ec.EllipticCurvePrivateKey):
-            raise TypeError("the CA's key is of another kind")
-        issued = Issued(self.folder / f"{name}.crt", self.folder / f"{name}.key", self.certificate)
-        key = write_key(issued.key)
-        builder = _builder(subject, issuer.subject, key, lifetime)
-        builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
-        builder = builder.add_extension(
-            x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()), critical=False
+    def _issue(self, name: str, hosts: Sequence[str], lifetime: dt.timedelta, group: str | None = None) -> Issued:
+        start = dt.datetime.now(dt.UTC) - dt.timedelta(minutes=5)  # clocks differ
+        ca = trustme.CA.from_pem(self.certificate.read_bytes(), self.key.read_bytes())
+        leaf = ca.issue_cert(
+            *hosts, common_name=name, organization_name=group, not_before=start, not_after=start + lifetime
         )
-        if alternatives is not None:
-            builder = builder.add_extension(alternatives, critical=False)
-        _write_certificate(issued.certificate, builder.sign(issuer_key, hashes.SHA256()))
+        issued = Issued(self.folder / f"{name}.crt", self.folder / f"{name}.key", self.certificate)
+        _write(issued.key, leaf.private_key_pem)
+        _write(issued.certificate, leaf.cert_chain_pems[0], 0o644)
         return issued
 
 
-def write_key(path: Path) -> ec.EllipticCurvePrivateKey:
-    """A fresh key, written to `path`."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    encoded = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
-    )
-    write_atomically(path, encoded.decode("ascii"))
-    return key
-
-
-def _write_certificate(path: Path, certificate: x509.Certificate) -> None:
-    write_atomically(path, certificate.public_bytes(serialization.Encoding.PEM).decode("ascii"), 0o644)
-
-
-def _name(common: str, organization: str | None) -> x509.Name:
-    attributes = [x509.NameAttribute(NameOID.COMMON_NAME, common)]
-    if organization is not None:
-        attributes.append(x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization))
-    return x509.Name(attributes)
-
-
-def _host(host: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ipaddress.ip_address(host))
-    except ValueError:
-        return x509.DNSName(host)
-
-
-def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, lifetime: dt.timedelta = _LIFETIME
-) -> x509.CertificateBuilder:
-    start = dt.datetime.now(dt.UTC) - dt.timedelta(minutes=5)  # clocks differ
-    return (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(issuer)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(start)
-        .not_valid_after(start + lifetime)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-    )
+def _write(path: Path, pem: trustme.Blob, mode: int = 0o600) -> None:
+    write_atomically(path, pem.bytes().decode("ascii"), mode)

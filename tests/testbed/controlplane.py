@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Self
 
 from testbed import ports, sources
-from testbed.certificates import Authority, Issued, write_key
+from testbed.certificates import Authority, Issued
 from testbed.cluster import Cluster, client_kubeconfig
 from testbed.errors import PortTakenError, TestbedError
 from testbed.instances import Instance
@@ -95,7 +95,7 @@ class ControlPlane:
         client = Issued(folder / "pki/admin.crt", folder / "pki/admin.key", authority.certificate)
         if not client.certificate.exists():
             authority.issue("apiserver", (*_HOSTS, *place.hosts))
-            write_key(folder / "pki/service-accounts.key")
+            authority.issue("service-accounts", [])  # for its key, which signs tokens
             authority.issue_client("admin", "system:masters")  # last: once it exists, so do the others
         kubeconfig = client_kubeconfig(folder / "kubeconfig", f"https://{ports.LOOPBACK}:{chosen['apiserver']}", client)
         write_atomically(folder / "audit-policy.json", json.dumps(_AUDIT_POLICY))

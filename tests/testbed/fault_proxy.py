@@ -1,99 +1,44 @@
-"""A proxy between the operator and a broker, under a test's control: it counts every call and does what the test says.
+"""A proxy before a broker or an API server, under a test's control: it counts every call and does what the test says.
 
     with FaultProxy.before(pulsar) as proxy:            # in the clear; `serving=` makes it speak TLS
         proxy.fault = broker_faults.status(503)         # from now on; broker_faults.untouched ends it
         proxy.calls                                     # every call since forget(): number, method, path, when, status
 
-What can go wrong in an answer stands in `testbed.broker_faults`. What concerns the connection is here: `refuse` and
-`accept`, `cut`, `serve_with` another certificate. It runs in a thread of its own, so that tests can be plain functions;
-faults and their hooks run in that thread's event loop.
+`FaultProxy.before_api_server` is the same before an API server. What can go wrong in an answer stands in
+`testbed.broker_faults`. What concerns the connection is here: `refuse` and `accept`, `cut`, `serve_with` another
+certificate. It runs in a thread of its own, so that tests can be plain functions; faults and their hooks run in that
+thread's event loop.
 """
 
 import asyncio
 import contextlib
-import hashlib
-import socket
 import ssl
-import struct
 import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import Any, Self
+from pathlib import Path
+from typing import Any, Self, TypeVar
 
 import aiohttp
 from aiohttp import web
 from yarl import URL
 
 from testbed import ports
+from testbed.calls import Call, Exchange, Fault, credential_of, reset
 from testbed.certificates import Issued
+from testbed.errors import TestbedError
 from testbed.pulsar import Pulsar
 from testbed.pulsar_setup import Access
 
 _HOP_BY_HOP = {"connection", "transfer-encoding", "content-length", "host", "keep-alive"}
 _SECRET = {"authorization", "cookie", "proxy-authorization"}
-_READS = {"GET", "HEAD", "OPTIONS"}
-_ASKED_BY_POST = ("/compatibility", "/version")
 _LARGEST = 128 * 1024 * 1024
 _LINGER_SECONDS = 0.2  # TLS connections take a moment to close, and must not outlive the loop
 
-
-@dataclass(slots=True)
-class Call:
-    """One call as the proxy saw it. `number` counts all calls from 1, `repeat` those of the same method and path.
-
-    `path` is as sent, still encoded, with its query; `when` is in seconds of the monotonic clock; `status` is None
-    until the call is answered, and stays None where it never is. `credential` tells credentials apart, and gives none
-    away.
-    """
-
-    number: int
-    repeat: int
-    method: str
-    path: str
-    headers: Mapping[str, str]
-    credential: str
-    when: float
-    status: int | None = None
-
-    @property
-    def at(self) -> str:
-        """`when` by the clock on the wall, as an audit log spells it: the two compare as texts."""
-        began = datetime.now(UTC) - timedelta(seconds=time.monotonic() - self.when)
-        return began.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-    @property
-    def is_write(self) -> bool:
-        """Whether the call changes something in a broker that does what it is told."""
-        return self.method not in _READS and not self.path.partition("?")[0].endswith(_ASKED_BY_POST)
-
-    def __str__(self) -> str:
-        """As it stands in an assertion's message."""
-        return f"{self.method} {self.path}"
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """A call that waits for its answer."""
-
-    call: Call
-    request: web.Request
-    forward: Callable[[], Awaitable[web.StreamResponse]]
-
-    def reset(self) -> None:
-        """Break the connection off: the caller sees a reset, not an end."""
-        _reset(self.request.transport)
-
-
-Fault = Callable[[Exchange], Awaitable[web.StreamResponse]]
-"""What happens to a call: it may forward it, or not, do something before or after, and answer what it likes."""
-
-
-def credential_of(authorization: str) -> str:
-    """What `Call.credential` is for that Authorization header; empty for none."""
-    return hashlib.sha256(authorization.encode()).hexdigest()[:12] if authorization else ""
+T = TypeVar("T")
 
 
 async def _untouched(exchange: Exchange) -> web.StreamResponse:
@@ -107,27 +52,41 @@ class FaultProxy:
     `connections` counts those that were taken, also where no call came over them: a certificate was refused.
     """
 
-    upstream: Pulsar
+    server: str
+    tls: ssl.SSLContext | None
     port: int
+    broker: Pulsar | None = None
     fault: Fault = _untouched
     calls: list[Call] = field(default_factory=list)
     errors: list[BaseException] = field(default_factory=list)
     connections: int = 0
     _context: ssl.SSLContext | None = None
     _repeats: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _watches: dict[web.StreamResponse, web.Request] = field(default_factory=dict)
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
     _server: asyncio.Server | None = None
     _runner: web.AppRunner | None = None
     _session: aiohttp.ClientSession | None = None
 
     @classmethod
-    @contextlib.contextmanager
-    def before(cls, upstream: Pulsar, serving: Issued | None = None) -> Iterator[Self]:
+    def before(cls, upstream: Pulsar, serving: Issued | None = None) -> AbstractContextManager[Self]:
         """A proxy on loopback to that broker; with `serving` it speaks TLS and shows that certificate.
 
         Raises, at the end, what a fault or a hook raised.
         """
-        proxy = cls(upstream, ports.free())
+        return cls._before(upstream.admin_url, _upstream_context(upstream), serving, upstream)
+
+    @classmethod
+    def before_api_server(cls, url: str, ca: Path, serving: Issued) -> AbstractContextManager[Self]:
+        """The same to the API server that has a certificate of that authority."""
+        return cls._before(url, ssl.create_default_context(cafile=str(ca)), serving)
+
+    @classmethod
+    @contextlib.contextmanager
+    def _before(
+        cls, server: str, tls: ssl.SSLContext | None, serving: Issued | None, broker: Pulsar | None = None
+    ) -> Iterator[Self]:
+        proxy = cls(server, tls, ports.free(), broker)
         thread = threading.Thread(target=proxy._loop.run_forever, name="fault-proxy", daemon=True)
         thread.start()
         try:
@@ -141,6 +100,13 @@ class FaultProxy:
             proxy._loop.close()
         if proxy.errors:
             raise proxy.errors[0]
+
+    @property
+    def upstream(self) -> Pulsar:
+        """The broker behind it."""
+        if self.broker is None:
+            raise TestbedError("this proxy is before no broker")
+        return self.broker
 
     @property
     def url(self) -> str:
@@ -168,6 +134,14 @@ class FaultProxy:
         """Break off the connections that are open; new ones are taken."""
         self._run(self._cut())
 
+    def cut_watches(self) -> int:
+        """Break off the watches that are open; how many there were."""
+        return self._run(self._cut_watches())
+
+    def call_soon(self, do: Callable[[], None]) -> None:
+        """Have it done in the proxy's event loop."""
+        self._loop.call_soon_threadsafe(do)
+
     def serve_with(self, serving: Issued | None) -> None:
         """Show that certificate from now on, None: speak plainly; open connections are broken off."""
         self._context = None
@@ -177,11 +151,11 @@ class FaultProxy:
         self.refuse()
         self.accept()
 
-    def _run(self, work: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
 
     async def _open(self) -> None:
-        connector = aiohttp.TCPConnector(ssl=_upstream_context(self.upstream), limit=0)
+        connector = aiohttp.TCPConnector(ssl=self.tls or True, limit=0)
         timeout = aiohttp.ClientTimeout(total=None)
         self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=False)
         app = web.Application(client_max_size=_LARGEST)
@@ -210,7 +184,13 @@ class FaultProxy:
     async def _cut(self) -> None:
         if self._runner is not None and self._runner.server is not None:
             for connection in self._runner.server.connections:
-                _reset(connection.transport)
+                reset(connection.transport)
+
+    async def _cut_watches(self) -> int:
+        transports = [each.transport for each in self._watches.values() if each.transport is not None]
+        for transport in transports:
+            reset(transport)
+        return len(transports)
 
     async def _close(self) -> None:
         await self._refuse()
@@ -222,16 +202,16 @@ class FaultProxy:
             await self._runner.cleanup()
         if self._session is not None:
             await self._session.close()
-        if self._context is not None or self.upstream.credentials is not None:
+        if self._context is not None or self.tls is not None:
             await asyncio.sleep(_LINGER_SECONDS)
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
-        call = self._seen(request)
+        call = self._seen(request, body)
         try:
-            answer = await self.fault(Exchange(call, request, lambda: self._forward(request, body)))
+            answer = await self.fault(Exchange(call, request, lambda: self._forward(request, call)))
         except (ConnectionError, aiohttp.ClientError):  # one of the two ends is gone, as tests want it
-            _reset(request.transport)
+            reset(request.transport)
             return web.Response(status=502)
         except Exception as error:  # noqa: BLE001 - the test's own; it is told at the end
             self.errors.append(error)
@@ -239,41 +219,46 @@ class FaultProxy:
         call.status = answer.status if request.transport is not None else None
         return answer
 
-    def _seen(self, request: web.Request) -> Call:
+    def _seen(self, request: web.Request, body: bytes) -> Call:
         key = (request.method, request.raw_path)
         self._repeats[key] += 1
         headers = {name: value for name, value in request.headers.items() if name.lower() not in _SECRET}
         credential = credential_of(request.headers.get("Authorization", ""))
-        call = Call(len(self.calls) + 1, self._repeats[key], *key, headers, credential, time.monotonic())
+        call = Call(len(self.calls) + 1, self._repeats[key], *key, headers, credential, time.monotonic(), body)
         self.calls.append(call)
         return call
 
-    async def _forward(self, request: web.Request, body: bytes) -> web.StreamResponse:
+    async def _forward(self, request: web.Request, call: Call) -> web.StreamResponse:
         if self._session is None:
             raise RuntimeError("the proxy is not open")
-        url = URL(f"{self.upstream.admin_url}{request.raw_path}", encoded=True)
+        url = URL(f"{self.server}{request.raw_path}", encoded=True)
         sent = {name: value for name, value in request.headers.items() if name.lower() not in _HOP_BY_HOP}
-        options: dict[str, Any] = {"headers": sent, "data": body or None, "allow_redirects": False}
+        options: dict[str, Any] = {"headers": sent, "data": call.body or None, "allow_redirects": False}
         async with self._session.request(request.method, url, **options) as answer:
             kept = {name: value for name, value in answer.headers.items() if name.lower() not in _HOP_BY_HOP}
+            if call.is_watch:
+                return await self._stream(request, answer, kept)
             return web.Response(status=answer.status, reason=answer.reason, headers=kept, body=await answer.read())
 
+    async def _stream(
+        self, request: web.Request, answer: aiohttp.ClientResponse, headers: dict[str, str]
+    ) -> web.StreamResponse:
+        stream = web.StreamResponse(status=answer.status, headers=headers)
+        await stream.prepare(request)
+        self._watches[stream] = request
+        try:
+            while chunk := await answer.content.readany():
+                await stream.write(chunk)
+        finally:
+            del self._watches[stream]
+        return stream
 
-def _upstream_context(upstream: Pulsar) -> ssl.SSLContext | bool:
+
+def _upstream_context(upstream: Pulsar) -> ssl.SSLContext | None:
     credentials = upstream.credentials
     if credentials is None:
-        return True
+        return None
     context = ssl.create_default_context(cafile=str(credentials.ca))
     if credentials.access is Access.CERTIFICATE:  # the caller's own cannot be passed on
         context.load_cert_chain(credentials.superuser.certificate, credentials.superuser.key)
     return context
-
-
-def _reset(transport: asyncio.BaseTransport | None) -> None:
-    """Close the connection at once, so that the other end is told of a reset."""
-    if not isinstance(transport, asyncio.Transport):
-        return
-    connection = transport.get_extra_info("socket")
-    if connection is not None and connection.fileno() >= 0:
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    transport.abort()

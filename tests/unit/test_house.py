@@ -1,6 +1,8 @@
 """The house rules that no other tool holds."""
 
+import importlib.metadata
 import re
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -26,3 +28,18 @@ def test_what_a_test_can_be_told_stands_in_a_document() -> None:
     variable = re.compile("TOPICSCHEMA_" + r"TEST_[A-Z_]*[A-Z]")
     told = {name for page in ("README.md", "docs/testing.md") for name in variable.findall((ROOT / page).read_text())}
     assert {name for path in SOURCES for name in variable.findall(path.read_text())} == told
+
+
+def test_the_product_imports_each_package_that_it_installs() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    installed = [*project["dependencies"], *project["optional-dependencies"]["validation"]]
+    found = re.compile(r"""^ *(?:import|from) (\w+)|import_module\("(\w+)""", re.MULTILINE)
+    product = [path for path in SOURCES if path.is_relative_to(ROOT / "operator")]
+    modules = {name for path in product for pair in found.findall(path.read_text()) for name in pair}
+    packages = {
+        package.lower().replace("_", "-")
+        for module, packages in importlib.metadata.packages_distributions().items()
+        if module in modules
+        for package in packages
+    }
+    assert {re.split("[<>=]", each)[0] for each in installed} - packages == set()

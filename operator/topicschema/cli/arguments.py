@@ -66,9 +66,9 @@ _RECORD = """standard input is what kubectl prints of one SchemaHistory and its 
     kubectl get schemaversions -l topicschema.io/history=NAME -o json; } | topicschema record"""
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> argparse.ArgumentParser:
     """The whole command line. What is parsed has `module`, which is imported for its `run(options)`."""
-    top = argparse.ArgumentParser(prog="topicschema", description=_DESCRIPTION)
+    top = kind(prog="topicschema", description=_DESCRIPTION)
     top.add_argument("--version", action="version", version=f"topicschema {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _check(_command(commands, "check", "would a broker let a schema follow others?", epilog=_CHECK))

@@ -37,11 +37,11 @@ def count(tally: Tally, batch: pa.RecordBatch, judged: Judged, words: Sequence[s
 
 
 def _count_writers(tally: Tally, batch: pa.RecordBatch, judged: Judged, times: NDArray[np.int64]) -> None:
-    known = np.where(times < 0, NO_TIME, times)
-    for (writer,), messages in grouped([judged.writer]):
-        mine = known[judged.writer == writer]
-        told = mine[mine != NO_TIME]
-        oldest, newest = (int(told.min()), int(told.max())) if len(told) else (NO_TIME, NO_TIME)
+    known = pa.array(times, mask=times < 0)
+    groups = pa.table([judged.writer, known], names=["writer", "time"]).group_by("writer", use_threads=False)
+    counted = groups.aggregate([([], "count_all"), ("time", "min"), ("time", "max")])
+    for writer, messages, first, last in zip(*(each.to_pylist() for each in counted.columns), strict=True):
+        oldest, newest = (NO_TIME, NO_TIME) if first is None else (first, last)
         tally.count_writer(writer, messages, oldest, newest)
         if writer == UNKNOWN_WRITER:
             versions = batch.column("writer").to_numpy()[judged.writer == writer]

@@ -14,7 +14,6 @@ from topicschema.payload.judges.column import Column
 from topicschema.payload.judges.verdicts import Judge, Loss
 from topicschema.spark.batches import DAMAGED, ENCRYPTED, NO_VERSION, STRANGE_KEY
 from topicschema.spark.errors import InvalidQuestionError
-from topicschema.spark.grouping import grouped
 from topicschema.spark.tally import UNKNOWN_WRITER
 
 Numbers = NDArray[np.int64]
@@ -154,5 +153,5 @@ def column_of(array: pa.Array) -> Column:
 
 def _by_version(versions: Numbers) -> Iterator[tuple[int, Numbers]]:
     """Each version and its rows."""
-    for (version,), _ in grouped([versions]):
+    for version in pa.array(versions).unique().to_pylist():
         yield version, np.flatnonzero(versions == version)

@@ -12,7 +12,7 @@ from typing import Any
 from broker.kills.holding import ANY_CALL, ANY_WRITE, Place
 from support.pulsar.brokered_topic import CLASHING, ONE, OTHER, THREE, TWO, BrokeredTopic
 from testbed import broker_faults
-from testbed.fault_proxy import Fault
+from testbed.calls import Fault
 from topicschema.core.history import Setting
 
 ORDER = 'syntax = "proto3";\npackage shop;\nmessage Order { string id = 1; }\n'

@@ -7,7 +7,7 @@ from typing import Self
 from aiohttp import web
 
 from testbed import broker_faults
-from testbed.fault_proxy import Call, Exchange, Fault
+from testbed.calls import Call, Exchange, Fault
 
 _STEP_SECONDS = 0.02
 ANY_CALL, ANY_WRITE = "any call", "any write"
@@ -58,7 +58,7 @@ class Hold:
     _seen: int = 0
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
-        """See `testbed.fault_proxy.Fault`."""
+        """See `testbed.calls.Fault`."""
         is_concerned = self.place.concerns(exchange.call, self.namespace)
         self._seen += is_concerned
         is_after = self._seen > self.place.repeat or (self._seen == self.place.repeat and not is_concerned)

@@ -9,7 +9,7 @@ from support.pulsar.breakages import Breakage, Certificates
 from support.pulsar.brokered_namespace import BrokeredShop
 from support.pulsar.brokered_topic import BrokeredTopic
 from support.pulsar.refused_edits import Told
-from testbed.fault_proxy import Call
+from testbed.calls import Call
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.core.history import History
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from support.sizes import IS_FULL
 from testbed import broker_faults
 from testbed.broker_faults import status
+from testbed.calls import Call, Fault
 from testbed.certificates import Authority, Issued
-from testbed.fault_proxy import Call, Fault, FaultProxy
+from testbed.fault_proxy import FaultProxy
 
 AWAY = 57
 SLOWER = 50

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from support.kubernetes.watched_namespace import WatchedShop, conditions, until, watched
+from testbed.calls import Call
 from testbed.cluster import Cluster
-from testbed.fault_proxy import Call, FaultProxy
+from testbed.fault_proxy import FaultProxy
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.pulsar import LINE, Pulsar
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, Kind

@@ -8,7 +8,7 @@ from typing import Any
 from support.kubernetes.watched_namespace import conditions, record_key, text, until
 from support.pulsar.brokered_namespace import BrokeredShop
 from support.pulsar.rest_topic import RestTopic
-from testbed.fault_proxy import Call
+from testbed.calls import Call
 from testbed.product import NAMESPACE as SYSTEM
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.cluster.errors import NotFoundError

@@ -9,6 +9,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 from aiohttp import web
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from support.kubernetes.admission import wanted_topic
 from testbed.certificates import Authority, Issued
@@ -26,6 +29,24 @@ def serving(tmp_path: Path) -> Issued:
 @pytest.fixture
 def client(tmp_path: Path) -> Issued:
     return Authority.at(tmp_path / "clients").issue_client("kube-apiserver", "masters")
+
+
+def for_servers(issued: Issued) -> Issued:
+    """The certificate signed anew, as one that is no client's: trustme's are good for both."""
+    both = x509.load_pem_x509_certificate(issued.certificate.read_bytes())
+    usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
+    builder = x509.CertificateBuilder(
+        issuer_name=both.issuer,
+        subject_name=both.subject,
+        public_key=both.public_key(),
+        serial_number=both.serial_number,
+        not_valid_before=both.not_valid_before_utc,
+        not_valid_after=both.not_valid_after_utc,
+        extensions=[each for each in both.extensions if each.oid != usage.oid],
+    ).add_extension(usage, critical=True)
+    key = serialization.load_pem_private_key(Authority(issued.ca.parent).key.read_bytes(), None)
+    issued.certificate.write_bytes(builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
+    return issued
 
 
 @asynccontextmanager
@@ -59,7 +80,7 @@ async def test_only_a_client_certificate_of_the_authority_is_answered(
     serving: Issued, client: Issued, tmp_path: Path
 ) -> None:
     strange = Authority.at(tmp_path / "others").issue_client("kube-apiserver", "masters")
-    of_a_server = Authority.at(client.ca.parent).issue("server", ["127.0.0.1"])
+    of_a_server = for_servers(Authority.at(client.ca.parent).issue("server", ["127.0.0.1"]))
     async with served(Certificate(serving.certificate, serving.key, client.ca)) as url:
         assert await is_answered(url, serving, client)
         for shown in (None, strange, of_a_server, serving):

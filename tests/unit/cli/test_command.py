@@ -223,7 +223,7 @@ def test_a_check_starts_without_what_only_the_processes_need() -> None:
     program = (
         "import sys; from topicschema.cli.program import main; main(['check', '--type', 'STRING', '/dev/null']); "
         "print({name.partition('.')[0] for name in sys.modules} & "
-        "{'kopf', 'aiohttp', 'asyncio', 'kubernetes', 'yaml', 'google'})"
+        "{'kopf', 'aiohttp', 'asyncio', 'kubernetes', 'yaml', 'google', 'shtab'})"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "set()"

@@ -1,5 +1,6 @@
 """The completion script, run by a real shell."""
 
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,13 +10,14 @@ import pytest
 from topicschema.cli.completion import script
 
 BASH = shutil.which("bash")
+ZSH = shutil.which("zsh")
 
 
 def completed(where: Path, *words: str) -> set[str]:
     """What bash offers for the last word."""
     assert BASH is not None
     ask = (
-        f'{script("bash")}\nCOMP_WORDS=(topicschema "$@"); COMP_CWORD=$#; _topicschema; '
+        f'{script("bash")}\nCOMP_WORDS=(topicschema "$@"); COMP_CWORD=$#; _shtab_topicschema; '
         'printf "%s\\n" "${COMPREPLY[@]}"'
     )
     done = subprocess.run([BASH, "-c", ask, "-", *words], cwd=where, capture_output=True, text=True, check=True)
@@ -38,13 +40,27 @@ def completed(where: Path, *words: str) -> set[str]:
         (["validate", "-o", "j"], {"json"}),
         (["check", "--history", "ord"], {"order.avsc"}),
         (["check", "ord"], {"order.avsc"}),
+        (["check", "-I", "pro"], {"protos"}),
+        (["can-connect", "producer", "--enf"], {"--enforced"}),
     ],
 )
 def test_commands_options_values_and_files_are_completed(tmp_path: Path, words: list[str], offered: set[str]) -> None:
     (tmp_path / "order.avsc").touch()
+    (tmp_path / "protos").mkdir()
+    (tmp_path / "prototype.txt").touch()
     assert completed(tmp_path, *words) == offered
 
 
-def test_zsh_takes_the_same_script_through_its_own_door() -> None:
-    assert script("zsh").endswith(script("bash"))
-    assert "bashcompinit" in script("zsh")
+@pytest.mark.skipif(ZSH is None, reason="no zsh on the path")
+def test_zsh_has_a_completion_once_the_script_is_sourced(tmp_path: Path) -> None:
+    (tmp_path / "completion").write_text(script("zsh"))
+    ask = "source ./completion; print $_comps[topicschema]"
+    done = subprocess.run([str(ZSH), "-f", "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("_shtab_topicschema\n", "")
+
+
+def test_zsh_evaluates_its_script_where_it_is_sourced() -> None:
+    before, evaluated = shlex.split(script("zsh"))[-2:]
+    assert before == "eval"
+    assert evaluated.startswith("#compdef topicschema\n")
+    assert "FIELD_WITHOUT_DEFAULT" in evaluated

@@ -13,8 +13,9 @@ from aiohttp import web
 from yarl import URL
 
 from testbed import broker_faults, ports
+from testbed.calls import Exchange, credential_of
 from testbed.certificates import Authority
-from testbed.fault_proxy import Exchange, FaultProxy, credential_of
+from testbed.fault_proxy import FaultProxy
 from testbed.pulsar import Pulsar
 
 _SCHEMA = "/admin/v2/schemas/t/n/x/schema"

@@ -1,0 +1,87 @@
+"""Calls as a fault proxy saw them, and what a test does to one."""
+
+import asyncio
+import hashlib
+import socket
+import struct
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from aiohttp import web
+
+_READS = {"GET", "HEAD", "OPTIONS"}
+_ASKED_BY_POST = ("/compatibility", "/version")
+
+
+@dataclass(slots=True)
+class Call:
+    """One call as the proxy saw it. `number` counts all calls from 1, `repeat` those of the same method and path.
+
+    `path` is as sent, still encoded, with its query; `when` is in seconds of the monotonic clock; `status` is None
+    until the call is answered, and stays None where it never is. `credential` tells credentials apart, and gives none
+    away.
+    """
+
+    number: int
+    repeat: int
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    credential: str
+    when: float
+    body: bytes = field(default=b"", repr=False)
+    status: int | None = None
+
+    @property
+    def at(self) -> str:
+        """`when` by the clock on the wall, as an audit log spells it: the two compare as texts."""
+        began = datetime.now(UTC) - timedelta(seconds=time.monotonic() - self.when)
+        return began.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+    @property
+    def is_write(self) -> bool:
+        """Whether the call changes something in a broker that does what it is told."""
+        return self.method not in _READS and not self.path.partition("?")[0].endswith(_ASKED_BY_POST)
+
+    @property
+    def is_watch(self) -> bool:
+        """Whether it is a watch of an API server, whose answer has no end."""
+        return "watch=true" in self.path or "watch=1" in self.path
+
+    def __str__(self) -> str:
+        """As it stands in an assertion's message."""
+        return f"{self.method} {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A call that waits for its answer."""
+
+    call: Call
+    request: web.Request
+    forward: Callable[[], Awaitable[web.StreamResponse]]
+
+    def reset(self) -> None:
+        """Break the connection off: the caller sees a reset, not an end."""
+        reset(self.request.transport)
+
+
+Fault = Callable[[Exchange], Awaitable[web.StreamResponse]]
+"""What happens to a call: it may forward it, or not, do something before or after, and answer what it likes."""
+
+
+def credential_of(authorization: str) -> str:
+    """What `Call.credential` is for that Authorization header; empty for none."""
+    return hashlib.sha256(authorization.encode()).hexdigest()[:12] if authorization else ""
+
+
+def reset(transport: asyncio.BaseTransport | None) -> None:
+    """Close the connection at once, so that the other end is told of a reset."""
+    if not isinstance(transport, asyncio.Transport):
+        return
+    connection = transport.get_extra_info("socket")
+    if connection is not None and connection.fileno() >= 0:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    transport.abort()
