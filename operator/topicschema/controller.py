@@ -27,17 +27,17 @@ from topicschema.cluster.lease import Elector, LeaseTimes
 from topicschema.cluster.watching import Answer, Scope, Watching, served
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.doorbell import Doorbell
-from topicschema.reconcile.echoes import Echoes
+from topicschema.reconcile.context import Surroundings
+from topicschema.reconcile.event_router import Doorbell
 from topicschema.reconcile.judging import Judge
-from topicschema.reconcile.neighbours import Neighbours
+from topicschema.reconcile.object_index import Neighbours
+from topicschema.reconcile.own_writes import Echoes
 from topicschema.reconcile.policies import Policies
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
-from topicschema.reconcile.queue import Bell, Key, Rest
 from topicschema.reconcile.schedule import Lanes
-from topicschema.reconcile.surroundings import Surroundings
 from topicschema.reconcile.topicschema import TopicSchemas
 from topicschema.reconcile.validating_queue import Caps, Turns, Validations
+from topicschema.reconcile.work_queue import Bell, Key, Rest
 from topicschema.settings import Claims as ClaimsSetting
 from topicschema.settings import InvalidSettingError, Settings
 from topicschema.spark.jobs import DRIVERS, TOPIC_LABEL

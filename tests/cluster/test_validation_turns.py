@@ -13,8 +13,8 @@ from testbed.cluster import Cluster
 from testbed.instances import Instance
 from testbed.product import PATIENT_LEASE, Product
 from topicschema.api.kinds import TOPIC_SCHEMA
-from topicschema.reconcile.queue import Key
 from topicschema.reconcile.validating_queue import Caps, Turns
+from topicschema.reconcile.work_queue import Key
 from topicschema.spark.jobs import ATTEMPT_ANNOTATION
 
 pytestmark = pytest.mark.timeout(180)

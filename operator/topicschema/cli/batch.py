@@ -18,7 +18,7 @@ from topicschema.core import formats
 from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.errors import InvalidSchemaError, WaitingError
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
-from topicschema.reconcile.kept import Kept
+from topicschema.reconcile.lru_cache import Kept
 
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 _REMEMBERED_BYTES: Final = 64 * 1024 * 1024

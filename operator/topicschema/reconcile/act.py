@@ -1,4 +1,4 @@
-"""All writes of a pass over a TopicSchema but its status: one action, carried out. At the broker, `registering` does.
+"""All writes of a pass over a TopicSchema but its status. `broker_actions` makes those at the broker.
 
 Every write stands on what was read: the history by compare-and-swap, the resource by its resourceVersion or uid.
 """
@@ -16,14 +16,14 @@ from topicschema.core.history import History, Origin
 from topicschema.core.overrides import NoteSettings, WriteSettings
 from topicschema.core.schemas import SchemaInfo
 from topicschema.reconcile import validating_acts
-from topicschema.reconcile.arriving import Arrival, keep_arrived
-from topicschema.reconcile.doorbell import history_key
-from topicschema.reconcile.looking import Look
+from topicschema.reconcile.broker_actions import act_at_broker
+from topicschema.reconcile.broker_state import Look
+from topicschema.reconcile.context import Surroundings
+from topicschema.reconcile.event_router import history_key
+from topicschema.reconcile.imported_versions import Arrival, keep_arrived
 from topicschema.reconcile.observe import Observation, inquired, judged, parsed
-from topicschema.reconcile.queue import Key
-from topicschema.reconcile.registering import act_at_broker
 from topicschema.reconcile.status_write import SILENT
-from topicschema.reconcile.surroundings import Surroundings
+from topicschema.reconcile.work_queue import Key
 from topicschema.storage.protocol import Stored
 
 FINALIZER_MANAGER = "topicschema-finalizer"

@@ -9,9 +9,9 @@ from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.core.errors import StalledError
 from topicschema.core.history import Owner
 from topicschema.core.topics import PulsarNamespaceKey
+from topicschema.reconcile.context import Surroundings
 from topicschema.reconcile.holders import holds_namespace, may_govern
 from topicschema.reconcile.policies import address_of, owner_of
-from topicschema.reconcile.surroundings import Surroundings
 from topicschema.storage.claims import StoredClaim
 
 

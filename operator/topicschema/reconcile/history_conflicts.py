@@ -13,12 +13,12 @@ from topicschema.core.policy import Policy
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.conditions import FINDING_BYTES, capped
+from topicschema.reconcile.context import Surroundings
 from topicschema.reconcile.judging import CheckerTimeoutError
-from topicschema.reconcile.neighbours import TopicSight
+from topicschema.reconcile.object_index import TopicSight
 from topicschema.reconcile.policies import policy_of
-from topicschema.reconcile.queue import Key
 from topicschema.reconcile.recheck import Recheck
-from topicschema.reconcile.surroundings import Surroundings
+from topicschema.reconcile.work_queue import Key
 
 # What one check reads: some 25 seconds of work. The histories after that are not checked.
 _MOST_VERSIONS = 100_000

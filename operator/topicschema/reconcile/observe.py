@@ -1,6 +1,6 @@
 """All reads of a pass over a living TopicSchema: policy, history, broker, whether another holder still exists.
 
-Those of a farewell are `farewell`'s. What follows from them is `core.plan`'s and `report`'s matter.
+Those of a farewell are `deletion`'s. What follows from them is `core.plan`'s and `report`'s matter.
 """
 
 from contextlib import suppress
@@ -19,14 +19,14 @@ from topicschema.core.schemas import PulsarLine, Schema
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.reconcile import full_history, validating, validating_report
-from topicschema.reconcile.at_broker import View, as_known, view
-from topicschema.reconcile.candidates import sources_of
-from topicschema.reconcile.doorbell import history_key
+from topicschema.reconcile.broker_observation import View, as_known, view
+from topicschema.reconcile.broker_state import Sought
+from topicschema.reconcile.context import Surroundings
+from topicschema.reconcile.event_router import history_key
 from topicschema.reconcile.holders import other_holder
-from topicschema.reconcile.looking import Sought
 from topicschema.reconcile.policies import FoundPolicy, address_of
 from topicschema.reconcile.schedule import keep_to
-from topicschema.reconcile.surroundings import Surroundings
+from topicschema.reconcile.schema_source import sources_of
 from topicschema.reconcile.validating import Inquiry, Prospect
 from topicschema.reconcile.validating_spec import Subject
 from topicschema.storage.protocol import Stored

@@ -21,7 +21,7 @@ from topicschema.core.policy import BrokerProfile, Constraints, Policy
 from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
-from topicschema.reconcile.shared_reads import SharedReads
+from topicschema.reconcile.single_flight import SharedReads
 from topicschema.storage.claims import StoredClaim
 
 T = TypeVar("T")

@@ -20,15 +20,15 @@ from topicschema.api.wire import decode, decode_status
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import StalledError, TopicSchemaError
 from topicschema.core.topics import PulsarNamespaceKey
-from topicschema.reconcile import policy_report, telling
+from topicschema.reconcile import policy_report, status_writer
 from topicschema.reconcile.claiming import hold_claim
 from topicschema.reconcile.conditions import Moment, not_ready
+from topicschema.reconcile.context import Surroundings
 from topicschema.reconcile.history_conflicts import HistoryConflicts
-from topicschema.reconcile.namespace_look import Look, NamespaceLooks
-from topicschema.reconcile.neighbours import TopicSight
-from topicschema.reconcile.queue import Key, Rest
+from topicschema.reconcile.namespace_settings_cache import Look, NamespaceLooks
+from topicschema.reconcile.object_index import TopicSight
 from topicschema.reconcile.status_write import SILENT
-from topicschema.reconcile.surroundings import Surroundings
+from topicschema.reconcile.work_queue import Key, Rest
 
 _LISTED = 20
 _UNTIL_TOPICS_ARE_SEEN = 1.0
@@ -69,7 +69,7 @@ class NamespaceSchemaPolicies:
             said = moment.conditions(not_ready(error))
             check = before.history_check if before.observed_generation == metadata.generation else None
             status = replace(before, observed_generation=metadata.generation, conditions=said, history_check=check)
-            await telling.report(self._around, NAMESPACE_SCHEMA_POLICY, wire, status)
+            await status_writer.report(self._around, NAMESPACE_SCHEMA_POLICY, wire, status)
             raise
         if awaited is not None:
             raise awaited
@@ -94,7 +94,7 @@ class NamespaceSchemaPolicies:
             undeclared_topic_count=len(undeclared),
             undeclared_topics=undeclared[:_LISTED],
         )
-        await telling.report(self._around, NAMESPACE_SCHEMA_POLICY, wire, status)
+        await status_writer.report(self._around, NAMESPACE_SCHEMA_POLICY, wire, status)
         await self._tell(key, wire, resource, look)
         return policy_report.awaited(look)
 
@@ -113,13 +113,13 @@ class NamespaceSchemaPolicies:
         """Ring whom the broker's settings concern, and have an Event of what was not said before."""
         if look.wrote or look.observed != resource.status.observed:
             self._ring_topics(key)
-        was_shut_out = any(condition.reason in telling.SHUT_OUT for condition in resource.status.conditions)
+        was_shut_out = any(condition.reason in status_writer.SHUT_OUT for condition in resource.status.conditions)
         if was_shut_out and look.error is None:
-            telling.let_in(self._around, resource.metadata.namespace, resource.spec.pulsar_namespace)
+            status_writer.let_in(self._around, resource.metadata.namespace, resource.spec.pulsar_namespace)
         said = " ".join(condition.message for condition in resource.status.conditions)
         for note in policy_report.notes(look):
             if note.text not in said:
-                about = telling.regarding(NAMESPACE_SCHEMA_POLICY, wire)
+                about = status_writer.regarding(NAMESPACE_SCHEMA_POLICY, wire)
                 await self._around.events.record(about, note.type, note.reason, note.text, "Reconcile")
 
     async def _counts(

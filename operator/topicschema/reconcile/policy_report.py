@@ -11,7 +11,7 @@ from topicschema.api.metadata import ConditionStatus, ConditionType
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.reconcile.conditions import Said, not_ready, ready, told
-from topicschema.reconcile.namespace_look import Look
+from topicschema.reconcile.namespace_settings_cache import Look
 from topicschema.reconcile.policies import says_ready
 
 UNDECLARED: Final = "UndeclaredTopics"

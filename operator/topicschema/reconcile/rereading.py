@@ -9,7 +9,7 @@ import asyncio
 from topicschema.core.arrivals import read_again
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.schemas import PulsarLine
-from topicschema.reconcile.kept import Kept
+from topicschema.reconcile.lru_cache import Kept
 from topicschema.reconcile.versions import Versions
 
 _KEPT_BYTES = 4 * 1024 * 1024

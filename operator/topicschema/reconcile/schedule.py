@@ -1,4 +1,4 @@
-"""Who is due when, and in which lane: values that are told the time. What works by them is `queue`'s matter.
+"""Who is due when, and in which lane: values that are told the time. What works by them is `work_queue`'s matter.
 
 Passes that reach one broker share a lane of so many at once; those that reach none have one of their own. So passes
 that hang on a broker that fell silent take the places of nobody but those who would hang there, too.

@@ -1,7 +1,7 @@
 """One pass over a TopicSchema: observe, judge, plan, act, report.
 
 Level-based: a pass takes a key and reads everything anew.
-When passes happen is `queue`'s matter; errors leave here as they are, for their kind says when to try again.
+When passes happen is `work_queue`'s matter; errors leave here as they are, for their kind says when to try again.
 """
 
 from collections.abc import Mapping
@@ -21,28 +21,28 @@ from topicschema.core.policy import StrategySource
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic
 from topicschema.reconcile import (
-    adopted,
+    broker_versions,
     report,
-    telling,
+    status_writer,
     validating,
     validating_acts,
     validating_report,
     validating_values,
 )
 from topicschema.reconcile.act import act, remove_finalizer
-from topicschema.reconcile.at_broker import View
-from topicschema.reconcile.candidates import placed
+from topicschema.reconcile.broker_observation import View
 from topicschema.reconcile.conditions import Moment, Said
-from topicschema.reconcile.farewell import observe_farewell, tell_kept, tell_released
-from topicschema.reconcile.neighbours import TopicSight
+from topicschema.reconcile.context import Surroundings
+from topicschema.reconcile.deletion import observe_farewell, tell_kept, tell_released
+from topicschema.reconcile.object_index import TopicSight
 from topicschema.reconcile.observe import Observation, at_broker, governed, inquired, on_record
-from topicschema.reconcile.queue import Key, Rest
 from topicschema.reconcile.report_at_broker import AtBroker
 from topicschema.reconcile.report_suspended import suspended
+from topicschema.reconcile.schema_source import placed
 from topicschema.reconcile.status_write import SILENT
-from topicschema.reconcile.surroundings import Surroundings
 from topicschema.reconcile.validating_jobs import may_run
 from topicschema.reconcile.validating_logs import name_of, with_report, without_values
+from topicschema.reconcile.work_queue import Key, Rest
 from topicschema.spark.outcome import CouldNotRun, Running, Waiting
 
 # A policy's counts follow its topics within this time: many topics that settle are one write of its status. Seconds.
@@ -149,7 +149,7 @@ class TopicSchemas:
             *await self._validated(key, seen),
         )
         await self._report(key, wire, report.settled(judged, moment, seen.stopped))
-        if any(each.rule == adopted.RULE for each in found):
+        if any(each.rule == broker_versions.RULE for each in found):
             return StalledAtBrokerError("InvalidHistory", "the broker has a version that it cannot read")
         return seen.stopped if seen.stopped is not None and verdict.is_compatible else Rest.SETTLED
 
@@ -233,7 +233,7 @@ class TopicSchemas:
 
     async def _report(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> None:
         self._saw(key, wire, status)
-        await telling.report(self._around, TOPIC_SCHEMA, wire, status)
+        await status_writer.report(self._around, TOPIC_SCHEMA, wire, status)
 
     def _saw(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> None:
         neighbours = self._around.neighbours
@@ -242,7 +242,7 @@ class TopicSchemas:
             for policy in neighbours.policies_naming(sight.pulsar_namespace, key.namespace):
                 self._around.ring(policy, _COUNT_DELAY)
         if before is not None and before.is_shut_out and not sight.is_shut_out:
-            telling.let_in(self._around, key.namespace, sight.pulsar_namespace)
+            status_writer.let_in(self._around, key.namespace, sight.pulsar_namespace)
 
     def _sight(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> TopicSight:
         try:
@@ -262,7 +262,7 @@ class TopicSchemas:
             is_ready=ready is not None and ready.status is ConditionStatus.TRUE,
             is_incompatible=ready is not None and ready.reason == "Incompatible",
             is_outdone=ready is not None and ready.reason == "TopicClaimed",
-            is_shut_out=any(condition.reason in telling.SHUT_OUT for condition in status.conditions),
+            is_shut_out=any(condition.reason in status_writer.SHUT_OUT for condition in status.conditions),
         )
 
     def _ring_outdone(self, key: Key) -> None:

@@ -16,8 +16,8 @@ from topicschema.core import plan
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.verdict import Outcome as Judged
 from topicschema.reconcile import validating_jobs, validating_spec
+from topicschema.reconcile.context import Surroundings
 from topicschema.reconcile.policies import FoundPolicy
-from topicschema.reconcile.surroundings import Surroundings
 from topicschema.reconcile.validating_jobs import attempt_of, events_of, is_there, jobs_of, may_run, percent_of, pods_of
 from topicschema.reconcile.validating_spec import Subject, Wanted
 from topicschema.spark import jobs

@@ -13,11 +13,11 @@ from topicschema.cluster.errors import ApiRefusedError, ConflictError, Forbidden
 from topicschema.core.history import History, Owner
 from topicschema.core.schemas import SchemaInfo
 from topicschema.reconcile import validating_spec
-from topicschema.reconcile.queue import Key
-from topicschema.reconcile.surroundings import Surroundings
+from topicschema.reconcile.context import Surroundings
 from topicschema.reconcile.validating import Inquiry
 from topicschema.reconcile.validating_jobs import jobs_of, may_run
 from topicschema.reconcile.validating_spec import Names
+from topicschema.reconcile.work_queue import Key
 from topicschema.spark import jobs, question
 from topicschema.spark.jobs import JobRequest
 from topicschema.spark.outcome import ended

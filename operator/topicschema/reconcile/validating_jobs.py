@@ -13,8 +13,8 @@ from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.validation import ValidationStatus
 from topicschema.cluster.errors import ApiRefusedError, ForbiddenError, NotFoundError
 from topicschema.core.errors import TopicSchemaError
-from topicschema.reconcile.queue import Key
-from topicschema.reconcile.surroundings import Surroundings
+from topicschema.reconcile.context import Surroundings
+from topicschema.reconcile.work_queue import Key
 from topicschema.spark import jobs, marks
 from topicschema.spark.outcome import ended
 

@@ -25,12 +25,12 @@ from topicschema.cluster.errors import (
 )
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile import validating_report, validating_values
+from topicschema.reconcile.context import Surroundings
 from topicschema.reconcile.policies import FoundPolicy
-from topicschema.reconcile.queue import Key
 from topicschema.reconcile.status_write import FIELD_MANAGER
-from topicschema.reconcile.surroundings import Surroundings
-from topicschema.reconcile.telling import regarding
+from topicschema.reconcile.status_writer import regarding
 from topicschema.reconcile.validating import Inquiry
+from topicschema.reconcile.work_queue import Key
 from topicschema.spark import jobs, marks
 from topicschema.spark.page import page
 

@@ -26,7 +26,7 @@ from topicschema.cluster.errors import (
     NotFoundError,
 )
 from topicschema.core.errors import TopicSchemaError
-from topicschema.reconcile.queue import Key
+from topicschema.reconcile.work_queue import Key
 from topicschema.spark.jobs import GAVE_WAY_ANNOTATION, TOPIC_LABEL
 from topicschema.spark.outcome import ended
 

@@ -8,11 +8,11 @@ from testbed.product import NAMESPACE as SYSTEM
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.events import EventRecorder
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.echoes import Echoes
+from topicschema.reconcile.context import Surroundings
 from topicschema.reconcile.judging import Judge
-from topicschema.reconcile.neighbours import Neighbours
+from topicschema.reconcile.object_index import Neighbours
+from topicschema.reconcile.own_writes import Echoes
 from topicschema.reconcile.policies import Policies
-from topicschema.reconcile.surroundings import Surroundings
 from topicschema.storage.claims import Claims
 from topicschema.storage.record import RecordStorage
 

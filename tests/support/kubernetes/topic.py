@@ -28,8 +28,8 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.reconcile.act import act
 from topicschema.reconcile.brokers import Brokers
+from topicschema.reconcile.context import Surroundings
 from topicschema.reconcile.observe import Observation, at_broker, governed, on_record
-from topicschema.reconcile.surroundings import Surroundings
 
 ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
 TOPIC = "created"

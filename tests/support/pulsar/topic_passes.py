@@ -20,10 +20,10 @@ from topicschema.broker.allowed import AllowedHosts
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile.brokers import Brokers
+from topicschema.reconcile.context import Surroundings
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
-from topicschema.reconcile.queue import Key, Rest
-from topicschema.reconcile.surroundings import Surroundings
 from topicschema.reconcile.topicschema import TopicSchemas
+from topicschema.reconcile.work_queue import Key, Rest
 
 _PASSES = 20
 _RESYNC = 600.0

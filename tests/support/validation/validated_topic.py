@@ -12,9 +12,9 @@ from support.schemas.examples import record
 from topicschema.api.kinds import CONFIG_MAP, JOB, NAMESPACE_SCHEMA_POLICY, POD, TOPIC_SCHEMA
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.schemas import Schema
-from topicschema.reconcile.queue import Key, Rest
 from topicschema.reconcile.topicschema import TopicSchemas
 from topicschema.reconcile.validating_queue import Turns, Validations
+from topicschema.reconcile.work_queue import Key, Rest
 from topicschema.spark.jobs import ATTEMPT_ANNOTATION, QUESTION_ANNOTATION
 from topicschema.spark.marks import report_lines
 from topicschema.spark.verdict import Answer, VerdictDocument

@@ -12,7 +12,7 @@ from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
-from topicschema.reconcile.queue import Key, Rest
+from topicschema.reconcile.work_queue import Key, Rest
 
 FIRST = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
 SECOND = Key(NAMESPACE_SCHEMA_POLICY.plural, "store", "secret-name")

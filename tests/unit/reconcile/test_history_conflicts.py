@@ -19,9 +19,9 @@ from topicschema.core.schemas import Schema
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
 from topicschema.reconcile import history_conflicts
-from topicschema.reconcile.neighbours import Neighbours, TopicSight
+from topicschema.reconcile.object_index import Neighbours, TopicSight
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
-from topicschema.reconcile.queue import Key
+from topicschema.reconcile.work_queue import Key
 
 KEY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
 UNSEEN = Key(TOPIC_SCHEMA.plural, "shop", "unseen")

@@ -10,7 +10,7 @@ from topicschema.api.schemas import KeyValueSpec, PartSpec
 from topicschema.core import formats
 from topicschema.core.formats.key_value import Encoding
 from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
-from topicschema.reconcile import candidates
+from topicschema.reconcile import schema_source
 
 VALUE = '{"type":"record","name":"R","fields":[{"name":"a","type":"double","default":%s}]}'
 NULL, NONE = "null", ""
@@ -31,7 +31,7 @@ def wants(world: World, key: str, number: str = "1.00") -> Schema:
         world.resource.spec, schema="", key_value=KeyValueSpec(encoding=Encoding.INLINE, key=string, value=value)
     )
     world.resource = replace(world.resource, spec=spec)
-    return formats.parse(candidates.info_of(spec))
+    return formats.parse(schema_source.info_of(spec))
 
 
 async def told(world: World) -> list[tuple[int, str]]:

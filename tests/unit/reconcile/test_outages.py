@@ -4,8 +4,8 @@ import pytest
 
 from topicschema.core.errors import StalledError, WaitingError
 from topicschema.reconcile.outages import Outages
-from topicschema.reconcile.queue import AHEAD, Bell, Key, Rest
 from topicschema.reconcile.schedule import Lanes, keep_to
+from topicschema.reconcile.work_queue import AHEAD, Bell, Key, Rest
 
 A, B, C = (Key("topicschemas", "shop", name) for name in "abc")
 SHOP, STORE = "uid-shop", "uid-store"

@@ -19,10 +19,10 @@ from topicschema.core.history import Origin
 from topicschema.core.schemas import Schema
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
-from topicschema.reconcile.neighbours import TopicSight
+from topicschema.reconcile.object_index import TopicSight
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
-from topicschema.reconcile.queue import Key, Rest
 from topicschema.reconcile.topicschema import TopicSchemas
+from topicschema.reconcile.work_queue import Key, Rest
 
 KEY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
 ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")

@@ -16,7 +16,7 @@ from topicschema.broker.errors import (
     NamespaceMissingError,
 )
 from topicschema.core.errors import TopicSchemaError
-from topicschema.reconcile.namespace_look import Look
+from topicschema.reconcile.namespace_settings_cache import Look
 from topicschema.reconcile.policies import says_in_force
 from topicschema.reconcile.policy_report import awaited, conditions, notes
 

@@ -13,7 +13,7 @@ from support.schemas.examples import record
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
-from topicschema.reconcile.queue import Key
+from topicschema.reconcile.work_queue import Key
 
 POLICY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
 ONE, LESS = record("id"), record("a?")  # LESS reads ONE, and is not read by it

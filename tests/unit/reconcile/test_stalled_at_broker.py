@@ -13,7 +13,7 @@ from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.core.errors import StalledAtBrokerError
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
-from topicschema.reconcile.queue import Bell, Key, Rest
+from topicschema.reconcile.work_queue import Bell, Key, Rest
 
 ONE, TWO = record("id"), record("id", "a?")
 HALF_AN_HOUR = 1800.0

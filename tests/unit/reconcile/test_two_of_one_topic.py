@@ -8,7 +8,7 @@ from support.schemas.examples import record
 from support.validation.validated_topic import KEY, AskedTopic, asked
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.core.errors import StalledError
-from topicschema.reconcile.queue import Key, Rest
+from topicschema.reconcile.work_queue import Key, Rest
 
 SECOND = Key(TOPIC_SCHEMA.plural, "shop", "second")
 

@@ -6,7 +6,7 @@ from support.schemas.examples import record
 from support.validation.validated_topic import asked
 from topicschema.api.kinds import JOB, SCHEMA_VERSION
 from topicschema.api.record import version_name
-from topicschema.reconcile.queue import Key
+from topicschema.reconcile.work_queue import Key
 from topicschema.spark import question
 from topicschema.spark.jobs import TOPIC_LABEL
 from topicschema.spark.verdict import Answer

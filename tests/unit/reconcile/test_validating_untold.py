@@ -8,8 +8,8 @@ import pytest
 
 from support.validation.validated_topic import AskedTopic, asked
 from topicschema.api.kinds import JOB, NAMESPACE_SCHEMA_POLICY, POD
-from topicschema.reconcile.doorbell import Doorbell
-from topicschema.reconcile.neighbours import Neighbours
+from topicschema.reconcile.event_router import Doorbell
+from topicschema.reconcile.object_index import Neighbours
 from topicschema.reconcile.topicschema import TopicSchemas
 from topicschema.spark.verdict import Answer
 

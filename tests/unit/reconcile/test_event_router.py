@@ -4,10 +4,10 @@ from typing import Any
 import pytest
 
 from topicschema.core.topics import PulsarNamespaceKey
-from topicschema.reconcile.doorbell import Doorbell, history_key
-from topicschema.reconcile.echoes import Echoes
-from topicschema.reconcile.neighbours import Neighbours, TopicSight
-from topicschema.reconcile.queue import Key
+from topicschema.reconcile.event_router import Doorbell, history_key
+from topicschema.reconcile.object_index import Neighbours, TopicSight
+from topicschema.reconcile.own_writes import Echoes
+from topicschema.reconcile.work_queue import Key
 from topicschema.spark.jobs import TOPIC_LABEL
 
 TOPICS, POLICIES = "topicschemas", "namespaceschemapolicies"

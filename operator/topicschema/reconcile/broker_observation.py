@@ -1,6 +1,6 @@
 """What a pass over a TopicSchema sees at its broker, and whether it may write there; the errors that end the pass here.
 
-How the broker is looked at is `looking`'s matter, what is written there `registering`'s.
+How the broker is looked at is `broker_state`'s matter, what is written there `broker_actions`'s.
 """
 
 from collections.abc import Awaitable, Callable
@@ -25,11 +25,11 @@ from topicschema.core.overrides import Overrides, noting
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
+from topicschema.reconcile.broker_state import Look, Sought, look
 from topicschema.reconcile.conditions import MESSAGE_BYTES, capped
-from topicschema.reconcile.looking import Look, Sought, look
+from topicschema.reconcile.context import Surroundings
 from topicschema.reconcile.losses import ServedNoMoreError, telling_of
 from topicschema.reconcile.policies import FoundPolicy
-from topicschema.reconcile.surroundings import Surroundings
 
 T = TypeVar("T")
 REFUSED = "RefusedByBroker"

@@ -12,7 +12,7 @@ from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import key_value
 from topicschema.core.formats.key_value import KeyValue, Part, Side
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.reconcile.kept import Kept
+from topicschema.reconcile.lru_cache import Kept
 from topicschema.sources import ProtobufSources, compile_envelope_async, file_of
 
 SCHEMA_FIELD = "spec.schema"

@@ -23,8 +23,8 @@ from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.namespace_look import Look, NamespaceLooks
-from topicschema.reconcile.queue import Key
+from topicschema.reconcile.namespace_settings_cache import Look, NamespaceLooks
+from topicschema.reconcile.work_queue import Key
 from topicschema.storage.claims import Claims, StoredClaim
 
 ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from topicschema.reconcile.queue import Key
+from topicschema.reconcile.work_queue import Key
 
 
 class Echoes:

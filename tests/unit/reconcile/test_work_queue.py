@@ -7,8 +7,8 @@ import pytest
 from support.metrics import counted
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError, WaitingError
-from topicschema.reconcile.queue import AHEAD, Bell, Key, Patience, Rest
 from topicschema.reconcile.schedule import ElsewhereError, Lanes, keep_to
+from topicschema.reconcile.work_queue import AHEAD, Bell, Key, Patience, Rest
 
 A, B, C = (Key("topicschemas", "shop", name) for name in "abc")
 

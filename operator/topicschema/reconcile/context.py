@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.events import EventRecorder
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.echoes import Echoes
 from topicschema.reconcile.judging import Judge
-from topicschema.reconcile.neighbours import Neighbours
+from topicschema.reconcile.object_index import Neighbours
+from topicschema.reconcile.own_writes import Echoes
 from topicschema.reconcile.policies import Policies
-from topicschema.reconcile.queue import Key
 from topicschema.reconcile.validating_queue import Validations
+from topicschema.reconcile.work_queue import Key
 from topicschema.storage.claims import Claims
 from topicschema.storage.protocol import SchemaStorage
 

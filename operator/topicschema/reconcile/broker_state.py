@@ -17,8 +17,8 @@ from topicschema.core.history import History, Origin, VersionEntry
 from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.topics import Topic
+from topicschema.reconcile.context import Surroundings
 from topicschema.reconcile.losses import telling_of
-from topicschema.reconcile.surroundings import Surroundings
 from topicschema.storage.payloads import weight
 from topicschema.storage.protocol import SchemaStorage
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from topicschema.api.kinds import Kind
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
-from topicschema.reconcile.queue import Key
+from topicschema.reconcile.context import Surroundings
 from topicschema.reconcile.report import CONSUMER_RISK
 from topicschema.reconcile.status_write import write_status
-from topicschema.reconcile.surroundings import Surroundings
+from topicschema.reconcile.work_queue import Key
 
 SHUT_OUT = frozenset({"BrokerForbidden", "TenantMissing", "NamespaceMissing"})
 """Reasons that hold for all topics of a policy, which its broker gives as quickly as any answer."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey
-from topicschema.reconcile.queue import Key
+from topicschema.reconcile.work_queue import Key
 
 
 @dataclass(frozen=True, slots=True)

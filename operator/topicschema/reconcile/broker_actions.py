@@ -19,13 +19,13 @@ from topicschema.core.policy import StrategySource, effective_strategy
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic
-from topicschema.reconcile.at_broker import REFUSED, View, refusal, refusal_of_record, topic_settings
-from topicschema.reconcile.looking import Look, look, look_after_upload
+from topicschema.reconcile.broker_observation import REFUSED, View, refusal, refusal_of_record, topic_settings
+from topicschema.reconcile.broker_state import Look, look, look_after_upload
+from topicschema.reconcile.context import Surroundings
 from topicschema.reconcile.namespace_settings import other_line
 from topicschema.reconcile.observe import Observation, judged
 from topicschema.reconcile.policies import says_ready
-from topicschema.reconcile.queue import Key
-from topicschema.reconcile.surroundings import Surroundings
+from topicschema.reconcile.work_queue import Key
 
 _LOG = logging.getLogger(__name__)
 

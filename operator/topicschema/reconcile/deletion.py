@@ -31,13 +31,13 @@ from topicschema.core.overrides import Overrides
 from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import PulsarLine
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
-from topicschema.reconcile import telling
-from topicschema.reconcile.at_broker import View, as_known, may_write, topic_settings
-from topicschema.reconcile.looking import Look, Sought, look
+from topicschema.reconcile import status_writer
+from topicschema.reconcile.broker_observation import View, as_known, may_write, topic_settings
+from topicschema.reconcile.broker_state import Look, Sought, look
+from topicschema.reconcile.context import Surroundings
 from topicschema.reconcile.observe import Observation, owner_of
 from topicschema.reconcile.policies import FoundPolicy
-from topicschema.reconcile.queue import Key
-from topicschema.reconcile.surroundings import Surroundings
+from topicschema.reconcile.work_queue import Key
 from topicschema.storage.claims import KnownKeys
 from topicschema.storage.protocol import Stored
 
@@ -83,11 +83,11 @@ async def tell_released(around: Surroundings, wire: Mapping[str, Any], seen: Obs
     note = (
         f"{seen.released}; released as with Retain: the schemas of topic {seen.topic} stay at the broker and on record"
     )
-    regarding = [telling.regarding(TOPIC_SCHEMA, wire)]
+    regarding = [status_writer.regarding(TOPIC_SCHEMA, wire)]
     if seen.stored is not None:
         with suppress(NotFoundError):
             record = await around.client.get(SCHEMA_HISTORY, around.namespace, seen.stored.history.key.history_name)
-            regarding.append(telling.regarding(SCHEMA_HISTORY, record))
+            regarding.append(status_writer.regarding(SCHEMA_HISTORY, record))
     for about in regarding:
         await around.events.record(about, "Warning", RELEASED, note, "Delete")
 
@@ -103,7 +103,7 @@ async def tell_kept(around: Surroundings, wire: Mapping[str, Any], seen: Observa
             f"topic {seen.topic} keeps at the broker what was last written for it: {', '.join(kept)}; whoever wants "
             "the one of before sets it there"
         )
-        await around.events.record(telling.regarding(TOPIC_SCHEMA, wire), "Normal", KEPT, note, "Delete")
+        await around.events.record(status_writer.regarding(TOPIC_SCHEMA, wire), "Normal", KEPT, note, "Delete")
 
 
 def _kept(record: TopicSettingsRecord) -> Iterator[str]:

@@ -17,10 +17,10 @@ from topicschema.broker.broker import Broker
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.remote import BrokerSettings, NamespaceSettings
 from topicschema.reconcile import namespace_settings as rules
+from topicschema.reconcile.context import Surroundings
 from topicschema.reconcile.policies import address_of
-from topicschema.reconcile.queue import Key
 from topicschema.reconcile.status_write import SILENT
-from topicschema.reconcile.surroundings import Surroundings
+from topicschema.reconcile.work_queue import Key
 from topicschema.storage.claims import StoredClaim
 
 _LONGEST_FRESH: Final = 60.0

@@ -11,7 +11,7 @@ from topicschema.broker.broker import Broker
 from topicschema.broker.errors import BrokerUnavailableError
 from topicschema.core import plan
 from topicschema.core.schemas import SchemaInfo
-from topicschema.reconcile.looking import Look, Sought, schema_of
+from topicschema.reconcile.broker_state import Look, Sought, schema_of
 from topicschema.storage.payloads import weight
 from topicschema.storage.protocol import SchemaStorage
 

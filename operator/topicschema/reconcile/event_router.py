@@ -14,10 +14,10 @@ from typing import Any
 
 from topicschema.api import GROUP, PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import JOB, NAMESPACE, NAMESPACE_SCHEMA_POLICY, POD, SCHEMA_HISTORY, TOPIC_SCHEMA
-from topicschema.reconcile.echoes import Echoes
-from topicschema.reconcile.neighbours import Neighbours
-from topicschema.reconcile.queue import AHEAD, Key
+from topicschema.reconcile.object_index import Neighbours
+from topicschema.reconcile.own_writes import Echoes
 from topicschema.reconcile.validating_queue import owner_key
+from topicschema.reconcile.work_queue import AHEAD, Key
 from topicschema.spark.jobs import TOPIC_LABEL
 
 _Metadata = Mapping[str, Any]

@@ -12,8 +12,8 @@ from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import key_value
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
-from topicschema.reconcile.candidates import field_of, info_of, placed, sources_of
 from topicschema.reconcile.judging import Judge
+from topicschema.reconcile.schema_source import field_of, info_of, placed, sources_of
 from topicschema.storage.memory import MemoryStorage
 
 ORDER = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "string"}]}'

@@ -11,8 +11,8 @@ from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.broker.errors import BrokerForbiddenError
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
-from topicschema.reconcile.queue import Key, Rest
 from topicschema.reconcile.topicschema import TopicSchemas
+from topicschema.reconcile.work_queue import Key, Rest
 
 NAMES = ("a", "b", "c")
 POLICY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from topicschema.reconcile.shared_reads import SharedReads
+from topicschema.reconcile.single_flight import SharedReads
 
 
 class Place:

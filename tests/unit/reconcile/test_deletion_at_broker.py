@@ -23,10 +23,10 @@ from topicschema.core.errors import WaitingError
 from topicschema.core.history import Counter, History, Owner
 from topicschema.core.schemas import Schema
 from topicschema.core.topics import PulsarNamespaceKey
-from topicschema.reconcile.at_broker import as_known
-from topicschema.reconcile.farewell import observe_farewell
-from topicschema.reconcile.farewell import tell_released as tell
-from topicschema.reconcile.queue import Key
+from topicschema.reconcile.broker_observation import as_known
+from topicschema.reconcile.deletion import observe_farewell
+from topicschema.reconcile.deletion import tell_released as tell
+from topicschema.reconcile.work_queue import Key
 from topicschema.storage.protocol import Stored
 
 
