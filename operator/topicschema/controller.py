@@ -28,7 +28,7 @@ from topicschema.cluster.watching import Answer, Scope, Watching, served
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import Surroundings
-from topicschema.reconcile.event_router import Doorbell
+from topicschema.reconcile.event_router import EventRouter
 from topicschema.reconcile.judging import Judge
 from topicschema.reconcile.object_index import Neighbours
 from topicschema.reconcile.own_writes import Echoes
@@ -113,12 +113,12 @@ class Term:
     async def run(self) -> None:
         """Work until cancelled, or until kopf can watch no more; what stopped it is raised."""
         self._health.last_activity.clear()
-        doorbell = Doorbell(self._neighbours, self._echoes, self.bell.ring)
+        router = EventRouter(self._neighbours, self._echoes, self.bell.ring)
         with contextlib.closing(self._judge):
             async with contextlib.aclosing(self._brokers), asyncio.TaskGroup() as group:
                 group.create_task(self.bell.run(self._settings.workers))
                 group.create_task(self._sweep())
-                group.create_task(self._listen(doorbell))
+                group.create_task(self._listen(router))
 
     async def _look_at(self, key: Key) -> Rest:
         kind = self._topics if key.plural == TOPIC_SCHEMA.plural else self._policies
@@ -136,23 +136,23 @@ class Term:
                 _LOG.info("removed unreferenced payloads", extra={"fields": {"payloads": removed}})
             await asyncio.sleep(_SWEEP_SECONDS)
 
-    async def _listen(self, doorbell: Doorbell) -> None:
+    async def _listen(self, router: EventRouter) -> None:
         while True:
-            await self._listen_once(doorbell)
+            await self._listen_once(router)
             await asyncio.sleep(_RESTART_DELAY)  # an API server that starts may not know our kinds for a moment
             await served(self._client, _watched(self._settings), self._health.last_activity.clear)
 
-    async def _listen_once(self, doorbell: Doorbell) -> None:
+    async def _listen_once(self, router: EventRouter) -> None:
         """Let kopf watch until it gives up or a kind is refused to it; both begin with new lists the next time."""
         watching = Watching(
             self._connection,
             kinds=_watched(self._settings),
             answered=self._heard_from,
-            listed=doorbell.listed,
+            listed=router.on_list,
         )
         operator = asyncio.create_task(
             kopf.operator(
-                registry=_registry(_watched(self._settings), doorbell, _Login(self._connection, watching)),
+                registry=_registry(_watched(self._settings), router, _Login(self._connection, watching)),
                 settings=_kopf_settings(self._settings.watch_timeout),
                 standalone=True,
                 clusterwide=True,
@@ -208,7 +208,7 @@ class _Login:
         return kopf.AiohttpSession(aiohttp_session=session, server=self._connection.server)
 
 
-def _registry(kinds: Iterable[Kind], doorbell: Doorbell, login: _Login) -> kopf.OperatorRegistry:
+def _registry(kinds: Iterable[Kind], router: EventRouter, login: _Login) -> kopf.OperatorRegistry:
     registry = kopf.OperatorRegistry()
 
     @kopf.on.login(registry=registry)
@@ -219,7 +219,7 @@ def _registry(kinds: Iterable[Kind], doorbell: Doorbell, login: _Login) -> kopf.
 
         @kopf.on.event(kind.group, kind.version, kind.plural, registry=registry, id=kind.plural)
         async def ring(type: str | None, body: kopf.Body, plural: str = kind.plural, **_: Any) -> None:  # noqa: A002 - kopf's word
-            doorbell.heard(plural, body["metadata"], is_deleted=type == "DELETED", is_listed=type is None)
+            router.on_event(plural, body["metadata"], is_deleted=type == "DELETED", is_listed=type is None)
 
     return registry
 

@@ -8,7 +8,7 @@ import pytest
 
 from support.validation.validated_topic import AskedTopic, asked
 from topicschema.api.kinds import JOB, NAMESPACE_SCHEMA_POLICY, POD
-from topicschema.reconcile.event_router import Doorbell
+from topicschema.reconcile.event_router import EventRouter
 from topicschema.reconcile.object_index import Neighbours
 from topicschema.reconcile.topicschema import TopicSchemas
 from topicschema.spark.verdict import Answer
@@ -33,14 +33,14 @@ def without_policy(topic: AskedTopic) -> str:
     return "PolicyMissing"
 
 
-def leads_anew(topic: AskedTopic, *heard: Any) -> Doorbell:
+def leads_anew(topic: AskedTopic, *heard: Any) -> EventRouter:
     """Another process goes on, which has heard of these Jobs."""
     around = replace(topic.topics._around, neighbours=Neighbours())
     topic.topics = TopicSchemas(around)
-    bell = Doorbell(around.neighbours, around.echoes, around.ring)
+    router = EventRouter(around.neighbours, around.echoes, around.ring)
     for job in heard:
-        bell.heard(JOB.plural, job["metadata"], is_deleted=False, is_listed=True)
-    return bell
+        router.on_event(JOB.plural, job["metadata"], is_deleted=False, is_listed=True)
+    return router
 
 
 async def begin(topic: AskedTopic) -> None:
@@ -110,8 +110,8 @@ async def test_jobs_that_go_and_pods_are_no_reason_to_look_for_jobs() -> None:
         job = (await topic.newest())["metadata"]
         topic.governs("Off")
         await topic.look()
-        bell = leads_anew(topic)
-        bell.heard(JOB.plural, {**job, "deletionTimestamp": ENDS}, is_deleted=False)
-        bell.heard(JOB.plural, job, is_deleted=True)
-        bell.heard(POD.plural, job, is_deleted=False)
+        router = leads_anew(topic)
+        router.on_event(JOB.plural, {**job, "deletionTimestamp": ENDS}, is_deleted=False)
+        router.on_event(JOB.plural, job, is_deleted=True)
+        router.on_event(POD.plural, job, is_deleted=False)
         assert await asks_for_jobs(topic) == 0
