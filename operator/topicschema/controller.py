@@ -1,4 +1,4 @@
-"""DOOR: the controller. kopf hears what changes and rings; passes over the keys that ring are `reconcile`'s matter.
+"""DOOR: the controller. kopf watches and enqueues keys; `reconcile` reconciles them.
 
 Only here is kopf known, and all it does is watch. The controller works only while it leads, and asks before each write.
 """
@@ -37,7 +37,7 @@ from topicschema.reconcile.policy import NamespaceSchemaPolicies
 from topicschema.reconcile.schedule import Lanes
 from topicschema.reconcile.topicschema import TopicSchemas
 from topicschema.reconcile.validating_queue import Caps, Turns, Validations
-from topicschema.reconcile.work_queue import Bell, Key, Rest
+from topicschema.reconcile.work_queue import Key, Result, WorkQueue
 from topicschema.settings import Claims as ClaimsSetting
 from topicschema.settings import InvalidSettingError, Settings
 from topicschema.spark.jobs import DRIVERS, TOPIC_LABEL
@@ -89,7 +89,7 @@ class Term:
         wanted, hosts = settings.validation, AllowedHosts.parse(settings.broker_hosts, (connection.server,))
         self._brokers = Brokers(client, hosts, client.fence, per_second=settings.broker_requests)
         lanes = Lanes(self._neighbours.companions, self._brokers.is_away)
-        self.bell = Bell(self._look_at, settings.resync_period, lanes=lanes)
+        self.queue = WorkQueue(self._reconcile, settings.resync_period, lanes=lanes)
         storage, claims = RecordStorage(client, settings.namespace), Claims(client, settings.namespace)
         self._judge = Judge(storage, checkers=settings.checkers)
         around = Surroundings(
@@ -102,7 +102,7 @@ class Term:
             brokers=self._brokers,
             neighbours=self._neighbours,
             echoes=self._echoes,
-            ring=self.bell.ring,
+            enqueue=self.queue.add,
             namespace=settings.namespace,
             claims_are_open=settings.claims is ClaimsSetting.OPEN,
             validation=Validations(wanted.image, Turns(Caps(wanted.jobs, wanted.jobs_per_namespace)), hosts),
@@ -113,14 +113,14 @@ class Term:
     async def run(self) -> None:
         """Work until cancelled, or until kopf can watch no more; what stopped it is raised."""
         self._health.last_activity.clear()
-        router = EventRouter(self._neighbours, self._echoes, self.bell.ring)
+        router = EventRouter(self._neighbours, self._echoes, self.queue.add)
         with contextlib.closing(self._judge):
             async with contextlib.aclosing(self._brokers), asyncio.TaskGroup() as group:
-                group.create_task(self.bell.run(self._settings.workers))
+                group.create_task(self.queue.run(self._settings.workers))
                 group.create_task(self._sweep())
                 group.create_task(self._listen(router))
 
-    async def _look_at(self, key: Key) -> Rest:
+    async def _reconcile(self, key: Key) -> Result:
         kind = self._topics if key.plural == TOPIC_SCHEMA.plural else self._policies
         return await kind.reconcile(key)
 
@@ -218,7 +218,7 @@ def _registry(kinds: Iterable[Kind], router: EventRouter, login: _Login) -> kopf
     for kind in kinds:
 
         @kopf.on.event(kind.group, kind.version, kind.plural, registry=registry, id=kind.plural)
-        async def ring(type: str | None, body: kopf.Body, plural: str = kind.plural, **_: Any) -> None:  # noqa: A002 - kopf's word
+        async def on_event(type: str | None, body: kopf.Body, plural: str = kind.plural, **_: Any) -> None:  # noqa: A002 - kopf's word
             router.on_event(plural, body["metadata"], is_deleted=type == "DELETED", is_listed=type is None)
 
     return registry
@@ -247,7 +247,7 @@ async def run(settings: Settings, stop: Stop) -> None:
 
         async def work() -> None:
             term = Term(settings, connection, client.fenced(elector.assert_leading), health, stop)
-            health.waiting = lambda: term.bell.waiting
+            health.waiting = lambda: term.queue.waiting
             await term.run()
 
         async def lead() -> None:

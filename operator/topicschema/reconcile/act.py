@@ -118,7 +118,7 @@ async def _put(
     record = history_key(history.key.history_name)
     topic = Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name)
     is_newest_ours = bool(history.entries) and history.entries[-1].origin is Origin.SPEC
-    with around.echoes.writing(record, lambda: around.ring(topic, 0.0)):
+    with around.echoes.writing(record, lambda: around.enqueue(topic, 0.0)):
         sources = seen.source_hash if is_newest_ours else None
         after = await around.storage.put(_stored(seen), history, payloads, sources)
         around.echoes.know(record, after.revision)

@@ -161,7 +161,7 @@ async def _wait_for_policy(around: Surroundings, seen: Observation, why: str) ->
     if says_ready(found.resource):  # else it looks by itself
         key = Key(NAMESPACE_SCHEMA_POLICY.plural, metadata.namespace, metadata.name)
         around.neighbours.doubt_policy(key)
-        around.ring(key, 0.0)
+        around.enqueue(key, 0.0)
     message = (
         f"at the broker {spec.pulsar_namespace} has {_named(there)}, and not {_named(here)}, by which the schema was "
         f"judged to pass; policy {metadata.name} sees to that. The broker says: {why}"

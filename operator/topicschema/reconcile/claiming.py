@@ -18,7 +18,7 @@ from topicschema.storage.claims import StoredClaim
 async def hold_claim(around: Surroundings, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> StoredClaim:
     """The claim that the policy holds now; StalledError(ClaimNotAllowed, TopicClaimed) where it may not, and does not.
 
-    Whoever is touched by a change of holder is rung.
+    Enqueue the keys that a change of holder concerns.
     """
     stored, me = await around.claims.get_claim(key), owner_of(resource)
     if not await may_govern(around.client, me.namespace, key, anyone_may=around.claims_are_open):
@@ -72,17 +72,17 @@ async def _pass_on(
     try:
         return await around.claims.put_claim(stored, owner, address)
     finally:  # a write that got no answer may have happened
-        _ring_touched(around, key, stored.owner, owner)
+        _enqueue_touched(around, key, stored.owner, owner)
 
 
-def _ring_touched(around: Surroundings, key: PulsarNamespaceKey, before: Owner | None, owner: Owner | None) -> None:
+def _enqueue_touched(around: Surroundings, key: PulsarNamespaceKey, before: Owner | None, owner: Owner | None) -> None:
     touched = {holder.namespace for holder in (before, owner) if holder is not None}
     for namespace in touched:
         for topic in around.neighbours.topics_governed(namespace, key.pulsar_namespace):
-            around.ring(topic, 0.0)
+            around.enqueue(topic, 0.0)
     for rival in around.neighbours.policies_naming(key.pulsar_namespace):
         if owner is None or (rival.namespace, rival.name) != (owner.namespace, owner.name):
-            around.ring(rival, 0.0)
+            around.enqueue(rival, 0.0)
 
 
 async def _counts(around: Surroundings, holder: Owner, key: PulsarNamespaceKey) -> bool:

@@ -27,9 +27,9 @@ def utc_now() -> str:
 class Surroundings:
     """Everything that passes share.
 
-    `ring` has a key looked at within some seconds; `claims_are_open` lets every namespace claim any Pulsar namespace;
-    `namespace` is the operator's own. `now` is the time that is written down; `clock`, which nobody sets back, measures
-    in seconds how long something lasts.
+    `enqueue` has a key reconciled within some seconds; `claims_are_open` lets every namespace claim any Pulsar
+    namespace; `namespace` is the operator's own. `now` is the time that is written down; `clock`, which nobody sets
+    back, measures in seconds how long something lasts.
     """
 
     client: ApiClient
@@ -41,7 +41,7 @@ class Surroundings:
     brokers: Brokers
     neighbours: Neighbours
     echoes: Echoes
-    ring: Callable[[Key, float], None]
+    enqueue: Callable[[Key, float], None]
     namespace: str
     claims_are_open: bool = False
     now: Callable[[], str] = utc_now

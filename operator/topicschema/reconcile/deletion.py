@@ -240,7 +240,7 @@ async def _release(around: Surroundings, metadata: Metadata, found: FoundPolicy 
     left = _GRACE - (now - around.neighbours.missed_policy(key, now))
     if left <= 0:
         return "no policy governs its topic any more"
-    around.ring(key, left)
+    around.enqueue(key, left)
     message = f"no policy governs its topic: without one within {_GRACE:g} seconds the broker is left as it is"
     raise WaitingError("PolicyMissing", message, after=_GRACE)
 

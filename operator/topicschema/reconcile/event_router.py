@@ -16,7 +16,7 @@ from topicschema.api.kinds import JOB, NAMESPACE, NAMESPACE_SCHEMA_POLICY, POD, 
 from topicschema.reconcile.object_index import Neighbours
 from topicschema.reconcile.own_writes import Echoes
 from topicschema.reconcile.validating_queue import owner_key
-from topicschema.reconcile.work_queue import AHEAD, Key
+from topicschema.reconcile.work_queue import HIGH_PRIORITY, Key
 from topicschema.spark.jobs import TOPIC_LABEL
 
 _Metadata = Mapping[str, Any]
@@ -57,7 +57,7 @@ class EventRouter:
                 self._forget(key)
             self._neighbours.known[plural].add(key)
             if is_deleted or (is_relevant and self._echoes.is_news(key, metadata["resourceVersion"])):
-                self._enqueue(key, 0.0 if is_listed and plural == TOPIC_SCHEMA.plural else AHEAD)
+                self._enqueue(key, 0.0 if is_listed and plural == TOPIC_SCHEMA.plural else HIGH_PRIORITY)
 
     def on_list(self, plural: str, items: Iterable[_Metadata]) -> None:
         """Handle a complete list of a kind: a known object that is not in it was deleted while no watch was open."""
@@ -73,12 +73,12 @@ class EventRouter:
             return
         for key in known - listed:
             self._forget(key)
-            self._enqueue(key, AHEAD)
+            self._enqueue(key, HIGH_PRIORITY)
         known |= listed
         if plural == TOPIC_SCHEMA.plural and not self._neighbours.are_topics_listed:
             self._neighbours.are_topics_listed = True
             for policy in tuple(self._neighbours.known[NAMESPACE_SCHEMA_POLICY.plural]):
-                self._enqueue(policy, AHEAD)
+                self._enqueue(policy, HIGH_PRIORITY)
 
     def _is_relevant(self, key: Key, metadata: _Metadata) -> bool:
         """Return whether more than labels and annotations may have changed since the last event."""
@@ -106,7 +106,7 @@ class EventRouter:
         if self._annotations.get(namespace) != annotation:
             self._annotations[namespace] = annotation
             for policy in self._neighbours.policies_in(namespace):
-                self._enqueue(policy, AHEAD)
+                self._enqueue(policy, HIGH_PRIORITY)
 
     def _on_history(self, key: Key, metadata: _Metadata, *, is_deleted: bool) -> None:
         if is_deleted or self._echoes.is_news(key, metadata["resourceVersion"]):
@@ -119,7 +119,7 @@ class EventRouter:
             return
         if plural == JOB.plural and not is_deleted and not metadata.get("deletionTimestamp"):
             self._neighbours.heard_of_run(topic)
-        self._enqueue(topic, AHEAD)
+        self._enqueue(topic, HIGH_PRIORITY)
 
     def _topic_of_pod(self, metadata: _Metadata) -> Key | None:
         """Return the topic that a pod's label names; if the name is too long for a label, only the Job names it."""

@@ -1,7 +1,7 @@
 """What the controller remembers between passes: who shares a topic or a policy with whom, and how each was.
 
 Memory only, lost with the process and made again by the first pass over each object. Nothing here is ever an answer: it
-says who is to be rung, and counts what was seen.
+says which keys to enqueue, and counts what was seen.
 """
 
 from collections import defaultdict

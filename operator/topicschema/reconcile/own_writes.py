@@ -31,10 +31,10 @@ class Echoes:
         return self._known.get(key) != revision
 
     @contextmanager
-    def writing(self, key: Key, ring: Callable[[], None]) -> Iterator[None]:
+    def writing(self, key: Key, enqueue: Callable[[], None]) -> Iterator[None]:
         """Hold back events about `key`, which may come before the answer to the write within.
 
-        `ring` is called at its end if they told of anything but the revision that the write led to.
+        `enqueue` is called at its end if they told of anything but the revision that the write led to.
         """
         heard: set[str] = set()
         self._held.setdefault(key, []).append(heard)
@@ -45,7 +45,7 @@ class Echoes:
             if not self._held[key]:
                 del self._held[key]
             if heard - {self._known.get(key)}:
-                ring()
+                enqueue()
 
     def existing(self, plural: str) -> set[Key]:
         """The objects of a kind that are known to exist."""

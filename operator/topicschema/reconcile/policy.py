@@ -28,7 +28,7 @@ from topicschema.reconcile.history_conflicts import HistoryConflicts
 from topicschema.reconcile.namespace_settings_cache import Look, NamespaceLooks
 from topicschema.reconcile.object_index import TopicSight
 from topicschema.reconcile.status_write import SILENT
-from topicschema.reconcile.work_queue import Key, Rest
+from topicschema.reconcile.work_queue import Key, Result
 
 _LISTED = 20
 _UNTIL_TOPICS_ARE_SEEN = 1.0
@@ -47,18 +47,18 @@ class NamespaceSchemaPolicies:
         self._unseen: dict[Key, float] = {}
         self._histories = HistoryConflicts(around)
 
-    async def reconcile(self, key: Key) -> Rest:
+    async def reconcile(self, key: Key) -> Result:
         """Bring what the key names one step nearer to its spec, and report; raises what stands in the way."""
         try:
             wire = await self._around.client.get(NAMESPACE_SCHEMA_POLICY, key.namespace, key.name)
         except NotFoundError:
             self._lost(key)
-            return Rest.GONE
+            return Result.DELETED
         metadata = decode(Metadata, wire.get("metadata"), "metadata")
         if metadata.deletion_timestamp is not None:
             self._remember_claim(key, wire)
             self._lost(key)  # it governs nothing any more, however long it is held
-            return Rest.SETTLED
+            return Result.DONE
         before = decode_status(NamespaceSchemaPolicyStatus, wire.get("status"))
         moment = Moment(before.conditions, metadata.generation, self._around.now())
         try:
@@ -73,14 +73,14 @@ class NamespaceSchemaPolicies:
             raise
         if awaited is not None:
             raise awaited
-        return Rest.SETTLED
+        return Result.DONE
 
     async def _settle(self, key: Key, wire: Mapping[str, Any], moment: Moment) -> TopicSchemaError | None:
         """What stands in the way of the policy's settings at its broker, once all else is done and reported."""
         resource = decode(NamespaceSchemaPolicy, wire)
         claims = PulsarNamespaceKey.parse(resource.spec.pulsar_cluster, resource.spec.pulsar_namespace)
         if self._around.neighbours.saw_policy(key, claims):
-            self._ring_topics(key)
+            self._enqueue_topics(key)
         self._know(key, resource.metadata.uid)
         claim = await hold_claim(self._around, resource, claims)
         ours = self._topics(key, claims)
@@ -104,7 +104,7 @@ class NamespaceSchemaPolicies:
         if sights is None:
             # A broker may take minutes for the first look at all of them.
             after = self._unseen[key] = min(2 * self._unseen.get(key, _UNTIL_TOPICS_ARE_SEEN / 2), _LONGEST_UNTIL)
-            self._around.ring(key, after)
+            self._around.enqueue(key, after)
             return None
         self._unseen.pop(key, None)
         return {topic: s for topic, s in sights.items() if s.pulsar_namespace == claims.pulsar_namespace}
@@ -112,7 +112,7 @@ class NamespaceSchemaPolicies:
     async def _tell(self, key: Key, wire: Mapping[str, Any], resource: NamespaceSchemaPolicy, look: Look) -> None:
         """Ring whom the broker's settings concern, and have an Event of what was not said before."""
         if look.wrote or look.observed != resource.status.observed:
-            self._ring_topics(key)
+            self._enqueue_topics(key)
         was_shut_out = any(condition.reason in status_writer.SHUT_OUT for condition in resource.status.conditions)
         if was_shut_out and look.error is None:
             status_writer.let_in(self._around, resource.metadata.namespace, resource.spec.pulsar_namespace)
@@ -171,14 +171,14 @@ class NamespaceSchemaPolicies:
         self._unseen.pop(key, None)
         self._forget(key, self._uids.pop(key, ""))
         self._around.echoes.forget(key)
-        self._ring_topics(key)
+        self._enqueue_topics(key)
         claimed = self._around.neighbours.lost_policy(key)
         for rival in self._around.neighbours.policies_naming(claimed.pulsar_namespace) if claimed else ():
-            self._around.ring(rival, 0.0)
+            self._around.enqueue(rival, 0.0)
 
-    def _ring_topics(self, key: Key) -> None:
+    def _enqueue_topics(self, key: Key) -> None:
         for topic in self._around.neighbours.topics_of_policy(key):
-            self._around.ring(topic, 0.0)
+            self._around.enqueue(topic, 0.0)
 
 
 def _local_names(sights: _Sights, claims: PulsarNamespaceKey) -> set[str]:

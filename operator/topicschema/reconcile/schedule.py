@@ -3,7 +3,7 @@
 Passes that reach one broker share a lane of so many at once; those that reach none have one of their own. So passes
 that hang on a broker that fell silent take the places of nobody but those who would hang there, too.
 
-A key is never worked on twice at once: what rings while a key is being worked on rings again afterwards.
+A key is never worked on twice at once: a key that is added while it is worked on is due again afterwards.
 """
 
 import heapq
@@ -95,12 +95,12 @@ class Schedule(Generic[K]):
         self._count = itertools.count()
         self._busy: dict[K, tuple[str, float]] = {}
         self._busy_in: Counter[str] = Counter()
-        self._rung_while_busy: dict[K, float] = {}
+        self._added_while_busy: dict[K, float] = {}
 
-    def ring(self, key: K, due: float) -> None:
+    def add(self, key: K, due: float) -> None:
         """Have `key` looked at by `due`, in the lane that it belongs to now."""
         if key in self._busy:
-            self._rung_while_busy[key] = min(due, self._rung_while_busy.get(key, due))
+            self._added_while_busy[key] = min(due, self._added_while_busy.get(key, due))
             return
         lane, known = self._lane_of(key), self._due.get(key)
         wanted = (due if known is None else min(due, known[0]), lane)
@@ -108,7 +108,7 @@ class Schedule(Generic[K]):
             self._due[key] = wanted
             heapq.heappush(self._heaps.setdefault(lane, []), (wanted[0], next(self._count), key))
 
-    def take(self, now: float) -> K | None:
+    def get(self, now: float) -> K | None:
         """The key that has been due longest where there is room, or None; it is busy until `done`."""
         lane = self._first_lane()
         if lane is None or self._heaps[lane][0][0] > now:
@@ -120,14 +120,14 @@ class Schedule(Generic[K]):
         return key
 
     def done(self, key: K) -> None:
-        """The look at `key` has ended; it is due again if it was rung meanwhile."""
+        """End the work on `key`; it is due again if it was added meanwhile."""
         lane, _ = self._busy.pop(key)
         self._busy_in[lane] -= 1
         if not self._busy_in[lane]:
             del self._busy_in[lane]
-        due = self._rung_while_busy.pop(key, None)
+        due = self._added_while_busy.pop(key, None)
         if due is not None:
-            self.ring(key, due)
+            self.add(key, due)
 
     def taken(self, key: K) -> tuple[str, float]:
         """The lane in which `key` is being looked at, and when it was due."""
@@ -151,7 +151,7 @@ class Schedule(Generic[K]):
         return min(heads, default=(None, None))[1]
 
     def _drop_replaced(self, lane: str) -> None:
-        """What was rung again, for an earlier time or in another lane, stands no more at the head of this one."""
+        """Drop entries of keys that were added again since, for an earlier time or in another lane."""
         heap = self._heaps[lane]
         while heap and self._due.get(heap[0][-1]) != (heap[0][0], lane):
             heapq.heappop(heap)

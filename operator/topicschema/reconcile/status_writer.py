@@ -22,14 +22,14 @@ _LET_IN_SECONDS = 0.05  # between two who come back: as fast as a broker is aske
 def let_in(around: Surroundings, namespace: str, pulsar_namespace: str) -> None:
     """Have all looked at that were shut out of a Pulsar namespace: somebody has found that it lets them in again."""
     for number, key in enumerate(around.neighbours.let_in(namespace, pulsar_namespace)):
-        around.ring(key, number * _LET_IN_SECONDS)
+        around.enqueue(key, number * _LET_IN_SECONDS)
 
 
 async def report(around: Surroundings, kind: Kind, wire: Mapping[str, Any], status: Any) -> None:
     """Make `status` the status of the resource read as `wire`, and tell of it; ConflictError when it moved."""
     metadata = wire["metadata"]
     key = Key(kind.plural, metadata["namespace"], metadata["name"])
-    with around.echoes.writing(key, lambda: around.ring(key, 0.0)):
+    with around.echoes.writing(key, lambda: around.enqueue(key, 0.0)):
         written = await write_status(around.client, kind, wire, status)
         around.echoes.know(key, written or metadata["resourceVersion"])
     if written is not None:

@@ -42,7 +42,7 @@ from topicschema.reconcile.schema_source import placed
 from topicschema.reconcile.status_write import SILENT
 from topicschema.reconcile.validating_jobs import may_run
 from topicschema.reconcile.validating_logs import name_of, with_report, without_values
-from topicschema.reconcile.work_queue import Key, Rest
+from topicschema.reconcile.work_queue import Key, Result
 from topicschema.spark.outcome import CouldNotRun, Running, Waiting
 
 # A policy's counts follow its topics within this time: many topics that settle are one write of its status. Seconds.
@@ -67,13 +67,13 @@ class TopicSchemas:
     def __init__(self, around: Surroundings) -> None:
         self._around = around
 
-    async def reconcile(self, key: Key) -> Rest:
+    async def reconcile(self, key: Key) -> Result:
         """Bring what the key names one step nearer to its spec, and report; raises what stands in the way."""
         try:
             wire = await self._around.client.get(TOPIC_SCHEMA, key.namespace, key.name)
         except NotFoundError:
             self._lost(key)
-            return Rest.GONE
+            return Result.DELETED
         metadata, shown = decode(Metadata, wire.get("metadata"), "metadata"), None
         try:
             if metadata.deletion_timestamp is not None:
@@ -83,7 +83,7 @@ class TopicSchemas:
                 await self._end_runs(key, metadata, resource.status)
                 moment = Moment(resource.status.conditions, metadata.generation, self._around.now())
                 await self._report(key, wire, suspended(resource.status, moment))
-                return Rest.SETTLED
+                return Result.DONE
             begun = await governed(self._around, resource)
             begun = replace(begun, resource=await without_values(self._around, resource, begun.found))
             shown = begun.resource.status
@@ -102,7 +102,7 @@ class TopicSchemas:
 
     async def _end_runs(self, key: Key, metadata: Metadata, status: TopicSchemaStatus) -> None:
         await validating_acts.stop_all(self._around, metadata, status.validation)
-        self._around.validation.turns.done(key, self._around.ring)
+        self._around.validation.turns.done(key, self._around.enqueue)
 
     async def _without_rights(
         self, key: Key, metadata: Metadata, status: TopicSchemaStatus, error: Exception
@@ -120,7 +120,7 @@ class TopicSchemas:
         conditions = tuple(each for each in status.conditions if each.type is not ConditionType.VALIDATED)
         return replace(status, validation=None, conditions=conditions)
 
-    async def _settle(self, key: Key, wire: Mapping[str, Any], begun: Observation) -> Rest | TopicSchemaError:
+    async def _settle(self, key: Key, wire: Mapping[str, Any], begun: Observation) -> Result | TopicSchemaError:
         """What the pass asks for, or what stands in the way though all was seen and is reported."""
         around, resource = self._around, begun.resource
         recorded = await on_record(around, begun)
@@ -136,7 +136,7 @@ class TopicSchemas:
         if seen is None or seen.schema is None or seen.verdict is None or seen.stored is None:
             if seen is not None and seen.stopped is not None:
                 raise seen.stopped
-            return Rest.AGAIN
+            return Result.REQUEUE
         moment = Moment(resource.status.conditions, resource.metadata.generation, around.now())
         found = tuple(placed(each, resource.spec) for each in seen.verdict.incompatibilities)
         verdict = replace(seen.verdict, incompatibilities=found)
@@ -151,7 +151,7 @@ class TopicSchemas:
         await self._report(key, wire, report.settled(judged, moment, seen.stopped))
         if any(each.rule == broker_versions.RULE for each in found):
             return StalledAtBrokerError("InvalidHistory", "the broker has a version that it cannot read")
-        return seen.stopped if seen.stopped is not None and verdict.is_compatible else Rest.SETTLED
+        return seen.stopped if seen.stopped is not None and verdict.is_compatible else Result.DONE
 
     async def _report_unseen(
         self, key: Key, wire: Mapping[str, Any], recorded: Observation, error: TopicSchemaError
@@ -170,7 +170,7 @@ class TopicSchemas:
             return seen
         try:
             around = self._around
-            await around.validation.turns.take(around.client, key, around.ring, around.now())
+            await around.validation.turns.take(around.client, key, around.enqueue, around.now())
         except (ForbiddenError, ApiRefusedError) as error:
             return replace(seen, inquiry=seen.inquiry.refused("its Job cannot be let run", error))
         return await inquired(self._around, seen)
@@ -178,10 +178,10 @@ class TopicSchemas:
     async def _validated(
         self, key: Key, seen: Observation
     ) -> tuple[ValidationStatus | None, Said | None, str | None, str | None]:
-        """What is told of the messages; who waits for them is looked at again soon, for a log rings nobody."""
+        """What is told of the messages; who waits for them is looked at again soon, for no event tells of a log."""
         inquiry, around, before = seen.inquiry, self._around, seen.resource.status
         if inquiry is None:
-            around.validation.turns.done(key, around.ring)
+            around.validation.turns.done(key, around.enqueue)
             return None, None, before.revalidated, self._shown_in(seen, None)
         told = validating_report.status(inquiry)
         told = await with_report(around, seen.resource.metadata, inquiry, told)
@@ -191,10 +191,10 @@ class TopicSchemas:
             case Running() | CouldNotRun(is_over=False):
                 around.validation.turns.runs(key)
             case _:
-                around.validation.turns.done(key, around.ring)
+                around.validation.turns.done(key, around.enqueue)
         after = validating.look_again_in(around, inquiry)
         if after is not None:
-            around.ring(key, after)
+            around.enqueue(key, after)
         answered = told.revalidate if told is not None and told.is_final else None
         said = validating_report.said(inquiry, told)
         return told, said, answered or before.revalidated, self._shown_in(seen, told)
@@ -215,12 +215,12 @@ class TopicSchemas:
         except StalledError:
             return seen.verdict.risks
 
-    async def _say_farewell(self, key: Key, wire: Mapping[str, Any], metadata: Metadata) -> Rest:
+    async def _say_farewell(self, key: Key, wire: Mapping[str, Any], metadata: Metadata) -> Result:
         # Somebody else's finalizer may hold it for long, and its policy waits for every topic to have been seen.
         self._saw(key, wire, decode_status(TopicSchemaStatus, wire.get("status")))
         if FINALIZER not in metadata.finalizers:
-            self._ring_outdone(key)
-            return Rest.SETTLED
+            self._enqueue_outdone(key)
+            return Result.DONE
         seen = await observe_farewell(self._around, wire)
         if seen is None:
             await remove_finalizer(self._around, metadata)
@@ -229,7 +229,7 @@ class TopicSchemas:
         while seen is not None and seen.planned:
             await tell_kept(self._around, wire, seen)
             seen = await act(self._around, seen, seen.planned[0])
-        return Rest.AGAIN
+        return Result.REQUEUE
 
     async def _report(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> None:
         self._saw(key, wire, status)
@@ -240,7 +240,7 @@ class TopicSchemas:
         sight, before = self._sight(key, wire, status), neighbours.sight(key)
         if neighbours.saw_topic(key, sight):
             for policy in neighbours.policies_naming(sight.pulsar_namespace, key.namespace):
-                self._around.ring(policy, _COUNT_DELAY)
+                self._around.enqueue(policy, _COUNT_DELAY)
         if before is not None and before.is_shut_out and not sight.is_shut_out:
             status_writer.let_in(self._around, key.namespace, sight.pulsar_namespace)
 
@@ -265,26 +265,26 @@ class TopicSchemas:
             is_shut_out=any(condition.reason in status_writer.SHUT_OUT for condition in status.conditions),
         )
 
-    def _ring_outdone(self, key: Key) -> None:
+    def _enqueue_outdone(self, key: Key) -> None:
         """Ring those that want the topic of `key`, which holds it no more, however long it is still there."""
         neighbours = self._around.neighbours
         sight = neighbours.sight(key)
         for rival in () if sight is None else neighbours.sharing(sight):
             known = neighbours.sight(rival)
             if known is not None and known.is_outdone:
-                self._around.ring(rival, 0.0)
+                self._around.enqueue(rival, 0.0)
 
     def _lost(self, key: Key) -> None:
-        self._around.validation.turns.done(key, self._around.ring)
+        self._around.validation.turns.done(key, self._around.enqueue)
         neighbours = self._around.neighbours
         self._around.echoes.forget(key)
         sight = neighbours.lost_topic(key)
         if sight is None:
             return
         for rival in neighbours.sharing(sight):
-            self._around.ring(rival, 0.0)
+            self._around.enqueue(rival, 0.0)
         for policy in neighbours.policies_naming(sight.pulsar_namespace, key.namespace):
-            self._around.ring(policy, _COUNT_DELAY)
+            self._around.enqueue(policy, _COUNT_DELAY)
 
 
 def _at_broker(view: View) -> AtBroker:

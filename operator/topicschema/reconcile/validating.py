@@ -289,7 +289,7 @@ def _left(around: Surroundings, seen: Inquiry) -> float:
 
 
 def look_again_in(around: Surroundings, seen: Inquiry) -> float | None:
-    """Seconds after which there may be more to see that nobody rings for; None where there is not."""
+    """Seconds after which there may be more to see that no event tells of; None where there is not."""
     if isinstance(seen.outcome, CouldNotRun) and seen.outcome.is_over:
         return max(_left(around, seen), 1.0) if seen.is_asked_anew else None
     if seen.is_refused:

@@ -83,7 +83,7 @@ async def _is_emptied(around: Surroundings, metadata: Metadata, name: str) -> bo
     key = Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name)
     left = tried.get(key, -math.inf) + _AGAIN - now
     if left > 0:
-        around.ring(key, left)  # an earlier ring took the place of the one of then
+        around.enqueue(key, left)  # an earlier time replaced this one in the queue
         return False
     try:
         await _empty(around, metadata, name)
@@ -91,7 +91,7 @@ async def _is_emptied(around: Surroundings, metadata: Metadata, name: str) -> bo
         pass
     except (ApiRefusedError, ApiUnavailableError, ConflictError, ForbiddenError) as error:
         tried[key] = now
-        around.ring(key, _AGAIN)
+        around.enqueue(key, _AGAIN)
         await _tell_of(around, metadata, name, error)
         return False
     tried.pop(key, None)

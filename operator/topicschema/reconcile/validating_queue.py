@@ -131,7 +131,7 @@ def _started(job: Object) -> str:
 class Turns:
     """Gives out turns, one who asks at a time. What counts stands in the cluster.
 
-    Whom it remembers is only rung, or passed over because the API server did not let it run, until it asks again.
+    Whom it remembers is only enqueued, or passed over because the API server did not let it run, until it asks again.
     """
 
     caps: Caps = field(default_factory=Caps)
@@ -144,8 +144,8 @@ class Turns:
     _refused: dict[Key | None, TopicSchemaError] = field(default_factory=dict)
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def take(self, client: ApiClient, key: Key, ring: Callable[[Key, float], None], now: str) -> None:
-        """Let all run whose turn it is, perhaps that of `key`, who waits; who comes too early is rung for it.
+    async def take(self, client: ApiClient, key: Key, enqueue: Callable[[Key, float], None], now: str) -> None:
+        """Let all run whose turn it is, perhaps that of `key`, who waits; who comes too early is enqueued for it.
 
         The API server's errors where it does not let that of `key` run: until `key` asks again, others have its turn.
         """
@@ -154,7 +154,7 @@ class Turns:
         async with self._one:
             left = self._began + _BETWEEN_LISTS - self.clock()
             if left > 0 and key not in self._listed:
-                ring(key, left)
+                enqueue(key, left)
                 error = self._refused.pop(key, None)  # whoever has the next list made tries it again
             else:
                 if left <= 0:
@@ -209,7 +209,7 @@ class Turns:
         self._waiting.discard(key)
         self._running[key] = math.inf
 
-    def done(self, key: Key, ring: Callable[[Key, float], None]) -> None:
+    def done(self, key: Key, enqueue: Callable[[Key, float], None]) -> None:
         """`key` waits no more, or has ended: some who wait look at once, for one list lets in all whose turn it is."""
         self._refused.pop(key, None)
         now, until = self.clock(), self._running.pop(key, -math.inf)
@@ -220,7 +220,7 @@ class Turns:
         self._waiting.discard(key)
         self._began = -math.inf
         for other in islice(self._waiting, self.caps.in_all):
-            ring(other, 0.0)
+            enqueue(other, 0.0)
 
 
 def _running(job: Object) -> Object:

@@ -1,6 +1,6 @@
-"""The bell: who is looked at next, and when again. What a look comes to is the matter of `topicschema` and `policy`.
+"""The work queue: which key is reconciled next, and when again. `topicschema` and `policy` reconcile.
 
-`Patience` is pure, told the chance by its caller, as `schedule` is told the time; `Bell` works by them.
+`Backoff` is pure, and gets chance from its caller, as `schedule` gets the time; `WorkQueue` uses both.
 """
 
 import asyncio
@@ -18,9 +18,9 @@ from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSch
 from topicschema.reconcile.schedule import ElsewhereError, Lanes, Schedule, begin_in, policy_asked
 
 _LOG = logging.getLogger(__name__)
-AHEAD = -86_400.0
-"""As the time within which a key is looked at: before all that has been due for less than a day."""
-_RETURN_SECONDS = 10.0  # over which those who waited for a broker come back to it
+HIGH_PRIORITY = -86_400.0
+"""As the time within which a key is reconciled: before all that has been due for less than a day."""
+_RETURN_SECONDS = 10.0  # over which the keys that waited for a broker are spread
 _CONFLICT_DELAY = 0.02
 _BUG_DELAY = 1.0
 _LONGEST_DELAY = 300.0
@@ -31,23 +31,23 @@ _RECHECK_GAP = 0.5
 
 @dataclass(frozen=True, slots=True, order=True)
 class Key:
-    """An object to look at: the plural of its kind, its namespace and name."""
+    """An object to reconcile: the plural of its kind, its namespace and name."""
 
     plural: str
     namespace: str
     name: str
 
 
-class Rest(StrEnum):
-    """What a pass that met no error asks for: the slow resync, another pass at once, or nothing ever again."""
+class Result(StrEnum):
+    """The result of a reconcile without an error: resync later, reconcile again at once, or the object is gone."""
 
-    SETTLED = "success"
-    AGAIN = "requeue"
-    GONE = "deleted"
+    DONE = "success"
+    REQUEUE = "requeue"
+    DELETED = "deleted"
 
 
-class Patience:
-    """How long to wait after an error: exponential per key, spread by chance, forgotten after a pass without error."""
+class Backoff:
+    """The exponential backoff of each key after errors, with jitter; a reconcile without an error resets it."""
 
     def __init__(self, chance: Callable[[], float]) -> None:
         self._failures: dict[Key, int] = {}
@@ -68,19 +68,19 @@ class Patience:
         return longest * (0.5 + self._chance() / 2)
 
     def forget(self, key: Key) -> None:
-        """A pass over `key` met no error."""
+        """Reset the backoff of `key`, which was reconciled without an error."""
         self._failures.pop(key, None)
 
 
-class Bell:
-    """Rings and workers.
+class WorkQueue:
+    """A work queue with its workers.
 
-    `work` looks at one key; `resync` is when a settled key is looked at again by itself, in seconds.
+    `work` reconciles one key; `resync` is after how many seconds a key that is done is reconciled again.
     """
 
     def __init__(
         self,
-        work: Callable[[Key], Awaitable[Rest]],
+        work: Callable[[Key], Awaitable[Result]],
         resync: float,
         *,
         lanes: Lanes[Key] | None = None,
@@ -93,52 +93,52 @@ class Bell:
         self._chance = chance
         self._lanes = lanes or Lanes[Key]()
         self._schedule = Schedule(self._lanes.of)
-        self._patience = Patience(chance)
-        self._rung = asyncio.Event()
+        self._backoff = Backoff(chance)
+        self._changed = asyncio.Event()
         self._last_recheck = 0.0
 
-    def ring(self, key: Key, after: float = 0.0) -> None:
-        """Have `key` looked at within `after` seconds; many rings before that are one look."""
-        self._schedule.ring(key, self._clock() + after)
-        self._rung.set()
+    def add(self, key: Key, after: float = 0.0) -> None:
+        """Add `key`, to be reconciled within `after` seconds; a key that is added repeatedly is reconciled once."""
+        self._schedule.add(key, self._clock() + after)
+        self._changed.set()
 
     @property
     def waiting(self) -> int:
-        """How many keys are due and not yet looked at."""
+        """How many keys are due and not yet being reconciled."""
         return self._schedule.waiting(self._clock())
 
     @property
     def next_due(self) -> float | None:
-        """When the next key is due, by the clock; None when nobody was rung."""
+        """When the next key is due, by the clock; None if the queue is empty."""
         return self._schedule.next_due
 
     async def run(self, workers: int) -> None:
-        """Look at what rings, `workers` keys of a lane at a time, until cancelled."""
+        """Reconcile keys that are due, `workers` of a lane at a time, until cancelled."""
         self._schedule.width = workers
         async with asyncio.TaskGroup() as group:
             while True:
-                key = self._schedule.take(self._clock())
+                key = self._schedule.get(self._clock())
                 if key is None:
                     await self._wait()
                 else:
-                    group.create_task(self._look_at(key))
+                    group.create_task(self._reconcile(key))
 
     async def run_due(self) -> int:
-        """Look at all that is due now, one after the other; how many looks that were."""
-        looks = 0
-        while (key := self._schedule.take(self._clock())) is not None:
-            await self._look_at(key)
-            looks += 1
-        return looks
+        """Reconcile all keys that are due now, one after the other; return how often `work` was called."""
+        count = 0
+        while (key := self._schedule.get(self._clock())) is not None:
+            await self._reconcile(key)
+            count += 1
+        return count
 
     async def _wait(self) -> None:
-        self._rung.clear()
+        self._changed.clear()
         due = self._schedule.next_due
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if due is None else max(0.0, due - self._clock())):
-                await self._rung.wait()
+                await self._changed.wait()
 
-    async def _look_at(self, key: Key) -> None:
+    async def _reconcile(self, key: Key) -> None:
         lane, due = self._schedule.taken(key)
         begin_in(lane)
         started = self._clock()
@@ -153,28 +153,28 @@ class Bell:
             after = self._after_error(key, error)
         finally:
             self._schedule.done(key)
-            self._rung.set()  # there is room again
+            self._changed.set()  # there is room again
         telemetry.RECONCILE_DURATION.labels(key.plural).observe(self._clock() - started)
         if after is not None:
-            self.ring(key, after)
+            self.add(key, after)
 
-    def _after(self, key: Key, rest: Rest) -> float | None:
-        self._patience.forget(key)
-        telemetry.RECONCILES.labels(key.plural, rest).inc()
-        if rest is Rest.GONE:
+    def _after(self, key: Key, result: Result) -> float | None:
+        self._backoff.forget(key)
+        telemetry.RECONCILES.labels(key.plural, result).inc()
+        if result is Result.DELETED:
             self._lanes.forget(key)
             return None
-        return 0.0 if rest is Rest.AGAIN else self._resync_delay()
+        return 0.0 if result is Result.REQUEUE else self._resync_delay()
 
     def _wake(self, key: Key) -> None:
-        """Have others looked at, now that `key` waits for no broker: all, if it is back; else a new scout."""
+        """Enqueue others, now that `key` waits for no broker: all, if it is back; else a new scout."""
         outages = self._lanes.outages
         for other in outages.end(policy_asked()):
-            self._patience.forget(other)
+            self._backoff.forget(other)
             if other != key:
-                self.ring(other, self._chance() * _RETURN_SECONDS)
+                self.add(other, self._chance() * _RETURN_SECONDS)
         for scout in outages.leave(key):
-            self.ring(scout)
+            self.add(scout)
 
     def _after_error(self, key: Key, error: Exception) -> float:
         is_ours = isinstance(error, TopicSchemaError)
@@ -186,7 +186,7 @@ class Bell:
         else:
             telemetry.INTERNAL_ERRORS.labels(key.plural).inc()
             _LOG.error("unexpected error during reconcile", exc_info=error, extra={"fields": fields})
-        delay = self._patience.delay(key, error)
+        delay = self._backoff.delay(key, error)
         if delay is not None and isinstance(error, WaitingError):
             waited = self._lanes.outages.delay(key, policy_asked(), error.after, delay)
             if waited is not None:
@@ -197,11 +197,11 @@ class Bell:
         return self._resync_delay() if delay is None else delay
 
     def _recheck_delay(self) -> float:
-        """Return when to look at the broker again. A broker that lost everything stalls all topics: two a second."""
+        """Return when to ask the broker again. A broker that lost everything stalls all topics: two a second."""
         now = self._clock()
         self._last_recheck = max(now + _RECHECK_SECONDS, self._last_recheck + _RECHECK_GAP)
         return min(self._last_recheck - now, self._resync_delay())
 
     def _resync_delay(self) -> float:
-        # Spread, so that what settled together is not looked at together for ever.
+        # Spread, so that keys that were done together are not reconciled together for ever.
         return self._resync * (0.75 + self._chance() / 2)

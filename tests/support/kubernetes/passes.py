@@ -1,4 +1,4 @@
-"""What passes over resources reach outside of themselves, with nobody who rings: a test says when a pass begins."""
+"""What passes over resources reach outside of themselves, without a work queue: a test says when a pass begins."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -33,6 +33,6 @@ async def surrounded(client: ApiClient, brokers: Brokers) -> AsyncIterator[Surro
                 brokers=brokers,
                 neighbours=Neighbours(),
                 echoes=Echoes(),
-                ring=lambda _key, _after: None,
+                enqueue=lambda _key, _after: None,
                 namespace=SYSTEM,
             )

@@ -11,7 +11,7 @@ from topicschema.core.errors import TopicSchemaError
 from topicschema.core.history import Owner
 from topicschema.core.schemas import Schema
 from topicschema.reconcile.topicschema import TopicSchemas
-from topicschema.reconcile.work_queue import Key, Rest
+from topicschema.reconcile.work_queue import Key, Result
 
 KEY = Key(TOPIC_SCHEMA.plural, "shop", "created")
 TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
@@ -23,8 +23,8 @@ class ToldTopic:
 
     def __init__(self, world: World) -> None:
         self.world, self.broker = world, world.broker
-        self.rung: list[Key] = []
-        self.around = replace(world.around, ring=lambda key, _: self.rung.append(key))
+        self.enqueued: list[Key] = []
+        self.around = replace(world.around, enqueue=lambda key, _: self.enqueued.append(key))
         self._passes = TopicSchemas(self.around)
         self._generation = 0
 
@@ -59,7 +59,7 @@ class ToldTopic:
 
     async def _passed(self) -> None:
         try:
-            while await self._passes.reconcile(KEY) is Rest.AGAIN:
+            while await self._passes.reconcile(KEY) is Result.REQUEUE:
                 pass
         except TopicSchemaError:
             return

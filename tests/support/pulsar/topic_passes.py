@@ -23,7 +23,7 @@ from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import Surroundings
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
 from topicschema.reconcile.topicschema import TopicSchemas
-from topicschema.reconcile.work_queue import Key, Rest
+from topicschema.reconcile.work_queue import Key, Result
 
 _PASSES = 20
 _RESYNC = 600.0
@@ -82,22 +82,22 @@ class Process:
             NamespaceSchemaPolicies(self.around, _RESYNC).reconcile, NAMESPACE_SCHEMA_POLICY.plural, "orders"
         )
 
-    async def settle(self, name: str = "created") -> Rest | None:
+    async def settle(self, name: str = "created") -> Result | None:
         """Pass over the TopicSchema until it is settled, or gone; None where it stops with an error."""
         return await self._settle(TopicSchemas(self.around).reconcile, TOPIC_SCHEMA.plural, name)
 
-    async def _settle(self, reconcile: Callable[[Key], Awaitable[Rest]], plural: str, name: str) -> Rest | None:
+    async def _settle(self, reconcile: Callable[[Key], Awaitable[Result]], plural: str, name: str) -> Result | None:
         key = Key(plural, self.namespace, name)
         for _ in range(_PASSES):
             try:
-                rest = await reconcile(key)
+                result = await reconcile(key)
             except ConflictError:
                 continue
             except TopicSchemaError as error:
                 self.errors.append(error.reason)
                 return None
-            if rest is not Rest.AGAIN:
-                return rest
+            if result is not Result.REQUEUE:
+                return result
         raise AssertionError("it never settles")
 
     @property

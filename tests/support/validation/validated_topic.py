@@ -14,7 +14,7 @@ from topicschema.core.errors import TopicSchemaError
 from topicschema.core.schemas import Schema
 from topicschema.reconcile.topicschema import TopicSchemas
 from topicschema.reconcile.validating_queue import Turns, Validations
-from topicschema.reconcile.work_queue import Key, Rest
+from topicschema.reconcile.work_queue import Key, Result
 from topicschema.spark.jobs import ATTEMPT_ANNOTATION, QUESTION_ANNOTATION
 from topicschema.spark.marks import report_lines
 from topicschema.spark.verdict import Answer, VerdictDocument
@@ -28,10 +28,10 @@ KEY = Key(TOPIC_SCHEMA.plural, "shop", "created")
 
 @dataclass
 class AskedTopic:
-    """The topic `created`. Its clocks stand, and `rung` is who was to be looked at again, and in how many seconds."""
+    """The topic `created`. Its clocks stand, and `enqueued` is what was enqueued, and for when, in seconds."""
 
     world: World
-    rung: list[tuple[str, float]] = field(default_factory=list)
+    enqueued: list[tuple[str, float]] = field(default_factory=list)
     clock: str = "2026-11-21T12:00:00Z"
     seconds: float = 0.0
     topics: TopicSchemas = field(init=False)
@@ -42,7 +42,7 @@ class AskedTopic:
             validation=Validations("validation:1", Turns(clock=count(step=60.0).__next__)),
             now=lambda: self.clock,
             clock=lambda: self.seconds,
-            ring=lambda key, after: self.rung.append((key.name, after)),
+            enqueue=lambda key, after: self.enqueued.append((key.name, after)),
         )
         around.neighbours.are_topics_listed = True
         self.topics = TopicSchemas(around)
@@ -77,9 +77,9 @@ class AskedTopic:
 
     async def look(self) -> str:
         """Passes until it rests; the reason of the error that it rests with, or ""."""
-        self.rung.clear()
+        self.enqueued.clear()
         try:
-            while await self.topics.reconcile(KEY) is Rest.AGAIN:
+            while await self.topics.reconcile(KEY) is Result.REQUEUE:
                 pass
         except TopicSchemaError as error:
             return error.reason

@@ -12,19 +12,19 @@ from topicschema.broker.errors import BrokerForbiddenError
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
 from topicschema.reconcile.topicschema import TopicSchemas
-from topicschema.reconcile.work_queue import Key, Rest
+from topicschema.reconcile.work_queue import Key, Result
 
 NAMES = ("a", "b", "c")
 POLICY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
 
 
 class Shop:
-    """Three topics of one policy, and who was rung."""
+    """Three topics of one policy, and who was enqueued."""
 
     def __init__(self, world: World) -> None:
-        self.rung: list[tuple[str, float]] = []
+        self.enqueued: list[tuple[str, float]] = []
         self.broker = world.broker
-        around = replace(world.around, ring=lambda key, after: self.rung.append((key.name, after)))
+        around = replace(world.around, enqueue=lambda key, after: self.enqueued.append((key.name, after)))
         around.neighbours.are_topics_listed = True
         self.topics, self.policies = TopicSchemas(around), NamespaceSchemaPolicies(around, 0.0)
         world.allow_claims()
@@ -34,13 +34,13 @@ class Shop:
             world.api.put(TOPIC_SCHEMA, "shop", name, {"spec": spec})
 
     async def look(self, *names: str) -> list[tuple[str, float]]:
-        """Who is rung by passes over these topics."""
-        self.rung.clear()
+        """Who is enqueued by passes over these topics."""
+        self.enqueued.clear()
         for name in names:
             key = Key(TOPIC_SCHEMA.plural, "shop", name)
-            while await self.topics.reconcile(key) is Rest.AGAIN:
+            while await self.topics.reconcile(key) is Result.REQUEUE:
                 pass
-        return [told for told in self.rung if told[0] in NAMES]
+        return [told for told in self.enqueued if told[0] in NAMES]
 
     async def shut_out(self) -> None:
         """Each finds the door shut."""
@@ -50,7 +50,7 @@ class Shop:
                 await self.look(name)
         with pytest.raises(TopicSchemaError):
             await self.policies.reconcile(POLICY)
-        self.rung.clear()
+        self.enqueued.clear()
 
 
 @pytest.fixture
@@ -75,11 +75,11 @@ async def test_the_first_topic_that_is_let_in_again_has_the_others_looked_at_onc
 async def test_a_policy_that_is_let_in_again_has_its_topics_looked_at_once(shop: Shop) -> None:
     await shop.shut_out()
     shop.broker.is_shut = False
-    assert await shop.policies.reconcile(POLICY) is Rest.SETTLED
-    assert [told for told in shop.rung if told[1] > 0] == [("b", 0.05), ("c", 0.1)]
-    shop.rung.clear()
-    assert await shop.policies.reconcile(POLICY) is Rest.SETTLED
-    assert shop.rung == []
+    assert await shop.policies.reconcile(POLICY) is Result.DONE
+    assert [told for told in shop.enqueued if told[1] > 0] == [("b", 0.05), ("c", 0.1)]
+    shop.enqueued.clear()
+    assert await shop.policies.reconcile(POLICY) is Result.DONE
+    assert shop.enqueued == []
 
 
 async def test_nobody_tells_of_a_topic_that_is_gone(shop: Shop) -> None:

@@ -108,7 +108,7 @@ async def test_the_minute_without_a_policy_begins_when_it_is_first_missed_not_wi
     wire = resource(world, ONE)
     await holds(world, wire, ONE, counted_by=Counter.BROKER)
     policy = world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
-    rings: list[tuple[Key, float]] = []
+    enqueued: list[tuple[Key, float]] = []
 
     async def released_at(second: int) -> str:
         # The time of day is set back by an hour each second.
@@ -116,7 +116,7 @@ async def test_the_minute_without_a_policy_begins_when_it_is_first_missed_not_wi
             world.around,
             now=lambda: f"2026-11-21T{23 - second % 24:02}:00:00Z",
             clock=lambda: float(second),
-            ring=lambda key, after: rings.append((key, after)),
+            enqueue=lambda key, after: enqueued.append((key, after)),
         )
         seen = await observe_farewell(around, going(wire))
         assert seen is not None
@@ -132,7 +132,7 @@ async def test_the_minute_without_a_policy_begins_when_it_is_first_missed_not_wi
         await released_at(70)
     assert await released_at(130) == "no policy governs its topic any more"
     topic = Key(TOPIC_SCHEMA.plural, "shop", "created")
-    assert rings == [(topic, 60), (topic, 1), (topic, 60)]  # it is looked at again as soon as a minute is over
+    assert enqueued == [(topic, 60), (topic, 1), (topic, 60)]  # it is looked at again as soon as a minute is over
 
 
 async def test_who_is_let_go_because_a_claim_cannot_be_read_is_told_so(world: World) -> None:

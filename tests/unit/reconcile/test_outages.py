@@ -5,7 +5,7 @@ import pytest
 from topicschema.core.errors import StalledError, WaitingError
 from topicschema.reconcile.outages import Outages
 from topicschema.reconcile.schedule import Lanes, keep_to
-from topicschema.reconcile.work_queue import AHEAD, Bell, Key, Rest
+from topicschema.reconcile.work_queue import HIGH_PRIORITY, Key, Result, WorkQueue
 
 A, B, C = (Key("topicschemas", "shop", name) for name in "abc")
 SHOP, STORE = "uid-shop", "uid-store"
@@ -75,18 +75,18 @@ class Outage:
 
     def __init__(self) -> None:
         self.now = 0.0
-        self.away, self.ends = {"uid"}, dict[Key, Rest | Exception]()
+        self.away, self.ends = {"uid"}, dict[Key, Result | Exception]()
         self.probes: list[float] = []
         self.settled: dict[Key, float] = {}
         self._probe_at = 0.0
         lanes = Lanes[Key](is_away=self.away.__contains__)
         for key in (A, B, C):
             lanes.moved(key, "pulsar:8080")
-        self.bell = Bell(self._work, 100_000.0, lanes=lanes, clock=lambda: self.now, chance=lambda: 0.5)
+        self.queue = WorkQueue(self._work, 100_000.0, lanes=lanes, clock=lambda: self.now, chance=lambda: 0.5)
         for key in (A, B, C):
-            self.bell.ring(key)
+            self.queue.add(key)
 
-    async def _work(self, key: Key) -> Rest:
+    async def _work(self, key: Key) -> Result:
         if key not in self.ends or not self.away:
             keep_to("pulsar:8080", "uid")
             if self.away:
@@ -95,15 +95,15 @@ class Outage:
                     self._probe_at = self.now + 20.0
                 raise WaitingError("BrokerUnavailable", "", after=self._probe_at - self.now)
         self.settled.setdefault(key, self.now)
-        end = self.ends.get(key, Rest.SETTLED)
+        end = self.ends.get(key, Result.DONE)
         if isinstance(end, Exception):
             raise end
         return end
 
     async def until(self, time: float) -> None:
-        while self.bell.next_due is not None and self.bell.next_due <= time:
-            self.now = max(self.now, self.bell.next_due)
-            await self.bell.run_due()
+        while self.queue.next_due is not None and self.queue.next_due <= time:
+            self.now = max(self.now, self.queue.next_due)
+            await self.queue.run_due()
         self.now = time
 
 
@@ -111,18 +111,18 @@ async def test_edits_during_an_outage_lose_no_probe() -> None:
     outage = Outage()
     for edit in range(100):
         await outage.until(7.0 * edit)
-        outage.bell.ring((A, B, C)[edit % 3], AHEAD)
+        outage.queue.add((A, B, C)[edit % 3], HIGH_PRIORITY)
     assert all(later - earlier <= 20.0 for earlier, later in pairwise(outage.probes))
     assert len(outage.probes) >= 700 / 20
 
 
-@pytest.mark.parametrize("end", [Rest.SETTLED, Rest.GONE, StalledError("InvalidSchema", ""), ValueError()])
-async def test_a_scout_that_comes_to_the_broker_no_more_is_replaced(end: Rest | Exception) -> None:
+@pytest.mark.parametrize("end", [Result.DONE, Result.DELETED, StalledError("InvalidSchema", ""), ValueError()])
+async def test_a_scout_that_comes_to_the_broker_no_more_is_replaced(end: Result | Exception) -> None:
     outage = Outage()
     await outage.until(400.0)
     for key in (A, B):
         outage.ends[key] = end
-        outage.bell.ring(key, AHEAD)
+        outage.queue.add(key, HIGH_PRIORITY)
     await outage.until(800.0)
     assert all(later - earlier <= 20.0 for earlier, later in pairwise(outage.probes))
     assert len(outage.probes) >= 800 / 20

@@ -22,7 +22,7 @@ from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.reconcile.object_index import TopicSight
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
 from topicschema.reconcile.topicschema import TopicSchemas
-from topicschema.reconcile.work_queue import Key, Rest
+from topicschema.reconcile.work_queue import Key, Result
 
 KEY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
 ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
@@ -58,10 +58,10 @@ async def has_on_record(world: World, *schemas: Schema) -> None:
 
 async def test_a_second_pass_over_a_settled_policy_writes_nothing(world: World) -> None:
     policies = NamespaceSchemaPolicies(world.around, 600.0)
-    assert await policies.reconcile(KEY) is Rest.SETTLED
+    assert await policies.reconcile(KEY) is Result.DONE
     assert written(world)
     world.api.requests.clear()
-    assert await policies.reconcile(KEY) is Rest.SETTLED
+    assert await policies.reconcile(KEY) is Result.DONE
     assert written(world) == []
 
 
@@ -74,7 +74,7 @@ def sees(world: World, strategy: Strategy | None = None, name: str = "created", 
 
 async def conflicts(world: World, policies: NamespaceSchemaPolicies) -> int:
     """How many versions on record the policy's status says would not pass now."""
-    assert await policies.reconcile(KEY) is Rest.SETTLED
+    assert await policies.reconcile(KEY) is Result.DONE
     found = await world.around.policies.find("shop", "shop/orders")
     assert found is not None
     return found.resource.status.history_conflict_count
@@ -178,7 +178,7 @@ async def test_nothing_is_kept_of_a_policy_that_was_made_anew_between_two_passes
     assert (await world.around.claims.get_claim(ORDERS)).owner is not None
     assert set(world.around.brokers._made) == {uid}
     world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
-    assert await policies.reconcile(KEY) is Rest.GONE
+    assert await policies.reconcile(KEY) is Result.DELETED
     assert (world.around.brokers._made, world.around.brokers._own) == ({}, {})
     await world.around.brokers.aclose()
     await asyncio.sleep(0)  # the brokers' farewells have ended, and are told of now
@@ -187,17 +187,17 @@ async def test_nothing_is_kept_of_a_policy_that_was_made_anew_between_two_passes
 
 
 async def test_a_new_policy_and_one_that_is_gone_have_only_their_own_topics_looked_at(world: World) -> None:
-    rung: list[Key] = []
-    world.around = replace(world.around, ring=lambda key, _: rung.append(key))
+    enqueued: list[Key] = []
+    world.around = replace(world.around, enqueue=lambda key, _: enqueued.append(key))
     ours, others = (Key(TOPIC_SCHEMA.plural, "shop", name) for name in ("ours", "others"))
     for topic, pulsar_namespace in ((ours, "shop/orders"), (others, "shop/returns")):
         world.around.neighbours.saw_topic(topic, TopicSight(f"{pulsar_namespace}/created", pulsar_namespace))
     policies = NamespaceSchemaPolicies(world.around, 600.0)
     await policies.reconcile(KEY)
-    assert set(rung) == {ours}
-    rung.clear()
+    assert set(enqueued) == {ours}
+    enqueued.clear()
     await policies.reconcile(KEY)
-    assert rung == []
+    assert enqueued == []
     world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     await policies.reconcile(KEY)
-    assert set(rung) == {ours}
+    assert set(enqueued) == {ours}

@@ -51,18 +51,18 @@ async def test_a_stricter_strategy_that_somebody_set_is_waited_for_until_it_is_p
     bugs = counted("internal_errors_total", component="broker")
     has(topic, Strategy.FULL)
     topic.wants(LESS)
-    topic.rung.clear()
+    topic.enqueued.clear()
     assert await topic.says() == WAITS
     reason, message = await topic.ready()
     assert reason == "RefusedByBroker"
     assert "has FULL, and not BACKWARD" in message
-    assert POLICY in topic.rung
+    assert POLICY in topic.enqueued
     policies = NamespaceSchemaPolicies(topic.around, 600.0)
-    topic.rung.clear()
+    topic.enqueued.clear()
     await policies.reconcile(POLICY)
-    assert topic.rung.count(KEY) == 1
+    assert topic.enqueued.count(KEY) == 1
     await policies.reconcile(POLICY)
-    assert topic.rung.count(KEY) == 1
+    assert topic.enqueued.count(KEY) == 1
     assert await topic.says() == WELL
     assert await topic.world.agrees()
     assert counted("internal_errors_total", component="broker") == bugs

@@ -8,7 +8,7 @@ from support.schemas.examples import record
 from support.validation.validated_topic import KEY, AskedTopic, asked
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.core.errors import StalledError
-from topicschema.reconcile.work_queue import Key, Rest
+from topicschema.reconcile.work_queue import Key, Result
 
 SECOND = Key(TOPIC_SCHEMA.plural, "shop", "second")
 
@@ -18,7 +18,7 @@ async def passes(topic: AskedTopic, key: Key) -> tuple[str, str]:
     for is_last in (False, True):
         before = topic.world.api.writes
         with suppress(StalledError):
-            while await topic.topics.reconcile(key) is Rest.AGAIN:
+            while await topic.topics.reconcile(key) is Result.REQUEUE:
                 pass
         assert not is_last or topic.world.api.writes == before
     wire = await topic.world.around.client.get(TOPIC_SCHEMA, key.namespace, key.name)
@@ -63,10 +63,10 @@ async def test_the_second_is_looked_at_when_the_first_is_being_deleted_and_someb
         assert await passes(topic, SECOND) == ("False", "TopicClaimed")
         held = {"deletionTimestamp": "2026-11-21T12:00:00Z", "finalizers": ["shop.example/never"]}
         topic.world.api.change("/topicschemas/created", lambda there: there["metadata"].update(held))
-        topic.rung.clear()
-        assert await topic.topics.reconcile(KEY) is Rest.SETTLED
-        assert topic.rung == [("second", 0.0)]
+        topic.enqueued.clear()
+        assert await topic.topics.reconcile(KEY) is Result.DONE
+        assert topic.enqueued == [("second", 0.0)]
         assert await passes(topic, SECOND) == ("True", "Registered")
-        topic.rung.clear()
-        assert await topic.topics.reconcile(KEY) is Rest.SETTLED
-        assert topic.rung == []
+        topic.enqueued.clear()
+        assert await topic.topics.reconcile(KEY) is Result.DONE
+        assert topic.enqueued == []

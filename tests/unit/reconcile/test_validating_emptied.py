@@ -47,16 +47,16 @@ async def test_what_cannot_be_emptied_is_told_of_and_tried_again(mode: str, refu
         topic.governs(mode)
         topic.world.api.refusals = {f"{refused} {MAPS}/{name}": status}
         assert await topic.look() == ""
-        assert ("created", 300.0) in topic.rung
+        assert ("created", 300.0) in topic.enqueued
         (event,) = await events(topic)
         assert name in event["note"]
         assert (await topic.settle())["reportWithValues"] == name
         topic.world.api.refusals = {}
         assert "4111 1111" in json.dumps(await report(topic, name))
         topic.seconds += 299.0
-        topic.rung.clear()
+        topic.enqueued.clear()
         await topic.settle()
-        assert ("created", 1.0) in topic.rung  # for another ring may have come instead
+        assert ("created", 1.0) in topic.enqueued  # for an earlier one may have replaced it
         topic.seconds += 1.0
         assert await topic.look() == ""
         assert "4111 1111" not in json.dumps(await report(topic, name))

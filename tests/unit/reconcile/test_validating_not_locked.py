@@ -7,7 +7,7 @@ from support.kubernetes.topic import TOPIC
 from support.validation.validated_topic import AskedTopic, asked
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
-from topicschema.reconcile.work_queue import Key, Rest
+from topicschema.reconcile.work_queue import Key, Result
 from topicschema.spark.verdict import Answer
 
 ENDED = "2026-11-21T12:00:00Z"
@@ -21,7 +21,7 @@ def seeing(topic: AskedTopic) -> Callable[[], Awaitable[None]]:
     policies = NamespaceSchemaPolicies(topic.topics._around, 0.0)
 
     async def look() -> None:
-        while await policies.reconcile(POLICY) is Rest.AGAIN:
+        while await policies.reconcile(POLICY) is Result.REQUEUE:
             pass
 
     return look

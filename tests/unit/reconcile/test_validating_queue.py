@@ -126,12 +126,12 @@ def test_it_is_the_same_for_whoever_looks_and_in_whatever_order() -> None:
 
 @dataclass
 class Asking:
-    """An API server with a Job of each of these topics, and what they are rung for."""
+    """An API server with a Job of each of these topics, and what they are enqueued for."""
 
     api: FakeApiServer
     client: ApiClient
     now: float = 0.0
-    rung: list[tuple[Key, float]] = field(default_factory=list)
+    enqueued: list[tuple[Key, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.turns = Turns(Caps(in_all=1), lambda: self.now)
@@ -141,12 +141,12 @@ class Asking:
         self.api.put(JOB, "a", name, job("a", name, made))
         return Key("topicschemas", "a", name)
 
-    def ring(self, key: Key, after: float) -> None:
-        self.rung.append((key, after))
+    def enqueue(self, key: Key, after: float) -> None:
+        self.enqueued.append((key, after))
 
     async def takes(self, key: Key) -> bool:
         """Whether the Job runs after its topic asked for its turn."""
-        await self.turns.take(self.client, key, self.ring, NOW)
+        await self.turns.take(self.client, key, self.enqueue, NOW)
         wire = await self.client.get(JOB, "a", key.name)
         return not wire["spec"]["suspend"]
 
@@ -162,24 +162,24 @@ async def asking() -> AsyncIterator[Asking]:
         yield Asking(api, client)
 
 
-async def test_who_ends_lets_the_next_in_at_once_and_later_passes_ring_nobody(asking: Asking) -> None:
+async def test_who_ends_lets_the_next_in_at_once_and_later_passes_enqueue_nothing(asking: Asking) -> None:
     first, second, stranger = asking.job("1", 1), asking.job("2", 2), Key("topicschemas", "b", "told long ago")
     assert await asking.takes(first)
     asking.turns.runs(first)
     asking.now = 2.0
     assert not await asking.takes(second)
-    asking.turns.done(stranger, asking.ring)
-    assert asking.rung == []
-    asking.turns.done(first, asking.ring)
-    assert asking.rung == [(second, 0.0)]
+    asking.turns.done(stranger, asking.enqueue)
+    assert asking.enqueued == []
+    asking.turns.done(first, asking.enqueue)
+    assert asking.enqueued == [(second, 0.0)]
     assert not await asking.takes(second), "its pod left a verdict, and its Job has not ended"
     asking.api.change("/jobs/1", lambda wire: wire["status"].update(conditions=[{"type": "Failed", "status": "True"}]))
-    asking.turns.done(first, asking.ring)
-    assert asking.rung == [(second, 0.0)] * 2
+    asking.turns.done(first, asking.enqueue)
+    assert asking.enqueued == [(second, 0.0)] * 2
     assert await asking.takes(second)
     asking.now += 30.0
-    asking.turns.done(first, asking.ring)
-    assert asking.rung == [(second, 0.0)] * 2
+    asking.turns.done(first, asking.enqueue)
+    assert asking.enqueued == [(second, 0.0)] * 2
 
 
 async def test_who_gave_way_comes_to_the_end_of_the_queue(asking: Asking) -> None:
@@ -192,7 +192,7 @@ async def test_who_gave_way_comes_to_the_end_of_the_queue(asking: Asking) -> Non
     assert not await asking.takes(first)
     assert not await asking.takes(third)
     asking.api.take_away(JOB, "a", "1")
-    asking.turns.done(second, asking.ring)
+    asking.turns.done(second, asking.enqueue)
     assert await asking.takes(third)
     waiting = await asking.client.get(JOB, "a", "0")
     found = outcome(waiting, ())
@@ -244,20 +244,20 @@ async def test_who_was_refused_and_asks_too_early_hears_the_same_and_is_tried_wi
     asking.now = 3.0
     with pytest.raises(ApiRefusedError):
         await asking.takes(first)
-    assert asking.rung == [(first, 1.0)]
+    assert asking.enqueued == [(first, 1.0)]
     asking.now = 4.0
     assert not await asking.takes(second)
     assert not (await asking.client.get(JOB, "a", "1"))["spec"]["suspend"]
 
 
-async def test_an_end_rings_no_more_than_may_run_at_once(asking: Asking) -> None:
+async def test_an_end_enqueues_no_more_than_may_run_at_once(asking: Asking) -> None:
     first, *others = [asking.job(str(n), n) for n in range(5)]
     for key in (first, *others):
         asking.now += 2.0
         await asking.takes(key)
-    asking.turns.done(first, asking.ring)
-    assert len(asking.rung) == 1
-    assert asking.rung[0][0] in others
+    asking.turns.done(first, asking.enqueue)
+    assert len(asking.enqueued) == 1
+    assert asking.enqueued[0][0] in others
 
 
 async def test_however_many_wait_all_jobs_are_listed_once_in_two_seconds(asking: Asking) -> None:
@@ -267,16 +267,18 @@ async def test_however_many_wait_all_jobs_are_listed_once_in_two_seconds(asking:
             await asking.takes(key)
         asking.now += 0.5
     assert asking.lists == 1
-    assert {key for key, _ in asking.rung} == {second, third}, "whom the list did not wait for comes back for the next"
-    assert min(after for _, after in asking.rung) == 1.0
-    asking.now, asking.rung = 2.0, []
+    assert {key for key, _ in asking.enqueued} == {second, third}, (
+        "whom the list did not wait for comes back for the next"
+    )
+    assert min(after for _, after in asking.enqueued) == 1.0
+    asking.now, asking.enqueued = 2.0, []
     for key in (first, second, third):
         await asking.takes(key)
     assert asking.lists == 2
-    assert asking.rung == []
+    assert asking.enqueued == []
 
 
-def test_a_job_rings_the_topic_that_owns_it() -> None:
+def test_a_job_enqueues_the_topic_that_owns_it() -> None:
     owner = {"kind": "TopicSchema", "name": "created", "controller": True}
     assert owner_key({"namespace": "shop", "ownerReferences": [owner]}) == Key("topicschemas", "shop", "created")
     assert owner_key({"namespace": "shop", "ownerReferences": [{**owner, "kind": "CronJob"}]}) is None

@@ -35,7 +35,7 @@ async def test_a_job_that_is_refused_leaves_a_sound_topic_ready(refusals: dict[s
         assert (told["Ready"]["status"], status["schemaVersion"]) == ("True", 0)
         assert (told["Validated"]["status"], told["Validated"]["reason"]) == ("Unknown", "ValidationError")
         assert why in told["Validated"]["message"]
-        assert topic.rung[-1] == ("created", 300.0)
+        assert topic.enqueued[-1] == ("created", 300.0)
         topic.world.api.refusals = {}
         await topic.look()
         topic.ends(await topic.newest(), Answer.PASS, "2026-11-21T12:00:00Z")

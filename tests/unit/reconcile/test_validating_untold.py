@@ -37,7 +37,7 @@ def leads_anew(topic: AskedTopic, *heard: Any) -> EventRouter:
     """Another process goes on, which has heard of these Jobs."""
     around = replace(topic.topics._around, neighbours=Neighbours())
     topic.topics = TopicSchemas(around)
-    router = EventRouter(around.neighbours, around.echoes, around.ring)
+    router = EventRouter(around.neighbours, around.echoes, around.enqueue)
     for job in heard:
         router.on_event(JOB.plural, job["metadata"], is_deleted=False, is_listed=True)
     return router
