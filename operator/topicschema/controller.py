@@ -27,7 +27,7 @@ from topicschema.cluster.lease import Elector, LeaseTimes
 from topicschema.cluster.watching import Answer, Scope, Watching, served
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.context import Surroundings
+from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.event_router import EventRouter
 from topicschema.reconcile.judging import Judge
 from topicschema.reconcile.object_index import Neighbours
@@ -92,7 +92,7 @@ class Term:
         self.queue = WorkQueue(self._reconcile, settings.resync_period, lanes=lanes)
         storage, claims = RecordStorage(client, settings.namespace), Claims(client, settings.namespace)
         self._judge = Judge(storage, checkers=settings.checkers)
-        around = Surroundings(
+        ctx = ReconcileContext(
             client=client,
             storage=storage,
             claims=claims,
@@ -107,8 +107,8 @@ class Term:
             claims_are_open=settings.claims is ClaimsSetting.OPEN,
             validation=Validations(wanted.image, Turns(Caps(wanted.jobs, wanted.jobs_per_namespace)), hosts),
         )
-        self._topics = TopicSchemas(around)
-        self._policies = NamespaceSchemaPolicies(around, settings.resync_period)
+        self._topics = TopicSchemas(ctx)
+        self._policies = NamespaceSchemaPolicies(ctx, settings.resync_period)
 
     async def run(self) -> None:
         """Work until cancelled, or until kopf can watch no more; what stopped it is raised."""

@@ -21,7 +21,7 @@ from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic
 from topicschema.reconcile.broker_observation import REFUSED, View, refusal, refusal_of_record, topic_settings
 from topicschema.reconcile.broker_state import Look, look, look_after_upload
-from topicschema.reconcile.context import Surroundings
+from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.namespace_settings import other_line
 from topicschema.reconcile.observe import Observation, judged
 from topicschema.reconcile.policies import says_ready
@@ -32,29 +32,29 @@ _LOG = logging.getLogger(__name__)
 BrokerAction = plan.Upload | plan.UploadRecorded | plan.SoftDelete | WriteSettings
 
 
-async def act_at_broker(around: Surroundings, seen: Observation, action: BrokerAction) -> Observation | None:
+async def act_at_broker(ctx: ReconcileContext, seen: Observation, action: BrokerAction) -> Observation | None:
     """Carry out `action`; what is seen now, or None where everything must be read again; `broker.errors`."""
     match action:
         case plan.Upload():
-            return await _upload(around, seen)
+            return await _upload(ctx, seen)
         case plan.UploadRecorded(missing):
-            return await _upload_recorded(around, seen, missing)
+            return await _upload_recorded(ctx, seen, missing)
         case plan.SoftDelete():
             return await _soft_delete(seen)
         case WriteSettings(settings):
             after = await _write_settings(seen, settings)
             is_judged_otherwise = after.verdict is not None and after.policy != seen.policy
-            return await judged(around, after) if is_judged_otherwise else after
+            return await judged(ctx, after) if is_judged_otherwise else after
 
 
-async def _upload(around: Surroundings, seen: Observation) -> Observation | None:
-    seen = await _announce(around, seen)
+async def _upload(ctx: ReconcileContext, seen: Observation) -> Observation | None:
+    seen = await _announce(ctx, seen)
     broker, sought = _view(seen).broker, seen.sought
     try:
         number = await broker.upload(sought.topic, seen.candidate.schema.info)
     except RefusedByBrokerError as error:
-        return await _refused(around, seen, error.message)
-    found = await look_after_upload(around, broker, sought, number)
+        return await _refused(ctx, seen, error.message)
+    found = await look_after_upload(ctx, broker, sought, number)
     if isinstance(found.alignment, Behind):
         return _looked(seen, found)
     if not isinstance(found.alignment, Aligned):
@@ -66,20 +66,20 @@ async def _upload(around: Surroundings, seen: Observation) -> Observation | None
     return _otherwise_judged(seen, message, f"{message}; use the text of version {number}, or change the schema")
 
 
-async def _announce(around: Surroundings, seen: Observation) -> Observation:
+async def _announce(ctx: ReconcileContext, seen: Observation) -> Observation:
     """Write the payload first: whoever finds the version at the broker, and not on record, then knows it as our own."""
     schema, before = seen.candidate.schema, seen.sought.history
-    if await around.storage.is_announced(before, schema.info):
+    if await ctx.storage.is_announced(before, schema.info):
         return seen  # the broker did not take it; an old payload may be swept, so that it is put once more
-    history = before.with_version(schema, Origin.SPEC, around.now())
-    await around.storage.announce(history, schema.info, seen.source_hash)
+    history = before.with_version(schema, Origin.SPEC, ctx.now())
+    await ctx.storage.announce(history, schema.info, seen.source_hash)
     return replace(seen, announced=(history.incarnation, *history.entries[-1].sign))
 
 
-async def _refused(around: Surroundings, seen: Observation, why: str) -> Observation | None:
+async def _refused(ctx: ReconcileContext, seen: Observation, why: str) -> Observation | None:
     """The broker will not take what was judged fine: because of what it has by now, or we are wrong."""
     seen_at = _view(seen)
-    found = await look(around, seen_at.broker, seen.sought)
+    found = await look(ctx, seen_at.broker, seen.sought)
     if not isinstance(found.alignment, Aligned):
         return None
     if seen_at.overrides is None:
@@ -90,8 +90,8 @@ async def _refused(around: Surroundings, seen: Observation, why: str) -> Observa
                 f"{set_outside}; put it into schemaCompatibilityStrategy, or unset it there. The broker says: {why}"
             )
             return _with_error(seen, StalledAtBrokerError(REFUSED, message))
-    await _wait_for_policy(around, seen, why)
-    line = await _other_line(around, seen)
+    await _wait_for_policy(ctx, seen, why)
+    line = await _other_line(ctx, seen)
     if line:
         return _with_refusal(seen, f"{line}. It refuses a schema that passes by them: {why}")
     message = "the broker refuses a schema that was judged to pass"
@@ -115,11 +115,11 @@ def _otherwise_judged(seen: Observation, what: str, message: str) -> Observation
     return _with_refusal(seen, message)
 
 
-async def _other_line(around: Surroundings, seen: Observation) -> str:
+async def _other_line(ctx: ReconcileContext, seen: Observation) -> str:
     """What is to be told of a broker of another release line than the schema was judged by, or ""."""
     if seen.found is None:
         return ""
-    own = await around.brokers.own_settings(seen.found.resource, _view(seen).broker)
+    own = await ctx.brokers.own_settings(seen.found.resource, _view(seen).broker)
     return other_line(seen.line, own)
 
 
@@ -134,7 +134,7 @@ async def _own_strategy(seen_at: View, topic: Topic) -> Strategy | None:
     return None if own is None else own.strategy
 
 
-async def _wait_for_policy(around: Surroundings, seen: Observation, why: str) -> None:
+async def _wait_for_policy(ctx: ReconcileContext, seen: Observation, why: str) -> None:
     """WaitingError where the broker judges by another strategy of the Pulsar namespace than was judged by here.
 
     The policy writes its own, or takes note of what is there, and has its topics looked at then.
@@ -160,8 +160,8 @@ async def _wait_for_policy(around: Surroundings, seen: Observation, why: str) ->
         return
     if says_ready(found.resource):  # else it looks by itself
         key = Key(NAMESPACE_SCHEMA_POLICY.plural, metadata.namespace, metadata.name)
-        around.neighbours.doubt_policy(key)
-        around.enqueue(key, 0.0)
+        ctx.neighbours.doubt_policy(key)
+        ctx.enqueue(key, 0.0)
     message = (
         f"at the broker {spec.pulsar_namespace} has {_named(there)}, and not {_named(here)}, by which the schema was "
         f"judged to pass; policy {metadata.name} sees to that. The broker says: {why}"
@@ -174,20 +174,20 @@ def _named(strategy: Strategy | None) -> str:
 
 
 async def _upload_recorded(
-    around: Surroundings, seen: Observation, missing: tuple[VersionEntry, ...]
+    ctx: ReconcileContext, seen: Observation, missing: tuple[VersionEntry, ...]
 ) -> Observation | None:
     broker, sought = _view(seen).broker, seen.sought
     history = sought.history
     for entry in missing:
-        info = await around.storage.get(history.key, history.incarnation, entry)
+        info = await ctx.storage.get(history.key, history.incarnation, entry)
         try:
             number = await broker.upload(sought.topic, info)
         except RefusedByBrokerError as error:
-            await _wait_for_policy(around, seen, error.message)
+            await _wait_for_policy(ctx, seen, error.message)
             return _with_refusal_of_record(seen, entry, error.message)
         if number != entry.schema_version:
             break  # whatever came in between is seen now
-    found = await look(around, broker, sought)
+    found = await look(ctx, broker, sought)
     if isinstance(found.alignment, Ahead) and len(found.alignment.missing) >= len(missing):
         message = (
             f"the broker says that it took version {missing[0].schema_version} of the record, and does not show it"

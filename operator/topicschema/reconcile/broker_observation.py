@@ -27,7 +27,7 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
 from topicschema.reconcile.broker_state import Look, Sought, look
 from topicschema.reconcile.conditions import MESSAGE_BYTES, capped
-from topicschema.reconcile.context import Surroundings
+from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.losses import ServedNoMoreError, telling_of
 from topicschema.reconcile.policies import FoundPolicy
 
@@ -95,7 +95,7 @@ class View:
 
 
 async def as_known(
-    around: Surroundings, found: FoundPolicy, broker: Broker, ask: Callable[[Broker], Awaitable[T]]
+    ctx: ReconcileContext, found: FoundPolicy, broker: Broker, ask: Callable[[Broker], Awaitable[T]]
 ) -> T:
     """What `ask` comes to at the broker, or, where that does not know us, at the one that the Secret now gives."""
     try:
@@ -103,18 +103,20 @@ async def as_known(
     except (BrokerUnauthorizedError, ServedNoMoreError) as error:
         # Somebody may have put a fresh token or certificate into the Secret.
         with telling_of(error.gone if isinstance(error, ServedNoMoreError) else None):
-            fresh = await around.brokers.of(found.resource, anew=True)
+            fresh = await ctx.brokers.of(found.resource, anew=True)
             if fresh is not None and fresh is not broker:
                 return await ask(fresh)
         raise
 
 
-async def view(around: Surroundings, broker: Broker, found: FoundPolicy, resource: TopicSchema, sought: Sought) -> View:
+async def view(
+    ctx: ReconcileContext, broker: Broker, found: FoundPolicy, resource: TopicSchema, sought: Sought
+) -> View:
     """Return what is seen of the resource's topic; raise StalledAtBrokerError, and the errors of `look`.
 
     Where the topic's own settings are not told, what was seen before is not forgotten: ServedNoMoreError.
     """
-    seen = await look(around, broker, sought)
+    seen = await look(ctx, broker, sought)
     if isinstance(seen.alignment, Lost):
         raise lost(sought.history.key, seen.alignment)
     _refuse_if_fewer(resource, sought.history, seen.alignment)

@@ -17,7 +17,7 @@ from topicschema.core.history import History, Origin, VersionEntry
 from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.topics import Topic
-from topicschema.reconcile.context import Surroundings
+from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.losses import telling_of
 from topicschema.storage.payloads import weight
 from topicschema.storage.protocol import SchemaStorage
@@ -75,13 +75,13 @@ class Look:
     payloads: Mapping[int, SchemaInfo] = field(default_factory=dict)
 
 
-async def look(around: Surroundings, broker: Broker, sought: Sought) -> Look:
+async def look(ctx: ReconcileContext, broker: Broker, sought: Sought) -> Look:
     """What the broker has, beside the record; BrokerInconsistentError where it contradicts itself, and `broker`'s.
 
     ServedNoMoreError where the candidate's version on record was seen to be gone before such an error.
     """
     for _ in range(_TRIES):
-        found = await _Reading(around, broker, sought).look()
+        found = await _Reading(ctx, broker, sought).look()
         if found is not None:
             return found
     raise BrokerInconsistentError(f"the broker tells of topic {sought.topic} one thing now and another then")
@@ -128,24 +128,24 @@ async def _on_record(
     return sent if same_content(sent, shown) else None
 
 
-async def look_after_upload(around: Surroundings, broker: Broker, sought: Sought, number: int) -> Look:
+async def look_after_upload(ctx: ReconcileContext, broker: Broker, sought: Sought, number: int) -> Look:
     """The look after an upload that the broker answered with `number`: two requests where nobody else was at it.
 
     The version before it is looked at, too: a broker that lost its versions since the look may have come to the same
     number by another way, and no later look at its newest version would tell.
     """
     found, latest = None, await broker.latest(sought.topic)
-    if latest is not None and latest.schema_version == number and await _is_proved(around, broker, sought):
+    if latest is not None and latest.schema_version == number and await _is_proved(ctx, broker, sought):
         found = _added(sought, latest)
-    return await look(around, broker, sought) if found is None else found
+    return await look(ctx, broker, sought) if found is None else found
 
 
-async def _is_proved(around: Surroundings, broker: Broker, sought: Sought) -> bool:
+async def _is_proved(ctx: ReconcileContext, broker: Broker, sought: Sought) -> bool:
     """Whether the newest version on record is still there."""
     entries = sought.history.entries
     if not entries:
         return True
-    reading = _Reading(around, broker, sought)
+    reading = _Reading(ctx, broker, sought)
     return not entries[-1].is_tombstone and await reading.singly([entries[-1].schema_version]) == [entries[-1]]
 
 
@@ -163,8 +163,8 @@ def _added(sought: Sought, version: RemoteVersion) -> Look | None:
 class _Reading:
     """One try; the answers of several requests need not be of one moment."""
 
-    def __init__(self, around: Surroundings, broker: Broker, sought: Sought) -> None:
-        self._around = around
+    def __init__(self, ctx: ReconcileContext, broker: Broker, sought: Sought) -> None:
+        self._ctx = ctx
         self._broker = broker
         self._sought = sought
         self._recorded = {entry.schema_version: entry for entry in sought.history.entries if not entry.is_tombstone}
@@ -258,7 +258,7 @@ class _Reading:
         number, info = version.schema_version, version.info
         known = self._recorded.get(number)
         if known is not None:
-            recorded = await _on_record(self._around.storage, self._sought.history, known, info)
+            recorded = await _on_record(self._ctx.storage, self._sought.history, known, info)
             if recorded is not None and await self._is_stored(version, known, recorded):
                 if self._has_tail:
                     self._keep(number, recorded)  # it may begin a new count
@@ -266,7 +266,7 @@ class _Reading:
         sought = self._sought
         sent = await self._broker.stored(sought.topic, version, sought.candidate)
         self._keep(number, sent.info)
-        entry = await self._around.judge.versions.read(
+        entry = await self._ctx.judge.versions.read(
             len(info.schema), entry_of, sent, sought.line, sought.candidate, sought.source_hash
         )
         return replace(entry, origin=Origin.SPEC) if await self._is_our_own(entry, sent.info) else entry
@@ -275,7 +275,7 @@ class _Reading:
         """Return whether it was uploaded from here for an earlier spec, by a controller that was killed then."""
         history = self._sought.history
         may_be = entry.origin is Origin.BROKER and entry.schema_version >= history.next_version
-        return may_be and history.claim is not None and await self._around.storage.is_announced(history, sent)
+        return may_be and history.claim is not None and await self._ctx.storage.is_announced(history, sent)
 
     async def _is_stored(self, version: RemoteVersion, known: VersionEntry, recorded: SchemaInfo) -> bool:
         """Return whether the broker stores the recorded schema; ask it if a GET shows another one the same way."""
@@ -292,6 +292,6 @@ class _Reading:
             self._infos[number] = info
 
     def _compared(self, sight: Sight) -> Look:
-        found = alignment.align(self._sought.history, sight, self._around.now())
+        found = alignment.align(self._sought.history, sight, self._ctx.now())
         arrived = {entry.schema_version for entry in found.arrived} if isinstance(found, Behind) else set()
         return Look(found, {number: info for number, info in self._infos.items() if number in arrived})

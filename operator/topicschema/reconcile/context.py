@@ -1,4 +1,4 @@
-"""What a pass over an object reaches outside of itself: API server, record, brokers, judge, clock, neighbours."""
+"""The context of a reconcile: API server, record, brokers, judge, clocks, index of objects, work queue."""
 
 import time
 from collections.abc import Callable
@@ -24,8 +24,8 @@ def utc_now() -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """Everything that passes share.
+class ReconcileContext:
+    """Everything that reconciles share.
 
     `enqueue` has a key reconciled within some seconds; `claims_are_open` lets every namespace claim any Pulsar
     namespace; `namespace` is the operator's own. `now` is the time that is written down; `clock`, which nobody sets

@@ -34,7 +34,7 @@ from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.reconcile import status_writer
 from topicschema.reconcile.broker_observation import View, as_known, may_write, topic_settings
 from topicschema.reconcile.broker_state import Look, Sought, look
-from topicschema.reconcile.context import Surroundings
+from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.observe import Observation, owner_of
 from topicschema.reconcile.policies import FoundPolicy
 from topicschema.reconcile.work_queue import Key
@@ -51,7 +51,7 @@ _GOVERNED_ELSEWHERE = "another policy governs its topic by now"
 _GRACE = 60.0
 
 
-async def observe_farewell(around: Surroundings, wire: Mapping[str, Any]) -> Observation | None:
+async def observe_farewell(ctx: ReconcileContext, wire: Mapping[str, Any]) -> Observation | None:
     """What a pass over a resource that is being deleted sees; None when its spec cannot even be read.
 
     WaitingError while its policy, or its broker, may still come back.
@@ -61,13 +61,13 @@ async def observe_farewell(around: Surroundings, wire: Mapping[str, Any]) -> Obs
         topic = Topic.parse(resource.spec.topic)
     except StalledError:
         return None
-    known = await around.claims.list_keys(topic.pulsar_namespace)
-    for key in _possible_keys(around, resource.metadata.namespace, topic, known):
-        stored = await around.storage.get_history(key)
+    known = await ctx.claims.list_keys(topic.pulsar_namespace)
+    for key in _possible_keys(ctx, resource.metadata.namespace, topic, known):
+        stored = await ctx.storage.get_history(key)
         if stored.history.claim == owner_of(resource.metadata):
-            if await _is_governed_elsewhere(around, key, resource.metadata.namespace):
+            if await _is_governed_elsewhere(ctx, key, resource.metadata.namespace):
                 return _left(resource, _GOVERNED_ELSEWHERE)
-            return await _deleting(around, Observation(resource, stored))
+            return await _deleting(ctx, Observation(resource, stored))
     return _left(resource, "" if known.are_all else _UNKNOWN)
 
 
@@ -76,7 +76,7 @@ def _left(resource: TopicSchema, why: str) -> Observation:
     return Observation(resource, released=why if resource.spec.deletion_policy is DeletionPolicy.DELETE else "")
 
 
-async def tell_released(around: Surroundings, wire: Mapping[str, Any], seen: Observation) -> None:
+async def tell_released(ctx: ReconcileContext, wire: Mapping[str, Any], seen: Observation) -> None:
     """An Event of what stays behind: at the resource, and at its record, for a namespace that ends takes no Events."""
     if not seen.released:
         return
@@ -86,13 +86,13 @@ async def tell_released(around: Surroundings, wire: Mapping[str, Any], seen: Obs
     regarding = [status_writer.regarding(TOPIC_SCHEMA, wire)]
     if seen.stored is not None:
         with suppress(NotFoundError):
-            record = await around.client.get(SCHEMA_HISTORY, around.namespace, seen.stored.history.key.history_name)
+            record = await ctx.client.get(SCHEMA_HISTORY, ctx.namespace, seen.stored.history.key.history_name)
             regarding.append(status_writer.regarding(SCHEMA_HISTORY, record))
     for about in regarding:
-        await around.events.record(about, "Warning", RELEASED, note, "Delete")
+        await ctx.events.record(about, "Warning", RELEASED, note, "Delete")
 
 
-async def tell_kept(around: Surroundings, wire: Mapping[str, Any], seen: Observation) -> None:
+async def tell_kept(ctx: ReconcileContext, wire: Mapping[str, Any], seen: Observation) -> None:
     """An Event of what was written for the topic and stays there, before the record of it goes."""
     if seen.stored is None or not isinstance(seen.planned[0], plan.DeleteRecord):
         return
@@ -103,7 +103,7 @@ async def tell_kept(around: Surroundings, wire: Mapping[str, Any], seen: Observa
             f"topic {seen.topic} keeps at the broker what was last written for it: {', '.join(kept)}; whoever wants "
             "the one of before sets it there"
         )
-        await around.events.record(status_writer.regarding(TOPIC_SCHEMA, wire), "Normal", KEPT, note, "Delete")
+        await ctx.events.record(status_writer.regarding(TOPIC_SCHEMA, wire), "Normal", KEPT, note, "Delete")
 
 
 def _kept(record: TopicSettingsRecord) -> Iterator[str]:
@@ -115,42 +115,42 @@ def _kept(record: TopicSettingsRecord) -> Iterator[str]:
         yield f"{Setting.ENFORCEMENT}: {enforces} ({did} before)"
 
 
-async def _deleting(around: Surroundings, seen: Observation) -> Observation:
+async def _deleting(ctx: ReconcileContext, seen: Observation) -> Observation:
     """The same, with all that deletionPolicy Delete needs to know where it applies."""
     spec, metadata = seen.resource.spec, seen.resource.metadata
     wants_delete = spec.deletion_policy is DeletionPolicy.DELETE and FINALIZER in metadata.finalizers
     if spec.suspend or not wants_delete or seen.stored is None:
         return seen
-    if await _is_terminating(around, CUSTOM_RESOURCE_DEFINITION, TOPIC_SCHEMA.crd_name):
+    if await _is_terminating(ctx, CUSTOM_RESOURCE_DEFINITION, TOPIC_SCHEMA.crd_name):
         return Observation(seen.resource, seen.stored, released="the CRD of TopicSchemas is being deleted")
-    return await _at_broker(around, seen, seen.stored)
+    return await _at_broker(ctx, seen, seen.stored)
 
 
-async def _at_broker(around: Surroundings, seen: Observation, stored: Stored) -> Observation:
+async def _at_broker(ctx: ReconcileContext, seen: Observation, stored: Stored) -> Observation:
     """The same, with what the broker serves where it is to be asked to serve it no more."""
-    found = await _policy(around, seen)
+    found = await _policy(ctx, seen)
     is_broker_named = found is not None and found.resource.spec.pulsar is not None
     if not is_broker_named and stored.history.counted_by is Counter.OPERATOR:
         return seen
-    released = await _release(around, seen.resource.metadata, found)
+    released = await _release(ctx, seen.resource.metadata, found)
     if released or found is None:
         return Observation(seen.resource, stored, found, released=released)
     if not may_write(found, seen.resource):
         return Observation(seen.resource, stored, found, released="the broker is only observed")
-    broker = await around.brokers.of(found.resource)
+    broker = await ctx.brokers.of(found.resource)
     if broker is None:
         return seen
-    return await as_known(around, found, broker, lambda known: _serving(around, known, found, seen))
+    return await as_known(ctx, found, broker, lambda known: _serving(ctx, known, found, seen))
 
 
-async def _serving(around: Surroundings, broker: Broker, found: FoundPolicy, seen: Observation) -> Observation:
+async def _serving(ctx: ReconcileContext, broker: Broker, found: FoundPolicy, seen: Observation) -> Observation:
     """Each soft delete adds a tombstone, and hides all: so it is asked for only where something of ours is served."""
     if seen.stored is None:
         raise TypeError("no record was read")
     is_serving = await broker.latest(seen.topic) is not None
     spec, history = seen.resource.spec, seen.stored.history
     if is_serving:
-        is_serving = await _serves_ours(around, broker, found.policy.profile.line, spec, history)
+        is_serving = await _serves_ours(ctx, broker, found.policy.profile.line, spec, history)
     domain = spec.topic.partition("://")[0]
     under_way = await _under_way(broker, history, domain)
     view = View(broker, Look(Aligned()), domain, overrides=under_way, is_serving=is_serving)
@@ -158,7 +158,7 @@ async def _serving(around: Surroundings, broker: Broker, found: FoundPolicy, see
 
 
 async def _serves_ours(
-    around: Surroundings, broker: Broker, line: PulsarLine, spec: TopicSchemaSpec, history: History
+    ctx: ReconcileContext, broker: Broker, line: PulsarLine, spec: TopicSchemaSpec, history: History
 ) -> bool:
     """Whether anything that the broker serves is this resource's.
 
@@ -167,15 +167,15 @@ async def _serves_ours(
     schema, unknown = None, None
     # One of others' may be what the spec stands for; or that was uploaded, and a crash kept it from the record.
     try:
-        history = await around.judge.under(history, line)
-        schema = await around.judge.schema_of(spec, line, history)
+        history = await ctx.judge.under(history, line)
+        schema = await ctx.judge.schema_of(spec, line, history)
     except StalledError:
         pass
     except WaitingError as error:
         unknown = error
     wanted = "" if schema is None else schema.fingerprint
     is_recorded = history.equal_to(wanted) is not None
-    there = await look(around, broker, Sought(history, line, None if is_recorded else schema))
+    there = await look(ctx, broker, Sought(history, line, None if is_recorded else schema))
     is_ours = _has_ours(there.alignment, history, wanted)
     if unknown is not None and not is_ours:
         raise unknown
@@ -213,57 +213,57 @@ def _has_ours(there: Alignment, history: History, wanted: str) -> bool:
     return has_come or any(entry.sign in signs for entry in served)
 
 
-async def _policy(around: Surroundings, seen: Observation) -> FoundPolicy | None:
+async def _policy(ctx: ReconcileContext, seen: Observation) -> FoundPolicy | None:
     try:
-        return await around.policies.find(seen.resource.metadata.namespace, seen.topic.pulsar_namespace)
+        return await ctx.policies.find(seen.resource.metadata.namespace, seen.topic.pulsar_namespace)
     except (StalledError, WaitingError) as error:
         if error.reason in ("PolicyMissing", "ClaimNotAllowed", "TopicClaimed"):
             return None
         raise
 
 
-async def _release(around: Surroundings, metadata: Metadata, found: FoundPolicy | None) -> str:
+async def _release(ctx: ReconcileContext, metadata: Metadata, found: FoundPolicy | None) -> str:
     """Why the broker is left as it is, or ""; WaitingError(PolicyMissing) for a minute without a policy.
 
     The minute begins when a pass first finds none, however long the resource has been waiting for its end.
     """
     key = Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name)
     if found is not None:
-        around.neighbours.found_policy(key)
+        ctx.neighbours.found_policy(key)
     if metadata.annotations.get(RELEASE_ANNOTATION) == "true":
         return f"the annotation {RELEASE_ANNOTATION} gives up"
-    if await _is_terminating(around, NAMESPACE, metadata.namespace):
+    if await _is_terminating(ctx, NAMESPACE, metadata.namespace):
         return "its Kubernetes namespace is being deleted"
     if found is not None:
         return "" if found.resource.spec.pulsar is not None else "its policy names no broker any more"
-    now = around.clock()
-    left = _GRACE - (now - around.neighbours.missed_policy(key, now))
+    now = ctx.clock()
+    left = _GRACE - (now - ctx.neighbours.missed_policy(key, now))
     if left <= 0:
         return "no policy governs its topic any more"
-    around.enqueue(key, left)
+    ctx.enqueue(key, left)
     message = f"no policy governs its topic: without one within {_GRACE:g} seconds the broker is left as it is"
     raise WaitingError("PolicyMissing", message, after=_GRACE)
 
 
-async def _is_terminating(around: Surroundings, kind: Kind, name: str) -> bool:
+async def _is_terminating(ctx: ReconcileContext, kind: Kind, name: str) -> bool:
     try:
-        wire = await around.client.get(kind, "", name)
+        wire = await ctx.client.get(kind, "", name)
     except NotFoundError:
         return True
     return decode(Metadata, wire.get("metadata")).deletion_timestamp is not None
 
 
-def _possible_keys(around: Surroundings, namespace: str, topic: Topic, known: KnownKeys) -> Iterator[TopicKey]:
+def _possible_keys(ctx: ReconcileContext, namespace: str, topic: Topic, known: KnownKeys) -> Iterator[TopicKey]:
     # Not by the policy alone: a namespace that is deleted may lose its policy before its topics.
-    expected = around.policies.expected_key(namespace, topic)
+    expected = ctx.policies.expected_key(namespace, topic)
     if expected is not None:
         yield expected
     for key in known.keys:
         yield TopicKey(key.pulsar_cluster, topic)
 
 
-async def _is_governed_elsewhere(around: Surroundings, key: TopicKey, namespace: str) -> bool:
+async def _is_governed_elsewhere(ctx: ReconcileContext, key: TopicKey, namespace: str) -> bool:
     # Whoever lost the Pulsar namespace to another tenant has no say in its records any more.
     topic = key.topic
-    claim = await around.claims.get_claim(PulsarNamespaceKey(key.pulsar_cluster, topic.tenant, topic.namespace))
+    claim = await ctx.claims.get_claim(PulsarNamespaceKey(key.pulsar_cluster, topic.tenant, topic.namespace))
     return claim.owner is not None and claim.owner.namespace != namespace

@@ -13,7 +13,7 @@ from topicschema.core.policy import Policy
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.conditions import FINDING_BYTES, capped
-from topicschema.reconcile.context import Surroundings
+from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.judging import CheckerTimeoutError
 from topicschema.reconcile.object_index import TopicSight
 from topicschema.reconcile.policies import policy_of
@@ -64,8 +64,8 @@ class _Checked:
 class HistoryConflicts:
     """Checks the histories of policies, and remembers what was found."""
 
-    def __init__(self, around: Surroundings) -> None:
-        self._around = around
+    def __init__(self, ctx: ReconcileContext) -> None:
+        self._ctx = ctx
         self._checked: dict[Key, _Checked] = {}
 
     def forget(self, key: Key) -> None:
@@ -93,7 +93,7 @@ class HistoryConflicts:
     ) -> Found:
         """Return the conflicts, from memory or status where nothing changed."""
         topics, last, policy = _topics(sights), self._checked.get(key), policy_of(now)
-        if last is None and not _is_due(before, now) and not self._around.judge.has_checkers:
+        if last is None and not _is_due(before, now) and not self._ctx.judge.has_checkers:
             last = _from_status(before, policy, topics)
         claims = PulsarNamespaceKey.parse(now.spec.pulsar_cluster, now.spec.pulsar_namespace)
         changed = frozenset[str]() if last is None else _changed(last, topics)
@@ -105,7 +105,7 @@ class HistoryConflicts:
         return checked.found
 
     async def _check_all(self, claims: PulsarNamespaceKey, policy: Policy, topics: _Topics) -> _Checked:
-        names = await self._around.storage.history_names(claims)
+        names = await self._ctx.storage.history_names(claims)
         conflicts, count = await self._conflicts(claims, policy, topics, names)
         return _Checked(policy, topics, _found(conflicts, HistoryCheck(total=len(names), checked=count)), conflicts)
 
@@ -124,9 +124,9 @@ class HistoryConflicts:
         self, claims: PulsarNamespaceKey, policy: Policy, topics: _Topics, names: Sequence[str]
     ) -> tuple[dict[str, HistoryConflict], int]:
         """The conflicts by name, and how many of the histories were checked: one at a time is in memory."""
-        recheck, conflicts = Recheck(self._around.judge, _MOST_VERSIONS, _MOST_BYTES), dict[str, HistoryConflict]()
+        recheck, conflicts = Recheck(self._ctx.judge, _MOST_VERSIONS, _MOST_BYTES), dict[str, HistoryConflict]()
         for count, history_name in enumerate(names):
-            stored = await self._around.storage.read_history(claims, history_name)
+            stored = await self._ctx.storage.read_history(claims, history_name)
             if stored is None:
                 continue
             history = stored.history

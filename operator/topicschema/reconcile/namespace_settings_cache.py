@@ -17,7 +17,7 @@ from topicschema.broker.broker import Broker
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.remote import BrokerSettings, NamespaceSettings
 from topicschema.reconcile import namespace_settings as rules
-from topicschema.reconcile.context import Surroundings
+from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policies import address_of
 from topicschema.reconcile.status_write import SILENT
 from topicschema.reconcile.work_queue import Key
@@ -70,8 +70,8 @@ class NamespaceLooks:
     `resync` is when a policy is passed over by itself, in seconds: that is a look, however short it is.
     """
 
-    def __init__(self, around: Surroundings, resync: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._around = around
+    def __init__(self, ctx: ReconcileContext, resync: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._ctx = ctx
         self._fresh = min(_LONGEST_FRESH, resync / 2)
         self._clock = clock
         self._last: dict[str, _Kept] = {}
@@ -81,7 +81,7 @@ class NamespaceLooks:
         metadata, now = resource.metadata, self._clock()
         key = Key(NAMESPACE_SCHEMA_POLICY.plural, metadata.namespace, metadata.name)
         of, last = (metadata.generation, claim.revision), self._last.get(metadata.uid)
-        is_doubted = self._around.neighbours.ends_doubt(key)
+        is_doubted = self._ctx.neighbours.ends_doubt(key)
         if last is not None and last.of == of and now - last.at < self._fresh and not is_doubted:
             return last.look
         self._last.pop(metadata.uid, None)
@@ -98,16 +98,16 @@ class NamespaceLooks:
     def forget(self, uid: str) -> None:
         """The policy is gone."""
         self._last.pop(uid, None)
-        self._around.brokers.forget(uid)
+        self._ctx.brokers.forget(uid)
 
     async def _look(
         self, resource: NamespaceSchemaPolicy, claim: StoredClaim, declared: Collection[str] | None
     ) -> Look:
-        broker = await self._around.brokers.of(resource, anew=True)
+        broker = await self._ctx.brokers.of(resource, anew=True)
         if broker is None:
             return Look()
         seen = await broker.namespace_settings(claim.key)
-        own = await self._around.brokers.own_settings(resource, broker)
+        own = await self._ctx.brokers.own_settings(resource, broker)
         if own is None:
             own = rules.known_of_broker(resource.observed)
         place = _Place(resource, claim, broker, seen, own)
@@ -154,7 +154,7 @@ class NamespaceLooks:
             return known
         due = rules.recorded_before(known, place.seen, change)
         if due != known:
-            await self._around.claims.put_settings(claim, due.found, due.managed)
+            await self._ctx.claims.put_settings(claim, due.found, due.managed)
         await place.broker.set_namespace(claim.key, change)
         for setting in rules.named(change):
             telemetry.BROKER_SETTINGS_WRITES.labels(setting).inc()

@@ -21,7 +21,7 @@ from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.reconcile import full_history, validating, validating_report
 from topicschema.reconcile.broker_observation import View, as_known, view
 from topicschema.reconcile.broker_state import Sought
-from topicschema.reconcile.context import Surroundings
+from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.event_router import history_key
 from topicschema.reconcile.holders import other_holder
 from topicschema.reconcile.policies import FoundPolicy, address_of
@@ -158,17 +158,17 @@ def owner_of(metadata: Metadata) -> Owner:
     return Owner(metadata.namespace, metadata.name, metadata.uid)
 
 
-async def governed(around: Surroundings, resource: TopicSchema) -> Observation:
+async def governed(ctx: ReconcileContext, resource: TopicSchema) -> Observation:
     """The resource and the policy that governs it; the errors of design section 8 where none does."""
     topic = Topic.parse(resource.spec.topic)
-    found = await around.policies.find(resource.metadata.namespace, topic.pulsar_namespace)
+    found = await ctx.policies.find(resource.metadata.namespace, topic.pulsar_namespace)
     if found is None:
         raise WaitingError("PolicyMissing", f"no NamespaceSchemaPolicy here governs {topic.pulsar_namespace}")
     keep_to(address_of(found.resource))
     return Observation(resource, found=found)
 
 
-async def on_record(around: Surroundings, seen: Observation) -> Observation:
+async def on_record(ctx: ReconcileContext, seen: Observation) -> Observation:
     """What is on record of the resource's topic, and the schema that it stands for: all but the broker, if it has one.
 
     The errors of design section 8 that are not a broker's.
@@ -176,53 +176,53 @@ async def on_record(around: Surroundings, seen: Observation) -> Observation:
     if seen.found is None:
         raise TypeError("nobody governs it")
     resource, found = seen.resource, seen.found
-    stored = await around.storage.get_history(found.key(seen.topic))
-    around.echoes.know(history_key(stored.history.key.history_name), stored.revision)
-    await _refuse_if_held(around, stored, owner_of(resource.metadata))
+    stored = await ctx.storage.get_history(found.key(seen.topic))
+    ctx.echoes.know(history_key(stored.history.key.history_name), stored.revision)
+    await _refuse_if_held(ctx, stored, owner_of(resource.metadata))
     if found.resource.spec.pulsar is None:
         _refuse_if_lost(stored, resource)
-    stored = replace(stored, history=await around.judge.under(stored.history, seen.line))
-    return await parsed(around, replace(seen, stored=stored))
+    stored = replace(stored, history=await ctx.judge.under(stored.history, seen.line))
+    return await parsed(ctx, replace(seen, stored=stored))
 
 
-async def at_broker(around: Surroundings, seen: Observation) -> Observation:
+async def at_broker(ctx: ReconcileContext, seen: Observation) -> Observation:
     """The same with what is seen at its broker, if it has one, and judged; a broker's errors, and those of judging."""
     if seen.found is None:
         raise TypeError("nobody governs it")
     resource, found, sought = seen.resource, seen.found, seen.sought
-    broker = await around.brokers.of(found.resource)
+    broker = await ctx.brokers.of(found.resource)
     if broker is not None:
-        there = await as_known(around, found, broker, lambda known: view(around, known, found, resource, sought))
+        there = await as_known(ctx, found, broker, lambda known: view(ctx, known, found, resource, sought))
         seen = replace(seen, view=there)
-    return await judged(around, seen)
+    return await judged(ctx, seen)
 
 
-async def parsed(around: Surroundings, seen: Observation) -> Observation:
+async def parsed(ctx: ReconcileContext, seen: Observation) -> Observation:
     """The same observation with the schema that the resource stands for beside its history."""
     history = None if seen.stored is None else seen.stored.history
-    return replace(seen, schema=await around.judge.schema_of(seen.resource.spec, seen.line, history))
+    return replace(seen, schema=await ctx.judge.schema_of(seen.resource.spec, seen.line, history))
 
 
-async def judged(around: Surroundings, seen: Observation) -> Observation:
+async def judged(ctx: ReconcileContext, seen: Observation) -> Observation:
     """The same observation with the verdict that follows from its history; none while the broker has another."""
     if seen.stored is None:
         raise TypeError("nothing to judge by")
     if seen.view is not None and not _is_told(seen.view):
         return replace(seen, verdict=None)
-    verdict = await around.judge.judge(seen.candidate, seen.stored.history, seen.policy)
-    return await inquired(around, replace(seen, verdict=verdict))
+    verdict = await ctx.judge.judge(seen.candidate, seen.stored.history, seen.policy)
+    return await inquired(ctx, replace(seen, verdict=verdict))
 
 
-async def inquired(around: Surroundings, seen: Observation) -> Observation:
+async def inquired(ctx: ReconcileContext, seen: Observation) -> Observation:
     """The same observation with what the topic's messages have to say, as far as they are asked."""
     if seen.found is None or seen.stored is None or seen.verdict is None:
         raise TypeError("nothing was judged")
     subject = Subject(seen.candidate.schema.info, seen.stored.history, seen.verdict, seen.line)
     prospect = _prospect(seen, seen.stored.history)
-    inquiry = await validating.look(around, seen.resource, seen.found, subject, prospect)
+    inquiry = await validating.look(ctx, seen.resource, seen.found, subject, prospect)
     if inquiry is not None and inquiry.rests_on_no_topic and prospect.may_advance and await _has_come(seen):
         prospect = replace(prospect, is_topic_there=True)
-        inquiry = await validating.look(around, seen.resource, seen.found, subject, prospect)
+        inquiry = await validating.look(ctx, seen.resource, seen.found, subject, prospect)
     if inquiry is not None and seen.view is not None:
         inquiry = replace(inquiry, is_only_seen=not seen.view.may_write)
     return replace(seen, inquiry=inquiry)
@@ -258,8 +258,8 @@ def _is_told(seen: View) -> bool:
     return isinstance(found, Aligned) or (isinstance(found, Ahead) and not seen.may_write)
 
 
-async def _refuse_if_held(around: Surroundings, stored: Stored, owner: Owner) -> None:
-    holder = await other_holder(around.client, stored.history.claim, owner)
+async def _refuse_if_held(ctx: ReconcileContext, stored: Stored, owner: Owner) -> None:
+    holder = await other_holder(ctx.client, stored.history.claim, owner)
     if holder is not None:
         message = f"TopicSchema {holder.name} already holds the topic {stored.history.key.topic}"
         raise StalledError("TopicClaimed", message)

@@ -23,7 +23,7 @@ from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile import policy_report, status_writer
 from topicschema.reconcile.claiming import hold_claim
 from topicschema.reconcile.conditions import Moment, not_ready
-from topicschema.reconcile.context import Surroundings
+from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.history_conflicts import HistoryConflicts
 from topicschema.reconcile.namespace_settings_cache import Look, NamespaceLooks
 from topicschema.reconcile.object_index import TopicSight
@@ -40,17 +40,17 @@ _Sights = Mapping[Key, TopicSight]
 class NamespaceSchemaPolicies:
     """Passes over NamespaceSchemaPolicies; `resync` is when a settled one is passed over by itself, in seconds."""
 
-    def __init__(self, around: Surroundings, resync: float) -> None:
-        self._around = around
-        self._looks = NamespaceLooks(around, resync)
+    def __init__(self, ctx: ReconcileContext, resync: float) -> None:
+        self._ctx = ctx
+        self._looks = NamespaceLooks(ctx, resync)
         self._uids: dict[Key, str] = {}
         self._unseen: dict[Key, float] = {}
-        self._histories = HistoryConflicts(around)
+        self._histories = HistoryConflicts(ctx)
 
     async def reconcile(self, key: Key) -> Result:
         """Bring what the key names one step nearer to its spec, and report; raises what stands in the way."""
         try:
-            wire = await self._around.client.get(NAMESPACE_SCHEMA_POLICY, key.namespace, key.name)
+            wire = await self._ctx.client.get(NAMESPACE_SCHEMA_POLICY, key.namespace, key.name)
         except NotFoundError:
             self._lost(key)
             return Result.DELETED
@@ -60,7 +60,7 @@ class NamespaceSchemaPolicies:
             self._lost(key)  # it governs nothing any more, however long it is held
             return Result.DONE
         before = decode_status(NamespaceSchemaPolicyStatus, wire.get("status"))
-        moment = Moment(before.conditions, metadata.generation, self._around.now())
+        moment = Moment(before.conditions, metadata.generation, self._ctx.now())
         try:
             awaited = await self._settle(key, wire, moment)
         except SILENT:
@@ -69,7 +69,7 @@ class NamespaceSchemaPolicies:
             said = moment.conditions(not_ready(error))
             check = before.history_check if before.observed_generation == metadata.generation else None
             status = replace(before, observed_generation=metadata.generation, conditions=said, history_check=check)
-            await status_writer.report(self._around, NAMESPACE_SCHEMA_POLICY, wire, status)
+            await status_writer.report(self._ctx, NAMESPACE_SCHEMA_POLICY, wire, status)
             raise
         if awaited is not None:
             raise awaited
@@ -79,10 +79,10 @@ class NamespaceSchemaPolicies:
         """What stands in the way of the policy's settings at its broker, once all else is done and reported."""
         resource = decode(NamespaceSchemaPolicy, wire)
         claims = PulsarNamespaceKey.parse(resource.spec.pulsar_cluster, resource.spec.pulsar_namespace)
-        if self._around.neighbours.saw_policy(key, claims):
+        if self._ctx.neighbours.saw_policy(key, claims):
             self._enqueue_topics(key)
         self._know(key, resource.metadata.uid)
-        claim = await hold_claim(self._around, resource, claims)
+        claim = await hold_claim(self._ctx, resource, claims)
         ours = self._topics(key, claims)
         look = await self._looks.look(resource, claim, None if ours is None else _local_names(ours, claims))
         counts = await self._counts(key, resource, look, ours)
@@ -94,17 +94,17 @@ class NamespaceSchemaPolicies:
             undeclared_topic_count=len(undeclared),
             undeclared_topics=undeclared[:_LISTED],
         )
-        await status_writer.report(self._around, NAMESPACE_SCHEMA_POLICY, wire, status)
+        await status_writer.report(self._ctx, NAMESPACE_SCHEMA_POLICY, wire, status)
         await self._tell(key, wire, resource, look)
         return policy_report.awaited(look)
 
     def _topics(self, key: Key, claims: PulsarNamespaceKey) -> _Sights | None:
         """What was seen of the policy's topics; None while there is one that no pass has reached."""
-        sights = self._around.neighbours.complete_sights(key.namespace)
+        sights = self._ctx.neighbours.complete_sights(key.namespace)
         if sights is None:
             # A broker may take minutes for the first look at all of them.
             after = self._unseen[key] = min(2 * self._unseen.get(key, _UNTIL_TOPICS_ARE_SEEN / 2), _LONGEST_UNTIL)
-            self._around.enqueue(key, after)
+            self._ctx.enqueue(key, after)
             return None
         self._unseen.pop(key, None)
         return {topic: s for topic, s in sights.items() if s.pulsar_namespace == claims.pulsar_namespace}
@@ -115,12 +115,12 @@ class NamespaceSchemaPolicies:
             self._enqueue_topics(key)
         was_shut_out = any(condition.reason in status_writer.SHUT_OUT for condition in resource.status.conditions)
         if was_shut_out and look.error is None:
-            status_writer.let_in(self._around, resource.metadata.namespace, resource.spec.pulsar_namespace)
+            status_writer.let_in(self._ctx, resource.metadata.namespace, resource.spec.pulsar_namespace)
         said = " ".join(condition.message for condition in resource.status.conditions)
         for note in policy_report.notes(look):
             if note.text not in said:
                 about = status_writer.regarding(NAMESPACE_SCHEMA_POLICY, wire)
-                await self._around.events.record(about, note.type, note.reason, note.text, "Reconcile")
+                await self._ctx.events.record(about, note.type, note.reason, note.text, "Reconcile")
 
     async def _counts(
         self, key: Key, resource: NamespaceSchemaPolicy, look: Look, ours: _Sights | None
@@ -154,7 +154,7 @@ class NamespaceSchemaPolicies:
         with suppress(StalledError):
             spec = decode(NamespaceSchemaPolicySpec, wire.get("spec"))
             claims = PulsarNamespaceKey.parse(spec.pulsar_cluster, spec.pulsar_namespace)
-            self._around.neighbours.saw_policy(key, claims)
+            self._ctx.neighbours.saw_policy(key, claims)
 
     def _know(self, key: Key, uid: str) -> None:
         """Whose policy it is; of one that was deleted and made anew between two passes nothing is kept."""
@@ -170,15 +170,15 @@ class NamespaceSchemaPolicies:
     def _lost(self, key: Key) -> None:
         self._unseen.pop(key, None)
         self._forget(key, self._uids.pop(key, ""))
-        self._around.echoes.forget(key)
+        self._ctx.echoes.forget(key)
         self._enqueue_topics(key)
-        claimed = self._around.neighbours.lost_policy(key)
-        for rival in self._around.neighbours.policies_naming(claimed.pulsar_namespace) if claimed else ():
-            self._around.enqueue(rival, 0.0)
+        claimed = self._ctx.neighbours.lost_policy(key)
+        for rival in self._ctx.neighbours.policies_naming(claimed.pulsar_namespace) if claimed else ():
+            self._ctx.enqueue(rival, 0.0)
 
     def _enqueue_topics(self, key: Key) -> None:
-        for topic in self._around.neighbours.topics_of_policy(key):
-            self._around.enqueue(topic, 0.0)
+        for topic in self._ctx.neighbours.topics_of_policy(key):
+            self._ctx.enqueue(topic, 0.0)
 
 
 def _local_names(sights: _Sights, claims: PulsarNamespaceKey) -> set[str]:

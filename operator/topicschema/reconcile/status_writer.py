@@ -9,7 +9,7 @@ from typing import Any
 
 from topicschema.api.kinds import Kind
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
-from topicschema.reconcile.context import Surroundings
+from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.report import CONSUMER_RISK
 from topicschema.reconcile.status_write import write_status
 from topicschema.reconcile.work_queue import Key
@@ -19,21 +19,21 @@ SHUT_OUT = frozenset({"BrokerForbidden", "TenantMissing", "NamespaceMissing"})
 _LET_IN_SECONDS = 0.05  # between two who come back: as fast as a broker is asked
 
 
-def let_in(around: Surroundings, namespace: str, pulsar_namespace: str) -> None:
+def let_in(ctx: ReconcileContext, namespace: str, pulsar_namespace: str) -> None:
     """Have all looked at that were shut out of a Pulsar namespace: somebody has found that it lets them in again."""
-    for number, key in enumerate(around.neighbours.let_in(namespace, pulsar_namespace)):
-        around.enqueue(key, number * _LET_IN_SECONDS)
+    for number, key in enumerate(ctx.neighbours.let_in(namespace, pulsar_namespace)):
+        ctx.enqueue(key, number * _LET_IN_SECONDS)
 
 
-async def report(around: Surroundings, kind: Kind, wire: Mapping[str, Any], status: Any) -> None:
+async def report(ctx: ReconcileContext, kind: Kind, wire: Mapping[str, Any], status: Any) -> None:
     """Make `status` the status of the resource read as `wire`, and tell of it; ConflictError when it moved."""
     metadata = wire["metadata"]
     key = Key(kind.plural, metadata["namespace"], metadata["name"])
-    with around.echoes.writing(key, lambda: around.enqueue(key, 0.0)):
-        written = await write_status(around.client, kind, wire, status)
-        around.echoes.know(key, written or metadata["resourceVersion"])
+    with ctx.echoes.writing(key, lambda: ctx.enqueue(key, 0.0)):
+        written = await write_status(ctx.client, kind, wire, status)
+        ctx.echoes.know(key, written or metadata["resourceVersion"])
     if written is not None:
-        await _tell(around, kind, wire, status.conditions)
+        await _tell(ctx, kind, wire, status.conditions)
 
 
 def regarding(kind: Kind, wire: Mapping[str, Any]) -> dict[str, str]:
@@ -43,7 +43,7 @@ def regarding(kind: Kind, wire: Mapping[str, Any]) -> dict[str, str]:
     return {"apiVersion": kind.api_version, "kind": kind.name, **named}
 
 
-async def _tell(around: Surroundings, kind: Kind, wire: Mapping[str, Any], conditions: Iterable[Condition]) -> None:
+async def _tell(ctx: ReconcileContext, kind: Kind, wire: Mapping[str, Any], conditions: Iterable[Condition]) -> None:
     said = tuple(conditions)
     is_stalled = any(condition.type is ConditionType.STALLED for condition in said)
     for condition in said:
@@ -52,7 +52,7 @@ async def _tell(around: Surroundings, kind: Kind, wire: Mapping[str, Any], condi
             is_told = not _is_told(wire, condition)
         if is_told:
             about = regarding(kind, wire)
-            await around.events.record(about, "Warning", condition.reason, condition.message, "Reconcile")
+            await ctx.events.record(about, "Warning", condition.reason, condition.message, "Reconcile")
 
 
 def _is_found(condition: Condition) -> bool:

@@ -32,7 +32,7 @@ from topicschema.reconcile import (
 from topicschema.reconcile.act import act, remove_finalizer
 from topicschema.reconcile.broker_observation import View
 from topicschema.reconcile.conditions import Moment, Said
-from topicschema.reconcile.context import Surroundings
+from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.deletion import observe_farewell, tell_kept, tell_released
 from topicschema.reconcile.object_index import TopicSight
 from topicschema.reconcile.observe import Observation, at_broker, governed, inquired, on_record
@@ -64,13 +64,13 @@ _RULED_OUT = frozenset(
 class TopicSchemas:
     """Passes over TopicSchemas."""
 
-    def __init__(self, around: Surroundings) -> None:
-        self._around = around
+    def __init__(self, ctx: ReconcileContext) -> None:
+        self._ctx = ctx
 
     async def reconcile(self, key: Key) -> Result:
         """Bring what the key names one step nearer to its spec, and report; raises what stands in the way."""
         try:
-            wire = await self._around.client.get(TOPIC_SCHEMA, key.namespace, key.name)
+            wire = await self._ctx.client.get(TOPIC_SCHEMA, key.namespace, key.name)
         except NotFoundError:
             self._lost(key)
             return Result.DELETED
@@ -81,11 +81,11 @@ class TopicSchemas:
             resource = decode(TopicSchema, wire)
             if resource.spec.suspend:
                 await self._end_runs(key, metadata, resource.status)
-                moment = Moment(resource.status.conditions, metadata.generation, self._around.now())
+                moment = Moment(resource.status.conditions, metadata.generation, self._ctx.now())
                 await self._report(key, wire, suspended(resource.status, moment))
                 return Result.DONE
-            begun = await governed(self._around, resource)
-            begun = replace(begun, resource=await without_values(self._around, resource, begun.found))
+            begun = await governed(self._ctx, resource)
+            begun = replace(begun, resource=await without_values(self._ctx, resource, begun.found))
             shown = begun.resource.status
             stopped = await self._settle(key, wire, begun)
         except SILENT:
@@ -93,7 +93,7 @@ class TopicSchemas:
         except Exception as error:
             before = shown or decode_status(TopicSchemaStatus, wire.get("status"))
             before = await self._without_rights(key, metadata, before, error)
-            moment = Moment(before.conditions, metadata.generation, self._around.now())
+            moment = Moment(before.conditions, metadata.generation, self._ctx.now())
             await self._report(key, wire, report.failed(before, error, moment))
             raise
         if isinstance(stopped, TopicSchemaError):
@@ -101,15 +101,15 @@ class TopicSchemas:
         return stopped
 
     async def _end_runs(self, key: Key, metadata: Metadata, status: TopicSchemaStatus) -> None:
-        await validating_acts.stop_all(self._around, metadata, status.validation)
-        self._around.validation.turns.done(key, self._around.enqueue)
+        await validating_acts.stop_all(self._ctx, metadata, status.validation)
+        self._ctx.validation.turns.done(key, self._ctx.enqueue)
 
     async def _without_rights(
         self, key: Key, metadata: Metadata, status: TopicSchemaStatus, error: Exception
     ) -> TopicSchemaStatus:
         """The status without a run, which is ended, where it may be the right to it that is gone, as `error` says."""
         is_ruled_out, told = getattr(error, "reason", "") in _RULED_OUT, status.validation
-        if not is_ruled_out or not may_run(self._around, metadata, told):
+        if not is_ruled_out or not may_run(self._ctx, metadata, told):
             return status
         try:
             await self._end_runs(key, metadata, status)
@@ -122,22 +122,22 @@ class TopicSchemas:
 
     async def _settle(self, key: Key, wire: Mapping[str, Any], begun: Observation) -> Result | TopicSchemaError:
         """What the pass asks for, or what stands in the way though all was seen and is reported."""
-        around, resource = self._around, begun.resource
-        recorded = await on_record(around, begun)
+        ctx, resource = self._ctx, begun.resource
+        recorded = await on_record(ctx, begun)
         try:
-            seen: Observation | None = await at_broker(around, recorded)
+            seen: Observation | None = await at_broker(ctx, recorded)
         except TopicSchemaError as error:
             await self._report_unseen(key, wire, recorded, error)
             return error
         while seen is not None and seen.planned:
-            seen = await act(around, seen, seen.planned[0])
+            seen = await act(ctx, seen, seen.planned[0])
         if seen is not None:
             seen = await self._taken_turn(key, seen)
         if seen is None or seen.schema is None or seen.verdict is None or seen.stored is None:
             if seen is not None and seen.stopped is not None:
                 raise seen.stopped
             return Result.REQUEUE
-        moment = Moment(resource.status.conditions, resource.metadata.generation, around.now())
+        moment = Moment(resource.status.conditions, resource.metadata.generation, ctx.now())
         found = tuple(placed(each, resource.spec) for each in seen.verdict.incompatibilities)
         verdict = replace(seen.verdict, incompatibilities=found)
         judged = report.Seen(
@@ -161,7 +161,7 @@ class TopicSchemas:
         if not recorded.was_counted or not report.is_out_of_sight(before, error, metadata.generation):
             raise error
         before = await self._without_rights(key, metadata, before, error)
-        moment = Moment(before.conditions, metadata.generation, self._around.now())
+        moment = Moment(before.conditions, metadata.generation, self._ctx.now())
         await self._report(key, wire, report.out_of_sight(before, error, moment))
 
     async def _taken_turn(self, key: Key, seen: Observation) -> Observation:
@@ -169,32 +169,32 @@ class TopicSchemas:
         if seen.inquiry is None or not isinstance(seen.inquiry.outcome, Waiting):
             return seen
         try:
-            around = self._around
-            await around.validation.turns.take(around.client, key, around.enqueue, around.now())
+            ctx = self._ctx
+            await ctx.validation.turns.take(ctx.client, key, ctx.enqueue, ctx.now())
         except (ForbiddenError, ApiRefusedError) as error:
             return replace(seen, inquiry=seen.inquiry.refused("its Job cannot be let run", error))
-        return await inquired(self._around, seen)
+        return await inquired(self._ctx, seen)
 
     async def _validated(
         self, key: Key, seen: Observation
     ) -> tuple[ValidationStatus | None, Said | None, str | None, str | None]:
         """What is told of the messages; who waits for them is looked at again soon, for no event tells of a log."""
-        inquiry, around, before = seen.inquiry, self._around, seen.resource.status
+        inquiry, ctx, before = seen.inquiry, self._ctx, seen.resource.status
         if inquiry is None:
-            around.validation.turns.done(key, around.enqueue)
+            ctx.validation.turns.done(key, ctx.enqueue)
             return None, None, before.revalidated, self._shown_in(seen, None)
         told = validating_report.status(inquiry)
-        told = await with_report(around, seen.resource.metadata, inquiry, told)
+        told = await with_report(ctx, seen.resource.metadata, inquiry, told)
         match inquiry.outcome:
             case Waiting():
                 pass
             case Running() | CouldNotRun(is_over=False):
-                around.validation.turns.runs(key)
+                ctx.validation.turns.runs(key)
             case _:
-                around.validation.turns.done(key, around.enqueue)
-        after = validating.look_again_in(around, inquiry)
+                ctx.validation.turns.done(key, ctx.enqueue)
+        after = validating.look_again_in(ctx, inquiry)
         if after is not None:
-            around.enqueue(key, after)
+            ctx.enqueue(key, after)
         answered = told.revalidate if told is not None and told.is_final else None
         said = validating_report.said(inquiry, told)
         return told, said, answered or before.revalidated, self._shown_in(seen, told)
@@ -209,9 +209,7 @@ class TopicSchemas:
         if seen.verdict is None or seen.stored is None:
             return ()
         try:
-            return await self._around.judge.risks(
-                seen.verdict, seen.stored.history, seen.candidate.strategy, seen.policy
-            )
+            return await self._ctx.judge.risks(seen.verdict, seen.stored.history, seen.candidate.strategy, seen.policy)
         except StalledError:
             return seen.verdict.risks
 
@@ -221,28 +219,28 @@ class TopicSchemas:
         if FINALIZER not in metadata.finalizers:
             self._enqueue_outdone(key)
             return Result.DONE
-        seen = await observe_farewell(self._around, wire)
+        seen = await observe_farewell(self._ctx, wire)
         if seen is None:
-            await remove_finalizer(self._around, metadata)
+            await remove_finalizer(self._ctx, metadata)
         else:
-            await tell_released(self._around, wire, seen)
+            await tell_released(self._ctx, wire, seen)
         while seen is not None and seen.planned:
-            await tell_kept(self._around, wire, seen)
-            seen = await act(self._around, seen, seen.planned[0])
+            await tell_kept(self._ctx, wire, seen)
+            seen = await act(self._ctx, seen, seen.planned[0])
         return Result.REQUEUE
 
     async def _report(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> None:
         self._saw(key, wire, status)
-        await status_writer.report(self._around, TOPIC_SCHEMA, wire, status)
+        await status_writer.report(self._ctx, TOPIC_SCHEMA, wire, status)
 
     def _saw(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> None:
-        neighbours = self._around.neighbours
+        neighbours = self._ctx.neighbours
         sight, before = self._sight(key, wire, status), neighbours.sight(key)
         if neighbours.saw_topic(key, sight):
             for policy in neighbours.policies_naming(sight.pulsar_namespace, key.namespace):
-                self._around.enqueue(policy, _COUNT_DELAY)
+                self._ctx.enqueue(policy, _COUNT_DELAY)
         if before is not None and before.is_shut_out and not sight.is_shut_out:
-            status_writer.let_in(self._around, key.namespace, sight.pulsar_namespace)
+            status_writer.let_in(self._ctx, key.namespace, sight.pulsar_namespace)
 
     def _sight(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> TopicSight:
         try:
@@ -250,7 +248,7 @@ class TopicSchemas:
             topic = Topic.parse(spec.topic)
         except StalledError:
             return TopicSight()
-        before, record = self._around.neighbours.sight(key), self._around.policies.expected_key(key.namespace, topic)
+        before, record = self._ctx.neighbours.sight(key), self._ctx.policies.expected_key(key.namespace, topic)
         known = before.history if before else None
         ready = next((c for c in status.conditions if c.type is ConditionType.READY), None)
         return TopicSight(
@@ -267,24 +265,24 @@ class TopicSchemas:
 
     def _enqueue_outdone(self, key: Key) -> None:
         """Ring those that want the topic of `key`, which holds it no more, however long it is still there."""
-        neighbours = self._around.neighbours
+        neighbours = self._ctx.neighbours
         sight = neighbours.sight(key)
         for rival in () if sight is None else neighbours.sharing(sight):
             known = neighbours.sight(rival)
             if known is not None and known.is_outdone:
-                self._around.enqueue(rival, 0.0)
+                self._ctx.enqueue(rival, 0.0)
 
     def _lost(self, key: Key) -> None:
-        self._around.validation.turns.done(key, self._around.enqueue)
-        neighbours = self._around.neighbours
-        self._around.echoes.forget(key)
+        self._ctx.validation.turns.done(key, self._ctx.enqueue)
+        neighbours = self._ctx.neighbours
+        self._ctx.echoes.forget(key)
         sight = neighbours.lost_topic(key)
         if sight is None:
             return
         for rival in neighbours.sharing(sight):
-            self._around.enqueue(rival, 0.0)
+            self._ctx.enqueue(rival, 0.0)
         for policy in neighbours.policies_naming(sight.pulsar_namespace, key.namespace):
-            self._around.enqueue(policy, _COUNT_DELAY)
+            self._ctx.enqueue(policy, _COUNT_DELAY)
 
 
 def _at_broker(view: View) -> AtBroker:

@@ -16,7 +16,7 @@ from topicschema.core import plan
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.verdict import Outcome as Judged
 from topicschema.reconcile import validating_jobs, validating_spec
-from topicschema.reconcile.context import Surroundings
+from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policies import FoundPolicy
 from topicschema.reconcile.validating_jobs import attempt_of, events_of, is_there, jobs_of, may_run, percent_of, pods_of
 from topicschema.reconcile.validating_spec import Subject, Wanted
@@ -121,29 +121,29 @@ class Prospect:
 
 
 async def look(
-    around: Surroundings, resource: TopicSchema, found: FoundPolicy, subject: Subject, prospect: Prospect = Prospect()
+    ctx: ReconcileContext, resource: TopicSchema, found: FoundPolicy, subject: Subject, prospect: Prospect = Prospect()
 ) -> Inquiry | None:
     """What is to be seen of the question; None where nothing is asked and nothing was."""
     before = resource.status.validation
-    wanted = validating_spec.wanted(found, resource, around.validation.image, around.validation.hosts)
-    if wanted is None and not may_run(around, resource.metadata, before):
+    wanted = validating_spec.wanted(found, resource, ctx.validation.image, ctx.validation.hosts)
+    if wanted is None and not may_run(ctx, resource.metadata, before):
         return None
     seen = Inquiry(subject=subject)
     if wanted is not None and subject.verdict.outcome is not Judged.INCOMPATIBLE:
         seen = _asked(seen, resource, wanted)
-        seen = _renewed(around, seen, prospect)
+        seen = _renewed(ctx, seen, prospect)
     elif wanted is not None:
         seen = replace(seen, kept=before if before is not None and before.is_final else None)
     known = seen.recorded or (None if wanted is None else seen.kept)
     is_settled = known is not None and known.is_final and not seen.is_asked_anew
     # Without an image there are no Jobs, and perhaps no right to look for them.
-    if is_settled or not around.validation.image:
-        return replace(seen, strays=await validating_jobs.left_behind(around, resource, seen.asked))
+    if is_settled or not ctx.validation.image:
+        return replace(seen, strays=await validating_jobs.left_behind(ctx, resource, seen.asked))
     try:
-        seen = await _with_jobs(around, resource, seen)
-        while (anew := _renewed(around, seen, prospect)) is not seen:
+        seen = await _with_jobs(ctx, resource, seen)
+        while (anew := _renewed(ctx, seen, prospect)) is not seen:
             seen = anew  # whatever fails from here on, the old pass counts no more
-            seen = await _with_jobs(around, resource, seen)
+            seen = await _with_jobs(ctx, resource, seen)
     except (ForbiddenError, ApiRefusedError) as error:
         if wanted is None:
             raise  # the status must go on telling of the run, or nobody would end it
@@ -184,12 +184,12 @@ def _question(subject: Subject, wanted: Wanted, revalidate: str, renews: str = "
     return validating_spec.asked(subject, wanted, f"{revalidate}\n{renews}" if renews else revalidate)
 
 
-def _renewed(around: Surroundings, seen: Inquiry, prospect: Prospect) -> Inquiry:
+def _renewed(ctx: ReconcileContext, seen: Inquiry, prospect: Prospect) -> Inquiry:
     """The same while its verdict may be registered by; else a question that neither that nor its Job answers."""
     passed = _passed_at(seen)
     if not passed or seen.wanted is None or not prospect.may_advance:
         return seen
-    is_of_today = passed != _OF_OLD and _since(around, passed) <= PASS_COUNTS
+    is_of_today = passed != _OF_OLD and _since(ctx, passed) <= PASS_COUNTS
     if is_of_today and not (prospect.is_topic_there and seen.rests_on_no_topic):
         return seen
     asked = _question(seen.subject, seen.wanted, seen.revalidate, passed)
@@ -205,8 +205,8 @@ def _passed_at(seen: Inquiry) -> str:
     return seen.outcome.at if isinstance(seen.outcome, Passed) else ""
 
 
-def _since(around: Surroundings, then: str) -> float:
-    return (datetime.fromisoformat(around.now()) - datetime.fromisoformat(then)).total_seconds()
+def _since(ctx: ReconcileContext, then: str) -> float:
+    return (datetime.fromisoformat(ctx.now()) - datetime.fromisoformat(then)).total_seconds()
 
 
 def _is_of(resource: TopicSchema, subject: Subject) -> bool:
@@ -216,8 +216,8 @@ def _is_of(resource: TopicSchema, subject: Subject) -> bool:
     return is_answered and before.schema_version == subject.verdict.schema_version
 
 
-async def _with_jobs(around: Surroundings, resource: TopicSchema, seen: Inquiry) -> Inquiry:
-    there = await jobs_of(around, resource.metadata)
+async def _with_jobs(ctx: ReconcileContext, resource: TopicSchema, seen: Inquiry) -> Inquiry:
+    there = await jobs_of(ctx, resource.metadata)
     label = jobs.question_label(seen.asked)
     of_question = [job for job in there if job["metadata"]["labels"].get(jobs.QUESTION_LABEL) == label]
     unended = validating_jobs.unended_of(resource, there)
@@ -227,40 +227,40 @@ async def _with_jobs(around: Surroundings, resource: TopicSchema, seen: Inquiry)
         return seen
     newest = max(of_question, key=attempt_of)
     superseded = tuple(job for job in of_question if job is not newest)
-    return await _with_outcome(around, replace(seen, job=newest, superseded=superseded))
+    return await _with_outcome(ctx, replace(seen, job=newest, superseded=superseded))
 
 
-async def _with_outcome(around: Surroundings, seen: Inquiry) -> Inquiry:
+async def _with_outcome(ctx: ReconcileContext, seen: Inquiry) -> Inquiry:
     if seen.job is None:
         return seen
     job, namespace = seen.job, seen.job["metadata"]["namespace"]
     if ended(job) is None and job["spec"].get("suspend"):
         waits = outcome(job, ())
-        seen = replace(seen, outcome=waits, is_question_lost=not await is_there(around, namespace, jobs.last_part(job)))
+        seen = replace(seen, outcome=waits, is_question_lost=not await is_there(ctx, namespace, jobs.last_part(job)))
         gave_way = isinstance(waits, Waiting) and bool(waits.why)
         return _with_another(seen) if gave_way and _is_run_otherwise(seen) else seen
-    pods = await pods_of(around, job)
-    found = outcome(job, pods, await events_of(around, job, pods))
+    pods = await pods_of(ctx, job)
+    found = outcome(job, pods, await events_of(ctx, job, pods))
     if isinstance(found, Passed | Failed) and not found.at:
-        found = replace(found, at=around.now())
+        found = replace(found, at=ctx.now())
     if isinstance(found, Passed | Failed) and found.at <= seen.renews != _OF_OLD:  # else it is renewed for ever
         found = CouldNotRun("its pod tells that it ended before it was asked", is_over=ended(job) is not None)
     if isinstance(found, Running) and found.pod:
-        seen = replace(seen, percent=await percent_of(around, namespace, found.pod))
-    seen = _with_retry(around, replace(seen, outcome=found))
+        seen = replace(seen, percent=await percent_of(ctx, namespace, found.pod))
+    seen = _with_retry(ctx, replace(seen, outcome=found))
     if not isinstance(found, CouldNotRun) or found.is_over or seen.is_retry_due:
         return seen
     # Another topic's pass may have let it in before its question was there, and then its pod waits for that.
-    return replace(seen, is_question_lost=not await is_there(around, namespace, jobs.last_part(job)))
+    return replace(seen, is_question_lost=not await is_there(ctx, namespace, jobs.last_part(job)))
 
 
-def _with_retry(around: Surroundings, seen: Inquiry) -> Inquiry:
+def _with_retry(ctx: ReconcileContext, seen: Inquiry) -> Inquiry:
     """Whether another run is due after one without a verdict: after a while, or once it is to be run otherwise."""
     if not isinstance(seen.outcome, CouldNotRun) or seen.wanted is None or seen.job is None:
         return seen
     if _is_run_otherwise(seen):
         return replace(seen, is_retry_due=True) if seen.outcome.is_over else _with_another(seen)
-    return replace(seen, is_retry_due=seen.outcome.is_over and _left(around, seen) <= 0)
+    return replace(seen, is_retry_due=seen.outcome.is_over and _left(ctx, seen) <= 0)
 
 
 def _is_run_otherwise(seen: Inquiry) -> bool:
@@ -281,17 +281,17 @@ def pause(seen: Inquiry) -> float:
     return min(_FIRST_PAUSE * 2.0 ** min(seen.attempt, 10), _LONGEST_PAUSE) if is_transient else _LONGEST_PAUSE
 
 
-def _left(around: Surroundings, seen: Inquiry) -> float:
+def _left(ctx: ReconcileContext, seen: Inquiry) -> float:
     end = None if seen.job is None else ended(seen.job)
     if end is None:
         return 0.0
-    return pause(seen) - _since(around, end["lastTransitionTime"])
+    return pause(seen) - _since(ctx, end["lastTransitionTime"])
 
 
-def look_again_in(around: Surroundings, seen: Inquiry) -> float | None:
+def look_again_in(ctx: ReconcileContext, seen: Inquiry) -> float | None:
     """Seconds after which there may be more to see that no event tells of; None where there is not."""
     if isinstance(seen.outcome, CouldNotRun) and seen.outcome.is_over:
-        return max(_left(around, seen), 1.0) if seen.is_asked_anew else None
+        return max(_left(ctx, seen), 1.0) if seen.is_asked_anew else None
     if seen.is_refused:
         return _ASK_AGAIN
     return _LOOK_AGAIN if isinstance(seen.outcome, Waiting | Running | CouldNotRun) else None

@@ -13,7 +13,7 @@ from topicschema.cluster.errors import ApiRefusedError, ConflictError, Forbidden
 from topicschema.core.history import History, Owner
 from topicschema.core.schemas import SchemaInfo
 from topicschema.reconcile import validating_spec
-from topicschema.reconcile.context import Surroundings
+from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.validating import Inquiry
 from topicschema.reconcile.validating_jobs import jobs_of, may_run
 from topicschema.reconcile.validating_spec import Names
@@ -27,7 +27,7 @@ Object = Mapping[str, Any]
 _READS_AT_ONCE: Final = 16
 
 
-async def ask(around: Surroundings, resource: TopicSchema, seen: Inquiry) -> None:
+async def ask(ctx: ReconcileContext, resource: TopicSchema, seen: Inquiry) -> None:
     """Make the Job, which waits for its turn, and after it its question; what is there already stays.
 
     Of the Jobs that failed before it the last one stays, too, so that people can see why.
@@ -38,29 +38,29 @@ async def ask(around: Surroundings, resource: TopicSchema, seen: Inquiry) -> Non
     attempt = seen.attempt if seen.is_question_lost else seen.attempt + 1
     names = Names(resource.spec.topic, seen.asked, attempt, seen.revalidate)
     # One at a time, for reading and packing take memory; the latter not where all others wait.
-    async with around.validation.packing:
-        versions = await _payloads(around, seen.subject.history)
+    async with ctx.validation.packing:
+        versions = await _payloads(ctx, seen.subject.history)
         request = validating_spec.request(seen.subject, seen.wanted, versions, owner, names)
         packed = await asyncio.to_thread(request.question.pack)
-        job = await _made(around, request, jobs.manifest(request, packed))
+        job = await _made(ctx, request, jobs.manifest(request, packed))
         if (job["metadata"].get("annotations") or {}).get(jobs.QUESTION_ANNOTATION) != packed.sha256:
-            await stop(around, [job])  # its question was never made, and would be another one now
+            await stop(ctx, [job])  # its question was never made, and would be another one now
             return
         parts = await asyncio.to_thread(jobs.question_parts, request, job["metadata"]["uid"], packed)
     for part in parts:
         with suppress(ConflictError):
-            await around.client.create(CONFIG_MAP, owner.namespace, part)
+            await ctx.client.create(CONFIG_MAP, owner.namespace, part)
     with suppress(ForbiddenError, ApiRefusedError):  # they go by themselves one day
-        await stop(around, seen.superseded)
+        await stop(ctx, seen.superseded)
 
 
-async def _made(around: Surroundings, request: JobRequest, manifest: dict[str, Any]) -> Object:
+async def _made(ctx: ReconcileContext, request: JobRequest, manifest: dict[str, Any]) -> Object:
     """The Job, which may have been there; ConflictError while another one of its name is, or is still going."""
     namespace = request.owner.namespace
     try:
-        return await around.client.create(JOB, namespace, manifest)
+        return await ctx.client.create(JOB, namespace, manifest)
     except ConflictError:
-        job = await around.client.get(JOB, namespace, request.name)
+        job = await ctx.client.get(JOB, namespace, request.name)
         owners = job["metadata"].get("ownerReferences") or ()
         is_ours = any(owner["uid"] == request.owner.uid for owner in owners)
         if job["metadata"].get("deletionTimestamp") or not is_ours:
@@ -68,32 +68,32 @@ async def _made(around: Surroundings, request: JobRequest, manifest: dict[str, A
         return job
 
 
-async def _payloads(around: Surroundings, history: History) -> dict[int, SchemaInfo]:
+async def _payloads(ctx: ReconcileContext, history: History) -> dict[int, SchemaInfo]:
     """The payloads of all versions that messages may be written with; InvalidQuestionError where they are too much."""
     entries = [entry for entry in history.entries if not entry.is_tombstone]
     found: dict[int, SchemaInfo] = {}
     for start in range(0, len(entries), _READS_AT_ONCE):
         batch = entries[start : start + _READS_AT_ONCE]
-        read = (around.storage.get(history.key, history.incarnation, entry) for entry in batch)
+        read = (ctx.storage.get(history.key, history.incarnation, entry) for entry in batch)
         infos = await asyncio.gather(*read)
         found |= {entry.schema_version: info for entry, info in zip(batch, infos, strict=True)}
         question.check_size(sum(len(info.schema) for info in found.values()))
     return found
 
 
-async def stop(around: Surroundings, strays: Sequence[Object]) -> None:
+async def stop(ctx: ReconcileContext, strays: Sequence[Object]) -> None:
     """End these Jobs; their pods and questions go with them."""
     for job in strays:
         metadata = job["metadata"]
         with suppress(NotFoundError, ConflictError):
-            await around.client.delete(JOB, metadata["namespace"], metadata["name"], uid=metadata["uid"])
+            await ctx.client.delete(JOB, metadata["namespace"], metadata["name"], uid=metadata["uid"])
 
 
-async def stop_all(around: Surroundings, metadata: Metadata, told: ValidationStatus | None) -> None:
+async def stop_all(ctx: ReconcileContext, metadata: Metadata, told: ValidationStatus | None) -> None:
     """End what still asks for a resource: it is suspended, or nothing gives it the right."""
-    if not around.validation.image or not may_run(around, metadata, told):
+    if not ctx.validation.image or not may_run(ctx, metadata, told):
         return
     told_by = told.job if told is not None and told.is_final else None  # it ends by itself
-    there = await jobs_of(around, metadata)
-    await stop(around, [job for job in there if ended(job) is None and job["metadata"]["name"] != told_by])
-    around.neighbours.no_run(Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name))
+    there = await jobs_of(ctx, metadata)
+    await stop(ctx, [job for job in there if ended(job) is None and job["metadata"]["name"] != told_by])
+    ctx.neighbours.no_run(Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name))

@@ -13,7 +13,7 @@ from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.validation import ValidationStatus
 from topicschema.cluster.errors import ApiRefusedError, ForbiddenError, NotFoundError
 from topicschema.core.errors import TopicSchemaError
-from topicschema.reconcile.context import Surroundings
+from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.work_queue import Key
 from topicschema.spark import jobs, marks
 from topicschema.spark.outcome import ended
@@ -24,19 +24,19 @@ _PROGRESS_LINES: Final = 50
 _PROGRESS_BYTES: Final = 64 * 1024
 
 
-def may_run(around: Surroundings, metadata: Metadata, told: ValidationStatus | None) -> bool:
+def may_run(ctx: ReconcileContext, metadata: Metadata, told: ValidationStatus | None) -> bool:
     """Whether a Job may ask for the resource: its status tells so, or one was heard of, whose telling may be lost."""
-    return (told is not None and not told.is_final) or around.neighbours.may_run(_key(metadata))
+    return (told is not None and not told.is_final) or ctx.neighbours.may_run(_key(metadata))
 
 
-async def jobs_of(around: Surroundings, metadata: Metadata) -> list[Object]:
+async def jobs_of(ctx: ReconcileContext, metadata: Metadata) -> list[Object]:
     """The Jobs of this resource, not of one that had its name before."""
-    key, neighbours = _key(metadata), around.neighbours
+    key, neighbours = _key(metadata), ctx.neighbours
     selector = f"{jobs.TOPIC_LABEL}={jobs.topic_label(metadata.name)}"
     was_heard_of = neighbours.may_run(key)
     neighbours.no_run(key)  # and not afterwards: one that is heard of meanwhile need not be in the list
     try:
-        listed = await around.client.list(JOB, metadata.namespace, label_selector=selector)
+        listed = await ctx.client.list(JOB, metadata.namespace, label_selector=selector)
     except BaseException:
         if was_heard_of:
             neighbours.heard_of_run(key)
@@ -59,15 +59,15 @@ def unended_of(resource: TopicSchema, there: Sequence[Object]) -> list[Object]:
     return [job for job in there if ended(job) is None and job["metadata"]["name"] != told_by]
 
 
-async def left_behind(around: Surroundings, resource: TopicSchema, asked: str) -> tuple[Object, ...]:
+async def left_behind(ctx: ReconcileContext, resource: TopicSchema, asked: str) -> tuple[Object, ...]:
     """The Jobs of a topic whose verdict is known that ask something else.
 
     An edit that is taken back before the status tells of its run leaves one.
     """
-    if not around.validation.image or not may_run(around, resource.metadata, None):
+    if not ctx.validation.image or not may_run(ctx, resource.metadata, None):
         return ()
     try:
-        there = await jobs_of(around, resource.metadata)
+        there = await jobs_of(ctx, resource.metadata)
     except (ForbiddenError, ApiRefusedError):  # the status has nothing to tell of them
         return ()
     label = jobs.question_label(asked)
@@ -89,36 +89,36 @@ def attempt_of(job: Object) -> int:
     return int(told) if told.isdecimal() else 1
 
 
-async def is_there(around: Surroundings, namespace: str, name: str) -> bool:
+async def is_there(ctx: ReconcileContext, namespace: str, name: str) -> bool:
     """Whether there is a ConfigMap of that name."""
     try:
-        await around.client.get(CONFIG_MAP, namespace, name)
+        await ctx.client.get(CONFIG_MAP, namespace, name)
     except NotFoundError:
         return False
     return True
 
 
-async def pods_of(around: Surroundings, job: Object) -> list[Object]:
+async def pods_of(ctx: ReconcileContext, job: Object) -> list[Object]:
     """Its pods, the newest last."""
     metadata = job["metadata"]
     selector = f"batch.kubernetes.io/job-name={metadata['name']}"
-    found = await around.client.list(POD, metadata["namespace"], label_selector=selector)
+    found = await ctx.client.list(POD, metadata["namespace"], label_selector=selector)
     return sorted(found, key=lambda pod: pod["metadata"].get("creationTimestamp") or "")
 
 
-async def events_of(around: Surroundings, job: Object, pods: Sequence[Object]) -> Sequence[Object]:
+async def events_of(ctx: ReconcileContext, job: Object, pods: Sequence[Object]) -> Sequence[Object]:
     """What was told of a Job without a pod, or of a pod that does not run yet."""
     about = pods[-1] if pods else job
     if ended(job) is not None or (about.get("status") or {}).get("phase") not in (None, "Pending"):
         return ()
     selector = f"involvedObject.uid={about['metadata']['uid']}"
-    return await around.client.list(OLD_EVENT, job["metadata"]["namespace"], field_selector=selector)
+    return await ctx.client.list(OLD_EVENT, job["metadata"]["namespace"], field_selector=selector)
 
 
-async def percent_of(around: Surroundings, namespace: str, pod: str) -> int:
+async def percent_of(ctx: ReconcileContext, namespace: str, pod: str) -> int:
     """How far the run is, by its log; 0 where that cannot be read now: it is worth no error."""
     with suppress(TopicSchemaError):
-        log = await around.client.log(namespace, pod, jobs.CONTAINER, lines=_PROGRESS_LINES, limit=_PROGRESS_BYTES)
+        log = await ctx.client.log(namespace, pod, jobs.CONTAINER, lines=_PROGRESS_LINES, limit=_PROGRESS_BYTES)
         told = marks.progress_in(log.splitlines()) or {}
         return int(told.get("percent", 0))
     return 0

@@ -25,7 +25,7 @@ from topicschema.cluster.errors import (
 )
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile import validating_report, validating_values
-from topicschema.reconcile.context import Surroundings
+from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policies import FoundPolicy
 from topicschema.reconcile.status_write import FIELD_MANAGER
 from topicschema.reconcile.status_writer import regarding
@@ -46,7 +46,7 @@ _EMPTIED: Final = "the report showed what messages hold, which includeValues no 
 
 
 async def with_report(
-    around: Surroundings, metadata: Metadata, seen: Inquiry, told: ValidationStatus | None
+    ctx: ReconcileContext, metadata: Metadata, seen: Inquiry, told: ValidationStatus | None
 ) -> ValidationStatus | None:
     """The same status, with the name of the report where one could be kept: a verdict counts without it."""
     found = validating_report.document(seen)
@@ -56,15 +56,15 @@ async def with_report(
     job = seen.job["metadata"]["name"]
     is_page_wanted = seen.wanted is not None and bool(seen.wanted.spec.page)
     # What a log holds is a tenant's word: however many there are, few are in memory at once.
-    async with around.validation.reading:
-        report = await _read(around, metadata.namespace, found[1])
+    async with ctx.validation.reading:
+        report = await _read(ctx, metadata.namespace, found[1])
         if report is None:
             return told
         body = await asyncio.to_thread(manifest, metadata, job, report, is_page_wanted=is_page_wanted)
-    return replace(told, report=body["metadata"]["name"]) if await _kept(around, body) else told
+    return replace(told, report=body["metadata"]["name"]) if await _kept(ctx, body) else told
 
 
-async def without_values(around: Surroundings, resource: TopicSchema, found: FoundPolicy | None) -> TopicSchema:
+async def without_values(ctx: ReconcileContext, resource: TopicSchema, found: FoundPolicy | None) -> TopicSchema:
     """The resource as it may be shown: where no values are wanted, without those in its status and in its report.
 
     A report that cannot be emptied stays named in the status, and is tried again every five minutes.
@@ -72,59 +72,59 @@ async def without_values(around: Surroundings, resource: TopicSchema, found: Fou
     name, status = validating_values.shown_in(resource.status), validating_values.hidden(resource.status)
     if validating_values.are_wanted(found) or (name is None and status == resource.status):
         return resource
-    if name is None or await _is_emptied(around, resource.metadata, name):
+    if name is None or await _is_emptied(ctx, resource.metadata, name):
         status = replace(status, report_with_values=None)
     return replace(resource, status=status)
 
 
-async def _is_emptied(around: Surroundings, metadata: Metadata, name: str) -> bool:
+async def _is_emptied(ctx: ReconcileContext, metadata: Metadata, name: str) -> bool:
     """Whether the report shows no values any more; it is left alone while the last try was just now."""
-    now, tried = around.clock(), around.validation.emptied
+    now, tried = ctx.clock(), ctx.validation.emptied
     key = Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name)
     left = tried.get(key, -math.inf) + _AGAIN - now
     if left > 0:
-        around.enqueue(key, left)  # an earlier time replaced this one in the queue
+        ctx.enqueue(key, left)  # an earlier time replaced this one in the queue
         return False
     try:
-        await _empty(around, metadata, name)
+        await _empty(ctx, metadata, name)
     except NotFoundError:
         pass
     except (ApiRefusedError, ApiUnavailableError, ConflictError, ForbiddenError) as error:
         tried[key] = now
-        around.enqueue(key, _AGAIN)
-        await _tell_of(around, metadata, name, error)
+        ctx.enqueue(key, _AGAIN)
+        await _tell_of(ctx, metadata, name, error)
         return False
     tried.pop(key, None)
     return True
 
 
-async def _empty(around: Surroundings, metadata: Metadata, name: str) -> None:
-    there = await around.client.get(CONFIG_MAP, metadata.namespace, name)
+async def _empty(ctx: ReconcileContext, metadata: Metadata, name: str) -> None:
+    there = await ctx.client.get(CONFIG_MAP, metadata.namespace, name)
     if there.get("data") == {"note": _EMPTIED} and not there.get("binaryData"):
         return
     this_one = {"uid": there["metadata"]["uid"]}  # or one that is gone would be made
     body = _manifest(metadata, {"data": {"note": _EMPTIED}})
     body["metadata"].update(this_one)
-    there = await around.client.apply(CONFIG_MAP, metadata.namespace, name, body, field_manager=FIELD_MANAGER)
+    there = await ctx.client.apply(CONFIG_MAP, metadata.namespace, name, body, field_manager=FIELD_MANAGER)
     left = {part: dict.fromkeys(set(there.get(part) or ()) - {"note"}) for part in ("data", "binaryData")}
     if any(left.values()):  # an apply leaves what somebody else has written, too: an editor, a restored backup
-        await around.client.patch(CONFIG_MAP, metadata.namespace, name, {"metadata": this_one, **left})
+        await ctx.client.patch(CONFIG_MAP, metadata.namespace, name, {"metadata": this_one, **left})
 
 
-async def _tell_of(around: Surroundings, metadata: Metadata, name: str, error: TopicSchemaError) -> None:
+async def _tell_of(ctx: ReconcileContext, metadata: Metadata, name: str, error: TopicSchemaError) -> None:
     message = (
         f"ConfigMap {name} shows what messages hold, which includeValues no longer asks for, and cannot be emptied: "
         f"{error.message}; delete it, or let the operator write it: it tries again every five minutes"
     )
     about = regarding(TOPIC_SCHEMA, {"metadata": encode(metadata)})
-    await around.events.record(about, "Warning", _SHOWN, message, "Validate")
+    await ctx.events.record(about, "Warning", _SHOWN, message, "Validate")
 
 
-async def _kept(around: Surroundings, body: dict[str, Any]) -> bool:
+async def _kept(ctx: ReconcileContext, body: dict[str, Any]) -> bool:
     """Whether the ConfigMap was taken: a report that is refused, by a quota or a policy, loses no verdict."""
     namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]
     try:
-        await around.client.apply(CONFIG_MAP, namespace, name, body, field_manager=FIELD_MANAGER)
+        await ctx.client.apply(CONFIG_MAP, namespace, name, body, field_manager=FIELD_MANAGER)
     except (ApiRefusedError, ForbiddenError) as error:
         fields = {"namespace": namespace, "name": name, "why": error.message}
         _LOG.warning("could not store the validation report", extra={"fields": fields})
@@ -132,10 +132,10 @@ async def _kept(around: Surroundings, body: dict[str, Any]) -> bool:
     return True
 
 
-async def _read(around: Surroundings, namespace: str, pod: str) -> bytes | None:
+async def _read(ctx: ReconcileContext, namespace: str, pod: str) -> bytes | None:
     """The report; None where the log is gone, cannot be read, or has none: its node may never come back."""
     try:
-        log = await around.client.log(namespace, pod, jobs.CONTAINER, lines=_LINES, limit=_LOG_BYTES)
+        log = await ctx.client.log(namespace, pod, jobs.CONTAINER, lines=_LINES, limit=_LOG_BYTES)
         return await asyncio.to_thread(lambda: marks.report_in(log.splitlines()))
     except TopicSchemaError as error:
         fields = {"namespace": namespace, "pod": pod, "reason": error.reason}

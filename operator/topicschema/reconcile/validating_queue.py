@@ -250,7 +250,7 @@ class Validations:
 
     `hosts` are those of brokers that the pods may be sent to. `packing` is held while a question is made ready, which
     takes memory, and `reading` while a report is read, for the same reason; it waits for nodes, so two do at once.
-    `emptied` is when a report was to be emptied, by Surroundings' clock, and could not be.
+    `emptied` is when a report was to be emptied, by the context's clock, and could not be.
     """
 
     image: str = ""

@@ -1,4 +1,4 @@
-"""What passes over resources reach outside of themselves, without a work queue: a test says when a pass begins."""
+"""The context of reconciles, without a work queue: a test says when a pass begins."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -8,7 +8,7 @@ from testbed.product import NAMESPACE as SYSTEM
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.events import EventRecorder
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.context import Surroundings
+from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.judging import Judge
 from topicschema.reconcile.object_index import Neighbours
 from topicschema.reconcile.own_writes import Echoes
@@ -18,12 +18,12 @@ from topicschema.storage.record import RecordStorage
 
 
 @asynccontextmanager
-async def surrounded(client: ApiClient, brokers: Brokers) -> AsyncIterator[Surroundings]:
-    """The surroundings at that API server and these brokers, which end with the context; the client stays open."""
+async def reconcile_context(client: ApiClient, brokers: Brokers) -> AsyncIterator[ReconcileContext]:
+    """The context of reconciles at that API server and these brokers; the client stays open."""
     storage, claims = RecordStorage(client, SYSTEM), Claims(client, SYSTEM)
     with contextlib.closing(Judge(storage)) as judge:
         async with contextlib.aclosing(brokers):
-            yield Surroundings(
+            yield ReconcileContext(
                 client=client,
                 storage=storage,
                 claims=claims,

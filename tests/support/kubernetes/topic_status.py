@@ -24,8 +24,8 @@ class ToldTopic:
     def __init__(self, world: World) -> None:
         self.world, self.broker = world, world.broker
         self.enqueued: list[Key] = []
-        self.around = replace(world.around, enqueue=lambda key, _: self.enqueued.append(key))
-        self._passes = TopicSchemas(self.around)
+        self.ctx = replace(world.ctx, enqueue=lambda key, _: self.enqueued.append(key))
+        self._passes = TopicSchemas(self.ctx)
         self._generation = 0
 
     def wants(self, schema: Schema, **others: Any) -> None:
@@ -53,7 +53,7 @@ class ToldTopic:
         return next((each["reason"], each["message"]) for each in await self._conditions() if each["type"] == "Ready")
 
     async def _conditions(self) -> list[dict[str, str]]:
-        wire = await self.world.around.client.get(TOPIC_SCHEMA, "shop", "created")
+        wire = await self.world.ctx.client.get(TOPIC_SCHEMA, "shop", "created")
         conditions: list[dict[str, str]] = wire["status"]["conditions"]
         return conditions
 
@@ -72,8 +72,8 @@ class ToldTopic:
             wire["metadata"]["generation"] += 1
 
         self.world.api.change("/shop/namespaceschemapolicies/orders", change)
-        policy = await self.world.around.client.get(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+        policy = await self.world.ctx.client.get(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
         pulsar = policy["spec"].get("pulsar")
         address = "" if pulsar is None else URL(pulsar["adminURL"]).authority
-        claims, owner = self.world.around.claims, Owner("shop", "orders", policy["metadata"]["uid"])
+        claims, owner = self.world.ctx.claims, Owner("shop", "orders", policy["metadata"]["uid"])
         await claims.put_claim(await claims.get_claim(ORDERS), owner, address)

@@ -54,7 +54,7 @@ async def holds(
         origin = Origin.BROKER if turn < others else Origin.SPEC
         history = history.with_version(schema, origin, "2026-11-20T00:00:00Z")
     history = replace(history, uncounted=uncounted)
-    await world.around.storage.put(Stored(History(KEY)), history, tuple(schema.info for schema in schemas))
+    await world.ctx.storage.put(Stored(History(KEY)), history, tuple(schema.info for schema in schemas))
 
 
 def ready_to_go(wire: dict[str, Any]) -> TopicSchema:
@@ -70,6 +70,6 @@ def going(wire: dict[str, Any]) -> dict[str, Any]:
 
 async def first(world: World, wire: dict[str, Any]) -> plan.Action:
     """What a farewell begins with."""
-    seen = await observe_farewell(world.around, going(wire))
+    seen = await observe_farewell(world.ctx, going(wire))
     assert seen is not None
     return seen.planned[0]

@@ -37,15 +37,15 @@ class AskedTopic:
     topics: TopicSchemas = field(init=False)
 
     def __post_init__(self) -> None:
-        around = replace(
-            self.world.around,
+        ctx = replace(
+            self.world.ctx,
             validation=Validations("validation:1", Turns(clock=count(step=60.0).__next__)),
             now=lambda: self.clock,
             clock=lambda: self.seconds,
             enqueue=lambda key, after: self.enqueued.append((key.name, after)),
         )
-        around.neighbours.are_topics_listed = True
-        self.topics = TopicSchemas(around)
+        ctx.neighbours.are_topics_listed = True
+        self.topics = TopicSchemas(ctx)
 
     def governs(self, mode: str, **validation: Any) -> None:
         """What the policy says of validating."""
@@ -87,11 +87,11 @@ class AskedTopic:
 
     def begins_anew(self) -> None:
         """Another process goes on, which has no payload in memory."""
-        around = self.topics._around
-        self.topics = TopicSchemas(replace(around, storage=RecordStorage(around.client, around.namespace)))
+        ctx = self.topics._ctx
+        self.topics = TopicSchemas(replace(ctx, storage=RecordStorage(ctx.client, ctx.namespace)))
 
     async def status(self) -> Object:
-        found: Object = (await self.world.around.client.get(TOPIC_SCHEMA, "shop", "created"))["status"]
+        found: Object = (await self.world.ctx.client.get(TOPIC_SCHEMA, "shop", "created"))["status"]
         return found
 
     async def conditions(self) -> dict[str, Object]:
@@ -99,7 +99,7 @@ class AskedTopic:
 
     async def jobs(self) -> list[Object]:
         """The Jobs, by attempt."""
-        found = [dict(each) for each in await self.world.around.client.list(JOB, "shop")]
+        found = [dict(each) for each in await self.world.ctx.client.list(JOB, "shop")]
         return sorted(found, key=lambda job: int(job["metadata"]["annotations"][ATTEMPT_ANNOTATION]))
 
     async def newest(self) -> Object:

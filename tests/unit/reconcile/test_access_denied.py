@@ -24,9 +24,9 @@ class Shop:
     def __init__(self, world: World) -> None:
         self.enqueued: list[tuple[str, float]] = []
         self.broker = world.broker
-        around = replace(world.around, enqueue=lambda key, after: self.enqueued.append((key.name, after)))
-        around.neighbours.are_topics_listed = True
-        self.topics, self.policies = TopicSchemas(around), NamespaceSchemaPolicies(around, 0.0)
+        ctx = replace(world.ctx, enqueue=lambda key, after: self.enqueued.append((key.name, after)))
+        ctx.neighbours.are_topics_listed = True
+        self.topics, self.policies = TopicSchemas(ctx), NamespaceSchemaPolicies(ctx, 0.0)
         world.allow_claims()
         schema = record("id").info.schema.decode()
         for name in NAMES:
@@ -84,7 +84,7 @@ async def test_a_policy_that_is_let_in_again_has_its_topics_looked_at_once(shop:
 
 async def test_nobody_tells_of_a_topic_that_is_gone(shop: Shop) -> None:
     await shop.shut_out()
-    neighbours = shop.topics._around.neighbours
+    neighbours = shop.topics._ctx.neighbours
     for name in NAMES:
         neighbours.lost_topic(Key(TOPIC_SCHEMA.plural, "shop", name))
     assert neighbours.let_in("shop", "shop/orders") == ()

@@ -24,7 +24,7 @@ async def test_a_pass_ends_at_a_broker_that_forgets_now_more_and_now_less_of_wha
         history = History(key).claimed_by(Owner("shop", "created", "uid-1"))
         for schema in SCHEMAS:
             history = history.with_version(schema, Origin.SPEC, "2026-11-20T00:00:00Z")
-        await world.around.storage.put(Stored(History(key)), history, tuple(each.info for each in SCHEMAS))
+        await world.ctx.storage.put(Stored(History(key)), history, tuple(each.info for each in SCHEMAS))
         world.wants(SCHEMAS[-1])
         kept, entries, calls = cycle((1, 0)), world.broker.schemas.entries, world.broker.calls
 

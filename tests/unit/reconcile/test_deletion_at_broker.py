@@ -88,7 +88,7 @@ async def test_what_was_uploaded_after_a_soft_delete_of_others_and_is_not_on_rec
     claimed = History(KEY).claimed_by(Owner("shop", "created", wire["metadata"]["uid"]))
     hidden = align(claimed, Sight((0,)), "2026-11-20T00:00:00Z")
     assert isinstance(hidden, Behind)
-    await world.around.storage.put(Stored(History(KEY)), hidden.history)
+    await world.ctx.storage.put(Stored(History(KEY)), hidden.history)
     world.broker.schemas.soft_delete(TOPIC)
     world.there(there)
     assert await first(world, wire) == action
@@ -112,13 +112,13 @@ async def test_the_minute_without_a_policy_begins_when_it_is_first_missed_not_wi
 
     async def released_at(second: int) -> str:
         # The time of day is set back by an hour each second.
-        around = replace(
-            world.around,
+        ctx = replace(
+            world.ctx,
             now=lambda: f"2026-11-21T{23 - second % 24:02}:00:00Z",
             clock=lambda: float(second),
             enqueue=lambda key, after: enqueued.append((key, after)),
         )
-        seen = await observe_farewell(around, going(wire))
+        seen = await observe_farewell(ctx, going(wire))
         assert seen is not None
         return seen.released
 
@@ -142,15 +142,15 @@ async def test_who_is_let_go_because_a_claim_cannot_be_read_is_told_so(world: Wo
         PulsarNamespaceKey("pulsar", "shop", "orders").claim_name, lambda claim: claim["spec"].pop("pulsarNamespace")
     )
     world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
-    seen = await observe_farewell(world.around, going(wire))
+    seen = await observe_farewell(world.ctx, going(wire))
     assert seen is not None
     assert "cannot be read" in seen.released
     assert seen.planned == (plan.RemoveFinalizer(),)
     world.api.requests.clear()
-    await tell(world.around, going(wire), seen)
+    await tell(world.ctx, going(wire), seen)
     assert len(events(world)) == 1
     kept = resource(world, ONE, deletionPolicy="Retain")
-    seen = await observe_farewell(world.around, going(kept))
+    seen = await observe_farewell(world.ctx, going(kept))
     assert seen is not None
     assert not seen.released  # there was nothing to delete
 
@@ -167,28 +167,28 @@ async def test_a_crd_that_is_being_deleted_takes_neither_schemas_nor_record_alon
         TOPIC_SCHEMA.crd_name, lambda crd: crd["metadata"].update(deletionTimestamp="2026-11-20T00:00:00Z")
     )
     if not is_governed:
-        await world.around.client.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
-    seen = await observe_farewell(world.around, going(wire))
+        await world.ctx.client.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+    seen = await observe_farewell(world.ctx, going(wire))
     assert seen is not None
     assert (seen.planned[0], world.broker.calls) == (plan.RemoveFinalizer(), [])
-    await tell(world.around, going(wire), seen)
-    (event,) = await world.around.client.list(EVENT, "shop")
+    await tell(world.ctx, going(wire), seen)
+    (event,) = await world.ctx.client.list(EVENT, "shop")
     assert "the CRD of TopicSchemas is being deleted" in event["note"]
 
 
 async def test_who_is_let_go_because_another_policy_governs_its_topic_is_told_so(world: World) -> None:
     wire = resource(world, ONE)
     await holds(world, wire, ONE, counted_by=Counter.BROKER)
-    claims = world.around.claims
+    claims = world.ctx.claims
     await claims.put_claim(await claims.get_claim(ORDERS), Owner("other", "orders", "uid-2"), "pulsar")
-    seen = await observe_farewell(world.around, going(wire))
+    seen = await observe_farewell(world.ctx, going(wire))
     assert seen is not None
     assert seen.planned == (plan.RemoveFinalizer(),)
-    await tell(world.around, going(wire), seen)
-    (event,) = await world.around.client.list(EVENT, "shop")
+    await tell(world.ctx, going(wire), seen)
+    (event,) = await world.ctx.client.list(EVENT, "shop")
     assert "another policy governs its topic by now" in event["note"]
     kept = {**wire, "spec": {**wire["spec"], "deletionPolicy": "Retain"}}
-    seen = await observe_farewell(world.around, going(kept))
+    seen = await observe_farewell(world.ctx, going(kept))
     assert seen is not None
     assert not seen.released
 
@@ -197,9 +197,9 @@ async def test_who_is_not_known_any_more_asks_again_as_the_secret_has_it_now(wor
     there = {"authentication": {"token": {"secretKeyRef": {"name": "admin", "key": "token"}}}}
     world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire["spec"]["pulsar"].update(there))
     world.api.put(SECRET, "shop", "admin", {"data": {"token": "b25l"}})
-    found = await world.around.policies.find("shop", "shop/orders")
+    found = await world.ctx.policies.find("shop", "shop/orders")
     assert found is not None
-    broker = await world.around.brokers.of(found.resource)
+    broker = await world.ctx.brokers.of(found.resource)
     assert broker is not None
 
     async def ask(known: Broker) -> Broker:
@@ -208,6 +208,6 @@ async def test_who_is_not_known_any_more_asks_again_as_the_secret_has_it_now(wor
         return known
 
     with pytest.raises(BrokerUnauthorizedError):
-        await as_known(world.around, found, broker, ask)
+        await as_known(world.ctx, found, broker, ask)
     world.api.put(SECRET, "shop", "admin", {"data": {"token": "dHdv"}})
-    assert await as_known(world.around, found, broker, ask) is await world.around.brokers.of(found.resource)
+    assert await as_known(world.ctx, found, broker, ask) is await world.ctx.brokers.of(found.resource)

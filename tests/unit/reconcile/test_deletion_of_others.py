@@ -71,11 +71,11 @@ async def test_what_others_brought_between_our_claim_and_our_upload_stays(world:
     world.resource = ready_to_go(wire)
     seen = await world.seen()
     assert isinstance(seen.planned[0], plan.Claim)
-    claimed = await act(world.around, seen, seen.planned[0])
+    claimed = await act(world.ctx, seen, seen.planned[0])
     assert claimed is not None
     assert claimed.planned == (plan.Upload(),)
     world.there(OTHER)
-    assert await act(world.around, claimed, claimed.planned[0]) is None
+    assert await act(world.ctx, claimed, claimed.planned[0]) is None
     assert await first(world, wire) == plan.DeleteRecord()
     assert await world.settle() == "Incompatible"
     assert await world.agrees()
@@ -124,9 +124,9 @@ async def test_sources_that_are_not_compiled_hold_no_farewell_up_where_a_version
     with pytest.raises(WaitingError, match="the compiler cannot be started"):  # nobody knows what the spec stands for
         await first(world, wire)
     world.there(ONE)
-    stored = await world.around.storage.get_history(KEY)
+    stored = await world.ctx.storage.get_history(KEY)
     grown = stored.history.with_version(ONE, Origin.SPEC, "2026-11-20T00:00:00Z")
-    await world.around.storage.put(stored, grown, (ONE.info,))
+    await world.ctx.storage.put(stored, grown, (ONE.info,))
     assert await first(world, wire) == plan.SoftDelete()
 
 
@@ -139,12 +139,12 @@ async def test_a_version_of_others_that_the_spec_is_goes_though_another_line_s_p
     entry = entry_of(RemoteVersion(0, text, "2026-11-20T00:00:00Z"), PulsarLine.V4_1)
     assert entry.flaw is Flaw.UNPARSABLE
     history = History(KEY, Owner("shop", "created", wire["metadata"]["uid"]), 0, (entry,), Counter.BROKER)
-    await world.around.storage.put(Stored(History(KEY)), history, (text,))
-    storage = RecordStorage(world.around.client, SYSTEM)  # as after a restart: nothing is remembered
-    world.around = replace(world.around, storage=storage, judge=Judge(storage))
+    await world.ctx.storage.put(Stored(History(KEY)), history, (text,))
+    storage = RecordStorage(world.ctx.client, SYSTEM)  # as after a restart: nothing is remembered
+    world.ctx = replace(world.ctx, storage=storage, judge=Judge(storage))
     world.api.refusals = {f"GET /apis/topicschema.io/v1alpha1/namespaces/{SYSTEM}/schemaversions": 403}
     with pytest.raises(ForbiddenError):  # it passes by itself: nothing is decided meanwhile
         await first(world, wire)
     world.api.refusals = {}
     assert await first(world, wire) == plan.SoftDelete()
-    world.around.judge.close()
+    world.ctx.judge.close()

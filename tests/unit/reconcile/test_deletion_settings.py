@@ -44,9 +44,9 @@ async def goes(topic: AskedTopic) -> list[str]:
     topic.world.api.change(
         "/topicschemas/created", lambda there: there["metadata"].update(deletionTimestamp="2026-11-21T12:00:00Z")
     )
-    while FINALIZER in (await topic.world.around.client.get(TOPIC_SCHEMA, "shop", "created"))["metadata"]["finalizers"]:
+    while FINALIZER in (await topic.world.ctx.client.get(TOPIC_SCHEMA, "shop", "created"))["metadata"]["finalizers"]:
         await topic.topics.reconcile(KEY)
-    return [event["note"] for event in await topic.world.around.client.list(EVENT, "shop")]
+    return [event["note"] for event in await topic.world.ctx.client.list(EVENT, "shop")]
 
 
 async def test_what_was_written_and_stays_is_told_before_its_record_goes(topic: AskedTopic) -> None:

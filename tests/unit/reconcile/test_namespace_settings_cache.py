@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from support.kubernetes.api_server import FakeApiServer
-from support.kubernetes.passes import surrounded
+from support.kubernetes.passes import reconcile_context
 from support.pulsar.fake_broker import PlayedBroker, TurnedClock, playing
 from topicschema.api.brokers import ManagementPolicy, PulsarSpec
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
@@ -106,10 +106,10 @@ async def world() -> AsyncIterator[World]:
             pulsar_cluster="pulsar", pulsar_namespace="shop/orders", pulsar=PulsarSpec(admin_url=wire.url)
         )
         policy = NamespaceSchemaPolicy(metadata=Metadata(name="orders", namespace="shop", uid="1"), spec=spec)
-        async with surrounded(client, brokers) as around:
-            await around.claims.put_claim(await around.claims.get_claim(ORDERS), Owner("shop", "orders", "1"))
-            looks = NamespaceLooks(around, 600.0, lambda: clock.time)
-            yield World(looks, around.claims, wire, namespace, clock, policy)
+        async with reconcile_context(client, brokers) as ctx:
+            await ctx.claims.put_claim(await ctx.claims.get_claim(ORDERS), Owner("shop", "orders", "1"))
+            looks = NamespaceLooks(ctx, 600.0, lambda: clock.time)
+            yield World(looks, ctx.claims, wire, namespace, clock, policy)
 
 
 async def test_a_look_that_finds_all_well_is_one_request_and_writes_nothing(world: World) -> None:
@@ -135,7 +135,7 @@ async def test_a_good_look_holds_for_a_minute_or_until_the_policy_changes(world:
 
 async def test_a_look_holds_no_longer_once_it_is_doubted_or_somebody_else_had_the_claim(world: World) -> None:
     await world.look()
-    world.looks._around.neighbours.doubt_policy(Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders"))
+    world.looks._ctx.neighbours.doubt_policy(Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders"))
     asked = []
     for _ in range(2):
         await world.look()

@@ -185,10 +185,10 @@ async def test_a_history_too_large_for_one_answer_is_read_version_by_version(wor
 
 async def test_no_more_of_a_history_is_in_memory_at_once_than_its_bound(world: World) -> None:
     has_large(world, 3 << 20)
-    found = await world.around.policies.find("shop", "shop/orders")
-    broker = None if found is None else await world.around.brokers.of(found.resource)
+    found = await world.ctx.policies.find("shop", "shop/orders")
+    broker = None if found is None else await world.ctx.brokers.of(found.resource)
     assert broker is not None
-    seen = await look(world.around, broker, Sought(await world.history(), PulsarLine.V4_0))
+    seen = await look(world.ctx, broker, Sought(await world.history(), PulsarLine.V4_0))
     assert isinstance(seen.alignment, Behind)
     assert len(seen.alignment.arrived) == 6
     assert 0 < sum(len(info.schema) for info in seen.payloads.values()) <= 8 << 20
@@ -257,7 +257,7 @@ async def test_what_was_refused_and_is_there_all_the_same_is_refused_no_more(wor
 
 async def refused_before(world: World) -> TopicSchemaStatus:
     """The status after the broker refused the first generation under the policy as it is."""
-    found = await world.around.policies.find("shop", "shop/orders")
+    found = await world.ctx.policies.find("shop", "shop/orders")
     refused = Condition(
         type=ConditionType.READY,
         status=ConditionStatus.FALSE,

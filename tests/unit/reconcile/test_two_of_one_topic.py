@@ -21,13 +21,13 @@ async def passes(topic: AskedTopic, key: Key) -> tuple[str, str]:
             while await topic.topics.reconcile(key) is Result.REQUEUE:
                 pass
         assert not is_last or topic.world.api.writes == before
-    wire = await topic.world.around.client.get(TOPIC_SCHEMA, key.namespace, key.name)
+    wire = await topic.world.ctx.client.get(TOPIC_SCHEMA, key.namespace, key.name)
     ready = next(each for each in wire["status"]["conditions"] if each["type"] == "Ready")
     return ready["status"], ready["reason"]
 
 
 def is_outdone(topic: AskedTopic, key: Key) -> bool:
-    sight = topic.world.around.neighbours.sight(key)
+    sight = topic.world.ctx.neighbours.sight(key)
     return sight is not None and sight.is_outdone
 
 

@@ -30,12 +30,12 @@ async def shows(topic: AskedTopic) -> str:
 
 
 async def report(topic: AskedTopic, name: str) -> Any:
-    return await topic.world.around.client.get(CONFIG_MAP, "shop", name)
+    return await topic.world.ctx.client.get(CONFIG_MAP, "shop", name)
 
 
 async def events(topic: AskedTopic) -> list[Any]:
     """What was told of values that stay."""
-    found = await topic.world.around.client.list(EVENT, "shop")
+    found = await topic.world.ctx.client.list(EVENT, "shop")
     return [each for each in found if each["reason"] == "ValuesShown"]
 
 

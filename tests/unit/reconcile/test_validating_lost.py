@@ -35,7 +35,7 @@ FILES = {"files": {"uri": "s3://archive/created", "format": "Parquet"}}
 async def world() -> AsyncIterator[World]:
     async with opened() as world:
         world.wants(record("id"))
-        world.around = replace(world.around, validation=Validations("validation:1"))
+        world.ctx = replace(world.ctx, validation=Validations("validation:1"))
         yield world
 
 
@@ -46,7 +46,7 @@ def policy_found() -> FoundPolicy:
 
 
 async def seen(world: World) -> Inquiry:
-    found = await look(world.around, world.resource, policy_found(), SUBJECT)
+    found = await look(world.ctx, world.resource, policy_found(), SUBJECT)
     assert found is not None
     return found
 
@@ -70,7 +70,7 @@ def puts_pod(world: World, job: Any, name: str, made: str, **status: Any) -> dic
 
 @pytest.mark.parametrize("is_let_in", [False, True])
 async def test_a_question_that_is_not_there_is_made_for_the_same_job(world: World, *, is_let_in: bool) -> None:
-    await ask(world.around, world.resource, await seen(world))
+    await ask(world.ctx, world.resource, await seen(world))
     job = (await seen(world)).job
     assert job is not None
     part = world.api.take_away(CONFIG_MAP, "shop", last_part(job))
@@ -79,17 +79,17 @@ async def test_a_question_that_is_not_there_is_made_for_the_same_job(world: Worl
     found = await seen(world)
     assert isinstance(found.outcome, CouldNotRun if is_let_in else Waiting)
     assert found.planned.is_due
-    await ask(world.around, world.resource, found)
-    made = await world.around.client.get(CONFIG_MAP, "shop", part["metadata"]["name"])
+    await ask(world.ctx, world.resource, found)
+    made = await world.ctx.client.get(CONFIG_MAP, "shop", part["metadata"]["name"])
     assert made["binaryData"] == part["binaryData"]
-    assert len(await world.around.client.list(JOB, "shop")) == 1
+    assert len(await world.ctx.client.list(JOB, "shop")) == 1
     world.api.requests.clear()
     assert not (await seen(world)).planned.is_due
     assert {each.partition(" ")[0] for each in world.api.requests} == {"GET"}
 
 
 async def test_why_a_second_pod_does_not_start_is_told_whatever_the_pods_are_called(world: World) -> None:
-    await ask(world.around, world.resource, await seen(world))
+    await ask(world.ctx, world.resource, await seen(world))
     job = (await seen(world)).job
     assert job is not None
     lets_in(world, job)
@@ -100,7 +100,7 @@ async def test_why_a_second_pod_does_not_start_is_told_whatever_the_pods_are_cal
 
 
 async def test_a_job_that_failed_stays_until_long_after_the_next_one(world: World) -> None:
-    await ask(world.around, world.resource, await seen(world))
+    await ask(world.ctx, world.resource, await seen(world))
     made = await seen(world)
     assert made.job is not None
     annotations = {**made.job["metadata"]["annotations"], ATTEMPT_ANNOTATION: "100"}
@@ -113,12 +113,12 @@ async def test_a_job_that_failed_stays_until_long_after_the_next_one(world: Worl
 
 @pytest.mark.parametrize("phase", [ValidationPhase.RUNNING, ValidationPhase.FAILED])
 async def test_a_newer_edit_ends_a_job_unless_its_verdict_is_told(world: World, phase: ValidationPhase) -> None:
-    await ask(world.around, world.resource, await seen(world))
+    await ask(world.ctx, world.resource, await seen(world))
     before = await seen(world)
     assert before.job is not None
     told = ValidationStatus(phase=phase, question=before.asked, job=before.job["metadata"]["name"])
     resource = replace(world.resource, status=replace(world.resource.status, validation=told))
-    newer = await look(world.around, resource, policy_found(), replace(SUBJECT, schema=record("id", "total").info))
+    newer = await look(world.ctx, resource, policy_found(), replace(SUBJECT, schema=record("id", "total").info))
     assert newer is not None
     assert newer.asked != before.asked
     assert newer.planned.has_strays == (phase is ValidationPhase.RUNNING)

@@ -25,9 +25,9 @@ async def topic() -> AsyncIterator[AskedTopic]:
         topic.world.api.change(
             f"/{NAMESPACE_SCHEMA_POLICY.plural}/orders", lambda it: it["spec"]["pulsar"].update(serviceURL=url)
         )
-        around = topic.topics._around
-        allowed = replace(around.validation, hosts=AllowedHosts.parse("127.0.0.1"))
-        topic.topics = TopicSchemas(replace(around, validation=allowed))
+        ctx = topic.topics._ctx
+        allowed = replace(ctx.validation, hosts=AllowedHosts.parse("127.0.0.1"))
+        topic.topics = TopicSchemas(replace(ctx, validation=allowed))
         topic.world.broker.own_status = MISSING
         yield topic
 

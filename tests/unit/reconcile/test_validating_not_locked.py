@@ -18,7 +18,7 @@ OPEN = "clients may add schemas by themselves"
 def seeing(topic: AskedTopic) -> Callable[[], Awaitable[None]]:
     """The policy's own passes, until they rest: they see the broker's settings."""
     topic.world.allow_claims()
-    policies = NamespaceSchemaPolicies(topic.topics._around, 0.0)
+    policies = NamespaceSchemaPolicies(topic.topics._ctx, 0.0)
 
     async def look() -> None:
         while await policies.reconcile(POLICY) is Result.REQUEUE:

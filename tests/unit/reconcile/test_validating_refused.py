@@ -62,7 +62,7 @@ async def test_a_payload_that_is_gone_keeps_messages_from_being_asked_and_nothin
         (entry,) = history.entries
         name = version_name(history.key, history.incarnation, 0, entry.content_hash)
         topic.governs("Report")
-        topic.world.api.take_away(SCHEMA_VERSION, topic.world.around.namespace, name)
+        topic.world.api.take_away(SCHEMA_VERSION, topic.world.ctx.namespace, name)
         topic.begins_anew()
         assert [await topic.look() for _ in range(2)] == ["", ""]
         await topic.settle()
@@ -113,7 +113,7 @@ async def test_a_job_that_may_not_be_let_run_tells_its_own_topic_and_holds_up_no
         topic.world.api.refusals = {f"PATCH {JOBS}": 422}
         await topic.look()
         key = Key("topicschemas", "another", "one")
-        turns, client = topic.topics._around.validation.turns, topic.world.around.client
+        turns, client = topic.topics._ctx.validation.turns, topic.world.ctx.client
         owner = {"kind": "TopicSchema", "name": "one", "uid": "u", "controller": True}
         metadata = {"labels": {TOPIC_LABEL: "one"}, "ownerReferences": [owner]}
         topic.world.api.put(JOB, "another", "one", {"metadata": metadata, "spec": {"suspend": True}})

@@ -58,7 +58,7 @@ async def test_a_run_ends_with_what_gave_the_right_to_it(
 async def test_a_run_ends_where_another_namespace_got_the_claim() -> None:
     async with asked("Gate") as topic:
         await topic.look()
-        claims = topic.world.around.claims
+        claims = topic.world.ctx.claims
         await claims.put_claim(await claims.get_claim(ORDERS), Owner("other", "orders", "uid-2"), "pulsar")
         assert await topic.look() == "TopicClaimed"
         assert await topic.jobs() == []
@@ -80,10 +80,10 @@ async def test_a_verdict_stays_though_the_policy_goes() -> None:
 async def test_a_run_ends_where_its_broker_is_allowed_no_longer() -> None:
     async with asked("Report") as topic:
         await topic.look()
-        around = topic.topics._around
-        brokers = Brokers(around.client, AllowedHosts.parse("elsewhere.test"), lambda: None)
+        ctx = topic.topics._ctx
+        brokers = Brokers(ctx.client, AllowedHosts.parse("elsewhere.test"), lambda: None)
         async with contextlib.aclosing(brokers):
-            topic.topics = TopicSchemas(replace(around, brokers=brokers))
+            topic.topics = TopicSchemas(replace(ctx, brokers=brokers))
             assert await topic.look() == "BrokerNotAllowed"
             assert await topic.jobs() == []
             told = await topic.conditions()
@@ -95,10 +95,10 @@ async def test_a_run_ends_where_its_broker_is_allowed_no_longer() -> None:
 async def test_a_run_that_cannot_be_ended_is_tried_to_be_ended_once_in_a_pass(mode: str) -> None:
     async with asked(mode) as topic:
         await topic.look()
-        around = topic.topics._around
-        brokers = Brokers(around.client, AllowedHosts.parse("elsewhere.test"), lambda: None)
+        ctx = topic.topics._ctx
+        brokers = Brokers(ctx.client, AllowedHosts.parse("elsewhere.test"), lambda: None)
         async with contextlib.aclosing(brokers):
-            topic.topics = TopicSchemas(replace(around, brokers=brokers))
+            topic.topics = TopicSchemas(replace(ctx, brokers=brokers))
             topic.world.api.refusals = {f"DELETE {JOBS}": 403}
             topic.world.api.requests.clear()
             assert await topic.look() == "BrokerNotAllowed"
@@ -123,13 +123,13 @@ async def test_a_run_is_not_let_in_at_a_host_that_its_service_may_not_be_on() ->
             f"/{NAMESPACE_SCHEMA_POLICY.plural}/orders", lambda it: it["spec"]["pulsar"].update(serviceURL=url)
         )
         allowed = AllowedHosts.parse("127.0.0.1,broker.test:6650")
-        around = topic.topics._around
-        topic.topics = TopicSchemas(replace(around, validation=replace(around.validation, hosts=allowed)))
+        ctx = topic.topics._ctx
+        topic.topics = TopicSchemas(replace(ctx, validation=replace(ctx.validation, hosts=allowed)))
         topic.world.api.refusals = {f"PATCH {JOBS}": 409}  # it is not let in yet
         await topic.look()
         assert [job["spec"]["suspend"] for job in await topic.jobs()] == [True]
         topic.world.api.refusals = {}
-        topic.topics = TopicSchemas(replace(around, validation=replace(around.validation, hosts=AllowedHosts())))
+        topic.topics = TopicSchemas(replace(ctx, validation=replace(ctx.validation, hosts=AllowedHosts())))
         await topic.look()
         assert await topic.jobs() == []
         assert (await topic.conditions())["Validated"]["reason"] == "ValidationError"

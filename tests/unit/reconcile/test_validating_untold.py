@@ -35,9 +35,9 @@ def without_policy(topic: AskedTopic) -> str:
 
 def leads_anew(topic: AskedTopic, *heard: Any) -> EventRouter:
     """Another process goes on, which has heard of these Jobs."""
-    around = replace(topic.topics._around, neighbours=Neighbours())
-    topic.topics = TopicSchemas(around)
-    router = EventRouter(around.neighbours, around.echoes, around.enqueue)
+    ctx = replace(topic.topics._ctx, neighbours=Neighbours())
+    topic.topics = TopicSchemas(ctx)
+    router = EventRouter(ctx.neighbours, ctx.echoes, ctx.enqueue)
     for job in heard:
         router.on_event(JOB.plural, job["metadata"], is_deleted=False, is_listed=True)
     return router

@@ -64,9 +64,9 @@ def answered(world: World, told: ValidationStatus) -> tuple[TopicSchema, str]:
 
 async def shown(world: World, resource: TopicSchema, found: FoundPolicy, outcome: Outcome) -> TopicSchemaStatus:
     """What the status tells of messages after a pass."""
-    resource = await without_values(world.around, resource, found)
+    resource = await without_values(world.ctx, resource, found)
     subject = Subject(record("id").info, history(), Verdict(outcome, FULL, 0), PulsarLine.V4_0)
-    inquiry = await look(world.around, resource, found, subject)
+    inquiry = await look(world.ctx, resource, found, subject)
     told = None if inquiry is None else status(inquiry)
     named = shown_after(resource.status, found, told, "report")
     return replace(resource.status, validation=told, report_with_values=named)
@@ -82,7 +82,7 @@ async def test_values_go_from_status_and_report_when_they_are_wanted_no_more(wor
     assert (told.phase, told.invalid, told.report) == (ValidationPhase.FAILED, 1, None)
     assert [(each.message, each.value) for each in told.examples] == [("1:2", None)]
     assert after.report_with_values is None
-    report = await world.around.client.get(CONFIG_MAP, "shop", name)
+    report = await world.ctx.client.get(CONFIG_MAP, "shop", name)
     assert "report.json" not in report["data"]
     assert "includeValues" in report["data"]["note"]
     world.api.requests.clear()
@@ -108,7 +108,7 @@ async def test_a_report_is_emptied_where_it_may_show_values_that_are_wanted_no_m
 ) -> None:
     resource, name = answered(world, told)
     await shown(world, resource, policy(**validation), Outcome.EQUAL_VERSION)
-    report = await world.around.client.get(CONFIG_MAP, "shop", name)
+    report = await world.ctx.client.get(CONFIG_MAP, "shop", name)
     assert ("report.json" not in report["data"]) == is_emptied
 
 
