@@ -30,7 +30,7 @@ from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.event_router import EventRouter
 from topicschema.reconcile.judging import Judge
-from topicschema.reconcile.object_index import Neighbours
+from topicschema.reconcile.object_index import ObjectIndex
 from topicschema.reconcile.own_writes import Echoes
 from topicschema.reconcile.policies import Policies
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
@@ -84,11 +84,11 @@ class Term:
         self._connection = connection
         self._client = client
         self._health = health
-        self._neighbours = Neighbours()
+        self._index = ObjectIndex()
         self._echoes = Echoes()
         wanted, hosts = settings.validation, AllowedHosts.parse(settings.broker_hosts, (connection.server,))
         self._brokers = Brokers(client, hosts, client.fence, per_second=settings.broker_requests)
-        lanes = Lanes(self._neighbours.companions, self._brokers.is_away)
+        lanes = Lanes(self._index.peers, self._brokers.is_away)
         self.queue = WorkQueue(self._reconcile, settings.resync_period, lanes=lanes)
         storage, claims = RecordStorage(client, settings.namespace), Claims(client, settings.namespace)
         self._judge = Judge(storage, checkers=settings.checkers)
@@ -100,7 +100,7 @@ class Term:
             judge=self._judge,
             events=EventRecorder(client, settings.identity),
             brokers=self._brokers,
-            neighbours=self._neighbours,
+            index=self._index,
             echoes=self._echoes,
             enqueue=self.queue.add,
             namespace=settings.namespace,
@@ -113,7 +113,7 @@ class Term:
     async def run(self) -> None:
         """Work until cancelled, or until kopf can watch no more; what stopped it is raised."""
         self._health.last_activity.clear()
-        router = EventRouter(self._neighbours, self._echoes, self.queue.add)
+        router = EventRouter(self._index, self._echoes, self.queue.add)
         with contextlib.closing(self._judge):
             async with contextlib.aclosing(self._brokers), asyncio.TaskGroup() as group:
                 group.create_task(self.queue.run(self._settings.workers))

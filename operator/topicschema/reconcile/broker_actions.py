@@ -160,7 +160,7 @@ async def _wait_for_policy(ctx: ReconcileContext, seen: Observation, why: str) -
         return
     if says_ready(found.resource):  # else it looks by itself
         key = Key(NAMESPACE_SCHEMA_POLICY.plural, metadata.namespace, metadata.name)
-        ctx.neighbours.doubt_policy(key)
+        ctx.index.mark_stale(key)
         ctx.enqueue(key, 0.0)
     message = (
         f"at the broker {spec.pulsar_namespace} has {_named(there)}, and not {_named(here)}, by which the schema was "

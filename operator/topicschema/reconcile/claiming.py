@@ -78,9 +78,9 @@ async def _pass_on(
 def _enqueue_touched(ctx: ReconcileContext, key: PulsarNamespaceKey, before: Owner | None, owner: Owner | None) -> None:
     touched = {holder.namespace for holder in (before, owner) if holder is not None}
     for namespace in touched:
-        for topic in ctx.neighbours.topics_governed(namespace, key.pulsar_namespace):
+        for topic in ctx.index.governed_topics(namespace, key.pulsar_namespace):
             ctx.enqueue(topic, 0.0)
-    for rival in ctx.neighbours.policies_naming(key.pulsar_namespace):
+    for rival in ctx.index.policies_of_pulsar_namespace(key.pulsar_namespace):
         if owner is None or (rival.namespace, rival.name) != (owner.namespace, owner.name):
             ctx.enqueue(rival, 0.0)
 

@@ -9,7 +9,7 @@ from topicschema.cluster.client import ApiClient
 from topicschema.cluster.events import EventRecorder
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.judging import Judge
-from topicschema.reconcile.object_index import Neighbours
+from topicschema.reconcile.object_index import ObjectIndex
 from topicschema.reconcile.own_writes import Echoes
 from topicschema.reconcile.policies import Policies
 from topicschema.reconcile.validating_queue import Validations
@@ -39,7 +39,7 @@ class ReconcileContext:
     judge: Judge
     events: EventRecorder
     brokers: Brokers
-    neighbours: Neighbours
+    index: ObjectIndex
     echoes: Echoes
     enqueue: Callable[[Key, float], None]
     namespace: str

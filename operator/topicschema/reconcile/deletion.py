@@ -229,7 +229,7 @@ async def _release(ctx: ReconcileContext, metadata: Metadata, found: FoundPolicy
     """
     key = Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name)
     if found is not None:
-        ctx.neighbours.found_policy(key)
+        ctx.index.clear_without_policy(key)
     if metadata.annotations.get(RELEASE_ANNOTATION) == "true":
         return f"the annotation {RELEASE_ANNOTATION} gives up"
     if await _is_terminating(ctx, NAMESPACE, metadata.namespace):
@@ -237,7 +237,7 @@ async def _release(ctx: ReconcileContext, metadata: Metadata, found: FoundPolicy
     if found is not None:
         return "" if found.resource.spec.pulsar is not None else "its policy names no broker any more"
     now = ctx.clock()
-    left = _GRACE - (now - ctx.neighbours.missed_policy(key, now))
+    left = _GRACE - (now - ctx.index.since_without_policy(key, now))
     if left <= 0:
         return "no policy governs its topic any more"
     ctx.enqueue(key, left)

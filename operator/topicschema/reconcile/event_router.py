@@ -13,7 +13,7 @@ from typing import Any
 
 from topicschema.api import GROUP, PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import JOB, NAMESPACE, NAMESPACE_SCHEMA_POLICY, POD, SCHEMA_HISTORY, TOPIC_SCHEMA
-from topicschema.reconcile.object_index import Neighbours
+from topicschema.reconcile.object_index import ObjectIndex
 from topicschema.reconcile.own_writes import Echoes
 from topicschema.reconcile.validating_queue import owner_key
 from topicschema.reconcile.work_queue import HIGH_PRIORITY, Key
@@ -30,8 +30,8 @@ def history_key(history: str) -> Key:
 class EventRouter:
     """Handlers of watch events and lists; they put keys into the work queue."""
 
-    def __init__(self, neighbours: Neighbours, echoes: Echoes, enqueue: Callable[[Key, float], None]) -> None:
-        self._neighbours = neighbours
+    def __init__(self, index: ObjectIndex, echoes: Echoes, enqueue: Callable[[Key, float], None]) -> None:
+        self._index = index
         self._echoes = echoes
         self._enqueue = enqueue
         self._generations: dict[Key, tuple[str, int]] = {}
@@ -55,7 +55,7 @@ class EventRouter:
             is_relevant = self._is_relevant(key, metadata)
             if is_deleted:
                 self._forget(key)
-            self._neighbours.known[plural].add(key)
+            self._index.known[plural].add(key)
             if is_deleted or (is_relevant and self._echoes.is_news(key, metadata["resourceVersion"])):
                 self._enqueue(key, 0.0 if is_listed and plural == TOPIC_SCHEMA.plural else HIGH_PRIORITY)
 
@@ -68,25 +68,25 @@ class EventRouter:
                 if key.name not in names:
                     self._enqueue_topics_of(key)
             return
-        known = self._neighbours.known.get(plural)
+        known = self._index.known.get(plural)
         if known is None:
             return
         for key in known - listed:
             self._forget(key)
             self._enqueue(key, HIGH_PRIORITY)
         known |= listed
-        if plural == TOPIC_SCHEMA.plural and not self._neighbours.are_topics_listed:
-            self._neighbours.are_topics_listed = True
-            for policy in tuple(self._neighbours.known[NAMESPACE_SCHEMA_POLICY.plural]):
+        if plural == TOPIC_SCHEMA.plural and not self._index.are_topics_listed:
+            self._index.are_topics_listed = True
+            for policy in tuple(self._index.known[NAMESPACE_SCHEMA_POLICY.plural]):
                 self._enqueue(policy, HIGH_PRIORITY)
 
     def _is_relevant(self, key: Key, metadata: _Metadata) -> bool:
         """Return whether more than labels and annotations may have changed since the last event."""
         if key.plural != TOPIC_SCHEMA.plural:
             return True
-        before, sight = self._hashes.get(key), self._neighbours.sight(key)
+        before, summary = self._hashes.get(key), self._index.summary(key)
         self._hashes[key] = _hash_of_relevant_fields(metadata)
-        return self._hashes[key] != before or sight is None or not sight.is_ready
+        return self._hashes[key] != before or summary is None or not summary.is_ready
 
     def _forget(self, key: Key) -> None:
         self._generations.pop(key, None)
@@ -98,14 +98,14 @@ class EventRouter:
             return
         self._generations[key] = generation
         # The first reconcile of a new policy enqueues the topics that it governs.
-        for topic in self._neighbours.topics_of_policy(key):
+        for topic in self._index.topics_of_policy(key):
             self._enqueue(topic, 0.0)
 
     def _on_namespace(self, namespace: str, metadata: _Metadata) -> None:
         annotation = (metadata.get("annotations") or {}).get(PULSAR_NAMESPACES_ANNOTATION, "")
         if self._annotations.get(namespace) != annotation:
             self._annotations[namespace] = annotation
-            for policy in self._neighbours.policies_in(namespace):
+            for policy in self._index.policies_in(namespace):
                 self._enqueue(policy, HIGH_PRIORITY)
 
     def _on_history(self, key: Key, metadata: _Metadata, *, is_deleted: bool) -> None:
@@ -118,17 +118,17 @@ class EventRouter:
         if topic is None:
             return
         if plural == JOB.plural and not is_deleted and not metadata.get("deletionTimestamp"):
-            self._neighbours.heard_of_run(topic)
+            self._index.mark_job_seen(topic)
         self._enqueue(topic, HIGH_PRIORITY)
 
     def _topic_of_pod(self, metadata: _Metadata) -> Key | None:
         """Return the topic that a pod's label names; if the name is too long for a label, only the Job names it."""
         name = (metadata.get("labels") or {}).get(TOPIC_LABEL, "")
         topic = Key(TOPIC_SCHEMA.plural, metadata.get("namespace", ""), name)
-        return topic if topic in self._neighbours.known[TOPIC_SCHEMA.plural] else None
+        return topic if topic in self._index.known[TOPIC_SCHEMA.plural] else None
 
     def _enqueue_topics_of(self, history: Key) -> None:
-        for topic in self._neighbours.of_history(history.name):
+        for topic in self._index.topics_of_history(history.name):
             self._enqueue(topic, 0.0)
 
 

@@ -15,7 +15,7 @@ from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.conditions import FINDING_BYTES, capped
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.judging import CheckerTimeoutError
-from topicschema.reconcile.object_index import TopicSight
+from topicschema.reconcile.object_index import TopicSummary
 from topicschema.reconcile.policies import policy_of
 from topicschema.reconcile.recheck import Recheck
 from topicschema.reconcile.work_queue import Key
@@ -89,10 +89,10 @@ class HistoryConflicts:
         key: Key,
         before: NamespaceSchemaPolicy,
         now: NamespaceSchemaPolicy,
-        sights: Mapping[Key, TopicSight],
+        summaries: Mapping[Key, TopicSummary],
     ) -> Found:
         """Return the conflicts, from memory or status where nothing changed."""
-        topics, last, policy = _topics(sights), self._checked.get(key), policy_of(now)
+        topics, last, policy = _topics(summaries), self._checked.get(key), policy_of(now)
         if last is None and not _is_due(before, now) and not self._ctx.judge.has_checkers:
             last = _from_status(before, policy, topics)
         claims = PulsarNamespaceKey.parse(now.spec.pulsar_cluster, now.spec.pulsar_namespace)
@@ -176,9 +176,9 @@ def _changed(last: _Checked, topics: _Topics) -> frozenset[str]:
     )
 
 
-def _topics(sights: Mapping[Key, TopicSight]) -> _Topics:
+def _topics(summaries: Mapping[Key, TopicSummary]) -> _Topics:
     """Return the resource of each history; if there are several, the one that holds the topic."""
-    seen = sorted(sights.items(), key=lambda item: (not item[1].is_outdone, item[0]))
+    seen = sorted(summaries.items(), key=lambda item: (not item[1].lost_claim, item[0]))
     return {s.history: _Topic(key.name, s.strategy, s.latest) for key, s in seen if s.history is not None}
 
 

@@ -81,8 +81,8 @@ class NamespaceLooks:
         metadata, now = resource.metadata, self._clock()
         key = Key(NAMESPACE_SCHEMA_POLICY.plural, metadata.namespace, metadata.name)
         of, last = (metadata.generation, claim.revision), self._last.get(metadata.uid)
-        is_doubted = self._ctx.neighbours.ends_doubt(key)
-        if last is not None and last.of == of and now - last.at < self._fresh and not is_doubted:
+        is_stale = self._ctx.index.pop_stale(key)
+        if last is not None and last.of == of and now - last.at < self._fresh and not is_stale:
             return last.look
         self._last.pop(metadata.uid, None)
         try:

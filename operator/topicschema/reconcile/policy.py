@@ -26,7 +26,7 @@ from topicschema.reconcile.conditions import Moment, not_ready
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.history_conflicts import HistoryConflicts
 from topicschema.reconcile.namespace_settings_cache import Look, NamespaceLooks
-from topicschema.reconcile.object_index import TopicSight
+from topicschema.reconcile.object_index import TopicSummary
 from topicschema.reconcile.status_write import SILENT
 from topicschema.reconcile.work_queue import Key, Result
 
@@ -34,7 +34,7 @@ _LISTED = 20
 _UNTIL_TOPICS_ARE_SEEN = 1.0
 _LONGEST_UNTIL = 30.0
 
-_Sights = Mapping[Key, TopicSight]
+_Summaries = Mapping[Key, TopicSummary]
 
 
 class NamespaceSchemaPolicies:
@@ -79,7 +79,7 @@ class NamespaceSchemaPolicies:
         """What stands in the way of the policy's settings at its broker, once all else is done and reported."""
         resource = decode(NamespaceSchemaPolicy, wire)
         claims = PulsarNamespaceKey.parse(resource.spec.pulsar_cluster, resource.spec.pulsar_namespace)
-        if self._ctx.neighbours.saw_policy(key, claims):
+        if self._ctx.index.update_policy(key, claims):
             self._enqueue_topics(key)
         self._know(key, resource.metadata.uid)
         claim = await hold_claim(self._ctx, resource, claims)
@@ -98,24 +98,24 @@ class NamespaceSchemaPolicies:
         await self._tell(key, wire, resource, look)
         return policy_report.awaited(look)
 
-    def _topics(self, key: Key, claims: PulsarNamespaceKey) -> _Sights | None:
+    def _topics(self, key: Key, claims: PulsarNamespaceKey) -> _Summaries | None:
         """What was seen of the policy's topics; None while there is one that no pass has reached."""
-        sights = self._ctx.neighbours.complete_sights(key.namespace)
-        if sights is None:
+        summaries = self._ctx.index.all_summaries(key.namespace)
+        if summaries is None:
             # A broker may take minutes for the first look at all of them.
             after = self._unseen[key] = min(2 * self._unseen.get(key, _UNTIL_TOPICS_ARE_SEEN / 2), _LONGEST_UNTIL)
             self._ctx.enqueue(key, after)
             return None
         self._unseen.pop(key, None)
-        return {topic: s for topic, s in sights.items() if s.pulsar_namespace == claims.pulsar_namespace}
+        return {topic: s for topic, s in summaries.items() if s.pulsar_namespace == claims.pulsar_namespace}
 
     async def _tell(self, key: Key, wire: Mapping[str, Any], resource: NamespaceSchemaPolicy, look: Look) -> None:
         """Ring whom the broker's settings concern, and have an Event of what was not said before."""
         if look.wrote or look.observed != resource.status.observed:
             self._enqueue_topics(key)
-        was_shut_out = any(condition.reason in status_writer.SHUT_OUT for condition in resource.status.conditions)
-        if was_shut_out and look.error is None:
-            status_writer.let_in(self._ctx, resource.metadata.namespace, resource.spec.pulsar_namespace)
+        was_denied = any(condition.reason in status_writer.ACCESS_DENIED for condition in resource.status.conditions)
+        if was_denied and look.error is None:
+            status_writer.enqueue_denied(self._ctx, resource.metadata.namespace, resource.spec.pulsar_namespace)
         said = " ".join(condition.message for condition in resource.status.conditions)
         for note in policy_report.notes(look):
             if note.text not in said:
@@ -123,7 +123,7 @@ class NamespaceSchemaPolicies:
                 await self._ctx.events.record(about, note.type, note.reason, note.text, "Reconcile")
 
     async def _counts(
-        self, key: Key, resource: NamespaceSchemaPolicy, look: Look, ours: _Sights | None
+        self, key: Key, resource: NamespaceSchemaPolicy, look: Look, ours: _Summaries | None
     ) -> NamespaceSchemaPolicyStatus:
         """A status with the topics and their conflicts; as it was while the topics are not all seen.
 
@@ -137,8 +137,8 @@ class NamespaceSchemaPolicies:
             found = await self._histories.check(key, resource, now, ours)
             topics = TopicCounts(
                 total=len(ours),
-                ready=sum(sight.is_ready for sight in ours.values()),
-                incompatible=sum(sight.is_incompatible for sight in ours.values()),
+                ready=sum(summary.is_ready for summary in ours.values()),
+                incompatible=sum(summary.is_incompatible for summary in ours.values()),
             )
         is_done = found.check is not None
         return NamespaceSchemaPolicyStatus(
@@ -154,7 +154,7 @@ class NamespaceSchemaPolicies:
         with suppress(StalledError):
             spec = decode(NamespaceSchemaPolicySpec, wire.get("spec"))
             claims = PulsarNamespaceKey.parse(spec.pulsar_cluster, spec.pulsar_namespace)
-            self._ctx.neighbours.saw_policy(key, claims)
+            self._ctx.index.update_policy(key, claims)
 
     def _know(self, key: Key, uid: str) -> None:
         """Whose policy it is; of one that was deleted and made anew between two passes nothing is kept."""
@@ -172,14 +172,14 @@ class NamespaceSchemaPolicies:
         self._forget(key, self._uids.pop(key, ""))
         self._ctx.echoes.forget(key)
         self._enqueue_topics(key)
-        claimed = self._ctx.neighbours.lost_policy(key)
-        for rival in self._ctx.neighbours.policies_naming(claimed.pulsar_namespace) if claimed else ():
+        claimed = self._ctx.index.remove_policy(key)
+        for rival in self._ctx.index.policies_of_pulsar_namespace(claimed.pulsar_namespace) if claimed else ():
             self._ctx.enqueue(rival, 0.0)
 
     def _enqueue_topics(self, key: Key) -> None:
-        for topic in self._ctx.neighbours.topics_of_policy(key):
+        for topic in self._ctx.index.topics_of_policy(key):
             self._ctx.enqueue(topic, 0.0)
 
 
-def _local_names(sights: _Sights, claims: PulsarNamespaceKey) -> set[str]:
-    return {sight.topic.removeprefix(f"{claims.pulsar_namespace}/") for sight in sights.values()}
+def _local_names(summaries: _Summaries, claims: PulsarNamespaceKey) -> set[str]:
+    return {summary.topic.removeprefix(f"{claims.pulsar_namespace}/") for summary in summaries.values()}

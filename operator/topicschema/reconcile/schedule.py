@@ -49,19 +49,19 @@ def policy_asked() -> str:
 
 
 class Lanes(Generic[K]):
-    """In which lane each key is looked at: where it went last; else where its companions go; else "".
+    """In which lane each key is looked at: where it went last; else where its peers go; else "".
 
-    `companions` tells of keys that probably reach the same broker, `is_away` whether a policy's broker is away;
+    `peers` returns keys that probably reach the same broker, `is_away` whether a policy's broker is away;
     `outages` keeps who waits for it.
     """
 
     def __init__(
         self,
-        companions: Callable[[K], Iterable[K]] = lambda _: (),
+        peers: Callable[[K], Iterable[K]] = lambda _: (),
         is_away: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self.outages = Outages[K](is_away)
-        self._companions = companions
+        self._peers = peers
         self._known: dict[K, str] = {}
 
     def of(self, key: K) -> str:
@@ -69,7 +69,7 @@ class Lanes(Generic[K]):
         known = self._known.get(key)
         if known is not None or not self._known:
             return known or ""
-        near = {self._known.get(companion, "") for companion in self._companions(key)}
+        near = {self._known.get(peer, "") for peer in self._peers(key)}
         return near.pop() if len(near) == 1 else ""
 
     def moved(self, key: K, lane: str) -> None:

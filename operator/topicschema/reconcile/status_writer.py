@@ -14,15 +14,15 @@ from topicschema.reconcile.report import CONSUMER_RISK
 from topicschema.reconcile.status_write import write_status
 from topicschema.reconcile.work_queue import Key
 
-SHUT_OUT = frozenset({"BrokerForbidden", "TenantMissing", "NamespaceMissing"})
+ACCESS_DENIED = frozenset({"BrokerForbidden", "TenantMissing", "NamespaceMissing"})
 """Reasons that hold for all topics of a policy, which its broker gives as quickly as any answer."""
-_LET_IN_SECONDS = 0.05  # between two who come back: as fast as a broker is asked
+_SPREAD_SECONDS = 0.05  # between two keys: as fast as a broker is asked
 
 
-def let_in(ctx: ReconcileContext, namespace: str, pulsar_namespace: str) -> None:
-    """Have all looked at that were shut out of a Pulsar namespace: somebody has found that it lets them in again."""
-    for number, key in enumerate(ctx.neighbours.let_in(namespace, pulsar_namespace)):
-        ctx.enqueue(key, number * _LET_IN_SECONDS)
+def enqueue_denied(ctx: ReconcileContext, namespace: str, pulsar_namespace: str) -> None:
+    """Enqueue all topics that were denied access to a Pulsar namespace, once one of them has it again."""
+    for number, key in enumerate(ctx.index.pop_denied(namespace, pulsar_namespace)):
+        ctx.enqueue(key, number * _SPREAD_SECONDS)
 
 
 async def report(ctx: ReconcileContext, kind: Kind, wire: Mapping[str, Any], status: Any) -> None:

@@ -34,7 +34,7 @@ from topicschema.reconcile.broker_observation import View
 from topicschema.reconcile.conditions import Moment, Said
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.deletion import observe_farewell, tell_kept, tell_released
-from topicschema.reconcile.object_index import TopicSight
+from topicschema.reconcile.object_index import TopicSummary
 from topicschema.reconcile.observe import Observation, at_broker, governed, inquired, on_record
 from topicschema.reconcile.report_at_broker import AtBroker
 from topicschema.reconcile.report_suspended import suspended
@@ -217,7 +217,7 @@ class TopicSchemas:
         # Somebody else's finalizer may hold it for long, and its policy waits for every topic to have been seen.
         self._saw(key, wire, decode_status(TopicSchemaStatus, wire.get("status")))
         if FINALIZER not in metadata.finalizers:
-            self._enqueue_outdone(key)
+            self._enqueue_claim_losers(key)
             return Result.DONE
         seen = await observe_farewell(self._ctx, wire)
         if seen is None:
@@ -234,24 +234,24 @@ class TopicSchemas:
         await status_writer.report(self._ctx, TOPIC_SCHEMA, wire, status)
 
     def _saw(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> None:
-        neighbours = self._ctx.neighbours
-        sight, before = self._sight(key, wire, status), neighbours.sight(key)
-        if neighbours.saw_topic(key, sight):
-            for policy in neighbours.policies_naming(sight.pulsar_namespace, key.namespace):
+        index = self._ctx.index
+        summary, before = self._summary(key, wire, status), index.summary(key)
+        if index.update_topic(key, summary):
+            for policy in index.policies_of_pulsar_namespace(summary.pulsar_namespace, key.namespace):
                 self._ctx.enqueue(policy, _COUNT_DELAY)
-        if before is not None and before.is_shut_out and not sight.is_shut_out:
-            status_writer.let_in(self._ctx, key.namespace, sight.pulsar_namespace)
+        if before is not None and before.access_denied and not summary.access_denied:
+            status_writer.enqueue_denied(self._ctx, key.namespace, summary.pulsar_namespace)
 
-    def _sight(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> TopicSight:
+    def _summary(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> TopicSummary:
         try:
             spec = decode(TopicSchemaSpec, wire.get("spec"))
             topic = Topic.parse(spec.topic)
         except StalledError:
-            return TopicSight()
-        before, record = self._ctx.neighbours.sight(key), self._ctx.policies.expected_key(key.namespace, topic)
+            return TopicSummary()
+        before, record = self._ctx.index.summary(key), self._ctx.policies.expected_key(key.namespace, topic)
         known = before.history if before else None
         ready = next((c for c in status.conditions if c.type is ConditionType.READY), None)
-        return TopicSight(
+        return TopicSummary(
             topic=str(topic),
             pulsar_namespace=topic.pulsar_namespace,
             history=record.history_name if record else known,
@@ -259,29 +259,29 @@ class TopicSchemas:
             latest=status.latest_schema_version,
             is_ready=ready is not None and ready.status is ConditionStatus.TRUE,
             is_incompatible=ready is not None and ready.reason == "Incompatible",
-            is_outdone=ready is not None and ready.reason == "TopicClaimed",
-            is_shut_out=any(condition.reason in status_writer.SHUT_OUT for condition in status.conditions),
+            lost_claim=ready is not None and ready.reason == "TopicClaimed",
+            access_denied=any(condition.reason in status_writer.ACCESS_DENIED for condition in status.conditions),
         )
 
-    def _enqueue_outdone(self, key: Key) -> None:
+    def _enqueue_claim_losers(self, key: Key) -> None:
         """Ring those that want the topic of `key`, which holds it no more, however long it is still there."""
-        neighbours = self._ctx.neighbours
-        sight = neighbours.sight(key)
-        for rival in () if sight is None else neighbours.sharing(sight):
-            known = neighbours.sight(rival)
-            if known is not None and known.is_outdone:
+        index = self._ctx.index
+        summary = index.summary(key)
+        for rival in () if summary is None else index.topics_sharing(summary):
+            known = index.summary(rival)
+            if known is not None and known.lost_claim:
                 self._ctx.enqueue(rival, 0.0)
 
     def _lost(self, key: Key) -> None:
         self._ctx.validation.turns.done(key, self._ctx.enqueue)
-        neighbours = self._ctx.neighbours
+        index = self._ctx.index
         self._ctx.echoes.forget(key)
-        sight = neighbours.lost_topic(key)
-        if sight is None:
+        summary = index.remove_topic(key)
+        if summary is None:
             return
-        for rival in neighbours.sharing(sight):
+        for rival in index.topics_sharing(summary):
             self._ctx.enqueue(rival, 0.0)
-        for policy in neighbours.policies_naming(sight.pulsar_namespace, key.namespace):
+        for policy in index.policies_of_pulsar_namespace(summary.pulsar_namespace, key.namespace):
             self._ctx.enqueue(policy, _COUNT_DELAY)
 
 
@@ -289,7 +289,7 @@ def _at_broker(view: View) -> AtBroker:
     return AtBroker(view.may_write, view.left_behind, view.left_enforced, view.lacks)
 
 
-def _left_behind(status: TopicSchemaStatus, before: TopicSight | None) -> Strategy | None:
+def _left_behind(status: TopicSchemaStatus, before: TopicSummary | None) -> Strategy | None:
     """The topic's own strategy at the broker, where the resource does not say one; what it was, where none was seen."""
     there = status.effective_strategy
     if there is None and before is not None:

@@ -96,4 +96,4 @@ async def stop_all(ctx: ReconcileContext, metadata: Metadata, told: ValidationSt
     told_by = told.job if told is not None and told.is_final else None  # it ends by itself
     there = await jobs_of(ctx, metadata)
     await stop(ctx, [job for job in there if ended(job) is None and job["metadata"]["name"] != told_by])
-    ctx.neighbours.no_run(Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name))
+    ctx.index.clear_job(Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name))

@@ -26,26 +26,26 @@ _PROGRESS_BYTES: Final = 64 * 1024
 
 def may_run(ctx: ReconcileContext, metadata: Metadata, told: ValidationStatus | None) -> bool:
     """Whether a Job may ask for the resource: its status tells so, or one was heard of, whose telling may be lost."""
-    return (told is not None and not told.is_final) or ctx.neighbours.may_run(_key(metadata))
+    return (told is not None and not told.is_final) or ctx.index.may_have_job(_key(metadata))
 
 
 async def jobs_of(ctx: ReconcileContext, metadata: Metadata) -> list[Object]:
     """The Jobs of this resource, not of one that had its name before."""
-    key, neighbours = _key(metadata), ctx.neighbours
+    key, index = _key(metadata), ctx.index
     selector = f"{jobs.TOPIC_LABEL}={jobs.topic_label(metadata.name)}"
-    was_heard_of = neighbours.may_run(key)
-    neighbours.no_run(key)  # and not afterwards: one that is heard of meanwhile need not be in the list
+    was_heard_of = index.may_have_job(key)
+    index.clear_job(key)  # and not afterwards: one that is heard of meanwhile need not be in the list
     try:
         listed = await ctx.client.list(JOB, metadata.namespace, label_selector=selector)
     except BaseException:
         if was_heard_of:
-            neighbours.heard_of_run(key)
+            index.mark_job_seen(key)
         raise
     there: list[Object] = [
         job for job in listed if not job["metadata"].get("deletionTimestamp") and _owns(metadata, job)
     ]
     if any(ended(job) is None for job in there):
-        neighbours.heard_of_run(key)
+        index.mark_job_seen(key)
     return there
 
 

@@ -10,7 +10,7 @@ from topicschema.cluster.events import EventRecorder
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.judging import Judge
-from topicschema.reconcile.object_index import Neighbours
+from topicschema.reconcile.object_index import ObjectIndex
 from topicschema.reconcile.own_writes import Echoes
 from topicschema.reconcile.policies import Policies
 from topicschema.storage.claims import Claims
@@ -31,7 +31,7 @@ async def reconcile_context(client: ApiClient, brokers: Brokers) -> AsyncIterato
                 judge=judge,
                 events=EventRecorder(client, "test"),
                 brokers=brokers,
-                neighbours=Neighbours(),
+                index=ObjectIndex(),
                 echoes=Echoes(),
                 enqueue=lambda _key, _after: None,
                 namespace=SYSTEM,

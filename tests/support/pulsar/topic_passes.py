@@ -113,7 +113,7 @@ async def process(shop: WatchedShop, killed_at_write: int = 0) -> AsyncIterator[
     client = shop.shop.client.fenced(fence.pass_through)
     brokers = Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None)
     async with reconcile_context(client, brokers) as ctx:
-        ctx.neighbours.are_topics_listed = True
+        ctx.index.are_topics_listed = True
         yield Process(ctx, shop.namespace, fence)
 
 

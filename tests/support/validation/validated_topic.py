@@ -44,7 +44,7 @@ class AskedTopic:
             clock=lambda: self.seconds,
             enqueue=lambda key, after: self.enqueued.append((key.name, after)),
         )
-        ctx.neighbours.are_topics_listed = True
+        ctx.index.are_topics_listed = True
         self.topics = TopicSchemas(ctx)
 
     def governs(self, mode: str, **validation: Any) -> None:

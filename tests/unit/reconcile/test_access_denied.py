@@ -25,7 +25,7 @@ class Shop:
         self.enqueued: list[tuple[str, float]] = []
         self.broker = world.broker
         ctx = replace(world.ctx, enqueue=lambda key, after: self.enqueued.append((key.name, after)))
-        ctx.neighbours.are_topics_listed = True
+        ctx.index.are_topics_listed = True
         self.topics, self.policies = TopicSchemas(ctx), NamespaceSchemaPolicies(ctx, 0.0)
         world.allow_claims()
         schema = record("id").info.schema.decode()
@@ -84,8 +84,8 @@ async def test_a_policy_that_is_let_in_again_has_its_topics_looked_at_once(shop:
 
 async def test_nobody_tells_of_a_topic_that_is_gone(shop: Shop) -> None:
     await shop.shut_out()
-    neighbours = shop.topics._ctx.neighbours
+    index = shop.topics._ctx.index
     for name in NAMES:
-        neighbours.lost_topic(Key(TOPIC_SCHEMA.plural, "shop", name))
-    assert neighbours.let_in("shop", "shop/orders") == ()
-    assert neighbours._shut_out == {}
+        index.remove_topic(Key(TOPIC_SCHEMA.plural, "shop", name))
+    assert index.pop_denied("shop", "shop/orders") == ()
+    assert index._denied == {}

@@ -5,7 +5,7 @@ import pytest
 
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.event_router import EventRouter, history_key
-from topicschema.reconcile.object_index import Neighbours, TopicSight
+from topicschema.reconcile.object_index import ObjectIndex, TopicSummary
 from topicschema.reconcile.own_writes import Echoes
 from topicschema.reconcile.work_queue import Key
 from topicschema.spark.jobs import TOPIC_LABEL
@@ -22,9 +22,9 @@ class Handlers:
     """A router with its index, and the keys that it enqueued."""
 
     def __init__(self) -> None:
-        self.neighbours, self.echoes = Neighbours(), Echoes()
+        self.index, self.echoes = ObjectIndex(), Echoes()
         self._enqueued: dict[Key, float] = {}
-        self.router = EventRouter(self.neighbours, self.echoes, self._enqueued.__setitem__)
+        self.router = EventRouter(self.index, self.echoes, self._enqueued.__setitem__)
 
     def event(self, key: Key, revision: str = "1", *, is_deleted: bool = False, **metadata: Any) -> set[Key]:
         """Return the keys that this event enqueues."""
@@ -68,7 +68,7 @@ def test_what_exists_changes_or_is_deleted_is_enqueued(handlers: Handlers, key: 
 
 def test_an_edit_of_labels_and_annotations_alone_of_a_ready_topic_enqueues_nothing(handlers: Handlers) -> None:
     handlers.event(CREATED, generation=1)
-    handlers.neighbours.saw_topic(CREATED, TopicSight(is_ready=True))
+    handlers.index.update_topic(CREATED, TopicSummary(is_ready=True))
     edited: dict[str, Any] = {
         "labels": {"a": "b"},
         "annotations": {"note": "c"},
@@ -91,14 +91,14 @@ def test_an_edit_of_labels_and_annotations_alone_of_a_ready_topic_enqueues_nothi
 )
 def test_any_other_edit_of_a_ready_topic_enqueues_it_once(handlers: Handlers, edited: dict[str, Any]) -> None:
     handlers.event(CREATED, generation=1)
-    handlers.neighbours.saw_topic(CREATED, TopicSight(is_ready=True))
+    handlers.index.update_topic(CREATED, TopicSummary(is_ready=True))
     for revision, enqueued in (("2", {CREATED}), ("3", set())):
         assert handlers.event(CREATED, revision, **{"generation": 1, **edited}) == enqueued
 
 
 def test_a_label_has_a_topic_that_is_not_ready_reconciled(handlers: Handlers) -> None:
     handlers.event(CREATED, generation=1)
-    handlers.neighbours.saw_topic(CREATED, TopicSight(is_ready=False))
+    handlers.index.update_topic(CREATED, TopicSummary(is_ready=False))
     assert handlers.event(CREATED, "2", generation=1, labels={"a": "b"}) == {CREATED}
 
 
@@ -188,10 +188,10 @@ def test_a_changed_policy_enqueues_the_topics_of_its_pulsar_namespace_and_those_
     for topic in (CREATED, CHANGED, elsewhere, of_another):
         handlers.event(topic)
     for topic, pulsar_namespace in ((CREATED, "shop/orders"), (elsewhere, "shop/orders"), (of_another, "shop/returns")):
-        handlers.neighbours.saw_topic(topic, TopicSight(f"{pulsar_namespace}/created", pulsar_namespace))
+        handlers.index.update_topic(topic, TopicSummary(f"{pulsar_namespace}/created", pulsar_namespace))
     assert handlers.event(ORDERS, "1", uid="u", generation=1) == {ORDERS}
-    assert handlers.neighbours.saw_policy(ORDERS, PulsarNamespaceKey("pulsar", "shop", "orders"))
-    assert not handlers.neighbours.saw_policy(ORDERS, PulsarNamespaceKey("pulsar", "shop", "orders"))
+    assert handlers.index.update_policy(ORDERS, PulsarNamespaceKey("pulsar", "shop", "orders"))
+    assert not handlers.index.update_policy(ORDERS, PulsarNamespaceKey("pulsar", "shop", "orders"))
     assert handlers.event(ORDERS, "2", uid="u", generation=1) == {ORDERS}
     assert handlers.event(ORDERS, "3", uid="u", generation=2) == {ORDERS, CREATED, CHANGED}
     assert handlers.event(ORDERS, "4", uid="another", generation=2) == {ORDERS, CREATED, CHANGED}
@@ -209,7 +209,7 @@ def test_a_changed_annotation_of_a_namespace_enqueues_its_policies(handlers: Han
 
 
 def test_a_record_that_somebody_else_touched_enqueues_its_topics(handlers: Handlers) -> None:
-    handlers.neighbours.saw_topic(CREATED, TopicSight("shop/orders/created", "shop/orders", "h-1"))
+    handlers.index.update_topic(CREATED, TopicSummary("shop/orders/created", "shop/orders", "h-1"))
     handlers.echoes.know(history_key("h-1"), "5")
     record = Key(HISTORIES, "topicschema-system", "h-1")
     assert handlers.event(record, "5") == set()
@@ -219,8 +219,8 @@ def test_a_record_that_somebody_else_touched_enqueues_its_topics(handlers: Handl
 
 
 def test_a_record_deleted_while_nobody_listened_enqueues_its_topics(handlers: Handlers) -> None:
-    handlers.neighbours.saw_topic(CREATED, TopicSight("shop/orders/created", "shop/orders", "h-1"))
-    handlers.neighbours.saw_topic(CHANGED, TopicSight("shop/orders/changed", "shop/orders", "h-2"))
+    handlers.index.update_topic(CREATED, TopicSummary("shop/orders/created", "shop/orders", "h-1"))
+    handlers.index.update_topic(CHANGED, TopicSummary("shop/orders/changed", "shop/orders", "h-2"))
     handlers.echoes.know(history_key("h-1"), "5")
     handlers.echoes.know(history_key("h-2"), "")
     assert handlers.list(HISTORIES, Key(HISTORIES, "topicschema-system", "h-1")) == set()
@@ -228,38 +228,38 @@ def test_a_record_deleted_while_nobody_listened_enqueues_its_topics(handlers: Ha
 
 
 def test_topics_that_share_a_topic_know_each_other_until_one_is_gone() -> None:
-    neighbours = Neighbours()
-    sight = TopicSight("shop/orders/created", "shop/orders")
-    assert neighbours.saw_topic(CREATED, sight)
-    assert not neighbours.saw_topic(CREATED, sight)
-    neighbours.saw_topic(CHANGED, sight)
-    assert neighbours.sharing(sight) == {CREATED, CHANGED}
-    assert neighbours.lost_topic(CREATED) == sight
-    assert neighbours.sharing(sight) == {CHANGED}
+    index = ObjectIndex()
+    summary = TopicSummary("shop/orders/created", "shop/orders")
+    assert index.update_topic(CREATED, summary)
+    assert not index.update_topic(CREATED, summary)
+    index.update_topic(CHANGED, summary)
+    assert index.topics_sharing(summary) == {CREATED, CHANGED}
+    assert index.remove_topic(CREATED) == summary
+    assert index.topics_sharing(summary) == {CHANGED}
 
 
 def test_topics_are_counted_only_when_every_one_of_them_was_seen() -> None:
-    neighbours = Neighbours()
-    neighbours.known[TOPICS] |= {CREATED, CHANGED}
-    neighbours.saw_topic(CREATED, TopicSight())
-    assert neighbours.complete_sights("shop") is None
-    neighbours.saw_topic(CHANGED, TopicSight())
-    assert neighbours.complete_sights("shop") is None
-    neighbours.are_topics_listed = True
-    assert neighbours.complete_sights("shop") == {CREATED: TopicSight(), CHANGED: TopicSight()}
-    assert neighbours.complete_sights("elsewhere") == {}
+    index = ObjectIndex()
+    index.known[TOPICS] |= {CREATED, CHANGED}
+    index.update_topic(CREATED, TopicSummary())
+    assert index.all_summaries("shop") is None
+    index.update_topic(CHANGED, TopicSummary())
+    assert index.all_summaries("shop") is None
+    index.are_topics_listed = True
+    assert index.all_summaries("shop") == {CREATED: TopicSummary(), CHANGED: TopicSummary()}
+    assert index.all_summaries("elsewhere") == {}
 
 
 def test_policies_are_found_by_the_pulsar_namespace_they_name() -> None:
-    neighbours, elsewhere = Neighbours(), Key(POLICIES, "elsewhere", "orders")
+    index, elsewhere = ObjectIndex(), Key(POLICIES, "elsewhere", "orders")
     key = PulsarNamespaceKey("pulsar", "shop", "orders")
-    neighbours.saw_policy(ORDERS, key)
-    neighbours.saw_policy(elsewhere, key)
-    assert neighbours.policies_naming("shop/orders") == {ORDERS, elsewhere}
-    assert neighbours.policies_naming("shop/orders", "shop") == {ORDERS}
-    assert neighbours.policies_naming("shop/returns") == set()
-    assert neighbours.lost_policy(ORDERS) == key
-    assert neighbours.policies_naming("shop/orders") == {elsewhere}
+    index.update_policy(ORDERS, key)
+    index.update_policy(elsewhere, key)
+    assert index.policies_of_pulsar_namespace("shop/orders") == {ORDERS, elsewhere}
+    assert index.policies_of_pulsar_namespace("shop/orders", "shop") == {ORDERS}
+    assert index.policies_of_pulsar_namespace("shop/returns") == set()
+    assert index.remove_policy(ORDERS) == key
+    assert index.policies_of_pulsar_namespace("shop/orders") == {elsewhere}
 
 
 def test_an_edit_goes_ahead_of_topics_that_a_list_tells_of_and_so_does_every_policy(handlers: Handlers) -> None:

@@ -19,7 +19,7 @@ from topicschema.core.schemas import Schema
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
 from topicschema.reconcile import history_conflicts
-from topicschema.reconcile.object_index import Neighbours, TopicSight
+from topicschema.reconcile.object_index import ObjectIndex, TopicSummary
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
 from topicschema.reconcile.work_queue import Key
 
@@ -31,7 +31,7 @@ UNSEEN = Key(TOPIC_SCHEMA.plural, "shop", "unseen")
 async def world() -> AsyncIterator[World]:
     async with opened() as world:
         world.allow_claims()
-        world.ctx.neighbours.are_topics_listed = True
+        world.ctx.index.are_topics_listed = True
         yield world
 
 
@@ -48,8 +48,8 @@ async def on_record(world: World, name: str, *schemas: Schema) -> None:
 
 def sees(world: World, name: str, strategy: Strategy | None = None, latest: int | None = None) -> None:
     key = TopicKey("pulsar", Topic("shop", "orders", name))
-    sight = TopicSight(str(key.topic), "shop/orders", key.history_name, strategy, latest)
-    world.ctx.neighbours.saw_topic(Key(TOPIC_SCHEMA.plural, "shop", name), sight)
+    summary = TopicSummary(str(key.topic), "shop/orders", key.history_name, strategy, latest)
+    world.ctx.index.update_topic(Key(TOPIC_SCHEMA.plural, "shop", name), summary)
 
 
 def edit(world: World, **spec: object) -> None:
@@ -70,9 +70,9 @@ async def status(world: World) -> NamespaceSchemaPolicyStatus:
 
 def restarted(world: World) -> NamespaceSchemaPolicies:
     """Another controller, which knows of a topic that no pass has reached yet."""
-    world.ctx = replace(world.ctx, neighbours=Neighbours())
-    world.ctx.neighbours.are_topics_listed = True
-    world.ctx.neighbours.known[TOPIC_SCHEMA.plural].add(UNSEEN)
+    world.ctx = replace(world.ctx, index=ObjectIndex())
+    world.ctx.index.are_topics_listed = True
+    world.ctx.index.known[TOPIC_SCHEMA.plural].add(UNSEEN)
     return NamespaceSchemaPolicies(world.ctx, 600.0)
 
 
@@ -80,7 +80,7 @@ def all_seen(world: World, *names: str) -> None:
     """Passes reach the topics after a restart."""
     for name in names:
         sees(world, name)
-    world.ctx.neighbours.lost_topic(UNSEEN)
+    world.ctx.index.remove_topic(UNSEEN)
 
 
 async def test_conflicts_are_found_though_a_controller_ends_after_its_first_pass_over_an_edited_policy(

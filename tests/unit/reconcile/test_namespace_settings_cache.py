@@ -135,7 +135,7 @@ async def test_a_good_look_holds_for_a_minute_or_until_the_policy_changes(world:
 
 async def test_a_look_holds_no_longer_once_it_is_doubted_or_somebody_else_had_the_claim(world: World) -> None:
     await world.look()
-    world.looks._ctx.neighbours.doubt_policy(Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders"))
+    world.looks._ctx.index.mark_stale(Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders"))
     asked = []
     for _ in range(2):
         await world.look()

@@ -19,7 +19,7 @@ from topicschema.core.history import Origin
 from topicschema.core.schemas import Schema
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
-from topicschema.reconcile.object_index import TopicSight
+from topicschema.reconcile.object_index import TopicSummary
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
 from topicschema.reconcile.topicschema import TopicSchemas
 from topicschema.reconcile.work_queue import Key, Result
@@ -32,7 +32,7 @@ ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
 async def world() -> AsyncIterator[World]:
     async with opened() as world:
         world.allow_claims()
-        world.ctx.neighbours.are_topics_listed = True
+        world.ctx.index.are_topics_listed = True
         yield world
 
 
@@ -65,11 +65,11 @@ async def test_a_second_pass_over_a_settled_policy_writes_nothing(world: World) 
     assert written(world) == []
 
 
-def sees(world: World, strategy: Strategy | None = None, name: str = "created", *, is_outdone: bool = False) -> None:
+def sees(world: World, strategy: Strategy | None = None, name: str = "created", *, lost_claim: bool = False) -> None:
     """A pass has been over a resource of the one topic, which has that strategy of its own."""
     topic = TopicKey("pulsar", Topic("shop", "orders", "created"))
-    sight = TopicSight(str(topic.topic), "shop/orders", topic.history_name, strategy, is_outdone=is_outdone)
-    world.ctx.neighbours.saw_topic(Key(TOPIC_SCHEMA.plural, "shop", name), sight)
+    summary = TopicSummary(str(topic.topic), "shop/orders", topic.history_name, strategy, lost_claim=lost_claim)
+    world.ctx.index.update_topic(Key(TOPIC_SCHEMA.plural, "shop", name), summary)
 
 
 async def conflicts(world: World, policies: NamespaceSchemaPolicies) -> int:
@@ -99,9 +99,9 @@ async def test_by_which_strategy_a_history_is_looked_through_its_holder_says(wor
     policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     for name in (first, *({"created", "second"} - {first})):
         is_holder = name == "created"
-        sees(world, Strategy.ALWAYS_COMPATIBLE if is_holder else None, name, is_outdone=not is_holder)
+        sees(world, Strategy.ALWAYS_COMPATIBLE if is_holder else None, name, lost_claim=not is_holder)
     assert await conflicts(world, policies) == 0
-    world.ctx.neighbours.lost_topic(Key(TOPIC_SCHEMA.plural, "shop", "created"))
+    world.ctx.index.remove_topic(Key(TOPIC_SCHEMA.plural, "shop", "created"))
     assert await conflicts(world, policies) == 1
     sees(world, None, "second")
     assert await conflicts(world, policies) == 1
@@ -158,15 +158,15 @@ def test_a_strategy_that_a_topic_keeps_at_its_broker_is_seen_though_the_resource
     key, topics = Key(TOPIC_SCHEMA.plural, "shop", "created"), TopicSchemas(world.ctx)
     for source, seen in (("Topic", Strategy.FORWARD), ("Namespace", None)):
         status = decode(TopicSchemaStatus, {"effectiveStrategy": {"value": "FORWARD", "source": source}})
-        assert topics._sight(key, wire, status).strategy is seen
+        assert topics._summary(key, wire, status).strategy is seen
 
 
 def test_a_strategy_that_a_topic_keeps_is_not_forgotten_while_nobody_sees_its_broker(world: World) -> None:
     wire = {"spec": {"topic": "persistent://shop/orders/created", "type": "STRING"}}
     key, topics = Key(TOPIC_SCHEMA.plural, "shop", "created"), TopicSchemas(world.ctx)
     kept = decode(TopicSchemaStatus, {"effectiveStrategy": {"value": "FORWARD", "source": "Topic"}})
-    world.ctx.neighbours.saw_topic(key, topics._sight(key, wire, kept))
-    assert topics._sight(key, wire, TopicSchemaStatus()).strategy is Strategy.FORWARD
+    world.ctx.index.update_topic(key, topics._summary(key, wire, kept))
+    assert topics._summary(key, wire, TopicSchemaStatus()).strategy is Strategy.FORWARD
 
 
 async def test_nothing_is_kept_of_a_policy_that_was_made_anew_between_two_passes(world: World) -> None:
@@ -191,7 +191,7 @@ async def test_a_new_policy_and_one_that_is_gone_have_only_their_own_topics_look
     world.ctx = replace(world.ctx, enqueue=lambda key, _: enqueued.append(key))
     ours, others = (Key(TOPIC_SCHEMA.plural, "shop", name) for name in ("ours", "others"))
     for topic, pulsar_namespace in ((ours, "shop/orders"), (others, "shop/returns")):
-        world.ctx.neighbours.saw_topic(topic, TopicSight(f"{pulsar_namespace}/created", pulsar_namespace))
+        world.ctx.index.update_topic(topic, TopicSummary(f"{pulsar_namespace}/created", pulsar_namespace))
     policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     await policies.reconcile(KEY)
     assert set(enqueued) == {ours}

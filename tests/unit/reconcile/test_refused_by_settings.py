@@ -27,7 +27,7 @@ async def topic() -> AsyncIterator[ToldTopic]:
     async with opened() as world:
         world.allow_claims()
         topic = ToldTopic(world)
-        topic.ctx.neighbours.are_topics_listed = True
+        topic.ctx.index.are_topics_listed = True
         await topic.governed(schemaCompatibilityStrategy="BACKWARD")
         topic.wants(ONE)
         await NamespaceSchemaPolicies(topic.ctx, 0.0).reconcile(POLICY)

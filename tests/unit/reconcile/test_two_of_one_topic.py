@@ -26,9 +26,9 @@ async def passes(topic: AskedTopic, key: Key) -> tuple[str, str]:
     return ready["status"], ready["reason"]
 
 
-def is_outdone(topic: AskedTopic, key: Key) -> bool:
-    sight = topic.world.ctx.neighbours.sight(key)
-    return sight is not None and sight.is_outdone
+def lost_claim(topic: AskedTopic, key: Key) -> bool:
+    summary = topic.world.ctx.index.summary(key)
+    return summary is not None and summary.lost_claim
 
 
 @pytest.mark.parametrize("is_there", [True, False])
@@ -48,7 +48,7 @@ async def test_where_the_broker_is_only_observed_the_second_resource_of_a_topic_
         assert await passes(topic, KEY) == ("True", "Observed")
         assert await passes(topic, SECOND) == ("False", "TopicClaimed")
         assert await passes(topic, KEY) == ("True", "Observed")
-        assert [is_outdone(topic, key) for key in (KEY, SECOND)] == [False, True]
+        assert [lost_claim(topic, key) for key in (KEY, SECOND)] == [False, True]
         topic.world.api.take_away(TOPIC_SCHEMA, "shop", "created")
         assert await passes(topic, SECOND) == ("True", "Observed")
         assert len(topic.world.broker.schemas.served("created")) == int(is_there)

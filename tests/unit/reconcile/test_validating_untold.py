@@ -9,7 +9,7 @@ import pytest
 from support.validation.validated_topic import AskedTopic, asked
 from topicschema.api.kinds import JOB, NAMESPACE_SCHEMA_POLICY, POD
 from topicschema.reconcile.event_router import EventRouter
-from topicschema.reconcile.object_index import Neighbours
+from topicschema.reconcile.object_index import ObjectIndex
 from topicschema.reconcile.topicschema import TopicSchemas
 from topicschema.spark.verdict import Answer
 
@@ -35,9 +35,9 @@ def without_policy(topic: AskedTopic) -> str:
 
 def leads_anew(topic: AskedTopic, *heard: Any) -> EventRouter:
     """Another process goes on, which has heard of these Jobs."""
-    ctx = replace(topic.topics._ctx, neighbours=Neighbours())
+    ctx = replace(topic.topics._ctx, index=ObjectIndex())
     topic.topics = TopicSchemas(ctx)
-    router = EventRouter(ctx.neighbours, ctx.echoes, ctx.enqueue)
+    router = EventRouter(ctx.index, ctx.echoes, ctx.enqueue)
     for job in heard:
         router.on_event(JOB.plural, job["metadata"], is_deleted=False, is_listed=True)
     return router
