@@ -31,7 +31,7 @@ from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.event_router import EventRouter
 from topicschema.reconcile.judging import Judge
 from topicschema.reconcile.object_index import ObjectIndex
-from topicschema.reconcile.own_writes import Echoes
+from topicschema.reconcile.own_writes import OwnWrites
 from topicschema.reconcile.policies import Policies
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
 from topicschema.reconcile.schedule import Lanes
@@ -85,7 +85,7 @@ class Term:
         self._client = client
         self._health = health
         self._index = ObjectIndex()
-        self._echoes = Echoes()
+        self._own_writes = OwnWrites()
         wanted, hosts = settings.validation, AllowedHosts.parse(settings.broker_hosts, (connection.server,))
         self._brokers = Brokers(client, hosts, client.fence, per_second=settings.broker_requests)
         lanes = Lanes(self._index.peers, self._brokers.is_away)
@@ -101,7 +101,7 @@ class Term:
             events=EventRecorder(client, settings.identity),
             brokers=self._brokers,
             index=self._index,
-            echoes=self._echoes,
+            own_writes=self._own_writes,
             enqueue=self.queue.add,
             namespace=settings.namespace,
             claims_are_open=settings.claims is ClaimsSetting.OPEN,
@@ -113,7 +113,7 @@ class Term:
     async def run(self) -> None:
         """Work until cancelled, or until kopf can watch no more; what stopped it is raised."""
         self._health.last_activity.clear()
-        router = EventRouter(self._index, self._echoes, self.queue.add)
+        router = EventRouter(self._index, self._own_writes, self.queue.add)
         with contextlib.closing(self._judge):
             async with contextlib.aclosing(self._brokers), asyncio.TaskGroup() as group:
                 group.create_task(self.queue.run(self._settings.workers))

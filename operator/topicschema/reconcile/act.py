@@ -118,10 +118,10 @@ async def _put(
     record = history_key(history.key.history_name)
     topic = Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name)
     is_newest_ours = bool(history.entries) and history.entries[-1].origin is Origin.SPEC
-    with ctx.echoes.writing(record, lambda: ctx.enqueue(topic, 0.0)):
+    with ctx.own_writes.suppress(record, lambda: ctx.enqueue(topic, 0.0)):
         sources = seen.source_hash if is_newest_ours else None
         after = await ctx.storage.put(_stored(seen), history, payloads, sources)
-        ctx.echoes.know(record, after.revision)
+        ctx.own_writes.record(record, after.revision)
     return replace(seen, stored=after)
 
 

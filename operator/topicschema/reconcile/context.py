@@ -10,7 +10,7 @@ from topicschema.cluster.events import EventRecorder
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.judging import Judge
 from topicschema.reconcile.object_index import ObjectIndex
-from topicschema.reconcile.own_writes import Echoes
+from topicschema.reconcile.own_writes import OwnWrites
 from topicschema.reconcile.policies import Policies
 from topicschema.reconcile.validating_queue import Validations
 from topicschema.reconcile.work_queue import Key
@@ -40,7 +40,7 @@ class ReconcileContext:
     events: EventRecorder
     brokers: Brokers
     index: ObjectIndex
-    echoes: Echoes
+    own_writes: OwnWrites
     enqueue: Callable[[Key, float], None]
     namespace: str
     claims_are_open: bool = False

@@ -14,7 +14,7 @@ from typing import Any
 from topicschema.api import GROUP, PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import JOB, NAMESPACE, NAMESPACE_SCHEMA_POLICY, POD, SCHEMA_HISTORY, TOPIC_SCHEMA
 from topicschema.reconcile.object_index import ObjectIndex
-from topicschema.reconcile.own_writes import Echoes
+from topicschema.reconcile.own_writes import OwnWrites
 from topicschema.reconcile.validating_queue import owner_key
 from topicschema.reconcile.work_queue import HIGH_PRIORITY, Key
 from topicschema.spark.jobs import TOPIC_LABEL
@@ -30,9 +30,9 @@ def history_key(history: str) -> Key:
 class EventRouter:
     """Handlers of watch events and lists; they put keys into the work queue."""
 
-    def __init__(self, index: ObjectIndex, echoes: Echoes, enqueue: Callable[[Key, float], None]) -> None:
+    def __init__(self, index: ObjectIndex, own_writes: OwnWrites, enqueue: Callable[[Key, float], None]) -> None:
         self._index = index
-        self._echoes = echoes
+        self._own_writes = own_writes
         self._enqueue = enqueue
         self._generations: dict[Key, tuple[str, int]] = {}
         self._annotations: dict[str, str] = {}
@@ -56,7 +56,7 @@ class EventRouter:
             if is_deleted:
                 self._forget(key)
             self._index.known[plural].add(key)
-            if is_deleted or (is_relevant and self._echoes.is_news(key, metadata["resourceVersion"])):
+            if is_deleted or (is_relevant and self._own_writes.is_external(key, metadata["resourceVersion"])):
                 self._enqueue(key, 0.0 if is_listed and plural == TOPIC_SCHEMA.plural else HIGH_PRIORITY)
 
     def on_list(self, plural: str, items: Iterable[_Metadata]) -> None:
@@ -64,7 +64,7 @@ class EventRouter:
         listed = {Key(plural, item.get("namespace", ""), item["name"]) for item in items}
         if plural == SCHEMA_HISTORY.plural:
             names = {key.name for key in listed}
-            for key in self._echoes.existing(plural):
+            for key in self._own_writes.existing(plural):
                 if key.name not in names:
                     self._enqueue_topics_of(key)
             return
@@ -109,7 +109,7 @@ class EventRouter:
                 self._enqueue(policy, HIGH_PRIORITY)
 
     def _on_history(self, key: Key, metadata: _Metadata, *, is_deleted: bool) -> None:
-        if is_deleted or self._echoes.is_news(key, metadata["resourceVersion"]):
+        if is_deleted or self._own_writes.is_external(key, metadata["resourceVersion"]):
             self._enqueue_topics_of(key)
 
     def _on_job_or_pod(self, plural: str, metadata: _Metadata, *, is_deleted: bool) -> None:

@@ -177,7 +177,7 @@ async def on_record(ctx: ReconcileContext, seen: Observation) -> Observation:
         raise TypeError("nobody governs it")
     resource, found = seen.resource, seen.found
     stored = await ctx.storage.get_history(found.key(seen.topic))
-    ctx.echoes.know(history_key(stored.history.key.history_name), stored.revision)
+    ctx.own_writes.record(history_key(stored.history.key.history_name), stored.revision)
     await _refuse_if_held(ctx, stored, owner_of(resource.metadata))
     if found.resource.spec.pulsar is None:
         _refuse_if_lost(stored, resource)

@@ -170,7 +170,7 @@ class NamespaceSchemaPolicies:
     def _lost(self, key: Key) -> None:
         self._unseen.pop(key, None)
         self._forget(key, self._uids.pop(key, ""))
-        self._ctx.echoes.forget(key)
+        self._ctx.own_writes.forget(key)
         self._enqueue_topics(key)
         claimed = self._ctx.index.remove_policy(key)
         for rival in self._ctx.index.policies_of_pulsar_namespace(claimed.pulsar_namespace) if claimed else ():

@@ -29,9 +29,9 @@ async def report(ctx: ReconcileContext, kind: Kind, wire: Mapping[str, Any], sta
     """Make `status` the status of the resource read as `wire`, and tell of it; ConflictError when it moved."""
     metadata = wire["metadata"]
     key = Key(kind.plural, metadata["namespace"], metadata["name"])
-    with ctx.echoes.writing(key, lambda: ctx.enqueue(key, 0.0)):
+    with ctx.own_writes.suppress(key, lambda: ctx.enqueue(key, 0.0)):
         written = await write_status(ctx.client, kind, wire, status)
-        ctx.echoes.know(key, written or metadata["resourceVersion"])
+        ctx.own_writes.record(key, written or metadata["resourceVersion"])
     if written is not None:
         await _tell(ctx, kind, wire, status.conditions)
 

@@ -275,7 +275,7 @@ class TopicSchemas:
     def _lost(self, key: Key) -> None:
         self._ctx.validation.turns.done(key, self._ctx.enqueue)
         index = self._ctx.index
-        self._ctx.echoes.forget(key)
+        self._ctx.own_writes.forget(key)
         summary = index.remove_topic(key)
         if summary is None:
             return

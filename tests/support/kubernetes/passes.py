@@ -11,7 +11,7 @@ from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.judging import Judge
 from topicschema.reconcile.object_index import ObjectIndex
-from topicschema.reconcile.own_writes import Echoes
+from topicschema.reconcile.own_writes import OwnWrites
 from topicschema.reconcile.policies import Policies
 from topicschema.storage.claims import Claims
 from topicschema.storage.record import RecordStorage
@@ -32,7 +32,7 @@ async def reconcile_context(client: ApiClient, brokers: Brokers) -> AsyncIterato
                 events=EventRecorder(client, "test"),
                 brokers=brokers,
                 index=ObjectIndex(),
-                echoes=Echoes(),
+                own_writes=OwnWrites(),
                 enqueue=lambda _key, _after: None,
                 namespace=SYSTEM,
             )

@@ -6,7 +6,7 @@ import pytest
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.event_router import EventRouter, history_key
 from topicschema.reconcile.object_index import ObjectIndex, TopicSummary
-from topicschema.reconcile.own_writes import Echoes
+from topicschema.reconcile.own_writes import OwnWrites
 from topicschema.reconcile.work_queue import Key
 from topicschema.spark.jobs import TOPIC_LABEL
 
@@ -22,9 +22,9 @@ class Handlers:
     """A router with its index, and the keys that it enqueued."""
 
     def __init__(self) -> None:
-        self.index, self.echoes = ObjectIndex(), Echoes()
+        self.index, self.own_writes = ObjectIndex(), OwnWrites()
         self._enqueued: dict[Key, float] = {}
-        self.router = EventRouter(self.index, self.echoes, self._enqueued.__setitem__)
+        self.router = EventRouter(self.index, self.own_writes, self._enqueued.__setitem__)
 
     def event(self, key: Key, revision: str = "1", *, is_deleted: bool = False, **metadata: Any) -> set[Key]:
         """Return the keys that this event enqueues."""
@@ -111,18 +111,18 @@ def test_two_topics_may_write_one_record_at_once_and_both_hear_of_what_is_not_th
     handlers: Handlers,
 ) -> None:
     record, enqueued = history_key("h-1"), []
-    with handlers.echoes.writing(record, lambda: enqueued.append("first")):
-        with handlers.echoes.writing(record, lambda: enqueued.append("second")):
+    with handlers.own_writes.suppress(record, lambda: enqueued.append("first")):
+        with handlers.own_writes.suppress(record, lambda: enqueued.append("second")):
             assert handlers.event(record, "7") == set()
-            handlers.echoes.know(record, "7")
+            handlers.own_writes.record(record, "7")
         assert handlers.event(record, "8") == set()
     assert enqueued == ["first"]
 
 
-def test_a_write_that_outlasts_another_of_the_same_record_still_holds_its_echo_back(handlers: Handlers) -> None:
+def test_a_write_that_outlasts_another_of_the_same_record_still_holds_its_event_back(handlers: Handlers) -> None:
     record, enqueued = history_key("h-1"), []
-    first = handlers.echoes.writing(record, lambda: enqueued.append("first"))
-    second = handlers.echoes.writing(record, lambda: enqueued.append("second"))
+    first = handlers.own_writes.suppress(record, lambda: enqueued.append("first"))
+    second = handlers.own_writes.suppress(record, lambda: enqueued.append("second"))
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
@@ -131,8 +131,8 @@ def test_a_write_that_outlasts_another_of_the_same_record_still_holds_its_echo_b
     assert enqueued == ["second"]
 
 
-def test_the_echo_of_our_own_write_enqueues_nothing_but_a_later_change_does(handlers: Handlers) -> None:
-    handlers.echoes.know(CREATED, "7")
+def test_the_event_of_our_own_write_enqueues_nothing_but_a_later_change_does(handlers: Handlers) -> None:
+    handlers.own_writes.record(CREATED, "7")
     assert handlers.event(CREATED, "7") == set()
     assert handlers.event(CREATED, "7", is_deleted=True) == {CREATED}
     assert handlers.event(CREATED, "8") == {CREATED}
@@ -140,24 +140,24 @@ def test_the_echo_of_our_own_write_enqueues_nothing_but_a_later_change_does(hand
 
 def test_an_event_that_comes_before_the_answer_to_its_write_is_an_echo_too(handlers: Handlers) -> None:
     enqueued = []
-    with handlers.echoes.writing(CREATED, lambda: enqueued.append(CREATED)):
+    with handlers.own_writes.suppress(CREATED, lambda: enqueued.append(CREATED)):
         assert handlers.event(CREATED, "7") == set()
-        handlers.echoes.know(CREATED, "7")
+        handlers.own_writes.record(CREATED, "7")
     assert enqueued == []
 
 
 def test_somebody_elses_change_during_our_write_is_enqueued_after_it(handlers: Handlers) -> None:
     enqueued = []
-    with handlers.echoes.writing(CREATED, lambda: enqueued.append(CREATED)):
+    with handlers.own_writes.suppress(CREATED, lambda: enqueued.append(CREATED)):
         assert handlers.event(CREATED, "6") == set()
         assert handlers.event(CREATED, "7") == set()
-        handlers.echoes.know(CREATED, "7")
+        handlers.own_writes.record(CREATED, "7")
     assert enqueued == [CREATED]
 
 
 def test_a_change_during_a_write_that_fails_is_enqueued(handlers: Handlers) -> None:
     enqueued = []
-    with suppress(ZeroDivisionError), handlers.echoes.writing(CREATED, lambda: enqueued.append(CREATED)):
+    with suppress(ZeroDivisionError), handlers.own_writes.suppress(CREATED, lambda: enqueued.append(CREATED)):
         handlers.event(CREATED, "7")
         raise ZeroDivisionError
     assert enqueued == [CREATED]
@@ -210,7 +210,7 @@ def test_a_changed_annotation_of_a_namespace_enqueues_its_policies(handlers: Han
 
 def test_a_record_that_somebody_else_touched_enqueues_its_topics(handlers: Handlers) -> None:
     handlers.index.update_topic(CREATED, TopicSummary("shop/orders/created", "shop/orders", "h-1"))
-    handlers.echoes.know(history_key("h-1"), "5")
+    handlers.own_writes.record(history_key("h-1"), "5")
     record = Key(HISTORIES, "topicschema-system", "h-1")
     assert handlers.event(record, "5") == set()
     assert handlers.event(record, "6") == {CREATED}
@@ -221,8 +221,8 @@ def test_a_record_that_somebody_else_touched_enqueues_its_topics(handlers: Handl
 def test_a_record_deleted_while_nobody_listened_enqueues_its_topics(handlers: Handlers) -> None:
     handlers.index.update_topic(CREATED, TopicSummary("shop/orders/created", "shop/orders", "h-1"))
     handlers.index.update_topic(CHANGED, TopicSummary("shop/orders/changed", "shop/orders", "h-2"))
-    handlers.echoes.know(history_key("h-1"), "5")
-    handlers.echoes.know(history_key("h-2"), "")
+    handlers.own_writes.record(history_key("h-1"), "5")
+    handlers.own_writes.record(history_key("h-2"), "")
     assert handlers.list(HISTORIES, Key(HISTORIES, "topicschema-system", "h-1")) == set()
     assert handlers.list(HISTORIES) == {CREATED}
 

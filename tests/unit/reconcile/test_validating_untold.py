@@ -37,7 +37,7 @@ def leads_anew(topic: AskedTopic, *heard: Any) -> EventRouter:
     """Another process goes on, which has heard of these Jobs."""
     ctx = replace(topic.topics._ctx, index=ObjectIndex())
     topic.topics = TopicSchemas(ctx)
-    router = EventRouter(ctx.index, ctx.echoes, ctx.enqueue)
+    router = EventRouter(ctx.index, ctx.own_writes, ctx.enqueue)
     for job in heard:
         router.on_event(JOB.plural, job["metadata"], is_deleted=False, is_listed=True)
     return router
