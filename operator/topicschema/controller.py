@@ -34,7 +34,7 @@ from topicschema.reconcile.object_index import ObjectIndex
 from topicschema.reconcile.own_writes import OwnWrites
 from topicschema.reconcile.policies import Policies
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
-from topicschema.reconcile.schedule import Lanes
+from topicschema.reconcile.schedule import BrokerPartitions
 from topicschema.reconcile.topicschema import TopicSchemas
 from topicschema.reconcile.validating_queue import Caps, Turns, Validations
 from topicschema.reconcile.work_queue import Key, Result, WorkQueue
@@ -88,8 +88,8 @@ class Term:
         self._own_writes = OwnWrites()
         wanted, hosts = settings.validation, AllowedHosts.parse(settings.broker_hosts, (connection.server,))
         self._brokers = Brokers(client, hosts, client.fence, per_second=settings.broker_requests)
-        lanes = Lanes(self._index.peers, self._brokers.is_away)
-        self.queue = WorkQueue(self._reconcile, settings.resync_period, lanes=lanes)
+        partitions = BrokerPartitions(self._index.peers, self._brokers.is_away)
+        self.queue = WorkQueue(self._reconcile, settings.resync_period, partitions=partitions)
         storage, claims = RecordStorage(client, settings.namespace), Claims(client, settings.namespace)
         self._judge = Judge(storage, checkers=settings.checkers)
         ctx = ReconcileContext(

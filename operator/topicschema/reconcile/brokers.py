@@ -26,7 +26,7 @@ from topicschema.broker.transport import Access
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import TopicSchemaError, WaitingError
 from topicschema.core.remote import BrokerSettings
-from topicschema.reconcile.schedule import keep_to
+from topicschema.reconcile.schedule import require_partition
 
 _CERTIFICATE, _KEY = "tls.crt", "tls.key"
 _CLOCK: Final = Clock()
@@ -134,9 +134,9 @@ class Brokers:
         pulsar, uid = policy.spec.pulsar, policy.metadata.uid
         if pulsar is None:
             self.forget(uid)
-            keep_to("")
+            require_partition("")
             return None
-        keep_to(pulsar.address, uid)  # the lane of all who reach it
+        require_partition(pulsar.address, uid)  # the partition of all who reach it
         made = self._made.get(uid)
         if made is not None and made.pulsar == pulsar and not anew:
             return made.broker

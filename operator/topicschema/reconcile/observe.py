@@ -25,7 +25,7 @@ from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.event_router import history_key
 from topicschema.reconcile.holders import other_holder
 from topicschema.reconcile.policies import FoundPolicy, address_of
-from topicschema.reconcile.schedule import keep_to
+from topicschema.reconcile.schedule import require_partition
 from topicschema.reconcile.schema_source import sources_of
 from topicschema.reconcile.validating import Inquiry, Prospect
 from topicschema.reconcile.validating_spec import Subject
@@ -164,7 +164,7 @@ async def governed(ctx: ReconcileContext, resource: TopicSchema) -> Observation:
     found = await ctx.policies.find(resource.metadata.namespace, topic.pulsar_namespace)
     if found is None:
         raise WaitingError("PolicyMissing", f"no NamespaceSchemaPolicy here governs {topic.pulsar_namespace}")
-    keep_to(address_of(found.resource))
+    require_partition(address_of(found.resource))
     return Observation(resource, found=found)
 
 

@@ -15,7 +15,7 @@ from enum import StrEnum
 from topicschema import telemetry
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
-from topicschema.reconcile.schedule import ElsewhereError, Lanes, Schedule, begin_in, policy_asked
+from topicschema.reconcile.schedule import BrokerPartitions, RescheduleError, Schedule, current_policy, enter_partition
 
 _LOG = logging.getLogger(__name__)
 HIGH_PRIORITY = -86_400.0
@@ -83,7 +83,7 @@ class WorkQueue:
         work: Callable[[Key], Awaitable[Result]],
         resync: float,
         *,
-        lanes: Lanes[Key] | None = None,
+        partitions: BrokerPartitions[Key] | None = None,
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
     ) -> None:
@@ -91,8 +91,8 @@ class WorkQueue:
         self._resync = resync
         self._clock = clock
         self._chance = chance
-        self._lanes = lanes or Lanes[Key]()
-        self._schedule = Schedule(self._lanes.of)
+        self._partitions = partitions or BrokerPartitions[Key]()
+        self._schedule = Schedule(self._partitions.of)
         self._backoff = Backoff(chance)
         self._changed = asyncio.Event()
         self._last_recheck = 0.0
@@ -113,7 +113,7 @@ class WorkQueue:
         return self._schedule.next_due
 
     async def run(self, workers: int) -> None:
-        """Reconcile keys that are due, `workers` of a lane at a time, until cancelled."""
+        """Reconcile keys that are due, `workers` of a partition at a time, until cancelled."""
         self._schedule.width = workers
         async with asyncio.TaskGroup() as group:
             while True:
@@ -139,15 +139,15 @@ class WorkQueue:
                 await self._changed.wait()
 
     async def _reconcile(self, key: Key) -> None:
-        lane, due = self._schedule.taken(key)
-        begin_in(lane)
+        partition, due = self._schedule.taken(key)
+        enter_partition(partition)
         started = self._clock()
         try:
             after = self._after(key, await self._work(key))
             self._wake(key)
-        except ElsewhereError as error:
+        except RescheduleError as error:
             telemetry.RECONCILES.labels(key.plural, error.reason).inc()
-            self._lanes.moved(key, error.lane)
+            self._partitions.assign(key, error.partition)
             after = due - self._clock()  # it keeps its turn
         except Exception as error:  # noqa: BLE001 - one object's bug must not stop the others; it is logged and counted
             after = self._after_error(key, error)
@@ -162,19 +162,19 @@ class WorkQueue:
         self._backoff.forget(key)
         telemetry.RECONCILES.labels(key.plural, result).inc()
         if result is Result.DELETED:
-            self._lanes.forget(key)
+            self._partitions.forget(key)
             return None
         return 0.0 if result is Result.REQUEUE else self._resync_delay()
 
     def _wake(self, key: Key) -> None:
-        """Enqueue others, now that `key` waits for no broker: all, if it is back; else a new scout."""
-        outages = self._lanes.outages
-        for other in outages.end(policy_asked()):
+        """Enqueue others, now that `key` waits for no broker: all, if it is back; else a new probe."""
+        outages = self._partitions.outages
+        for other in outages.end(current_policy()):
             self._backoff.forget(other)
             if other != key:
                 self.add(other, self._chance() * _RETURN_SECONDS)
-        for scout in outages.leave(key):
-            self.add(scout)
+        for probe in outages.leave(key):
+            self.add(probe)
 
     def _after_error(self, key: Key, error: Exception) -> float:
         is_ours = isinstance(error, TopicSchemaError)
@@ -188,7 +188,7 @@ class WorkQueue:
             _LOG.error("unexpected error during reconcile", exc_info=error, extra={"fields": fields})
         delay = self._backoff.delay(key, error)
         if delay is not None and isinstance(error, WaitingError):
-            waited = self._lanes.outages.delay(key, policy_asked(), error.after, delay)
+            waited = self._partitions.outages.delay(key, current_policy(), error.after, delay)
             if waited is not None:
                 return waited
         self._wake(key)

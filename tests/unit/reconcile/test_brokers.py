@@ -33,7 +33,7 @@ from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.schedule import ElsewhereError, begin_in
+from topicschema.reconcile.schedule import RescheduleError, enter_partition
 
 URL = "http://pulsar:8080"
 REF = SecretKeyRef(name="admin", key="token")
@@ -190,11 +190,11 @@ async def test_certificates_that_are_none_name_their_secret(api: FakeApiServer, 
         assert (raised.value.reason, "Secret admin" in raised.value.message) == ("SecretInvalid", True)
 
 
-async def test_a_pass_reaches_a_broker_in_its_own_lane_only(api: FakeApiServer, brokers: Brokers) -> None:
-    begin_in("")
-    with pytest.raises(ElsewhereError) as raised:
+async def test_a_pass_reaches_a_broker_in_its_own_partition_only(api: FakeApiServer, brokers: Brokers) -> None:
+    enter_partition("")
+    with pytest.raises(RescheduleError) as raised:
         await brokers.of(policy())
-    assert raised.value.lane == "pulsar:8080"
+    assert raised.value.partition == "pulsar:8080"
     assert api.requests == []
 
 

@@ -3,8 +3,8 @@ from itertools import pairwise
 import pytest
 
 from topicschema.core.errors import StalledError, WaitingError
-from topicschema.reconcile.outages import Outages
-from topicschema.reconcile.schedule import Lanes, keep_to
+from topicschema.reconcile.outages import BrokerOutages
+from topicschema.reconcile.schedule import BrokerPartitions, require_partition
 from topicschema.reconcile.work_queue import HIGH_PRIORITY, Key, Result, WorkQueue
 
 A, B, C = (Key("topicschemas", "shop", name) for name in "abc")
@@ -12,7 +12,7 @@ SHOP, STORE = "uid-shop", "uid-store"
 
 
 def test_while_a_broker_is_away_one_looks_early_and_the_others_wait_as_usual() -> None:
-    outages = Outages[str]({SHOP}.__contains__)
+    outages = BrokerOutages[str]({SHOP}.__contains__)
     assert outages.delay("a", SHOP, 5.0, 80.0) == 5.0
     assert outages.delay("b", SHOP, 5.0, 80.0) == 80.0
     assert outages.delay("a", SHOP, 10.0, 160.0) == 10.0
@@ -20,14 +20,14 @@ def test_while_a_broker_is_away_one_looks_early_and_the_others_wait_as_usual() -
 
 
 def test_one_that_was_looked_at_meanwhile_for_an_edit_still_looks_at_the_next_probe() -> None:
-    outages = Outages[str]({SHOP}.__contains__)
+    outages = BrokerOutages[str]({SHOP}.__contains__)
     outages.delay("a", SHOP, 20.0, 80.0)
     outages.delay("b", SHOP, 20.0, 80.0)
     assert outages.delay("a", SHOP, 10.0, 160.0) == 10.0  # ten seconds later
 
 
 def test_when_the_one_who_looks_waits_no_more_the_next_one_looks() -> None:
-    outages = Outages[str]({SHOP, STORE}.__contains__)
+    outages = BrokerOutages[str]({SHOP, STORE}.__contains__)
     for key in ("a", "b", "c"):
         outages.delay(key, SHOP, 5.0, 80.0)
     outages.delay("d", STORE, 5.0, 80.0)
@@ -37,18 +37,18 @@ def test_when_the_one_who_looks_waits_no_more_the_next_one_looks() -> None:
 
 
 def test_nobody_looks_later_than_usual() -> None:
-    assert Outages[str]({SHOP}.__contains__).delay("a", SHOP, 60.0, 2.0) == 2.0
+    assert BrokerOutages[str]({SHOP}.__contains__).delay("a", SHOP, 60.0, 2.0) == 2.0
 
 
 def test_an_error_of_a_broker_that_answers_is_no_outage() -> None:
-    outages = Outages[str](lambda _: False)
+    outages = BrokerOutages[str](lambda _: False)
     assert outages.delay("a", SHOP, 5.0, 80.0) is None
     assert outages.end(SHOP) == ()
 
 
 def test_all_who_waited_are_told_once_the_broker_is_back() -> None:
     away = {SHOP, STORE}
-    outages = Outages[str](away.__contains__)
+    outages = BrokerOutages[str](away.__contains__)
     for key in ("a", "b", "a"):
         outages.delay(key, SHOP, 5.0, 80.0)
     outages.delay("c", STORE, 5.0, 80.0)
@@ -59,7 +59,7 @@ def test_all_who_waited_are_told_once_the_broker_is_back() -> None:
 
 
 def test_nothing_is_kept_of_those_who_are_gone() -> None:
-    outages = Outages[str]({SHOP}.__contains__)
+    outages = BrokerOutages[str]({SHOP}.__contains__)
     for key in ("a", "b"):
         outages.delay(key, SHOP, 5.0, 80.0)
     for key in ("a", "b"):
@@ -79,16 +79,16 @@ class Outage:
         self.probes: list[float] = []
         self.settled: dict[Key, float] = {}
         self._probe_at = 0.0
-        lanes = Lanes[Key](is_away=self.away.__contains__)
+        partitions = BrokerPartitions[Key](is_away=self.away.__contains__)
         for key in (A, B, C):
-            lanes.moved(key, "pulsar:8080")
-        self.queue = WorkQueue(self._work, 100_000.0, lanes=lanes, clock=lambda: self.now, chance=lambda: 0.5)
+            partitions.assign(key, "pulsar:8080")
+        self.queue = WorkQueue(self._work, 100_000.0, partitions=partitions, clock=lambda: self.now, chance=lambda: 0.5)
         for key in (A, B, C):
             self.queue.add(key)
 
     async def _work(self, key: Key) -> Result:
         if key not in self.ends or not self.away:
-            keep_to("pulsar:8080", "uid")
+            require_partition("pulsar:8080", "uid")
             if self.away:
                 if self.now >= self._probe_at:
                     self.probes.append(self.now)

@@ -2,7 +2,13 @@ import asyncio
 
 import pytest
 
-from topicschema.reconcile.schedule import ElsewhereError, Lanes, Schedule, begin_in, keep_to
+from topicschema.reconcile.schedule import (
+    BrokerPartitions,
+    RescheduleError,
+    Schedule,
+    enter_partition,
+    require_partition,
+)
 
 A, B, C = "abc"
 
@@ -51,8 +57,8 @@ def test_who_waits_is_counted() -> None:
     assert schedule.waiting(2.0) == 2
 
 
-def laned(**lanes: str) -> Schedule[str]:
-    return Schedule(lambda key: lanes.get(key, ""))
+def partitioned(**partitions: str) -> Schedule[str]:
+    return Schedule(lambda key: partitions.get(key, ""))
 
 
 def test_who_was_enqueued_first_for_the_same_time_is_taken_first() -> None:
@@ -62,8 +68,8 @@ def test_who_was_enqueued_first_for_the_same_time_is_taken_first() -> None:
     assert [schedule.get(1.0), schedule.get(1.0), schedule.get(1.0)] == [C, A, B]
 
 
-def test_a_full_lane_holds_up_no_other_and_goes_on_when_there_is_room() -> None:
-    schedule = laned(a="east", b="east", c="west")
+def test_a_full_partition_holds_up_no_other_and_goes_on_when_there_is_room() -> None:
+    schedule = partitioned(a="east", b="east", c="west")
     for due, key in enumerate((A, B, C)):
         schedule.add(key, due)
     assert [schedule.get(9.0), schedule.get(9.0), schedule.get(9.0)] == [A, C, None]
@@ -73,13 +79,13 @@ def test_a_full_lane_holds_up_no_other_and_goes_on_when_there_is_room() -> None:
     assert schedule.get(9.0) == B
 
 
-def test_what_is_enqueued_after_it_changed_lanes_is_in_the_newer_one_only() -> None:
-    lanes = {A: "east", B: "east"}
-    schedule = Schedule[str](lanes.__getitem__)
+def test_what_is_enqueued_after_it_changed_partition_is_in_the_newer_one_only() -> None:
+    partitions = {A: "east", B: "east"}
+    schedule = Schedule[str](partitions.__getitem__)
     schedule.add(B, 0.0)
     schedule.add(A, 1.0)
     assert schedule.get(9.0) == B  # east is full
-    lanes[A] = "west"
+    partitions[A] = "west"
     schedule.add(A, 5.0)
     assert schedule.next_due == 1.0
     assert schedule.get(9.0) == A
@@ -88,13 +94,13 @@ def test_what_is_enqueued_after_it_changed_lanes_is_in_the_newer_one_only() -> N
     assert schedule.next_due is None
 
 
-def test_what_is_enqueued_while_busy_waits_in_the_lane_it_belongs_to_when_it_is_done() -> None:
-    lanes = {A: "", B: ""}
-    schedule = Schedule[str](lanes.__getitem__)
+def test_what_is_enqueued_while_busy_waits_in_the_partition_it_belongs_to_when_it_is_done() -> None:
+    partitions = {A: "", B: ""}
+    schedule = Schedule[str](partitions.__getitem__)
     schedule.add(A, 0.0)
     schedule.get(0.0)
     schedule.add(A, 0.0)
-    lanes[A] = "east"
+    partitions[A] = "east"
     schedule.add(B, 0.0)
     schedule.done(A)
     assert {schedule.get(0.0), schedule.get(0.0)} == {A, B}
@@ -102,32 +108,32 @@ def test_what_is_enqueued_while_busy_waits_in_the_lane_it_belongs_to_when_it_is_
 
 
 def test_a_key_goes_where_it_went_last_or_where_all_its_companions_go() -> None:
-    lanes = Lanes[str](lambda _: (B, C))
-    assert lanes.of(A) == ""
-    lanes.moved(B, "east")
-    assert lanes.of(A) == ""
-    lanes.moved(C, "east")
-    assert lanes.of(A) == "east"
-    lanes.moved(A, "west")
-    assert lanes.of(A) == "west"
-    lanes.forget(A)
-    assert lanes.of(A) == "east"
+    partitions = BrokerPartitions[str](lambda _: (B, C))
+    assert partitions.of(A) == ""
+    partitions.assign(B, "east")
+    assert partitions.of(A) == ""
+    partitions.assign(C, "east")
+    assert partitions.of(A) == "east"
+    partitions.assign(A, "west")
+    assert partitions.of(A) == "west"
+    partitions.forget(A)
+    assert partitions.of(A) == "east"
 
 
 def test_a_key_without_companions_goes_nowhere_in_particular() -> None:
-    lanes = Lanes[str]()
-    lanes.moved(B, "east")
-    assert lanes.of(A) == ""
+    partitions = BrokerPartitions[str]()
+    partitions.assign(B, "east")
+    assert partitions.of(A) == ""
 
 
-async def test_a_pass_goes_on_in_its_own_lane_only() -> None:
-    keep_to("east")  # whoever was begun in no lane may go anywhere
+async def test_a_pass_goes_on_in_its_own_partition_only() -> None:
+    require_partition("east")  # whoever was begun in no partition may go anywhere
 
-    async def looks(lane: str) -> None:
-        begin_in(lane)
-        keep_to("east")
+    async def looks(partition: str) -> None:
+        enter_partition(partition)
+        require_partition("east")
 
     await asyncio.create_task(looks("east"))
-    with pytest.raises(ElsewhereError) as raised:
+    with pytest.raises(RescheduleError) as raised:
         await asyncio.create_task(looks(""))
-    assert raised.value.lane == "east"
+    assert raised.value.partition == "east"

@@ -7,7 +7,7 @@ import pytest
 from support.metrics import counted
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError, WaitingError
-from topicschema.reconcile.schedule import ElsewhereError, Lanes, keep_to
+from topicschema.reconcile.schedule import BrokerPartitions, RescheduleError, require_partition
 from topicschema.reconcile.work_queue import HIGH_PRIORITY, Backoff, Key, Result, WorkQueue
 
 A, B, C = (Key("topicschemas", "shop", name) for name in "abc")
@@ -95,7 +95,7 @@ async def test_what_is_gone_is_never_looked_at_again() -> None:
         (Result.DONE, "success"),
         (Result.REQUEUE, "requeue"),
         (Result.DELETED, "deleted"),
-        (ElsewhereError("pulsar:8080"), "rescheduled"),
+        (RescheduleError("pulsar:8080"), "rescheduled"),
         (StalledError("InvalidTopic", ""), "InvalidTopic"),
         (ValueError(), "InternalError"),
     ],
@@ -183,7 +183,7 @@ async def test_a_worker_that_waits_wakes_up_when_the_bell_rings() -> None:
     running.cancel()
 
 
-async def test_keys_of_a_full_lane_hold_up_no_other_lane() -> None:
+async def test_keys_of_a_full_partition_hold_up_no_other_partition() -> None:
     hung, looked = asyncio.Event(), asyncio.Event()
     hanging: list[Key] = []
 
@@ -191,7 +191,7 @@ async def test_keys_of_a_full_lane_hold_up_no_other_lane() -> None:
         if key == C:
             looked.set()
         else:
-            keep_to("silent:8080")
+            require_partition("silent:8080")
             hanging.append(key)
             hung.set()
             await asyncio.Event().wait()
@@ -203,7 +203,7 @@ async def test_keys_of_a_full_lane_hold_up_no_other_lane() -> None:
         queue.add(key)
     for each in (looked, hung):
         await asyncio.wait_for(each.wait(), 30)
-    assert hanging == [A]  # B waits for the one place in that lane
+    assert hanging == [A]  # B waits for the one place in that partition
     running.cancel()
 
 
@@ -213,15 +213,15 @@ async def test_a_pass_that_belongs_elsewhere_is_begun_again_there_and_from_then_
     async def work(_: Key) -> Result:
         nonlocal begun
         begun += 1
-        keep_to("pulsar:8080")
+        require_partition("pulsar:8080")
         return Result.DONE
 
-    lanes = Lanes[Key]()
+    partitions = BrokerPartitions[Key]()
     clock = Clock()
-    queue = WorkQueue(work, 1000.0, lanes=lanes, clock=clock, chance=lambda: 0.5)
+    queue = WorkQueue(work, 1000.0, partitions=partitions, clock=clock, chance=lambda: 0.5)
     queue.add(A)
     assert await queue.run_due() == 2
-    assert (begun, lanes.of(A), queue.next_due) == (2, "pulsar:8080", 1000.0)
+    assert (begun, partitions.of(A), queue.next_due) == (2, "pulsar:8080", 1000.0)
     clock.now = 1000.0
     assert await queue.run_due() == 1
 
@@ -245,13 +245,13 @@ async def test_a_pass_that_is_begun_again_elsewhere_keeps_its_turn() -> None:
     clock, looked = Clock(), []
 
     async def work(key: Key) -> Result:
-        keep_to("pulsar:8080")
+        require_partition("pulsar:8080")
         looked.append(key)
         return Result.DELETED
 
-    lanes = Lanes[Key]()
-    lanes.moved(B, "pulsar:8080")
-    queue = WorkQueue(work, 1000.0, lanes=lanes, clock=clock)
+    partitions = BrokerPartitions[Key]()
+    partitions.assign(B, "pulsar:8080")
+    queue = WorkQueue(work, 1000.0, partitions=partitions, clock=clock)
     for key in (A, B):
         queue.add(key)
         clock.now += 1.0
@@ -261,18 +261,18 @@ async def test_a_pass_that_is_begun_again_elsewhere_keeps_its_turn() -> None:
 
 async def test_when_a_broker_is_back_all_who_waited_for_it_are_looked_at_soon() -> None:
     clock, away, looked = Clock(), {"uid"}, []
-    lanes = Lanes[Key](is_away=away.__contains__)
+    partitions = BrokerPartitions[Key](is_away=away.__contains__)
     for key in (A, B):
-        lanes.moved(key, "pulsar:8080")
+        partitions.assign(key, "pulsar:8080")
 
     async def work(key: Key) -> Result:
         looked.append((key, clock.now))
-        keep_to("" if key == C else "pulsar:8080", "" if key == C else "uid")
+        require_partition("" if key == C else "pulsar:8080", "" if key == C else "uid")
         if away and key in (A, B):
             raise WaitingError("BrokerUnavailable", "", after=20.0)
         return Result.DONE
 
-    queue = WorkQueue(work, 1000.0, lanes=lanes, clock=clock, chance=lambda: 0.5)
+    queue = WorkQueue(work, 1000.0, partitions=partitions, clock=clock, chance=lambda: 0.5)
     for key in (A, B, C):
         queue.add(key)
     while clock.now < 200.0:
@@ -292,14 +292,14 @@ async def test_when_a_broker_is_back_all_who_waited_for_it_are_looked_at_soon() 
     assert first in {A, B}
 
 
-async def test_what_is_gone_has_no_lane_any_more() -> None:
-    lanes = Lanes[Key]()
-    lanes.moved(A, "pulsar:8080")
+async def test_what_is_gone_has_no_partition_any_more() -> None:
+    partitions = BrokerPartitions[Key]()
+    partitions.assign(A, "pulsar:8080")
 
     async def work(_: Key) -> Result:
         return Result.DELETED
 
-    queue = WorkQueue(work, 1000.0, lanes=lanes)
+    queue = WorkQueue(work, 1000.0, partitions=partitions)
     queue.add(A)
     await queue.run_due()
-    assert lanes.of(A) == ""
+    assert partitions.of(A) == ""
