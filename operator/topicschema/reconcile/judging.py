@@ -25,7 +25,7 @@ from topicschema.core.verdict import Candidate, Comparison, Look, Verdict
 from topicschema.reconcile import broker_versions, comparing
 from topicschema.reconcile.broker_versions import UnreadableVersionError
 from topicschema.reconcile.comparing import Answer, Comparer, Question, Version
-from topicschema.reconcile.lru_cache import Kept
+from topicschema.reconcile.lru_cache import LruCache
 from topicschema.reconcile.rereading import Rereading
 from topicschema.reconcile.schema_source import Envelopes, info_of, size_of, sources_of
 from topicschema.reconcile.versions import LARGE, Versions
@@ -78,7 +78,7 @@ class Judge:
         self._checkers = checkers
         self._patience = patience
         self._envelopes = Envelopes()
-        self._risks: Kept[_RisksKey, tuple[Incompatibility, ...]] = Kept(_RISKS_BYTES)
+        self._risks: LruCache[_RisksKey, tuple[Incompatibility, ...]] = LruCache(_RISKS_BYTES)
         self._workers = Workers()
         self._asking = ThreadPoolExecutor(max_workers=2, thread_name_prefix="checkers")
         self.versions: Final = Versions(storage, self._workers, self._comparer, are_whole=self.has_checkers)

@@ -12,7 +12,7 @@ from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import key_value
 from topicschema.core.formats.key_value import KeyValue, Part, Side
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.reconcile.lru_cache import Kept
+from topicschema.reconcile.lru_cache import LruCache
 from topicschema.sources import ProtobufSources, compile_envelope_async, file_of
 
 SCHEMA_FIELD = "spec.schema"
@@ -76,13 +76,13 @@ class Envelopes:
     """What sources were compiled to, kept within a bound of bytes."""
 
     def __init__(self, limit: int = _KEPT_BYTES) -> None:
-        self._kept: Kept[str, bytes] = Kept(limit)
+        self._cache: LruCache[str, bytes] = LruCache(limit)
 
     async def get(self, sources: ProtobufSources) -> bytes:
         """The envelope; InvalidSchemaError with rule and place, WaitingError when the machine is at fault."""
         key = sources.source_hash
-        envelope = self._kept.get(key)
+        envelope = self._cache.get(key)
         if envelope is None:
             envelope = await compile_envelope_async(sources)
-            self._kept.put(key, envelope, len(envelope))
+            self._cache.put(key, envelope, len(envelope))
         return envelope

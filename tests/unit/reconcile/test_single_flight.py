@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from topicschema.reconcile.single_flight import SharedReads
+from topicschema.reconcile.single_flight import SingleFlight
 
 
 class Place:
@@ -14,7 +14,7 @@ class Place:
         self.value = 0
         self.reads = 0
         self.answer = asyncio.Event()
-        self.shared = SharedReads(self.read)
+        self.shared = SingleFlight(self.read)
 
     async def read(self, key: str) -> int:
         self.reads += 1
