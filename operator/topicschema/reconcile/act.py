@@ -22,7 +22,7 @@ from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.event_router import history_key
 from topicschema.reconcile.imported_versions import Arrival, keep_arrived
 from topicschema.reconcile.observe import Observation, inquired, judged, parsed
-from topicschema.reconcile.status_write import SILENT
+from topicschema.reconcile.status_write import ERRORS_WITHOUT_STATUS
 from topicschema.reconcile.work_queue import Key
 from topicschema.storage.protocol import Stored
 
@@ -60,7 +60,7 @@ async def _inquire(ctx: ReconcileContext, seen: Observation, action: plan.Ask | 
             await validating_acts.ask(ctx, seen.resource, seen.inquiry)
         else:
             await validating_acts.stop(ctx, seen.inquiry.strays)
-    except SILENT:
+    except ERRORS_WITHOUT_STATUS:
         raise
     except TopicSchemaError as error:
         if seen.inquiry.wanted is None:

@@ -1,8 +1,8 @@
-"""All reads of a pass over a TopicSchema that is being deleted: its record, its broker, and why it may be let go.
+"""The deletion of a TopicSchema: the reads of its history and its broker, and the reason to release it.
 
-With deletionPolicy Delete record and schemas go with it, in this order: the broker first. Where that cannot be, the
-resource is released as with Retain: never is a namespace held up by a broker that nobody can reach any more. So it is
-where the CRD is being deleted: whoever removes a CRD has not asked for the end of each topic's schemas.
+With deletionPolicy Delete the schemas go with it, first those at the broker, then the history. If that is not possible,
+the resource is released as with Retain: a broker that cannot be reached any more must not block a namespace. So it is
+if the CRD is being deleted: that is no request to delete each topic's schemas.
 """
 
 from collections.abc import Iterator, Mapping
@@ -43,7 +43,7 @@ from topicschema.storage.protocol import Stored
 
 RELEASED = "ReleasedUndeleted"
 """The reason of the Event."""
-KEPT = "SettingKept"
+RETAINED = "SettingKept"
 """The reason of the Event about a topic's own settings."""
 _UNKNOWN = "a PulsarNamespaceClaim on record cannot be read, and no record is known to be this resource's"
 _GOVERNED_ELSEWHERE = "another policy governs its topic by now"
@@ -51,8 +51,8 @@ _GOVERNED_ELSEWHERE = "another policy governs its topic by now"
 _GRACE = 60.0
 
 
-async def observe_farewell(ctx: ReconcileContext, wire: Mapping[str, Any]) -> Observation | None:
-    """What a pass over a resource that is being deleted sees; None when its spec cannot even be read.
+async def observe_deletion(ctx: ReconcileContext, wire: Mapping[str, Any]) -> Observation | None:
+    """Return the observation of a resource that is being deleted; None if its spec cannot be read.
 
     WaitingError while its policy, or its broker, may still come back.
     """
@@ -66,47 +66,47 @@ async def observe_farewell(ctx: ReconcileContext, wire: Mapping[str, Any]) -> Ob
         stored = await ctx.storage.get_history(key)
         if stored.history.claim == owner_of(resource.metadata):
             if await _is_governed_elsewhere(ctx, key, resource.metadata.namespace):
-                return _left(resource, _GOVERNED_ELSEWHERE)
+                return _without_history(resource, _GOVERNED_ELSEWHERE)
             return await _deleting(ctx, Observation(resource, stored))
-    return _left(resource, "" if known.are_all else _UNKNOWN)
+    return _without_history(resource, "" if known.are_all else _UNKNOWN)
 
 
-def _left(resource: TopicSchema, why: str) -> Observation:
-    """The resource without a record of its own: `why` is told where one was to be deleted."""
+def _without_history(resource: TopicSchema, why: str) -> Observation:
+    """Return the resource without a history of its own; `why` is reported if one was to be deleted."""
     return Observation(resource, released=why if resource.spec.deletion_policy is DeletionPolicy.DELETE else "")
 
 
-async def tell_released(ctx: ReconcileContext, wire: Mapping[str, Any], seen: Observation) -> None:
-    """An Event of what stays behind: at the resource, and at its record, for a namespace that ends takes no Events."""
+async def emit_released_event(ctx: ReconcileContext, wire: Mapping[str, Any], seen: Observation) -> None:
+    """Emit an Event about what stays: for the resource and, as a namespace that ends takes no Events, its history."""
     if not seen.released:
         return
     note = (
         f"{seen.released}; released as with Retain: the schemas of topic {seen.topic} stay at the broker and on record"
     )
-    regarding = [status_writer.regarding(TOPIC_SCHEMA, wire)]
+    references = [status_writer.object_reference(TOPIC_SCHEMA, wire)]
     if seen.stored is not None:
         with suppress(NotFoundError):
             record = await ctx.client.get(SCHEMA_HISTORY, ctx.namespace, seen.stored.history.key.history_name)
-            regarding.append(status_writer.regarding(SCHEMA_HISTORY, record))
-    for about in regarding:
+            references.append(status_writer.object_reference(SCHEMA_HISTORY, record))
+    for about in references:
         await ctx.events.record(about, "Warning", RELEASED, note, "Delete")
 
 
-async def tell_kept(ctx: ReconcileContext, wire: Mapping[str, Any], seen: Observation) -> None:
-    """An Event of what was written for the topic and stays there, before the record of it goes."""
+async def emit_settings_retained_event(ctx: ReconcileContext, wire: Mapping[str, Any], seen: Observation) -> None:
+    """Emit an Event about the topic's own settings that stay at the broker, before the record of them is deleted."""
     if seen.stored is None or not isinstance(seen.planned[0], plan.DeleteRecord):
         return
     record = seen.stored.history.topic_settings
-    kept = [] if record is None else [*_kept(record)]
-    if kept:
+    retained = [] if record is None else [*_retained_settings(record)]
+    if retained:
         note = (
-            f"topic {seen.topic} keeps at the broker what was last written for it: {', '.join(kept)}; whoever wants "
-            "the one of before sets it there"
+            f"topic {seen.topic} keeps at the broker what was last written for it: {', '.join(retained)}; whoever "
+            "wants the one of before sets it there"
         )
-        await ctx.events.record(status_writer.regarding(TOPIC_SCHEMA, wire), "Normal", KEPT, note, "Delete")
+        await ctx.events.record(status_writer.object_reference(TOPIC_SCHEMA, wire), "Normal", RETAINED, note, "Delete")
 
 
-def _kept(record: TopicSettingsRecord) -> Iterator[str]:
+def _retained_settings(record: TopicSettingsRecord) -> Iterator[str]:
     found, stays = record.found, record.stays_written
     if stays.strategy is not None:
         yield f"{Setting.STRATEGY}: {stays.strategy} ({found.strategy or 'none'} before)"

@@ -9,7 +9,7 @@ from typing import Final
 
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import VersionEntry
-from topicschema.reconcile.status_write import SILENT
+from topicschema.reconcile.status_write import ERRORS_WITHOUT_STATUS
 
 _AFTER: Final = 60.0  # seconds
 _OUT_OF_SIGHT: Final = ("BrokerNotAllowed", "UnsupportedSchemaType")
@@ -30,7 +30,7 @@ def telling_of(gone: VersionEntry | None) -> Iterator[None]:
     """Have an error within tell, too, that this version was seen to be gone: ServedNoMoreError; nothing for None."""
     try:
         yield
-    except (*SILENT, ServedNoMoreError):
+    except (*ERRORS_WITHOUT_STATUS, ServedNoMoreError):
         raise
     except (WaitingError, StalledError) as error:
         if gone is None or (isinstance(error, StalledError) and error.reason not in _OUT_OF_SIGHT):

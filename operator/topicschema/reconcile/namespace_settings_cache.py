@@ -19,7 +19,7 @@ from topicschema.core.remote import BrokerSettings, NamespaceSettings
 from topicschema.reconcile import namespace_settings as rules
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policies import address_of
-from topicschema.reconcile.status_write import SILENT
+from topicschema.reconcile.status_write import ERRORS_WITHOUT_STATUS
 from topicschema.reconcile.work_queue import Key
 from topicschema.storage.claims import StoredClaim
 
@@ -87,7 +87,7 @@ class NamespaceLooks:
         self._last.pop(metadata.uid, None)
         try:
             look = await self._look(resource, claim, declared)
-        except SILENT:
+        except ERRORS_WITHOUT_STATUS:
             raise
         except TopicSchemaError as error:
             return Look(observed=resource.status.observed, error=error)
@@ -118,7 +118,7 @@ class NamespaceLooks:
             return Look(there, difference, other_line=other_line)
         try:
             return replace(await self._applied(place, change, declared), other_line=other_line)
-        except SILENT:
+        except ERRORS_WITHOUT_STATUS:
             raise
         except TopicSchemaError as error:
             # What differs was seen, whoever may not mend it.

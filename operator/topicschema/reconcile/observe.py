@@ -1,6 +1,6 @@
 """All reads of a pass over a living TopicSchema: policy, history, broker, whether another holder still exists.
 
-Those of a farewell are `deletion`'s. What follows from them is `core.plan`'s and `report`'s matter.
+Those of a deletion are `deletion`'s. What follows from them is `core.plan`'s and `report`'s matter.
 """
 
 from contextlib import suppress
@@ -37,7 +37,7 @@ class Observation:
     """A resource, its topic's record, what its schema is judged to be, and what is seen at its broker, if it has one.
 
     `announced` is the incarnation, number and content hash of a version whose payload was written before its upload.
-    At a farewell there is neither policy nor schema nor verdict; `released` is then why nothing is deleted but the
+    At a deletion there is neither policy nor schema nor verdict; `released` is then why nothing is deleted but the
     resource, in words for people, or "".
     """
 

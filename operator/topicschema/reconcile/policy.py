@@ -27,7 +27,7 @@ from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.history_conflicts import HistoryConflicts
 from topicschema.reconcile.namespace_settings_cache import Look, NamespaceLooks
 from topicschema.reconcile.object_index import TopicSummary
-from topicschema.reconcile.status_write import SILENT
+from topicschema.reconcile.status_write import ERRORS_WITHOUT_STATUS
 from topicschema.reconcile.work_queue import Key, Result
 
 _LISTED = 20
@@ -63,13 +63,13 @@ class NamespaceSchemaPolicies:
         moment = Moment(before.conditions, metadata.generation, self._ctx.now())
         try:
             awaited = await self._settle(key, wire, moment)
-        except SILENT:
+        except ERRORS_WITHOUT_STATUS:
             raise
         except Exception as error:
             said = moment.conditions(not_ready(error))
             check = before.history_check if before.observed_generation == metadata.generation else None
             status = replace(before, observed_generation=metadata.generation, conditions=said, history_check=check)
-            await status_writer.report(self._ctx, NAMESPACE_SCHEMA_POLICY, wire, status)
+            await status_writer.write(self._ctx, NAMESPACE_SCHEMA_POLICY, wire, status)
             raise
         if awaited is not None:
             raise awaited
@@ -94,7 +94,7 @@ class NamespaceSchemaPolicies:
             undeclared_topic_count=len(undeclared),
             undeclared_topics=undeclared[:_LISTED],
         )
-        await status_writer.report(self._ctx, NAMESPACE_SCHEMA_POLICY, wire, status)
+        await status_writer.write(self._ctx, NAMESPACE_SCHEMA_POLICY, wire, status)
         await self._tell(key, wire, resource, look)
         return policy_report.awaited(look)
 
@@ -119,7 +119,7 @@ class NamespaceSchemaPolicies:
         said = " ".join(condition.message for condition in resource.status.conditions)
         for note in policy_report.notes(look):
             if note.text not in said:
-                about = status_writer.regarding(NAMESPACE_SCHEMA_POLICY, wire)
+                about = status_writer.object_reference(NAMESPACE_SCHEMA_POLICY, wire)
                 await self._ctx.events.record(about, note.type, note.reason, note.text, "Reconcile")
 
     async def _counts(

@@ -13,7 +13,7 @@ from topicschema.cluster.errors import ApiUnavailableError, ConflictError, NotFo
 from topicschema.reconcile.schedule import RescheduleError
 
 FIELD_MANAGER = "topicschema-controller"
-SILENT = (ConflictError, NotFoundError, NotLeadingError, ApiUnavailableError, RescheduleError)
+ERRORS_WITHOUT_STATUS = (ConflictError, NotFoundError, NotLeadingError, ApiUnavailableError, RescheduleError)
 """Errors of a pass at which nothing can or may be reported; the next pass will."""
 
 

@@ -33,13 +33,13 @@ from topicschema.reconcile.act import act, remove_finalizer
 from topicschema.reconcile.broker_observation import View
 from topicschema.reconcile.conditions import Moment, Said
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.deletion import observe_farewell, tell_kept, tell_released
+from topicschema.reconcile.deletion import emit_released_event, emit_settings_retained_event, observe_deletion
 from topicschema.reconcile.object_index import TopicSummary
 from topicschema.reconcile.observe import Observation, at_broker, governed, inquired, on_record
 from topicschema.reconcile.report_at_broker import AtBroker
 from topicschema.reconcile.report_suspended import suspended
 from topicschema.reconcile.schema_source import placed
-from topicschema.reconcile.status_write import SILENT
+from topicschema.reconcile.status_write import ERRORS_WITHOUT_STATUS
 from topicschema.reconcile.validating_jobs import may_run
 from topicschema.reconcile.validating_logs import name_of, with_report, without_values
 from topicschema.reconcile.work_queue import Key, Result
@@ -77,7 +77,7 @@ class TopicSchemas:
         metadata, shown = decode(Metadata, wire.get("metadata"), "metadata"), None
         try:
             if metadata.deletion_timestamp is not None:
-                return await self._say_farewell(key, wire, metadata)
+                return await self._delete(key, wire, metadata)
             resource = decode(TopicSchema, wire)
             if resource.spec.suspend:
                 await self._end_runs(key, metadata, resource.status)
@@ -88,7 +88,7 @@ class TopicSchemas:
             begun = replace(begun, resource=await without_values(self._ctx, resource, begun.found))
             shown = begun.resource.status
             stopped = await self._settle(key, wire, begun)
-        except SILENT:
+        except ERRORS_WITHOUT_STATUS:
             raise
         except Exception as error:
             before = shown or decode_status(TopicSchemaStatus, wire.get("status"))
@@ -213,25 +213,25 @@ class TopicSchemas:
         except StalledError:
             return seen.verdict.risks
 
-    async def _say_farewell(self, key: Key, wire: Mapping[str, Any], metadata: Metadata) -> Result:
+    async def _delete(self, key: Key, wire: Mapping[str, Any], metadata: Metadata) -> Result:
         # Somebody else's finalizer may hold it for long, and its policy waits for every topic to have been seen.
         self._saw(key, wire, decode_status(TopicSchemaStatus, wire.get("status")))
         if FINALIZER not in metadata.finalizers:
             self._enqueue_claim_losers(key)
             return Result.DONE
-        seen = await observe_farewell(self._ctx, wire)
+        seen = await observe_deletion(self._ctx, wire)
         if seen is None:
             await remove_finalizer(self._ctx, metadata)
         else:
-            await tell_released(self._ctx, wire, seen)
+            await emit_released_event(self._ctx, wire, seen)
         while seen is not None and seen.planned:
-            await tell_kept(self._ctx, wire, seen)
+            await emit_settings_retained_event(self._ctx, wire, seen)
             seen = await act(self._ctx, seen, seen.planned[0])
         return Result.REQUEUE
 
     async def _report(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> None:
         self._saw(key, wire, status)
-        await status_writer.report(self._ctx, TOPIC_SCHEMA, wire, status)
+        await status_writer.write(self._ctx, TOPIC_SCHEMA, wire, status)
 
     def _saw(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> None:
         index = self._ctx.index

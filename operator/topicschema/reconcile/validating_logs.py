@@ -28,7 +28,7 @@ from topicschema.reconcile import validating_report, validating_values
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policies import FoundPolicy
 from topicschema.reconcile.status_write import FIELD_MANAGER
-from topicschema.reconcile.status_writer import regarding
+from topicschema.reconcile.status_writer import object_reference
 from topicschema.reconcile.validating import Inquiry
 from topicschema.reconcile.work_queue import Key
 from topicschema.spark import jobs, marks
@@ -116,7 +116,7 @@ async def _tell_of(ctx: ReconcileContext, metadata: Metadata, name: str, error: 
         f"ConfigMap {name} shows what messages hold, which includeValues no longer asks for, and cannot be emptied: "
         f"{error.message}; delete it, or let the operator write it: it tries again every five minutes"
     )
-    about = regarding(TOPIC_SCHEMA, {"metadata": encode(metadata)})
+    about = object_reference(TOPIC_SCHEMA, {"metadata": encode(metadata)})
     await ctx.events.record(about, "Warning", _SHOWN, message, "Validate")
 
 

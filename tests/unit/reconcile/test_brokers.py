@@ -116,7 +116,7 @@ async def test_a_policy_that_names_another_broker_gets_another(api: FakeApiServe
 async def test_connections_to_the_broker_of_before_end_when_whoever_still_used_them_is_done(
     brokers: Brokers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("topicschema.reconcile.brokers._FAREWELL_SECONDS", 0.1)
+    monkeypatch.setattr("topicschema.reconcile.brokers._CLOSING_SECONDS", 0.1)
     async with playing() as wire:
         wire.says(404, {"reason": "Schema not found"})
         before = await brokers.of(policy(None, wire.url))

@@ -1,4 +1,4 @@
-"""What a farewell may take along from a broker: what is ours, and never what others have there."""
+"""What a deletion may take along from a broker: what is ours, and never what others have there."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -24,8 +24,8 @@ from topicschema.core.history import Counter, History, Owner
 from topicschema.core.schemas import Schema
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.broker_observation import as_known
-from topicschema.reconcile.deletion import observe_farewell
-from topicschema.reconcile.deletion import tell_released as tell
+from topicschema.reconcile.deletion import emit_released_event as tell
+from topicschema.reconcile.deletion import observe_deletion
 from topicschema.reconcile.work_queue import Key
 from topicschema.storage.protocol import Stored
 
@@ -118,7 +118,7 @@ async def test_the_minute_without_a_policy_begins_when_it_is_first_missed_not_wi
             clock=lambda: float(second),
             enqueue=lambda key, after: enqueued.append((key, after)),
         )
-        seen = await observe_farewell(ctx, going(wire))
+        seen = await observe_deletion(ctx, going(wire))
         assert seen is not None
         return seen.released
 
@@ -142,7 +142,7 @@ async def test_who_is_let_go_because_a_claim_cannot_be_read_is_told_so(world: Wo
         PulsarNamespaceKey("pulsar", "shop", "orders").claim_name, lambda claim: claim["spec"].pop("pulsarNamespace")
     )
     world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
-    seen = await observe_farewell(world.ctx, going(wire))
+    seen = await observe_deletion(world.ctx, going(wire))
     assert seen is not None
     assert "cannot be read" in seen.released
     assert seen.planned == (plan.RemoveFinalizer(),)
@@ -150,7 +150,7 @@ async def test_who_is_let_go_because_a_claim_cannot_be_read_is_told_so(world: Wo
     await tell(world.ctx, going(wire), seen)
     assert len(events(world)) == 1
     kept = resource(world, ONE, deletionPolicy="Retain")
-    seen = await observe_farewell(world.ctx, going(kept))
+    seen = await observe_deletion(world.ctx, going(kept))
     assert seen is not None
     assert not seen.released  # there was nothing to delete
 
@@ -168,7 +168,7 @@ async def test_a_crd_that_is_being_deleted_takes_neither_schemas_nor_record_alon
     )
     if not is_governed:
         await world.ctx.client.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
-    seen = await observe_farewell(world.ctx, going(wire))
+    seen = await observe_deletion(world.ctx, going(wire))
     assert seen is not None
     assert (seen.planned[0], world.broker.calls) == (plan.RemoveFinalizer(), [])
     await tell(world.ctx, going(wire), seen)
@@ -181,14 +181,14 @@ async def test_who_is_let_go_because_another_policy_governs_its_topic_is_told_so
     await holds(world, wire, ONE, counted_by=Counter.BROKER)
     claims = world.ctx.claims
     await claims.put_claim(await claims.get_claim(ORDERS), Owner("other", "orders", "uid-2"), "pulsar")
-    seen = await observe_farewell(world.ctx, going(wire))
+    seen = await observe_deletion(world.ctx, going(wire))
     assert seen is not None
     assert seen.planned == (plan.RemoveFinalizer(),)
     await tell(world.ctx, going(wire), seen)
     (event,) = await world.ctx.client.list(EVENT, "shop")
     assert "another policy governs its topic by now" in event["note"]
     kept = {**wire, "spec": {**wire["spec"], "deletionPolicy": "Retain"}}
-    seen = await observe_farewell(world.ctx, going(kept))
+    seen = await observe_deletion(world.ctx, going(kept))
     assert seen is not None
     assert not seen.released
 

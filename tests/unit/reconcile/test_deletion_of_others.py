@@ -1,4 +1,4 @@
-"""A farewell under deletionPolicy Delete from a topic where others have versions: alone they stay, whoever holds it."""
+"""A deletion under deletionPolicy Delete from a topic where others have versions: alone they stay, whoever holds it."""
 
 import sys
 from collections.abc import AsyncIterator
@@ -110,7 +110,7 @@ async def test_what_others_brought_after_they_deleted_ours_stays(world: World) -
         assert await world.settle() == "Incompatible"
 
 
-async def test_sources_that_are_not_compiled_hold_no_farewell_up_where_a_version_of_ours_is_served(
+async def test_sources_that_are_not_compiled_hold_no_deletion_up_where_a_version_of_ours_is_served(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")

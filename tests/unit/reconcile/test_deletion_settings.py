@@ -1,4 +1,4 @@
-"""A farewell under deletionPolicy Delete and the topic's own settings: what is put back, and what is told to stay."""
+"""A deletion under deletionPolicy Delete and the topic's own settings: what is put back, and what is told to stay."""
 
 from collections.abc import AsyncIterator
 
@@ -68,7 +68,7 @@ async def test_a_strategy_whose_schema_never_came_is_put_back_and_nothing_is_tol
     assert not topic.world.broker.schemas.served(TOPIC)
 
 
-async def test_a_farewell_does_not_wait_for_settings_that_are_not_told(topic: AskedTopic) -> None:
+async def test_a_deletion_does_not_wait_for_settings_that_are_not_told(topic: AskedTopic) -> None:
     await writes_a_strategy_alone(topic)
     topic.world.broker.own_status = 403
     (note,) = await goes(topic)

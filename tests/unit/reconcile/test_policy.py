@@ -181,7 +181,7 @@ async def test_nothing_is_kept_of_a_policy_that_was_made_anew_between_two_passes
     assert await policies.reconcile(KEY) is Result.DELETED
     assert (world.ctx.brokers._made, world.ctx.brokers._own) == ({}, {})
     await world.ctx.brokers.aclose()
-    await asyncio.sleep(0)  # the brokers' farewells have ended, and are told of now
+    await asyncio.sleep(0)  # the brokers are closed, and no longer remembered now
     gc.collect()
     assert len(world.ctx.brokers._paces) == 0
 
