@@ -19,8 +19,8 @@ from topicschema.core.policy import StrategySource, effective_strategy
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic
-from topicschema.reconcile.broker_observation import REFUSED, View, refusal, refusal_of_record, topic_settings
 from topicschema.reconcile.broker_state import Look, look, look_after_upload
+from topicschema.reconcile.broker_view import REFUSED, View, refusal, refusal_of_record, topic_settings
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.namespace_settings import other_line
 from topicschema.reconcile.observe import Observation, judged

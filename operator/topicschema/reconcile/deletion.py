@@ -32,8 +32,8 @@ from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import PulsarLine
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.reconcile import status_writer
-from topicschema.reconcile.broker_observation import View, as_known, may_write, topic_settings
 from topicschema.reconcile.broker_state import Look, Sought, look
+from topicschema.reconcile.broker_view import View, as_known, may_write, topic_settings
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.observe import Observation, owner_of
 from topicschema.reconcile.policies import FoundPolicy

@@ -19,8 +19,8 @@ from topicschema.core.schemas import PulsarLine, Schema
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.reconcile import full_history, validating, validating_report
-from topicschema.reconcile.broker_observation import View, as_known, view
 from topicschema.reconcile.broker_state import Sought
+from topicschema.reconcile.broker_view import View, as_known, view
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.event_router import history_key
 from topicschema.reconcile.holders import other_holder

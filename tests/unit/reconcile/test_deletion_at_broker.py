@@ -23,7 +23,7 @@ from topicschema.core.errors import WaitingError
 from topicschema.core.history import Counter, History, Owner
 from topicschema.core.schemas import Schema
 from topicschema.core.topics import PulsarNamespaceKey
-from topicschema.reconcile.broker_observation import as_known
+from topicschema.reconcile.broker_view import as_known
 from topicschema.reconcile.deletion import emit_released_event as tell
 from topicschema.reconcile.deletion import observe_deletion
 from topicschema.reconcile.work_queue import Key
