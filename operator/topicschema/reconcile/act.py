@@ -17,10 +17,10 @@ from topicschema.core.overrides import NoteSettings, WriteSettings
 from topicschema.core.schemas import SchemaInfo
 from topicschema.reconcile import validating_acts
 from topicschema.reconcile.broker_actions import act_at_broker
-from topicschema.reconcile.broker_state import Look
+from topicschema.reconcile.broker_state import BrokerState
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.event_router import history_key
-from topicschema.reconcile.imported_versions import Arrival, keep_arrived
+from topicschema.reconcile.imported_versions import ImportedVersions, store_imported_versions
 from topicschema.reconcile.observe import Observation, inquired, judged, parsed
 from topicschema.reconcile.status_write import ERRORS_WITHOUT_STATUS
 from topicschema.reconcile.work_queue import Key
@@ -99,14 +99,14 @@ async def _import(ctx: ReconcileContext, seen: Observation, action: plan.Import)
         raise TypeError("no broker was looked at")
     payloads: tuple[SchemaInfo, ...] = ()
     if [(action.history.incarnation, *each.sign) for each in action.arrived] != [seen.announced]:
-        arrival = Arrival(seen.view.broker, seen.sought, seen.view.look)
-        payloads = await keep_arrived(ctx.storage, arrival, action)
+        imported = ImportedVersions(seen.view.broker, seen.query, seen.view.state)
+        payloads = await store_imported_versions(ctx.storage, imported, action)
     after = await _put(ctx, seen, action.history, payloads)
     telemetry.REGISTERED.inc(sum(entry.origin is Origin.SPEC for entry in action.arrived))
     overrides = seen.view.overrides
     if overrides is not None:
         overrides = replace(overrides, record=action.history.topic_settings)
-    after = replace(after, view=replace(seen.view, look=Look(Aligned()), overrides=overrides))
+    after = replace(after, view=replace(seen.view, state=BrokerState(Aligned()), overrides=overrides))
     # What the resource stands for may depend on what is on record: sources that were compiled before, a text of none.
     return await judged(ctx, await parsed(ctx, after))
 

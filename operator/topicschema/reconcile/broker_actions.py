@@ -19,8 +19,8 @@ from topicschema.core.policy import StrategySource, effective_strategy
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic
-from topicschema.reconcile.broker_state import Look, look, look_after_upload
-from topicschema.reconcile.broker_view import REFUSED, View, refusal, refusal_of_record, topic_settings
+from topicschema.reconcile.broker_state import BrokerState, fetch, fetch_after_upload
+from topicschema.reconcile.broker_view import REFUSED, BrokerView, refusal, refusal_of_record, topic_settings
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.namespace_settings import other_line
 from topicschema.reconcile.observe import Observation, judged
@@ -49,17 +49,17 @@ async def act_at_broker(ctx: ReconcileContext, seen: Observation, action: Broker
 
 async def _upload(ctx: ReconcileContext, seen: Observation) -> Observation | None:
     seen = await _announce(ctx, seen)
-    broker, sought = _view(seen).broker, seen.sought
+    broker, query = _view(seen).broker, seen.query
     try:
-        number = await broker.upload(sought.topic, seen.candidate.schema.info)
+        number = await broker.upload(query.topic, seen.candidate.schema.info)
     except RefusedByBrokerError as error:
         return await _refused(ctx, seen, error.message)
-    found = await look_after_upload(ctx, broker, sought, number)
+    found = await fetch_after_upload(ctx, broker, query, number)
     if isinstance(found.alignment, Behind):
-        return _looked(seen, found)
+        return _with_state(seen, found)
     if not isinstance(found.alignment, Aligned):
         return None  # others were at it, too: the next pass tells of it
-    if number >= sought.history.next_version:
+    if number >= query.history.next_version:
         message = f"the broker says that it took the schema as version {number}, and does not show it"
         raise BrokerInconsistentError(message)
     message = f"the broker takes the schema for its version {number}, which it was judged not to equal"
@@ -68,7 +68,7 @@ async def _upload(ctx: ReconcileContext, seen: Observation) -> Observation | Non
 
 async def _announce(ctx: ReconcileContext, seen: Observation) -> Observation:
     """Write the payload first: whoever finds the version at the broker, and not on record, then knows it as our own."""
-    schema, before = seen.candidate.schema, seen.sought.history
+    schema, before = seen.candidate.schema, seen.query.history
     if await ctx.storage.is_announced(before, schema.info):
         return seen  # the broker did not take it; an old payload may be swept, so that it is put once more
     history = before.with_version(schema, Origin.SPEC, ctx.now())
@@ -79,11 +79,11 @@ async def _announce(ctx: ReconcileContext, seen: Observation) -> Observation:
 async def _refused(ctx: ReconcileContext, seen: Observation, why: str) -> Observation | None:
     """The broker will not take what was judged fine: because of what it has by now, or we are wrong."""
     seen_at = _view(seen)
-    found = await look(ctx, seen_at.broker, seen.sought)
+    found = await fetch(ctx, seen_at.broker, seen.query)
     if not isinstance(found.alignment, Aligned):
         return None
     if seen_at.overrides is None:
-        own = await _own_strategy(seen_at, seen.sought.topic)
+        own = await _own_strategy(seen_at, seen.query.topic)
         if own is not None:
             set_outside = f"at the broker the topic has a strategy of its own, {own}, which was set there"
             message = (
@@ -123,7 +123,7 @@ async def _other_line(ctx: ReconcileContext, seen: Observation) -> str:
     return other_line(seen.line, own)
 
 
-async def _own_strategy(seen_at: View, topic: Topic) -> Strategy | None:
+async def _own_strategy(seen_at: BrokerView, topic: Topic) -> Strategy | None:
     """The topic's own strategy; None, too, where it is not told: a refusal stays one, whoever may not ask for more."""
     try:
         own = await topic_settings(seen_at.broker, topic, seen_at.domain)
@@ -176,31 +176,31 @@ def _named(strategy: Strategy | None) -> str:
 async def _upload_recorded(
     ctx: ReconcileContext, seen: Observation, missing: tuple[VersionEntry, ...]
 ) -> Observation | None:
-    broker, sought = _view(seen).broker, seen.sought
-    history = sought.history
+    broker, query = _view(seen).broker, seen.query
+    history = query.history
     for entry in missing:
         info = await ctx.storage.get(history.key, history.incarnation, entry)
         try:
-            number = await broker.upload(sought.topic, info)
+            number = await broker.upload(query.topic, info)
         except RefusedByBrokerError as error:
             await _wait_for_policy(ctx, seen, error.message)
             return _with_refusal_of_record(seen, entry, error.message)
         if number != entry.schema_version:
             break  # whatever came in between is seen now
-    found = await look(ctx, broker, sought)
+    found = await fetch(ctx, broker, query)
     if isinstance(found.alignment, Ahead) and len(found.alignment.missing) >= len(missing):
         message = (
             f"the broker says that it took version {missing[0].schema_version} of the record, and does not show it"
         )
         raise BrokerInconsistentError(message)
-    return _looked(seen, found)
+    return _with_state(seen, found)
 
 
 async def _write_settings(seen: Observation, settings: TopicSettings) -> Observation:
     seen_at = _view(seen)
     if seen_at.overrides is None or seen_at.overrides.there is None:
         raise TypeError("settings of a topic that was not looked at")
-    await seen_at.broker.set_topic(seen.sought.topic, seen_at.domain, settings)
+    await seen_at.broker.set_topic(seen.query.topic, seen_at.domain, settings)
     there = seen_at.overrides.there
     if settings.strategy is not None:
         there = replace(there, strategy=None if settings.strategy is Strategy.UNDEFINED else settings.strategy)
@@ -217,7 +217,7 @@ async def _soft_delete(seen: Observation) -> Observation:
     return replace(seen, view=replace(seen_at, is_serving=False))
 
 
-def _looked(seen: Observation, found: Look) -> Observation:
+def _with_state(seen: Observation, found: BrokerState) -> Observation:
     return replace(seen, view=_view(seen).after(found), verdict=None)
 
 
@@ -236,7 +236,7 @@ def _with_error(seen: Observation, error: TopicSchemaError) -> Observation:
     return replace(seen, view=replace(_view(seen), refused=error))
 
 
-def _view(seen: Observation) -> View:
+def _view(seen: Observation) -> BrokerView:
     if seen.view is None:
         raise TypeError("no broker was looked at")
     return seen.view

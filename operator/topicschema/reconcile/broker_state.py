@@ -1,6 +1,6 @@
-"""Looking at what a broker has of a topic, in as few requests as will do: one while nothing has changed.
+"""Fetch the state of a topic at its broker, in as few requests as possible: one while nothing has changed.
 
-What the look comes to is `core.alignment`'s matter. Nothing is written here.
+`core.alignment` compares it with the history. Nothing is written here.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.topics import Topic
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.losses import telling_of
+from topicschema.reconcile.losses import with_note
 from topicschema.storage.payloads import weight
 from topicschema.storage.protocol import SchemaStorage
 
@@ -31,8 +31,8 @@ _TRIES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
-    """What is looked for: the record as it is, and the candidate with the hash of its sources, if it has any.
+class BrokerQuery:
+    """A query: the history as stored, and the candidate with the hash of its sources, if it has any.
 
     A version with the candidate's content is what this resource uploaded, or would have.
     """
@@ -68,27 +68,27 @@ class Sought:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What record and broker come to, and schemas of the versions that are new on record, by number: as many as fit."""
+class BrokerState:
+    """The alignment of history and broker, and schemas of the versions to import, by number: as many as fit."""
 
     alignment: Alignment
     payloads: Mapping[int, SchemaInfo] = field(default_factory=dict)
 
 
-async def look(ctx: ReconcileContext, broker: Broker, sought: Sought) -> Look:
-    """What the broker has, beside the record; BrokerInconsistentError where it contradicts itself, and `broker`'s.
+async def fetch(ctx: ReconcileContext, broker: Broker, query: BrokerQuery) -> BrokerState:
+    """Return the state at the broker, aligned with the history; BrokerInconsistentError if it contradicts itself.
 
-    ServedNoMoreError where the candidate's version on record was seen to be gone before such an error.
+    VersionGoneError where the candidate's version on record was seen to be gone before such an error.
     """
     for _ in range(_TRIES):
-        found = await _Reading(ctx, broker, sought).look()
+        found = await _Fetcher(ctx, broker, query).fetch()
         if found is not None:
             return found
-    raise BrokerInconsistentError(f"the broker tells of topic {sought.topic} one thing now and another then")
+    raise BrokerInconsistentError(f"the broker tells of topic {query.topic} one thing now and another then")
 
 
 async def schema_of(
-    storage: SchemaStorage, broker: Broker, sought: Sought, found: Look, entry: VersionEntry
+    storage: SchemaStorage, broker: Broker, query: BrokerQuery, found: BrokerState, entry: VersionEntry
 ) -> SchemaInfo:
     """The schema of a version that is new on record; BrokerInconsistentError where the broker shows it no more.
 
@@ -97,18 +97,18 @@ async def schema_of(
     kept = found.payloads.get(entry.schema_version)
     if kept is not None:
         return kept
-    version = await broker.version(sought.topic, entry.schema_version)
+    version = await broker.version(query.topic, entry.schema_version)
     if version is not None:
-        info = (await broker.stored(sought.topic, version, sought.candidate)).info
-        known = None if info.content_hash == entry.content_hash else _counted_before(sought.history, entry)
+        info = (await broker.stored(query.topic, version, query.candidate)).info
+        known = None if info.content_hash == entry.content_hash else _counted_before(query.history, entry)
         if known is not None:
-            info = await _on_record(storage, sought.history, known, info) or info
+            info = await _on_record(storage, query.history, known, info) or info
         if info.content_hash == entry.content_hash:
             return info
-    elif (hidden := _counted_before(sought.history, entry)) in sought.history.counted:
-        return await storage.get(sought.history.key, sought.history.incarnation, hidden)
+    elif (hidden := _counted_before(query.history, entry)) in query.history.counted:
+        return await storage.get(query.history.key, query.history.incarnation, hidden)
     number = entry.schema_version
-    raise BrokerInconsistentError(f"the broker showed version {number} of topic {sought.topic}, and no longer does")
+    raise BrokerInconsistentError(f"the broker showed version {number} of topic {query.topic}, and no longer does")
 
 
 def _counted_before(history: History, entry: VersionEntry) -> VersionEntry | None:
@@ -128,71 +128,71 @@ async def _on_record(
     return sent if same_content(sent, shown) else None
 
 
-async def look_after_upload(ctx: ReconcileContext, broker: Broker, sought: Sought, number: int) -> Look:
-    """The look after an upload that the broker answered with `number`: two requests where nobody else was at it.
+async def fetch_after_upload(ctx: ReconcileContext, broker: Broker, query: BrokerQuery, number: int) -> BrokerState:
+    """Return the state after an upload that the broker answered with `number`: two requests if no one else wrote.
 
-    The version before it is looked at, too: a broker that lost its versions since the look may have come to the same
-    number by another way, and no later look at its newest version would tell.
+    The version before it is fetched, too: a broker that lost its versions in between may have come to the same number
+    by another way, and its newest version alone would not show that.
     """
-    found, latest = None, await broker.latest(sought.topic)
-    if latest is not None and latest.schema_version == number and await _is_proved(ctx, broker, sought):
-        found = _added(sought, latest)
-    return await look(ctx, broker, sought) if found is None else found
+    found, latest = None, await broker.latest(query.topic)
+    if latest is not None and latest.schema_version == number and await _is_proved(ctx, broker, query):
+        found = _added(query, latest)
+    return await fetch(ctx, broker, query) if found is None else found
 
 
-async def _is_proved(ctx: ReconcileContext, broker: Broker, sought: Sought) -> bool:
+async def _is_proved(ctx: ReconcileContext, broker: Broker, query: BrokerQuery) -> bool:
     """Whether the newest version on record is still there."""
-    entries = sought.history.entries
+    entries = query.history.entries
     if not entries:
         return True
-    reading = _Reading(ctx, broker, sought)
-    return not entries[-1].is_tombstone and await reading.singly([entries[-1].schema_version]) == [entries[-1]]
+    fetcher = _Fetcher(ctx, broker, query)
+    return not entries[-1].is_tombstone and await fetcher.singly([entries[-1].schema_version]) == [entries[-1]]
 
 
-def _added(sought: Sought, version: RemoteVersion) -> Look | None:
+def _added(query: BrokerQuery, version: RemoteVersion) -> BrokerState | None:
     """The record with the candidate, where the broker shows it as its next version."""
-    history, candidate = sought.history, sought.candidate
+    history, candidate = query.history, query.candidate
     if version.schema_version != history.next_version or candidate is None:
         return None
     if not same_content(candidate, version.info):
         return None
-    entry = entry_of(replace(version, info=candidate), sought.line, candidate, sought.source_hash)
-    return Look(alignment.grown(history, entry), {entry.schema_version: candidate})
+    entry = entry_of(replace(version, info=candidate), query.line, candidate, query.source_hash)
+    return BrokerState(alignment.grown(history, entry), {entry.schema_version: candidate})
 
 
-class _Reading:
+class _Fetcher:
     """One try; the answers of several requests need not be of one moment."""
 
-    def __init__(self, ctx: ReconcileContext, broker: Broker, sought: Sought) -> None:
+    def __init__(self, ctx: ReconcileContext, broker: Broker, query: BrokerQuery) -> None:
         self._ctx = ctx
         self._broker = broker
-        self._sought = sought
-        self._recorded = {entry.schema_version: entry for entry in sought.history.entries if not entry.is_tombstone}
-        self._has_tail = len(sought.history.counted) < len(sought.history.entries)
+        self._query = query
+        self._recorded = {entry.schema_version: entry for entry in query.history.entries if not entry.is_tombstone}
+        self._has_tail = len(query.history.counted) < len(query.history.entries)
         self._infos: dict[int, SchemaInfo] = {}
         self._room = _KEPT_BYTES
 
-    async def look(self) -> Look | None:
+    async def fetch(self) -> BrokerState | None:
         """What record and broker come to; None where the answers contradict each other."""
-        latest = await self._broker.latest(self._sought.topic)
+        latest = await self._broker.latest(self._query.topic)
         newest = None if latest is None else await self._entry(latest)
-        if newest is not None and alignment.agrees(self._sought.history, newest):
-            return Look(Aligned())
-        with telling_of(self._hidden_by(newest)):
+        if newest is not None and alignment.agrees(self._query.history, newest):
+            return BrokerState(Aligned())
+        with with_note(self._hidden_by(newest)):
             return await (self._without_latest() if newest is None else self._beside(newest))
 
     def _hidden_by(self, newest: VersionEntry | None) -> VersionEntry | None:
         """The candidate's version, where the newest that is served tells by itself that it is not served any more."""
-        known = self._sought.counted
+        known = self._query.counted
         if known is None or newest is None:
             return known
         number, theirs = known.schema_version, newest.schema_version
         is_other = theirs == number and newest.content_hash != known.content_hash
         return known if theirs < number or is_other else None
 
-    async def _beside(self, newest: VersionEntry) -> Look | None:
+    async def _beside(self, newest: VersionEntry) -> BrokerState | None:
         """What record and broker come to, whose newest version tells of a change."""
-        topic, history = self._sought.topic, self._sought.history
+        topic, history = self._query.topic, self._query.history
         if newest.schema_version == 0 and not history.entries:
             return self._compared(Sight((0,), (newest,)))
         index = await self._broker.index(topic)
@@ -205,17 +205,17 @@ class _Reading:
         versions = sorted({*others, newest}, key=lambda entry: entry.schema_version)
         return self._compared(Sight(index, tuple(versions), floor))
 
-    async def _without_latest(self) -> Look | None:
+    async def _without_latest(self) -> BrokerState | None:
         """Nothing is served: there never was anything, or the newest number is a tombstone."""
-        index, entries = await self._broker.index(self._sought.topic), self._sought.history.entries
+        index, entries = await self._broker.index(self._query.topic), self._query.history.entries
         is_news = bool(index) and (not entries or entries[-1].schema_version < index[-1])
-        if is_news and await self._broker.latest(self._sought.topic) is not None:
+        if is_news and await self._broker.latest(self._query.topic) is not None:
             return None  # a version that came meanwhile is no tombstone
         return self._compared(Sight(index))
 
     def _floor(self, newest: VersionEntry) -> int:
         """From which number on the broker is asked: the newest that it counted proves those before it."""
-        counted = self._sought.history.counted
+        counted = self._query.history.counted
         if self._has_tail or not counted or counted[-1].schema_version >= newest.schema_version:
             return 0
         return counted[-1].schema_version
@@ -234,21 +234,21 @@ class _Reading:
             # What is not served is a tombstone, or hidden by one that came just now.
             return found if len(found) == len(wanted) or await self._is_newest(newest) else None
         found = []
-        async for version in self._broker.versions(self._sought.topic, floor):
+        async for version in self._broker.versions(self._query.topic, floor):
             found.append(await self._entry(version))
             await asyncio.sleep(0)  # a long history must not hold up everybody else
         return found if newest in found else None
 
     async def _is_newest(self, entry: VersionEntry) -> bool:
         """Whether the broker still gives this version as its newest."""
-        latest = await self._broker.latest(self._sought.topic)
+        latest = await self._broker.latest(self._query.topic)
         return latest is not None and await self._entry(latest) == entry
 
     async def singly(self, wanted: list[int]) -> list[VersionEntry]:
         """Those of the versions that the broker serves, each read by itself."""
         found = []
         for number in wanted:
-            version = await self._broker.version(self._sought.topic, number)
+            version = await self._broker.version(self._query.topic, number)
             if version is not None:
                 found.append(await self._entry(version))
         return found
@@ -258,22 +258,22 @@ class _Reading:
         number, info = version.schema_version, version.info
         known = self._recorded.get(number)
         if known is not None:
-            recorded = await _on_record(self._ctx.storage, self._sought.history, known, info)
+            recorded = await _on_record(self._ctx.storage, self._query.history, known, info)
             if recorded is not None and await self._is_stored(version, known, recorded):
                 if self._has_tail:
                     self._keep(number, recorded)  # it may begin a new count
                 return replace(known, registered_at=version.registered_at)
-        sought = self._sought
-        sent = await self._broker.stored(sought.topic, version, sought.candidate)
+        query = self._query
+        sent = await self._broker.stored(query.topic, version, query.candidate)
         self._keep(number, sent.info)
         entry = await self._ctx.judge.versions.read(
-            len(info.schema), entry_of, sent, sought.line, sought.candidate, sought.source_hash
+            len(info.schema), entry_of, sent, query.line, query.candidate, query.source_hash
         )
         return replace(entry, origin=Origin.SPEC) if await self._is_our_own(entry, sent.info) else entry
 
     async def _is_our_own(self, entry: VersionEntry, sent: SchemaInfo) -> bool:
         """Return whether it was uploaded from here for an earlier spec, by a controller that was killed then."""
-        history = self._sought.history
+        history = self._query.history
         may_be = entry.origin is Origin.BROKER and entry.schema_version >= history.next_version
         return may_be and history.claim is not None and await self._ctx.storage.is_announced(history, sent)
 
@@ -281,7 +281,7 @@ class _Reading:
         """Return whether the broker stores the recorded schema; ask it if a GET shows another one the same way."""
         if version.registered_at == known.registered_at or len(spellings(recorded)) == 1:
             return True
-        return await self._broker.number_of(self._sought.topic, recorded) == version.schema_version
+        return await self._broker.number_of(self._query.topic, recorded) == version.schema_version
 
     def _keep(self, number: int, info: SchemaInfo) -> None:
         """Remember the schema, as long as there is room."""
@@ -291,7 +291,7 @@ class _Reading:
         if self._room >= 0:
             self._infos[number] = info
 
-    def _compared(self, sight: Sight) -> Look:
-        found = alignment.align(self._sought.history, sight, self._ctx.now())
+    def _compared(self, sight: Sight) -> BrokerState:
+        found = alignment.align(self._query.history, sight, self._ctx.now())
         arrived = {entry.schema_version for entry in found.arrived} if isinstance(found, Behind) else set()
-        return Look(found, {number: info for number, info in self._infos.items() if number in arrived})
+        return BrokerState(found, {number: info for number, info in self._infos.items() if number in arrived})

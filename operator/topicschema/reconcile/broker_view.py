@@ -1,6 +1,6 @@
-"""What a pass over a TopicSchema sees at its broker, and whether it may write there; the errors that end the pass here.
+"""The view of a TopicSchema's broker, and whether it may be written; the errors that end a reconcile here.
 
-How the broker is looked at is `broker_state`'s matter, what is written there `broker_actions`'s.
+`broker_state` reads from the broker, `broker_actions` writes to it.
 """
 
 from collections.abc import Awaitable, Callable
@@ -25,10 +25,10 @@ from topicschema.core.overrides import Overrides, noting
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
-from topicschema.reconcile.broker_state import Look, Sought, look
+from topicschema.reconcile.broker_state import BrokerQuery, BrokerState, fetch
 from topicschema.reconcile.conditions import MESSAGE_BYTES, capped
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.losses import ServedNoMoreError, telling_of
+from topicschema.reconcile.losses import VersionGoneError, with_note
 from topicschema.reconcile.policies import FoundPolicy
 
 T = TypeVar("T")
@@ -38,29 +38,29 @@ _TOPIC_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """What is seen of the broker. `refused` is why it will not take the candidate, once it said so."""
+class BrokerView:
+    """The view of a topic at its broker. `refused` is the error with which the broker refused the candidate."""
 
     broker: Broker
-    look: Look
+    state: BrokerState
     domain: str = "persistent"
     may_write: bool = True
     overrides: Overrides | None = None
     refused: TopicSchemaError | None = None
     is_serving: bool = False
 
-    def after(self, found: Look) -> "View":
-        """The view after another look; a record that is to grow tells of the topic's own strategy from then on, too."""
+    def after(self, found: BrokerState) -> "BrokerView":
+        """Return the view with another state; a history that grows has the topic's own strategy from then on, too."""
         if self.overrides is not None and isinstance(found.alignment, Behind):
             history = noting(found.alignment.history, self.overrides)
             found = replace(found, alignment=replace(found.alignment, history=history))
-        return replace(self, look=found)
+        return replace(self, state=found)
 
     @property
     def remote(self) -> plan.Remote:
         """The same in the plan's words."""
         return plan.Remote(
-            alignment=self.look.alignment,
+            alignment=self.state.alignment,
             may_write=self.may_write,
             overrides=self.overrides,
             is_refused=self.refused is not None,
@@ -80,7 +80,7 @@ class View:
     @property
     def lacks(self) -> int | None:
         """The first version on record that the broker has not got."""
-        found = self.look.alignment
+        found = self.state.alignment
         return found.missing[0].schema_version if isinstance(found, Ahead) else None
 
     def stopped(self, topic: Topic) -> TopicSchemaError | None:
@@ -94,43 +94,43 @@ class View:
         return WaitingError(_MISSING, message, _TOPIC_SECONDS) if self.may_write else None
 
 
-async def as_known(
+async def retry_with_fresh_credentials(
     ctx: ReconcileContext, found: FoundPolicy, broker: Broker, ask: Callable[[Broker], Awaitable[T]]
 ) -> T:
-    """What `ask` comes to at the broker, or, where that does not know us, at the one that the Secret now gives."""
+    """Return the result of `ask`; if the broker rejects the credentials, retry with those that the Secret now has."""
     try:
         return await ask(broker)
-    except (BrokerUnauthorizedError, ServedNoMoreError) as error:
+    except (BrokerUnauthorizedError, VersionGoneError) as error:
         # Somebody may have put a fresh token or certificate into the Secret.
-        with telling_of(error.gone if isinstance(error, ServedNoMoreError) else None):
+        with with_note(error.gone if isinstance(error, VersionGoneError) else None):
             fresh = await ctx.brokers.of(found.resource, anew=True)
             if fresh is not None and fresh is not broker:
                 return await ask(fresh)
         raise
 
 
-async def view(
-    ctx: ReconcileContext, broker: Broker, found: FoundPolicy, resource: TopicSchema, sought: Sought
-) -> View:
-    """Return what is seen of the resource's topic; raise StalledAtBrokerError, and the errors of `look`.
+async def gather_broker(
+    ctx: ReconcileContext, broker: Broker, found: FoundPolicy, resource: TopicSchema, query: BrokerQuery
+) -> BrokerView:
+    """Return what is seen of the resource's topic; raise StalledAtBrokerError, and the errors of `fetch`.
 
-    Where the topic's own settings are not told, what was seen before is not forgotten: ServedNoMoreError.
+    Where the topic's own settings are not told, what was seen before is not forgotten: VersionGoneError.
     """
-    seen = await look(ctx, broker, sought)
+    seen = await fetch(ctx, broker, query)
     if isinstance(seen.alignment, Lost):
-        raise lost(sought.history.key, seen.alignment)
-    _refuse_if_fewer(resource, sought.history, seen.alignment)
-    if resource.spec.adoption_policy is AdoptionPolicy.REFUSE and _adopts(sought, seen):
+        raise lost(query.history.key, seen.alignment)
+    _check_not_older_than_status(resource, query.history, seen.alignment)
+    if resource.spec.adoption_policy is AdoptionPolicy.REFUSE and _adopts(query, seen):
         raise StalledAtBrokerError(
             "AdoptionRefused",
-            f"the broker has schemas of topic {sought.topic} that are not on record, and adoptionPolicy is Refuse; set "
+            f"the broker has schemas of topic {query.topic} that are not on record, and adoptionPolicy is Refuse; set "
             "it to Adopt to take them over, or delete them at the broker",
         )
     domain = resource.spec.topic.partition("://")[0]
-    with telling_of(sought.gone_from(seen.alignment)):
-        settings = await _overrides(broker, resource, sought, domain)
+    with with_note(query.gone_from(seen.alignment)):
+        settings = await _overrides(broker, resource, query, domain)
     refused = _refused_before(resource, found, settings)
-    return View(broker, seen, domain, may_write(found, resource), settings, refused).after(seen)
+    return BrokerView(broker, seen, domain, may_write(found, resource), settings, refused).after(seen)
 
 
 def may_write(found: FoundPolicy, resource: TopicSchema) -> bool:
@@ -150,7 +150,7 @@ def lost(key: TopicKey, found: Lost) -> StalledAtBrokerError:
     )
 
 
-def _refuse_if_fewer(resource: TopicSchema, history: History, found: Alignment) -> None:
+def _check_not_older_than_status(resource: TopicSchema, history: History, found: Alignment) -> None:
     """A status is written after the record: what it tells of was there, at the broker and on record."""
     status, key, there = resource.status, history.key, history.version_count
     if isinstance(found, Behind) or not history.lacks(status.incarnation, status.version_count):
@@ -175,31 +175,31 @@ def _refuse_if_fewer(resource: TopicSchema, history: History, found: Alignment) 
     raise StalledAtBrokerError("HistoryLost", message)
 
 
-def _adopts(sought: Sought, seen: Look) -> bool:
+def _adopts(query: BrokerQuery, seen: BrokerState) -> bool:
     """Whether schemas come on record that somebody else registered before this topic was governed.
 
     What is equal to the candidate is none of them, nor what was uploaded from here before a crash.
     """
-    if not isinstance(seen.alignment, Behind) or sought.history.counted:
+    if not isinstance(seen.alignment, Behind) or query.history.counted:
         return False
-    if sought.history.entries and not seen.alignment.is_recount:
+    if query.history.entries and not seen.alignment.is_recount:
         return False
-    wanted = None if sought.schema is None else sought.schema.fingerprint
+    wanted = None if query.schema is None else query.schema.fingerprint
     return any(each.origin is Origin.BROKER and each.fingerprint != wanted for each in seen.alignment.arrived)
 
 
-async def _overrides(broker: Broker, resource: TopicSchema, sought: Sought, domain: str) -> Overrides | None:
+async def _overrides(broker: Broker, resource: TopicSchema, query: BrokerQuery, domain: str) -> Overrides | None:
     """The topic's own settings, asked for where the resource or the record tells of any, and before any version counts.
 
     What others set there later is not looked for: it would double what a look costs. Nor does it matter what is on
     record where the broker has switched such settings off and none is wanted: then it judges by none.
     """
-    spec, record = resource.spec, sought.history.topic_settings
+    spec, record = resource.spec, query.history.topic_settings
     wanted = TopicSettings(spec.schema_compatibility_strategy, spec.schema_validation_enforced)
     if wanted == TopicSettings() and record is None:
-        return None if sought.history.counted else await _set_by_others(broker, sought.topic, domain)
+        return None if query.history.counted else await _set_by_others(broker, query.topic, domain)
     try:
-        return Overrides(wanted, await topic_settings(broker, sought.topic, domain), record)
+        return Overrides(wanted, await topic_settings(broker, query.topic, domain), record)
     except RefusedByBrokerError as error:
         if error.status == HTTPStatus.METHOD_NOT_ALLOWED and wanted == TopicSettings():
             return None
@@ -233,7 +233,9 @@ def refusal(resource: TopicSchema, found: FoundPolicy | None, message: str) -> S
     return StalledError(REFUSED, capped(message, MESSAGE_BYTES // 2) + _under(found))
 
 
-def refusal_of_record(resource: TopicSchema, found: FoundPolicy, seen: View, what: str, why: str) -> TopicSchemaError:
+def refusal_of_record(
+    resource: TopicSchema, found: FoundPolicy, seen: BrokerView, what: str, why: str
+) -> TopicSchemaError:
     """What is told of a version on record that the broker refused: it waits for a topic that can have its strategy."""
     if seen.overrides is None or not seen.overrides.lacks_strategy:
         afterwards = f"until it has the record, then what it was, or {Strategy.UNDEFINED} for none"

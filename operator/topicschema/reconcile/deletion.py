@@ -32,8 +32,8 @@ from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import PulsarLine
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.reconcile import status_writer
-from topicschema.reconcile.broker_state import Look, Sought, look
-from topicschema.reconcile.broker_view import View, as_known, may_write, topic_settings
+from topicschema.reconcile.broker_state import BrokerQuery, BrokerState, fetch
+from topicschema.reconcile.broker_view import BrokerView, may_write, retry_with_fresh_credentials, topic_settings
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.observe import Observation, owner_of
 from topicschema.reconcile.policies import FoundPolicy
@@ -140,7 +140,7 @@ async def _at_broker(ctx: ReconcileContext, seen: Observation, stored: Stored) -
     broker = await ctx.brokers.of(found.resource)
     if broker is None:
         return seen
-    return await as_known(ctx, found, broker, lambda known: _serving(ctx, known, found, seen))
+    return await retry_with_fresh_credentials(ctx, found, broker, lambda known: _serving(ctx, known, found, seen))
 
 
 async def _serving(ctx: ReconcileContext, broker: Broker, found: FoundPolicy, seen: Observation) -> Observation:
@@ -153,7 +153,7 @@ async def _serving(ctx: ReconcileContext, broker: Broker, found: FoundPolicy, se
         is_serving = await _serves_ours(ctx, broker, found.policy.profile.line, spec, history)
     domain = spec.topic.partition("://")[0]
     under_way = await _under_way(broker, history, domain)
-    view = View(broker, Look(Aligned()), domain, overrides=under_way, is_serving=is_serving)
+    view = BrokerView(broker, BrokerState(Aligned()), domain, overrides=under_way, is_serving=is_serving)
     return Observation(seen.resource, seen.stored, found, view=view)
 
 
@@ -175,7 +175,7 @@ async def _serves_ours(
         unknown = error
     wanted = "" if schema is None else schema.fingerprint
     is_recorded = history.equal_to(wanted) is not None
-    there = await look(ctx, broker, Sought(history, line, None if is_recorded else schema))
+    there = await fetch(ctx, broker, BrokerQuery(history, line, None if is_recorded else schema))
     is_ours = _has_ours(there.alignment, history, wanted)
     if unknown is not None and not is_ours:
         raise unknown

@@ -11,7 +11,7 @@ from topicschema.broker.broker import Broker
 from topicschema.broker.errors import BrokerUnavailableError
 from topicschema.core import plan
 from topicschema.core.schemas import SchemaInfo
-from topicschema.reconcile.broker_state import Look, Sought, schema_of
+from topicschema.reconcile.broker_state import BrokerQuery, BrokerState, schema_of
 from topicschema.storage.payloads import weight
 from topicschema.storage.protocol import SchemaStorage
 
@@ -20,15 +20,17 @@ _PATIENCE: Final = 1800.0  # seconds: half of the time after which payloads are 
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
-    """Where the schemas come from: the broker, what was sought there, and what was found."""
+class ImportedVersions:
+    """The source of imported schemas: the broker, the query and the state that it returned."""
 
     broker: Broker
-    sought: Sought
-    found: Look
+    query: BrokerQuery
+    found: BrokerState
 
 
-async def keep_arrived(storage: SchemaStorage, arrival: Arrival, action: plan.Import) -> tuple[SchemaInfo, ...]:
+async def store_imported_versions(
+    storage: SchemaStorage, imported: ImportedVersions, action: plan.Import
+) -> tuple[SchemaInfo, ...]:
     """Write the payloads of what arrived, some at a time; those that are left, to be put with the history.
 
     BrokerInconsistentError where the broker shows one no more; BrokerUnavailableError where it gives them so slowly
@@ -38,7 +40,7 @@ async def keep_arrived(storage: SchemaStorage, arrival: Arrival, action: plan.Im
         return ()
     deadline, batch, room = time.monotonic() + _PATIENCE, [], _BATCH_BYTES
     for entry in action.arrived[:-1]:
-        info = await schema_of(storage, arrival.broker, arrival.sought, arrival.found, entry)
+        info = await schema_of(storage, imported.broker, imported.query, imported.found, entry)
         batch.append((entry, info))
         room -= weight(info)
         if room <= 0:
@@ -46,5 +48,5 @@ async def keep_arrived(storage: SchemaStorage, arrival: Arrival, action: plan.Im
             batch, room = [], _BATCH_BYTES
         if time.monotonic() > deadline:
             raise BrokerUnavailableError(f"the broker is too slow to give {len(action.arrived)} versions in time")
-    newest = await schema_of(storage, arrival.broker, arrival.sought, arrival.found, action.arrived[-1])
+    newest = await schema_of(storage, imported.broker, imported.query, imported.found, action.arrived[-1])
     return (*(info for _, info in batch), newest)

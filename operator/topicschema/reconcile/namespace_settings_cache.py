@@ -1,4 +1,4 @@
-"""The broker's part of a pass over a policy: look at the settings of the Pulsar namespace, and write what differs.
+"""The broker's part of a policy's reconcile: read the settings of the Pulsar namespace, and write those that differ.
 
 What was there before is on record before anything is written over it. Nothing that the policy leaves out is written,
 and under Observe nothing at all. What to write is `namespace_settings`' matter.
@@ -27,8 +27,8 @@ _LONGEST_FRESH: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What came of a look: what the broker has, what it has otherwise and is not given, what is to be told of it.
+class NamespaceState:
+    """The settings of a Pulsar namespace at its broker, how they differ from the policy's, and notes to report.
 
     `undeclared` are the topics that a lock waits for, None where it waits until it is known which there are. `wrote`:
     the broker had something else until now. `other_line` is told of a broker of another line than the policy says.
@@ -45,7 +45,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """One Pulsar namespace as a look sees it."""
+    """One Pulsar namespace while its settings are read and written."""
 
     resource: NamespaceSchemaPolicy
     claim: StoredClaim
@@ -54,58 +54,60 @@ class _Place:
     own: BrokerSettings | None
 
 
-class _Kept(NamedTuple):
-    """A good look: of which generation of the policy and revision of its claim, and when, by the clock."""
+class _Entry(NamedTuple):
+    """A cached state: of which generation of the policy and revision of its claim, and when, by the clock."""
 
     of: tuple[int, str]
     at: float
-    look: Look
+    state: NamespaceState
 
 
-class NamespaceLooks:
-    """Looks at the Pulsar namespaces of policies; a good one holds for a minute, or until the policy changes.
+class NamespaceSettingsCache:
+    """A cache of the settings of the policies' Pulsar namespaces; a state without an error is valid for a minute.
 
-    Or its claim does: whoever had it meanwhile may have written. Or it is doubted, since the broker refused by other
-    settings. For a policy is passed over whenever its topics come and go, and that is nothing to ask a broker for.
-    `resync` is when a policy is passed over by itself, in seconds: that is a look, however short it is.
+    It ends earlier if the policy or its claim changes, or if the index marks the policy as stale. A policy is
+    reconciled whenever its topics come and go; that alone is no reason to ask the broker. `resync` is after how many
+    seconds a policy is reconciled by itself; that always reads the settings again.
     """
 
     def __init__(self, ctx: ReconcileContext, resync: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._ctx = ctx
         self._fresh = min(_LONGEST_FRESH, resync / 2)
         self._clock = clock
-        self._last: dict[str, _Kept] = {}
+        self._last: dict[str, _Entry] = {}
 
-    async def look(self, resource: NamespaceSchemaPolicy, claim: StoredClaim, declared: Collection[str] | None) -> Look:
+    async def get(
+        self, resource: NamespaceSchemaPolicy, claim: StoredClaim, declared: Collection[str] | None
+    ) -> NamespaceState:
         """What came of it, an error included; `declared` are the topics with a TopicSchema, None while unknown."""
         metadata, now = resource.metadata, self._clock()
         key = Key(NAMESPACE_SCHEMA_POLICY.plural, metadata.namespace, metadata.name)
         of, last = (metadata.generation, claim.revision), self._last.get(metadata.uid)
         is_stale = self._ctx.index.pop_stale(key)
         if last is not None and last.of == of and now - last.at < self._fresh and not is_stale:
-            return last.look
+            return last.state
         self._last.pop(metadata.uid, None)
         try:
-            look = await self._look(resource, claim, declared)
+            state = await self._read(resource, claim, declared)
         except ERRORS_WITHOUT_STATUS:
             raise
         except TopicSchemaError as error:
-            return Look(observed=resource.status.observed, error=error)
-        if look.error is None and look.undeclared == ():
-            self._last[metadata.uid] = _Kept(of, now, replace(look, wrote=False))
-        return look
+            return NamespaceState(observed=resource.status.observed, error=error)
+        if state.error is None and state.undeclared == ():
+            self._last[metadata.uid] = _Entry(of, now, replace(state, wrote=False))
+        return state
 
     def forget(self, uid: str) -> None:
         """The policy is gone."""
         self._last.pop(uid, None)
         self._ctx.brokers.forget(uid)
 
-    async def _look(
+    async def _read(
         self, resource: NamespaceSchemaPolicy, claim: StoredClaim, declared: Collection[str] | None
-    ) -> Look:
+    ) -> NamespaceState:
         broker = await self._ctx.brokers.of(resource, anew=True)
         if broker is None:
-            return Look()
+            return NamespaceState()
         seen = await broker.namespace_settings(claim.key)
         own = await self._ctx.brokers.own_settings(resource, broker)
         if own is None:
@@ -115,17 +117,21 @@ class NamespaceLooks:
         other_line = rules.other_line(resource.spec.broker_profile.line, own)
         if resource.spec.management_policy is ManagementPolicy.OBSERVE:
             there, difference = rules.observed(seen, own, address_of(resource)), rules.told_of(change, seen)
-            return Look(there, difference, other_line=other_line)
+            return NamespaceState(there, difference, other_line=other_line)
         try:
             return replace(await self._applied(place, change, declared), other_line=other_line)
         except ERRORS_WITHOUT_STATUS:
             raise
         except TopicSchemaError as error:
             # What differs was seen, whoever may not mend it.
-            return Look(rules.observed(seen, own, address_of(resource)), rules.told_of(change, seen), error=error)
+            return NamespaceState(
+                rules.observed(seen, own, address_of(resource)), rules.told_of(change, seen), error=error
+            )
 
-    async def _applied(self, place: _Place, change: NamespaceSettings, declared: Collection[str] | None) -> Look:
-        """The look once `change` is written, but for a lock that has to wait."""
+    async def _applied(
+        self, place: _Place, change: NamespaceSettings, declared: Collection[str] | None
+    ) -> NamespaceState:
+        """Write `change`, but for a lock that has to wait; return the state afterwards."""
         resource, seen, own = place.resource, place.seen, place.own
         undeclared = await self._undeclared(place, change, declared)
         if undeclared or undeclared is None:
@@ -134,7 +140,7 @@ class NamespaceLooks:
         after, wanted = rules.written_over(seen, change), rules.wanted_by(resource.spec)
         notes = (*rules.overruled(wanted, own), *rules.left_behind(wanted, after, known))
         there, wrote = rules.observed(after, own, address_of(resource)), bool(rules.named(change))
-        return Look(there, notes=notes, undeclared=undeclared, wrote=wrote)
+        return NamespaceState(there, notes=notes, undeclared=undeclared, wrote=wrote)
 
     @staticmethod
     async def _undeclared(

@@ -19,8 +19,8 @@ from topicschema.core.schemas import PulsarLine, Schema
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.reconcile import full_history, validating, validating_report
-from topicschema.reconcile.broker_state import Sought
-from topicschema.reconcile.broker_view import View, as_known, view
+from topicschema.reconcile.broker_state import BrokerQuery
+from topicschema.reconcile.broker_view import BrokerView, gather_broker, retry_with_fresh_credentials
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.event_router import history_key
 from topicschema.reconcile.holders import other_holder
@@ -46,7 +46,7 @@ class Observation:
     found: FoundPolicy | None = None
     schema: Schema | None = None
     verdict: Verdict | None = None
-    view: View | None = None
+    view: BrokerView | None = None
     released: str = ""
     inquiry: Inquiry | None = None
     announced: tuple[int, int, str] | None = None
@@ -77,11 +77,11 @@ class Observation:
         return Topic.parse(self.resource.spec.topic)
 
     @property
-    def sought(self) -> Sought:
+    def query(self) -> BrokerQuery:
         """What is looked for at the broker."""
         if self.stored is None:
             raise TypeError("no record was read")
-        return Sought(self.stored.history, self.line, self.schema, self.source_hash)
+        return BrokerQuery(self.stored.history, self.line, self.schema, self.source_hash)
 
     @property
     def source_hash(self) -> str | None:
@@ -92,7 +92,7 @@ class Observation:
     @property
     def was_counted(self) -> bool:
         """Whether the record tells that a broker counted the schema: no sight of it gives no reason to doubt that."""
-        return self.stored is not None and self.sought.counted is not None
+        return self.stored is not None and self.query.counted is not None
 
     @property
     def stopped(self) -> TopicSchemaError | None:
@@ -115,7 +115,7 @@ class Observation:
         if self.stored is None:
             return None
         history = self.stored.history
-        of_broker = None if self.view is None else full_history.refusal_of_broker(history, self.view.look.alignment)
+        of_broker = None if self.view is None else full_history.refusal_of_broker(history, self.view.state.alignment)
         return of_broker or full_history.refusal(history, self.verdict)
 
     @property
@@ -178,9 +178,9 @@ async def on_record(ctx: ReconcileContext, seen: Observation) -> Observation:
     resource, found = seen.resource, seen.found
     stored = await ctx.storage.get_history(found.key(seen.topic))
     ctx.own_writes.record(history_key(stored.history.key.history_name), stored.revision)
-    await _refuse_if_held(ctx, stored, owner_of(resource.metadata))
+    await _check_unclaimed(ctx, stored, owner_of(resource.metadata))
     if found.resource.spec.pulsar is None:
-        _refuse_if_lost(stored, resource)
+        _check_history_present(stored, resource)
     stored = replace(stored, history=await ctx.judge.under(stored.history, seen.line))
     return await parsed(ctx, replace(seen, stored=stored))
 
@@ -189,10 +189,12 @@ async def at_broker(ctx: ReconcileContext, seen: Observation) -> Observation:
     """The same with what is seen at its broker, if it has one, and judged; a broker's errors, and those of judging."""
     if seen.found is None:
         raise TypeError("nobody governs it")
-    resource, found, sought = seen.resource, seen.found, seen.sought
+    resource, found, query = seen.resource, seen.found, seen.query
     broker = await ctx.brokers.of(found.resource)
     if broker is not None:
-        there = await as_known(ctx, found, broker, lambda known: view(ctx, known, found, resource, sought))
+        there = await retry_with_fresh_credentials(
+            ctx, found, broker, lambda known: gather_broker(ctx, known, found, resource, query)
+        )
         seen = replace(seen, view=there)
     return await judged(ctx, seen)
 
@@ -238,7 +240,7 @@ def _prospect(seen: Observation, history: History) -> Prospect:
     return Prospect(may_advance=seen.view.may_write and is_free, is_topic_there=is_there)
 
 
-def _retains(seen: View) -> bool:
+def _retains(seen: BrokerView) -> bool:
     """Whether the topic is of the kind that a run looks for: another one has no messages, whether it exists or not."""
     return seen.domain == "persistent"
 
@@ -252,20 +254,20 @@ async def _has_come(seen: Observation) -> bool:
     return False
 
 
-def _is_told(seen: View) -> bool:
+def _is_told(seen: BrokerView) -> bool:
     """Whether the record tells what the broker has; where the broker is only observed, it may lack what we have."""
-    found = seen.look.alignment
+    found = seen.state.alignment
     return isinstance(found, Aligned) or (isinstance(found, Ahead) and not seen.may_write)
 
 
-async def _refuse_if_held(ctx: ReconcileContext, stored: Stored, owner: Owner) -> None:
+async def _check_unclaimed(ctx: ReconcileContext, stored: Stored, owner: Owner) -> None:
     holder = await other_holder(ctx.client, stored.history.claim, owner)
     if holder is not None:
         message = f"TopicSchema {holder.name} already holds the topic {stored.history.key.topic}"
         raise StalledError("TopicClaimed", message)
 
 
-def _refuse_if_lost(stored: Stored, resource: TopicSchema) -> None:
+def _check_history_present(stored: Stored, resource: TopicSchema) -> None:
     """A status is written after the record, and of this resource only: what it tells of was there."""
     status, history = resource.status, stored.history
     if history.lacks(status.incarnation, status.version_count):

@@ -25,7 +25,7 @@ from topicschema.reconcile.claiming import hold_claim
 from topicschema.reconcile.conditions import Moment, not_ready
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.history_conflicts import HistoryConflicts
-from topicschema.reconcile.namespace_settings_cache import Look, NamespaceLooks
+from topicschema.reconcile.namespace_settings_cache import NamespaceSettingsCache, NamespaceState
 from topicschema.reconcile.object_index import TopicSummary
 from topicschema.reconcile.status_write import ERRORS_WITHOUT_STATUS
 from topicschema.reconcile.work_queue import Key, Result
@@ -42,7 +42,7 @@ class NamespaceSchemaPolicies:
 
     def __init__(self, ctx: ReconcileContext, resync: float) -> None:
         self._ctx = ctx
-        self._looks = NamespaceLooks(ctx, resync)
+        self._settings_cache = NamespaceSettingsCache(ctx, resync)
         self._uids: dict[Key, str] = {}
         self._unseen: dict[Key, float] = {}
         self._histories = HistoryConflicts(ctx)
@@ -84,19 +84,19 @@ class NamespaceSchemaPolicies:
         self._know(key, resource.metadata.uid)
         claim = await hold_claim(self._ctx, resource, claims)
         ours = self._topics(key, claims)
-        look = await self._looks.look(resource, claim, None if ours is None else _local_names(ours, claims))
-        counts = await self._counts(key, resource, look, ours)
-        undeclared = look.undeclared or ()
+        state = await self._settings_cache.get(resource, claim, None if ours is None else _local_names(ours, claims))
+        counts = await self._counts(key, resource, state, ours)
+        undeclared = state.undeclared or ()
         status = replace(
             counts,
-            conditions=moment.conditions(policy_report.conditions(resource, look)),
-            observed=look.observed,
+            conditions=moment.conditions(policy_report.conditions(resource, state)),
+            observed=state.observed,
             undeclared_topic_count=len(undeclared),
             undeclared_topics=undeclared[:_LISTED],
         )
         await status_writer.write(self._ctx, NAMESPACE_SCHEMA_POLICY, wire, status)
-        await self._tell(key, wire, resource, look)
-        return policy_report.awaited(look)
+        await self._tell(key, wire, resource, state)
+        return policy_report.awaited(state)
 
     def _topics(self, key: Key, claims: PulsarNamespaceKey) -> _Summaries | None:
         """What was seen of the policy's topics; None while there is one that no pass has reached."""
@@ -109,28 +109,30 @@ class NamespaceSchemaPolicies:
         self._unseen.pop(key, None)
         return {topic: s for topic, s in summaries.items() if s.pulsar_namespace == claims.pulsar_namespace}
 
-    async def _tell(self, key: Key, wire: Mapping[str, Any], resource: NamespaceSchemaPolicy, look: Look) -> None:
+    async def _tell(
+        self, key: Key, wire: Mapping[str, Any], resource: NamespaceSchemaPolicy, state: NamespaceState
+    ) -> None:
         """Ring whom the broker's settings concern, and have an Event of what was not said before."""
-        if look.wrote or look.observed != resource.status.observed:
+        if state.wrote or state.observed != resource.status.observed:
             self._enqueue_topics(key)
         was_denied = any(condition.reason in status_writer.ACCESS_DENIED for condition in resource.status.conditions)
-        if was_denied and look.error is None:
+        if was_denied and state.error is None:
             status_writer.enqueue_denied(self._ctx, resource.metadata.namespace, resource.spec.pulsar_namespace)
         said = " ".join(condition.message for condition in resource.status.conditions)
-        for note in policy_report.notes(look):
+        for note in policy_report.notes(state):
             if note.text not in said:
                 about = status_writer.object_reference(NAMESPACE_SCHEMA_POLICY, wire)
                 await self._ctx.events.record(about, note.type, note.reason, note.text, "Reconcile")
 
     async def _counts(
-        self, key: Key, resource: NamespaceSchemaPolicy, look: Look, ours: _Summaries | None
+        self, key: Key, resource: NamespaceSchemaPolicy, state: NamespaceState, ours: _Summaries | None
     ) -> NamespaceSchemaPolicyStatus:
         """A status with the topics and their conflicts; as it was while the topics are not all seen.
 
         Counting half of them would be wrong, and at a restart a write for nothing. The generation is observed once the
         histories were checked.
         """
-        now = replace(resource, status=replace(resource.status, observed=look.observed))
+        now = replace(resource, status=replace(resource.status, observed=state.observed))
         if ours is None:
             found, topics = self._histories.unchecked(key, resource, now), resource.status.topics
         else:
@@ -165,7 +167,7 @@ class NamespaceSchemaPolicies:
 
     def _forget(self, key: Key, uid: str) -> None:
         self._histories.forget(key)
-        self._looks.forget(uid)
+        self._settings_cache.forget(uid)
 
     def _lost(self, key: Key) -> None:
         self._unseen.pop(key, None)

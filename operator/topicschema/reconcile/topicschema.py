@@ -30,7 +30,7 @@ from topicschema.reconcile import (
     validating_values,
 )
 from topicschema.reconcile.act import act, remove_finalizer
-from topicschema.reconcile.broker_view import View
+from topicschema.reconcile.broker_view import BrokerView
 from topicschema.reconcile.conditions import Moment, Said
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.deletion import emit_released_event, emit_settings_retained_event, observe_deletion
@@ -285,7 +285,7 @@ class TopicSchemas:
             self._ctx.enqueue(policy, _COUNT_DELAY)
 
 
-def _at_broker(view: View) -> AtBroker:
+def _at_broker(view: BrokerView) -> AtBroker:
     return AtBroker(view.may_write, view.left_behind, view.left_enforced, view.lacks)
 
 

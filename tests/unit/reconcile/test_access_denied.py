@@ -42,8 +42,8 @@ class Shop:
                 pass
         return [told for told in self.enqueued if told[0] in NAMES]
 
-    async def shut_out(self) -> None:
-        """Each finds the door shut."""
+    async def denied(self) -> None:
+        """Have the broker deny each access."""
         self.broker.is_shut = True
         for name in NAMES:
             with pytest.raises(BrokerForbiddenError):
@@ -66,14 +66,14 @@ async def test_the_first_topic_that_is_let_in_again_has_the_others_looked_at_onc
 ) -> None:
     if is_registered:
         await shop.look(*NAMES)
-    await shop.shut_out()
+    await shop.denied()
     shop.broker.is_shut = False
     assert await shop.look("b") == [("a", 0.0), ("c", 0.05)]
     assert await shop.look("a", "c", "b") == []
 
 
 async def test_a_policy_that_is_let_in_again_has_its_topics_looked_at_once(shop: Shop) -> None:
-    await shop.shut_out()
+    await shop.denied()
     shop.broker.is_shut = False
     assert await shop.policies.reconcile(POLICY) is Result.DONE
     assert [told for told in shop.enqueued if told[1] > 0] == [("b", 0.05), ("c", 0.1)]
@@ -83,7 +83,7 @@ async def test_a_policy_that_is_let_in_again_has_its_topics_looked_at_once(shop:
 
 
 async def test_nobody_tells_of_a_topic_that_is_gone(shop: Shop) -> None:
-    await shop.shut_out()
+    await shop.denied()
     index = shop.topics._ctx.index
     for name in NAMES:
         index.remove_topic(Key(TOPIC_SCHEMA.plural, "shop", name))

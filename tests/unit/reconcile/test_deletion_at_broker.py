@@ -23,7 +23,7 @@ from topicschema.core.errors import WaitingError
 from topicschema.core.history import Counter, History, Owner
 from topicschema.core.schemas import Schema
 from topicschema.core.topics import PulsarNamespaceKey
-from topicschema.reconcile.broker_view import as_known
+from topicschema.reconcile.broker_view import retry_with_fresh_credentials
 from topicschema.reconcile.deletion import emit_released_event as tell
 from topicschema.reconcile.deletion import observe_deletion
 from topicschema.reconcile.work_queue import Key
@@ -208,6 +208,8 @@ async def test_who_is_not_known_any_more_asks_again_as_the_secret_has_it_now(wor
         return known
 
     with pytest.raises(BrokerUnauthorizedError):
-        await as_known(world.ctx, found, broker, ask)
+        await retry_with_fresh_credentials(world.ctx, found, broker, ask)
     world.api.put(SECRET, "shop", "admin", {"data": {"token": "dHdv"}})
-    assert await as_known(world.ctx, found, broker, ask) is await world.ctx.brokers.of(found.resource)
+    assert await retry_with_fresh_credentials(world.ctx, found, broker, ask) is await world.ctx.brokers.of(
+        found.resource
+    )

@@ -23,7 +23,7 @@ from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.namespace_settings_cache import Look, NamespaceLooks
+from topicschema.reconcile.namespace_settings_cache import NamespaceSettingsCache, NamespaceState
 from topicschema.reconcile.work_queue import Key
 from topicschema.storage.claims import Claims, StoredClaim
 
@@ -67,7 +67,7 @@ class PulsarNamespace:
 class World:
     """A policy, its claim, and its broker."""
 
-    looks: NamespaceLooks
+    cache: NamespaceSettingsCache
     claims: Claims
     wire: PlayedBroker
     namespace: PulsarNamespace
@@ -78,11 +78,11 @@ class World:
         metadata = replace(self.policy.metadata, generation=self.policy.metadata.generation + 1)
         self.policy = replace(self.policy, metadata=metadata, spec=replace(self.policy.spec, **spec))
 
-    async def look(self, declared: Collection[str] | None = ()) -> Look:
+    async def get(self, declared: Collection[str] | None = ()) -> NamespaceState:
         self.wire.requests.clear()
-        look = await self.looks.look(self.policy, await self.claim(), declared)
-        self.policy = replace(self.policy, status=NamespaceSchemaPolicyStatus(observed=look.observed))
-        return look
+        state = await self.cache.get(self.policy, await self.claim(), declared)
+        self.policy = replace(self.policy, status=NamespaceSchemaPolicyStatus(observed=state.observed))
+        return state
 
     async def claim(self) -> StoredClaim:
         return await self.claims.get_claim(ORDERS)
@@ -108,42 +108,42 @@ async def world() -> AsyncIterator[World]:
         policy = NamespaceSchemaPolicy(metadata=Metadata(name="orders", namespace="shop", uid="1"), spec=spec)
         async with reconcile_context(client, brokers) as ctx:
             await ctx.claims.put_claim(await ctx.claims.get_claim(ORDERS), Owner("shop", "orders", "1"))
-            looks = NamespaceLooks(ctx, 600.0, lambda: clock.time)
-            yield World(looks, ctx.claims, wire, namespace, clock, policy)
+            cache = NamespaceSettingsCache(ctx, 600.0, lambda: clock.time)
+            yield World(cache, ctx.claims, wire, namespace, clock, policy)
 
 
 async def test_a_look_that_finds_all_well_is_one_request_and_writes_nothing(world: World) -> None:
-    await world.look()  # which asks the broker of itself, too
+    await world.get()  # which asks the broker of itself, too
     world.clock.time += 100
-    look = await world.look()
-    assert (look.error, look.difference, look.notes) == (None, "", ())
+    state = await world.get()
+    assert (state.error, state.difference, state.notes) == (None, "", ())
     assert world.asked == ["/namespaces/shop/orders"]
     assert (await world.claim()).managed == ()
 
 
 async def test_a_good_look_holds_for_a_minute_or_until_the_policy_changes(world: World) -> None:
-    first = await world.look()
-    assert await world.look() == first
+    first = await world.get()
+    assert await world.get() == first
     assert world.asked == []
     world.change(strictness=world.policy.spec.strictness)
-    await world.look()
+    await world.get()
     assert len(world.asked) == 1
     world.clock.time += 61
-    await world.look()
+    await world.get()
     assert len(world.asked) == 1
 
 
 async def test_a_look_holds_no_longer_once_it_is_doubted_or_somebody_else_had_the_claim(world: World) -> None:
-    await world.look()
-    world.looks._ctx.index.mark_stale(Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders"))
+    await world.get()
+    world.cache._ctx.index.mark_stale(Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders"))
     asked = []
     for _ in range(2):
-        await world.look()
+        await world.get()
         asked.append(len(world.asked))
     for owner in (Owner("billing", "orders", "2"), Owner("shop", "orders", "1")):
         await world.claims.put_claim(await world.claim(), owner)
     for _ in range(2):
-        await world.look()
+        await world.get()
         asked.append(len(world.asked))
     assert asked == [1, 0, 1, 0]
 
@@ -151,16 +151,16 @@ async def test_a_look_holds_no_longer_once_it_is_doubted_or_somebody_else_had_th
 async def test_what_differs_is_written_once_and_read_back_and_what_was_there_is_on_record(world: World) -> None:
     world.namespace.there["schema_compatibility_strategy"] = "FORWARD"
     world.change(schema_compatibility_strategy=Strategy.FULL, schema_validation_enforced=True)
-    look = await world.look()
+    state = await world.get()
     assert world.written == ["schemaCompatibilityStrategy", "schemaValidationEnforced"]
     assert world.asked[-1] == "/namespaces/shop/orders"
-    assert look.observed is not None
-    assert look.observed.schema_compatibility_strategy is Strategy.FULL
+    assert state.observed is not None
+    assert state.observed.schema_compatibility_strategy is Strategy.FULL
     claim = await world.claim()
     assert claim.found == NamespaceSettings(Strategy.FORWARD)
     assert claim.managed == (Setting.STRATEGY, Setting.ENFORCEMENT)
     world.clock.time += 61
-    assert (await world.look()).observed == look.observed
+    assert (await world.get()).observed == state.observed
     assert world.written == []
     assert await world.claim() == claim
 
@@ -168,95 +168,98 @@ async def test_what_differs_is_written_once_and_read_back_and_what_was_there_is_
 async def test_what_was_found_first_stays_on_record_when_a_write_fails_and_others_write(world: World) -> None:
     world.change(schema_compatibility_strategy=Strategy.FULL)
     world.namespace.fails = 500
-    look = await world.look()
-    assert look.error is not None
+    state = await world.get()
+    assert state.error is not None
     assert (await world.claim()).found == NamespaceSettings()
     world.namespace.fails = 0
     world.namespace.there["schema_compatibility_strategy"] = "FORWARD"
-    assert (await world.look()).error is None  # an error is no look: the next one asks at once
+    assert (await world.get()).error is None  # an error is not cached: the next call asks at once
     claim = await world.claim()
     assert (claim.found, claim.managed) == (NamespaceSettings(), (Setting.STRATEGY,))
 
 
 async def test_a_lock_that_others_lifted_is_seen_though_the_topics_may_not_be_listed(world: World) -> None:
     world.change(is_allow_auto_update_schema=False)
-    assert (await world.look()).error is None
+    assert (await world.get()).error is None
     world.namespace.there["is_allow_auto_update_schema"] = True
     world.namespace.topics = None
     world.clock.time += 61
-    look = await world.look()
-    assert look.error is not None
-    assert look.difference == "isAllowAutoUpdateSchema is true and not false"
+    state = await world.get()
+    assert state.error is not None
+    assert state.difference == "isAllowAutoUpdateSchema is true and not false"
     assert world.written == []
 
 
 @pytest.mark.parametrize("status", [403, 503])
 async def test_what_others_changed_and_may_not_be_put_back_is_seen_and_told(world: World, status: int) -> None:
     world.change(schema_compatibility_strategy=Strategy.FULL, is_allow_auto_update_schema=False)
-    assert (await world.look()).error is None
+    assert (await world.get()).error is None
     before = await world.claim()
     world.namespace.there.update(schema_compatibility_strategy="UNDEFINED", is_allow_auto_update_schema=True)
     world.namespace.fails = status
     for _ in range(2):
         world.clock.time += 61
-        look = await world.look()
-        assert look.error is not None
-        assert look.error.reason == {403: "BrokerForbidden", 503: "BrokerUnavailable"}[status]
-        assert look.difference == (
+        state = await world.get()
+        assert state.error is not None
+        assert state.error.reason == {403: "BrokerForbidden", 503: "BrokerUnavailable"}[status]
+        assert state.difference == (
             "schemaCompatibilityStrategy is nothing and not FULL; isAllowAutoUpdateSchema is true and not false"
         )
-        assert look.observed is not None
-        assert (look.observed.schema_compatibility_strategy, look.observed.is_allow_auto_update_schema) == (None, True)
+        assert state.observed is not None
+        assert (state.observed.schema_compatibility_strategy, state.observed.is_allow_auto_update_schema) == (
+            None,
+            True,
+        )
         assert await world.claim() == before
 
 
 async def test_an_error_leaves_what_was_seen_before(world: World) -> None:
-    before = await world.look()
+    before = await world.get()
     world.wire.forgets()
     world.wire.says(404, {"reason": "Namespace does not exist"})
     world.change(schema_compatibility_strategy=Strategy.FULL)
-    look = await world.look()
-    assert look.error is not None
-    assert look.error.reason in {"NamespaceMissing", "TenantMissing"}
-    assert look.observed == before.observed
+    state = await world.get()
+    assert state.error is not None
+    assert state.error.reason in {"NamespaceMissing", "TenantMissing"}
+    assert state.observed == before.observed
 
 
 async def test_a_lock_waits_for_topics_and_all_else_is_written(world: World) -> None:
     world.namespace.topics = ("created", "created-billing-DLQ", "billed-partition-0", "billed-partition-1")
     world.change(is_allow_auto_update_schema=False, schema_compatibility_strategy=Strategy.FULL)
-    assert (await world.look(declared=None)).undeclared is None
+    assert (await world.get(declared=None)).undeclared is None
     assert world.written == ["schemaCompatibilityStrategy"]
-    look = await world.look(declared={"created"})
-    assert look.undeclared == ("billed", "created-billing-DLQ")
+    state = await world.get(declared={"created"})
+    assert state.undeclared == ("billed", "created-billing-DLQ")
     assert world.written == []
-    assert (await world.look(declared={"created", "billed", "created-billing-DLQ"})).undeclared == ()
+    assert (await world.get(declared={"created", "billed", "created-billing-DLQ"})).undeclared == ()
     assert world.written == ["isAllowAutoUpdateSchema"]
     world.clock.time += 61
-    assert (await world.look(declared=())).undeclared == ()
+    assert (await world.get(declared=())).undeclared == ()
     assert world.written == []
 
 
 async def test_a_lock_that_somebody_lifted_waits_for_the_topics_that_clients_made_meanwhile(world: World) -> None:
     world.namespace.topics = ("created",)
     world.change(is_allow_auto_update_schema=False)
-    assert (await world.look(declared={"created"})).undeclared == ()
+    assert (await world.get(declared={"created"})).undeclared == ()
     assert world.written == ["isAllowAutoUpdateSchema"]
     world.namespace.there["is_allow_auto_update_schema"] = True
     world.namespace.topics = ("created", "made")
     world.clock.time += 61
-    assert (await world.look(declared={"created"})).undeclared == ("made",)
+    assert (await world.get(declared={"created"})).undeclared == ("made",)
     assert world.written == []
-    assert (await world.look(declared={"created", "made"})).undeclared == ()
+    assert (await world.get(declared={"created", "made"})).undeclared == ()
     assert world.written == ["isAllowAutoUpdateSchema"]
     world.clock.time += 61
-    assert (await world.look(declared={"created", "made"})).undeclared == ()
+    assert (await world.get(declared={"created", "made"})).undeclared == ()
     assert world.written == []
 
 
 async def test_a_lock_that_may_hit_undeclared_topics_asks_for_none(world: World) -> None:
     world.namespace.topics = ("created",)
     world.change(is_allow_auto_update_schema=False, lock_undeclared=True)
-    assert (await world.look(declared=None)).undeclared == ()
+    assert (await world.get(declared=None)).undeclared == ()
     assert world.written == ["isAllowAutoUpdateSchema"]
     assert not any(path.startswith("/persistent") for path in world.asked)
 
@@ -264,7 +267,7 @@ async def test_a_lock_that_may_hit_undeclared_topics_asks_for_none(world: World)
 async def test_who_only_observes_tells_the_difference_and_writes_nothing_anywhere(world: World) -> None:
     world.change(schema_compatibility_strategy=Strategy.FULL, management_policy=ManagementPolicy.OBSERVE)
     before = await world.claim()
-    assert "schemaCompatibilityStrategy is nothing and not FULL" in (await world.look()).difference
+    assert "schemaCompatibilityStrategy is nothing and not FULL" in (await world.get()).difference
     assert world.written == []
     assert await world.claim() == before
 
@@ -274,12 +277,12 @@ async def test_a_broker_of_another_line_than_the_policy_says_is_told_of(
     world: World, management: ManagementPolicy
 ) -> None:
     world.change(management_policy=management)
-    assert (await world.look()).other_line.startswith("the broker is 4.1.2, brokerProfile.line says 4.0")
+    assert (await world.get()).other_line.startswith("the broker is 4.1.2, brokerProfile.line says 4.0")
     world.change(broker_profile=replace(world.policy.spec.broker_profile, line=PulsarLine.V4_1))
-    assert (await world.look()).other_line == ""
+    assert (await world.get()).other_line == ""
 
 
 async def test_a_policy_without_a_broker_has_nothing_to_look_at(world: World) -> None:
     world.change(pulsar=None, schema_compatibility_strategy=Strategy.FULL)
-    assert await world.look() == Look()
+    assert await world.get() == NamespaceState()
     assert world.asked == []

@@ -16,7 +16,7 @@ from topicschema.core.alignment import Behind
 from topicschema.core.history import Flaw, Origin, Owner
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
-from topicschema.reconcile.broker_state import Sought, look
+from topicschema.reconcile.broker_state import BrokerQuery, fetch
 from topicschema.reconcile.broker_view import refusal
 
 ONE, TWO, THREE, OTHER = record("id"), record("id", "a?"), record("id", "a?", "b?"), record("id", "z?")
@@ -188,7 +188,7 @@ async def test_no_more_of_a_history_is_in_memory_at_once_than_its_bound(world: W
     found = await world.ctx.policies.find("shop", "shop/orders")
     broker = None if found is None else await world.ctx.brokers.of(found.resource)
     assert broker is not None
-    seen = await look(world.ctx, broker, Sought(await world.history(), PulsarLine.V4_0))
+    seen = await fetch(world.ctx, broker, BrokerQuery(await world.history(), PulsarLine.V4_0))
     assert isinstance(seen.alignment, Behind)
     assert len(seen.alignment.arrived) == 6
     assert 0 < sum(len(info.schema) for info in seen.payloads.values()) <= 8 << 20
