@@ -36,7 +36,7 @@ from topicschema.reconcile.policies import Policies
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
 from topicschema.reconcile.schedule import BrokerPartitions
 from topicschema.reconcile.topicschema import TopicSchemas
-from topicschema.reconcile.validating_queue import Caps, Turns, Validations
+from topicschema.reconcile.validation.job_limiter import Caps, Turns, Validations
 from topicschema.reconcile.work_queue import Key, Result, WorkQueue
 from topicschema.settings import Claims as ClaimsSetting
 from topicschema.settings import InvalidSettingError, Settings

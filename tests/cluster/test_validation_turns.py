@@ -13,7 +13,7 @@ from testbed.cluster import Cluster
 from testbed.instances import Instance
 from testbed.product import PATIENT_LEASE, Product
 from topicschema.api.kinds import TOPIC_SCHEMA
-from topicschema.reconcile.validating_queue import Caps, Turns
+from topicschema.reconcile.validation.job_limiter import Caps, Turns
 from topicschema.reconcile.work_queue import Key
 from topicschema.spark.jobs import ATTEMPT_ANNOTATION
 

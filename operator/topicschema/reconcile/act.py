@@ -15,7 +15,6 @@ from topicschema.core.errors import TopicSchemaError
 from topicschema.core.history import History, Origin
 from topicschema.core.overrides import NoteSettings, WriteSettings
 from topicschema.core.schemas import SchemaInfo
-from topicschema.reconcile import validating_acts
 from topicschema.reconcile.broker_actions import act_at_broker
 from topicschema.reconcile.broker_state import BrokerState
 from topicschema.reconcile.context import ReconcileContext
@@ -23,6 +22,7 @@ from topicschema.reconcile.event_router import history_key
 from topicschema.reconcile.imported_versions import ImportedVersions, store_imported_versions
 from topicschema.reconcile.observe import Observation, inquired, judged, parsed
 from topicschema.reconcile.status_write import ERRORS_WITHOUT_STATUS
+from topicschema.reconcile.validation import actions as validation_actions
 from topicschema.reconcile.work_queue import Key
 from topicschema.storage.protocol import Stored
 
@@ -57,9 +57,9 @@ async def _inquire(ctx: ReconcileContext, seen: Observation, action: plan.Ask | 
         raise TypeError("nothing is asked")
     try:
         if isinstance(action, plan.Ask):
-            await validating_acts.ask(ctx, seen.resource, seen.inquiry)
+            await validation_actions.ask(ctx, seen.resource, seen.inquiry)
         else:
-            await validating_acts.stop(ctx, seen.inquiry.strays)
+            await validation_actions.stop(ctx, seen.inquiry.strays)
     except ERRORS_WITHOUT_STATUS:
         raise
     except TopicSchemaError as error:

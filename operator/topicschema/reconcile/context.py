@@ -12,7 +12,7 @@ from topicschema.reconcile.judging import Judge
 from topicschema.reconcile.object_index import ObjectIndex
 from topicschema.reconcile.own_writes import OwnWrites
 from topicschema.reconcile.policies import Policies
-from topicschema.reconcile.validating_queue import Validations
+from topicschema.reconcile.validation.job_limiter import Validations
 from topicschema.reconcile.work_queue import Key
 from topicschema.storage.claims import Claims
 from topicschema.storage.protocol import SchemaStorage

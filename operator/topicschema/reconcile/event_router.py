@@ -15,7 +15,7 @@ from topicschema.api import GROUP, PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import JOB, NAMESPACE, NAMESPACE_SCHEMA_POLICY, POD, SCHEMA_HISTORY, TOPIC_SCHEMA
 from topicschema.reconcile.object_index import ObjectIndex
 from topicschema.reconcile.own_writes import OwnWrites
-from topicschema.reconcile.validating_queue import owner_key
+from topicschema.reconcile.validation.job_limiter import owner_key
 from topicschema.reconcile.work_queue import HIGH_PRIORITY, Key
 from topicschema.spark.jobs import TOPIC_LABEL
 

@@ -18,7 +18,7 @@ from topicschema.core.policy import Policy
 from topicschema.core.schemas import PulsarLine, Schema
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
-from topicschema.reconcile import full_history, validating, validating_report
+from topicschema.reconcile import full_history
 from topicschema.reconcile.broker_state import BrokerQuery
 from topicschema.reconcile.broker_view import BrokerView, gather_broker, retry_with_fresh_credentials
 from topicschema.reconcile.context import ReconcileContext
@@ -27,8 +27,10 @@ from topicschema.reconcile.holders import other_holder
 from topicschema.reconcile.policies import FoundPolicy, address_of
 from topicschema.reconcile.schedule import require_partition
 from topicschema.reconcile.schema_source import sources_of
-from topicschema.reconcile.validating import Inquiry, Prospect
-from topicschema.reconcile.validating_spec import Subject
+from topicschema.reconcile.validation import gather as validation_gather
+from topicschema.reconcile.validation import status as validation_status
+from topicschema.reconcile.validation.gather import Inquiry, Prospect
+from topicschema.reconcile.validation.settings import Subject
 from topicschema.storage.protocol import Stored
 
 
@@ -101,7 +103,7 @@ class Observation:
             return self._full
         is_there = self.verdict is not None and self.verdict.outcome is Outcome.EQUAL_VERSION
         if self.inquiry is not None and not is_there:
-            held_back = validating_report.stopped(self.inquiry)
+            held_back = validation_status.stopped(self.inquiry)
             if held_back is not None:
                 return held_back
         if self.view is None:
@@ -221,10 +223,10 @@ async def inquired(ctx: ReconcileContext, seen: Observation) -> Observation:
         raise TypeError("nothing was judged")
     subject = Subject(seen.candidate.schema.info, seen.stored.history, seen.verdict, seen.line)
     prospect = _prospect(seen, seen.stored.history)
-    inquiry = await validating.look(ctx, seen.resource, seen.found, subject, prospect)
+    inquiry = await validation_gather.look(ctx, seen.resource, seen.found, subject, prospect)
     if inquiry is not None and inquiry.rests_on_no_topic and prospect.may_advance and await _has_come(seen):
         prospect = replace(prospect, is_topic_there=True)
-        inquiry = await validating.look(ctx, seen.resource, seen.found, subject, prospect)
+        inquiry = await validation_gather.look(ctx, seen.resource, seen.found, subject, prospect)
     if inquiry is not None and seen.view is not None:
         inquiry = replace(inquiry, is_only_seen=not seen.view.may_write)
     return replace(seen, inquiry=inquiry)

@@ -20,15 +20,7 @@ from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSch
 from topicschema.core.policy import StrategySource
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic
-from topicschema.reconcile import (
-    broker_versions,
-    report,
-    status_writer,
-    validating,
-    validating_acts,
-    validating_report,
-    validating_values,
-)
+from topicschema.reconcile import broker_versions, report, status_writer
 from topicschema.reconcile.act import act, remove_finalizer
 from topicschema.reconcile.broker_view import BrokerView
 from topicschema.reconcile.conditions import Moment, Said
@@ -40,8 +32,12 @@ from topicschema.reconcile.report_at_broker import AtBroker
 from topicschema.reconcile.report_suspended import suspended
 from topicschema.reconcile.schema_source import placed
 from topicschema.reconcile.status_write import ERRORS_WITHOUT_STATUS
-from topicschema.reconcile.validating_jobs import may_run
-from topicschema.reconcile.validating_logs import name_of, with_report, without_values
+from topicschema.reconcile.validation import actions as validation_actions
+from topicschema.reconcile.validation import gather as validation_gather
+from topicschema.reconcile.validation import redaction as validation_redaction
+from topicschema.reconcile.validation import status as validation_status
+from topicschema.reconcile.validation.jobs import may_run
+from topicschema.reconcile.validation.report_configmap import name_of, with_report, without_values
 from topicschema.reconcile.work_queue import Key, Result
 from topicschema.spark.outcome import CouldNotRun, Running, Waiting
 
@@ -101,7 +97,7 @@ class TopicSchemas:
         return stopped
 
     async def _end_runs(self, key: Key, metadata: Metadata, status: TopicSchemaStatus) -> None:
-        await validating_acts.stop_all(self._ctx, metadata, status.validation)
+        await validation_actions.stop_all(self._ctx, metadata, status.validation)
         self._ctx.validation.turns.done(key, self._ctx.enqueue)
 
     async def _without_rights(
@@ -183,7 +179,7 @@ class TopicSchemas:
         if inquiry is None:
             ctx.validation.turns.done(key, ctx.enqueue)
             return None, None, before.revalidated, self._shown_in(seen, None)
-        told = validating_report.status(inquiry)
+        told = validation_status.status(inquiry)
         told = await with_report(ctx, seen.resource.metadata, inquiry, told)
         match inquiry.outcome:
             case Waiting():
@@ -192,17 +188,17 @@ class TopicSchemas:
                 ctx.validation.turns.runs(key)
             case _:
                 ctx.validation.turns.done(key, ctx.enqueue)
-        after = validating.look_again_in(ctx, inquiry)
+        after = validation_gather.look_again_in(ctx, inquiry)
         if after is not None:
             ctx.enqueue(key, after)
         answered = told.revalidate if told is not None and told.is_final else None
-        said = validating_report.said(inquiry, told)
+        said = validation_status.said(inquiry, told)
         return told, said, answered or before.revalidated, self._shown_in(seen, told)
 
     @staticmethod
     def _shown_in(seen: Observation, told: ValidationStatus | None) -> str | None:
         resource = seen.resource
-        return validating_values.shown_after(resource.status, seen.found, told, name_of(resource.metadata))
+        return validation_redaction.shown_after(resource.status, seen.found, told, name_of(resource.metadata))
 
     async def _risks(self, seen: Observation) -> tuple[Incompatibility, ...]:
         """What is to be told of a version that is on record; nothing where an earlier one cannot be read any more."""

@@ -13,7 +13,7 @@ from topicschema.api.kinds import CONFIG_MAP, JOB, NAMESPACE_SCHEMA_POLICY, POD,
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.schemas import Schema
 from topicschema.reconcile.topicschema import TopicSchemas
-from topicschema.reconcile.validating_queue import Turns, Validations
+from topicschema.reconcile.validation.job_limiter import Turns, Validations
 from topicschema.reconcile.work_queue import Key, Result
 from topicschema.spark.jobs import ATTEMPT_ANNOTATION, QUESTION_ANNOTATION
 from topicschema.spark.marks import report_lines

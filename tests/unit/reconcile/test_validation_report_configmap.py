@@ -6,7 +6,7 @@ import pytest
 
 from support.validation.validated_topic import asked
 from topicschema.api.metadata import Metadata
-from topicschema.reconcile.validating_logs import manifest
+from topicschema.reconcile.validation.report_configmap import manifest
 from topicschema.spark.verdict import Answer
 
 MAPS = "/api/v1/namespaces/shop/configmaps"

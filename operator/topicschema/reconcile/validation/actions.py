@@ -12,11 +12,11 @@ from topicschema.api.validation import ValidationStatus
 from topicschema.cluster.errors import ApiRefusedError, ConflictError, ForbiddenError, NotFoundError
 from topicschema.core.history import History, Owner
 from topicschema.core.schemas import SchemaInfo
-from topicschema.reconcile import validating_spec
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.validating import Inquiry
-from topicschema.reconcile.validating_jobs import jobs_of, may_run
-from topicschema.reconcile.validating_spec import Names
+from topicschema.reconcile.validation import settings as validation_settings
+from topicschema.reconcile.validation.gather import Inquiry
+from topicschema.reconcile.validation.jobs import jobs_of, may_run
+from topicschema.reconcile.validation.settings import Names
 from topicschema.reconcile.work_queue import Key
 from topicschema.spark import jobs, question
 from topicschema.spark.jobs import JobRequest
@@ -40,7 +40,7 @@ async def ask(ctx: ReconcileContext, resource: TopicSchema, seen: Inquiry) -> No
     # One at a time, for reading and packing take memory; the latter not where all others wait.
     async with ctx.validation.packing:
         versions = await _payloads(ctx, seen.subject.history)
-        request = validating_spec.request(seen.subject, seen.wanted, versions, owner, names)
+        request = validation_settings.request(seen.subject, seen.wanted, versions, owner, names)
         packed = await asyncio.to_thread(request.question.pack)
         job = await _made(ctx, request, jobs.manifest(request, packed))
         if (job["metadata"].get("annotations") or {}).get(jobs.QUESTION_ANNOTATION) != packed.sha256:

@@ -12,7 +12,7 @@ from support.kubernetes.api_server import FakeApiServer
 from topicschema.api.kinds import JOB
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import ApiRefusedError, ApiUnavailableError
-from topicschema.reconcile.validating_queue import Caps, Turns, let_in, may_give_way, never_starts, owner_key
+from topicschema.reconcile.validation.job_limiter import Caps, Turns, let_in, may_give_way, never_starts, owner_key
 from topicschema.reconcile.work_queue import Key
 from topicschema.spark.outcome import Waiting, outcome
 

@@ -1,6 +1,6 @@
 """What is told of a validation: the status, the condition Validated, and what stands in the way of a version.
 
-Pure. What was read of Jobs and pods, `validating` knows.
+Pure. What was read of Jobs and pods, `gather` knows.
 """
 
 from collections.abc import Iterator
@@ -12,9 +12,9 @@ from topicschema.api.metadata import ConditionStatus, ConditionType
 from topicschema.api.validation import ExampleStatus, ReasonStatus, ValidationPhase, ValidationStatus
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.reconcile.conditions import FINDING_BYTES, MESSAGE_BYTES, Said, capped
-from topicschema.reconcile.validating import Inquiry
-from topicschema.reconcile.validating_spec import Wanted
-from topicschema.reconcile.validating_values import EXAMPLES
+from topicschema.reconcile.validation.gather import Inquiry
+from topicschema.reconcile.validation.redaction import EXAMPLES
+from topicschema.reconcile.validation.settings import Wanted
 from topicschema.spark.outcome import CouldNotRun, Failed, Passed, Running, Waiting
 from topicschema.spark.verdict import VerdictDocument
 

@@ -17,7 +17,7 @@ from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.policies import FoundPolicy, policy_of
-from topicschema.reconcile.validating_spec import Names, Subject, Wanted, asked, request, seconds, wanted
+from topicschema.reconcile.validation.settings import Names, Subject, Wanted, asked, request, seconds, wanted
 from topicschema.spark.question import Sample
 
 ONE, TWO = record("id"), record("id", "note?")

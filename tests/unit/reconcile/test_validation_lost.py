@@ -19,10 +19,10 @@ from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.policies import FoundPolicy, policy_of
-from topicschema.reconcile.validating import Inquiry, look, pause
-from topicschema.reconcile.validating_acts import ask
-from topicschema.reconcile.validating_queue import Validations
-from topicschema.reconcile.validating_spec import Subject
+from topicschema.reconcile.validation.actions import ask
+from topicschema.reconcile.validation.gather import Inquiry, look, pause
+from topicschema.reconcile.validation.job_limiter import Validations
+from topicschema.reconcile.validation.settings import Subject
 from topicschema.spark.jobs import ATTEMPT_ANNOTATION, last_part
 from topicschema.spark.outcome import CouldNotRun, Waiting
 

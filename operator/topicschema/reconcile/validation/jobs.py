@@ -1,6 +1,6 @@
 """What is read of a TopicSchema's Jobs: themselves, their questions, their pods, and what is told of these.
 
-What all that comes to is `validating`'s matter.
+What all that comes to is `gather`'s matter.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """How long what messages hold is shown: no longer than the policy wants it, in the status and in the report.
 
 Which report may show it stands in the status until none does, whatever becomes of the question and of its answer: so
-each pass knows without a read. Pure; what is written there, `validating_logs` knows.
+each pass knows without a read. Pure; what is written there, `report_configmap` knows.
 """
 
 from dataclasses import replace

@@ -28,9 +28,9 @@ from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.conditions import MESSAGE_BYTES, capped
-from topicschema.reconcile.validating import Inquiry
-from topicschema.reconcile.validating_report import said, status, stopped
-from topicschema.reconcile.validating_spec import Subject, Wanted
+from topicschema.reconcile.validation.gather import Inquiry
+from topicschema.reconcile.validation.settings import Subject, Wanted
+from topicschema.reconcile.validation.status import said, status, stopped
 from topicschema.spark.outcome import CouldNotRun, Failed, Passed, Running, Waiting
 from topicschema.spark.verdict import Answer, VerdictDocument
 

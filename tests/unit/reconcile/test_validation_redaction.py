@@ -21,11 +21,11 @@ from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.policies import FoundPolicy, policy_of
-from topicschema.reconcile.validating import look
-from topicschema.reconcile.validating_logs import manifest, without_values
-from topicschema.reconcile.validating_report import status
-from topicschema.reconcile.validating_spec import Subject
-from topicschema.reconcile.validating_values import shown_after
+from topicschema.reconcile.validation.gather import look
+from topicschema.reconcile.validation.redaction import shown_after
+from topicschema.reconcile.validation.report_configmap import manifest, without_values
+from topicschema.reconcile.validation.settings import Subject
+from topicschema.reconcile.validation.status import status
 
 FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
 SECRET = b'{"examples":[{"value":"4111 1111"}]}'

@@ -24,12 +24,13 @@ from topicschema.cluster.errors import (
     NotFoundError,
 )
 from topicschema.core.errors import TopicSchemaError
-from topicschema.reconcile import validating_report, validating_values
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policies import FoundPolicy
 from topicschema.reconcile.status_write import FIELD_MANAGER
 from topicschema.reconcile.status_writer import object_reference
-from topicschema.reconcile.validating import Inquiry
+from topicschema.reconcile.validation import redaction as validation_redaction
+from topicschema.reconcile.validation import status as validation_status
+from topicschema.reconcile.validation.gather import Inquiry
 from topicschema.reconcile.work_queue import Key
 from topicschema.spark import jobs, marks
 from topicschema.spark.page import page
@@ -49,7 +50,7 @@ async def with_report(
     ctx: ReconcileContext, metadata: Metadata, seen: Inquiry, told: ValidationStatus | None
 ) -> ValidationStatus | None:
     """The same status, with the name of the report where one could be kept: a verdict counts without it."""
-    found = validating_report.document(seen)
+    found = validation_status.document(seen)
     if found is None or told is None or told == seen.recorded or seen.job is None:
         return told
     telemetry.VALIDATIONS.labels(told.phase.value).inc()
@@ -69,8 +70,8 @@ async def without_values(ctx: ReconcileContext, resource: TopicSchema, found: Fo
 
     A report that cannot be emptied stays named in the status, and is tried again every five minutes.
     """
-    name, status = validating_values.shown_in(resource.status), validating_values.hidden(resource.status)
-    if validating_values.are_wanted(found) or (name is None and status == resource.status):
+    name, status = validation_redaction.shown_in(resource.status), validation_redaction.hidden(resource.status)
+    if validation_redaction.are_wanted(found) or (name is None and status == resource.status):
         return resource
     if name is None or await _is_emptied(ctx, resource.metadata, name):
         status = replace(status, report_with_values=None)

@@ -1,6 +1,6 @@
 """What a pass sees of the question that is put to a topic's retained messages: nothing is written here.
 
-The question itself is `validating_spec`'s, whose turn it is `validating_queue`'s, what is told `validating_report`'s.
+`settings` makes the question, `job_limiter` says whose turn it is, `status` what is told.
 """
 
 from collections.abc import Mapping
@@ -15,11 +15,12 @@ from topicschema.cluster.errors import ApiRefusedError, ForbiddenError
 from topicschema.core import plan
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.verdict import Outcome as Judged
-from topicschema.reconcile import validating_jobs, validating_spec
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policies import FoundPolicy
-from topicschema.reconcile.validating_jobs import attempt_of, events_of, is_there, jobs_of, may_run, percent_of, pods_of
-from topicschema.reconcile.validating_spec import Subject, Wanted
+from topicschema.reconcile.validation import jobs as validation_jobs
+from topicschema.reconcile.validation import settings as validation_settings
+from topicschema.reconcile.validation.jobs import attempt_of, events_of, is_there, jobs_of, may_run, percent_of, pods_of
+from topicschema.reconcile.validation.settings import Subject, Wanted
 from topicschema.spark import jobs
 from topicschema.spark.outcome import CouldNotRun, Failed, Outcome, Passed, Running, Waiting, ended, outcome, refused
 
@@ -125,7 +126,7 @@ async def look(
 ) -> Inquiry | None:
     """What is to be seen of the question; None where nothing is asked and nothing was."""
     before = resource.status.validation
-    wanted = validating_spec.wanted(found, resource, ctx.validation.image, ctx.validation.hosts)
+    wanted = validation_settings.wanted(found, resource, ctx.validation.image, ctx.validation.hosts)
     if wanted is None and not may_run(ctx, resource.metadata, before):
         return None
     seen = Inquiry(subject=subject)
@@ -138,7 +139,7 @@ async def look(
     is_settled = known is not None and known.is_final and not seen.is_asked_anew
     # Without an image there are no Jobs, and perhaps no right to look for them.
     if is_settled or not ctx.validation.image:
-        return replace(seen, strays=await validating_jobs.left_behind(ctx, resource, seen.asked))
+        return replace(seen, strays=await validation_jobs.left_behind(ctx, resource, seen.asked))
     try:
         seen = await _with_jobs(ctx, resource, seen)
         while (anew := _renewed(ctx, seen, prospect)) is not seen:
@@ -181,7 +182,7 @@ def _asked(seen: Inquiry, resource: TopicSchema, wanted: Wanted) -> Inquiry:
 
 
 def _question(subject: Subject, wanted: Wanted, revalidate: str, renews: str = "") -> str:
-    return validating_spec.asked(subject, wanted, f"{revalidate}\n{renews}" if renews else revalidate)
+    return validation_settings.asked(subject, wanted, f"{revalidate}\n{renews}" if renews else revalidate)
 
 
 def _renewed(ctx: ReconcileContext, seen: Inquiry, prospect: Prospect) -> Inquiry:
@@ -220,7 +221,7 @@ async def _with_jobs(ctx: ReconcileContext, resource: TopicSchema, seen: Inquiry
     there = await jobs_of(ctx, resource.metadata)
     label = jobs.question_label(seen.asked)
     of_question = [job for job in there if job["metadata"]["labels"].get(jobs.QUESTION_LABEL) == label]
-    unended = validating_jobs.unended_of(resource, there)
+    unended = validation_jobs.unended_of(resource, there)
     cannot = seen.wanted is not None and bool(seen.wanted.cannot)
     seen = replace(seen, strays=tuple(job for job in unended if cannot or job not in of_question))
     if cannot or not of_question:
