@@ -36,7 +36,7 @@ from topicschema.reconcile.policies import Policies
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
 from topicschema.reconcile.schedule import BrokerPartitions
 from topicschema.reconcile.topicschema import TopicSchemas
-from topicschema.reconcile.validation.job_limiter import Caps, Turns, Validations
+from topicschema.reconcile.validation.job_limiter import JobLimiter, Limits, Validations
 from topicschema.reconcile.work_queue import Key, Result, WorkQueue
 from topicschema.settings import Claims as ClaimsSetting
 from topicschema.settings import InvalidSettingError, Settings
@@ -105,7 +105,7 @@ class Term:
             enqueue=self.queue.add,
             namespace=settings.namespace,
             claims_are_open=settings.claims is ClaimsSetting.OPEN,
-            validation=Validations(wanted.image, Turns(Caps(wanted.jobs, wanted.jobs_per_namespace)), hosts),
+            validation=Validations(wanted.image, JobLimiter(Limits(wanted.jobs, wanted.jobs_per_namespace)), hosts),
         )
         self._topics = TopicSchemas(ctx)
         self._policies = NamespaceSchemaPolicies(ctx, settings.resync_period)

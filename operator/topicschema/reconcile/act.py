@@ -53,20 +53,20 @@ async def act(ctx: ReconcileContext, seen: Observation, action: plan.Action) -> 
 
 async def _inquire(ctx: ReconcileContext, seen: Observation, action: plan.Ask | plan.StopAsking) -> Observation:
     """Have the messages asked, or asked no more; what comes of it is seen anew. Where that fails the topic does not."""
-    if seen.inquiry is None:
+    if seen.validation is None:
         raise TypeError("nothing is asked")
     try:
         if isinstance(action, plan.Ask):
-            await validation_actions.ask(ctx, seen.resource, seen.inquiry)
+            await validation_actions.start_job(ctx, seen.resource, seen.validation)
         else:
-            await validation_actions.stop(ctx, seen.inquiry.strays)
+            await validation_actions.delete_jobs(ctx, seen.validation.obsolete_jobs)
     except ERRORS_WITHOUT_STATUS:
         raise
     except TopicSchemaError as error:
-        if seen.inquiry.wanted is None:
+        if seen.validation.wanted is None:
             raise  # the status must go on telling of the run, or nobody would end it
         what = "its Job cannot be made" if isinstance(action, plan.Ask) else "a Job of another question cannot be ended"
-        return replace(seen, inquiry=seen.inquiry.refused(what, error))
+        return replace(seen, validation=seen.validation.refused(what, error))
     return await inquired(ctx, seen)
 
 

@@ -29,8 +29,8 @@ from topicschema.reconcile.schedule import require_partition
 from topicschema.reconcile.schema_source import sources_of
 from topicschema.reconcile.validation import gather as validation_gather
 from topicschema.reconcile.validation import status as validation_status
-from topicschema.reconcile.validation.gather import Inquiry, Prospect
-from topicschema.reconcile.validation.settings import Subject
+from topicschema.reconcile.validation.gather import ValidationInput, ValidationState
+from topicschema.reconcile.validation.settings import ValidationTarget
 from topicschema.storage.protocol import Stored
 
 
@@ -50,7 +50,7 @@ class Observation:
     verdict: Verdict | None = None
     view: BrokerView | None = None
     released: str = ""
-    inquiry: Inquiry | None = None
+    validation: ValidationState | None = None
     announced: tuple[int, int, str] | None = None
 
     @property
@@ -102,8 +102,8 @@ class Observation:
         if self._full is not None:
             return self._full
         is_there = self.verdict is not None and self.verdict.outcome is Outcome.EQUAL_VERSION
-        if self.inquiry is not None and not is_there:
-            held_back = validation_status.stopped(self.inquiry)
+        if self.validation is not None and not is_there:
+            held_back = validation_status.stopped(self.validation)
             if held_back is not None:
                 return held_back
         if self.view is None:
@@ -143,7 +143,7 @@ class Observation:
                 fingerprint="" if self.schema is None else self.schema.fingerprint,
                 remote=None if self.view is None else self.view.remote,
                 is_released=bool(self.released),
-                inquiry=None if self.inquiry is None else self.inquiry.planned,
+                inquiry=None if self.validation is None else self.validation.planned,
             )
         )
 
@@ -221,25 +221,25 @@ async def inquired(ctx: ReconcileContext, seen: Observation) -> Observation:
     """The same observation with what the topic's messages have to say, as far as they are asked."""
     if seen.found is None or seen.stored is None or seen.verdict is None:
         raise TypeError("nothing was judged")
-    subject = Subject(seen.candidate.schema.info, seen.stored.history, seen.verdict, seen.line)
+    subject = ValidationTarget(seen.candidate.schema.info, seen.stored.history, seen.verdict, seen.line)
     prospect = _prospect(seen, seen.stored.history)
-    inquiry = await validation_gather.look(ctx, seen.resource, seen.found, subject, prospect)
-    if inquiry is not None and inquiry.rests_on_no_topic and prospect.may_advance and await _has_come(seen):
+    validation = await validation_gather.gather(ctx, seen.resource, seen.found, subject, prospect)
+    if validation is not None and validation.passed_without_topic and prospect.may_advance and await _has_come(seen):
         prospect = replace(prospect, is_topic_there=True)
-        inquiry = await validation_gather.look(ctx, seen.resource, seen.found, subject, prospect)
-    if inquiry is not None and seen.view is not None:
-        inquiry = replace(inquiry, is_only_seen=not seen.view.may_write)
-    return replace(seen, inquiry=inquiry)
+        validation = await validation_gather.gather(ctx, seen.resource, seen.found, subject, prospect)
+    if validation is not None and seen.view is not None:
+        validation = replace(validation, observe_only=not seen.view.may_write)
+    return replace(seen, validation=validation)
 
 
-def _prospect(seen: Observation, history: History) -> Prospect:
+def _prospect(seen: Observation, history: History) -> ValidationInput:
     """What a pass of the messages would lead to: `plan` goes on where this says so."""
     if seen.view is None:
-        return Prospect()
+        return ValidationInput()
     settings = seen.view.overrides
     is_free = seen.view.refused is None and not plan.has_to_wait(history, settings)
     is_there = settings is not None and settings.there is not None and _retains(seen.view)
-    return Prospect(may_advance=seen.view.may_write and is_free, is_topic_there=is_there)
+    return ValidationInput(may_advance=seen.view.may_write and is_free, is_topic_there=is_there)
 
 
 def _retains(seen: BrokerView) -> bool:

@@ -193,9 +193,9 @@ def _registered(seen: Seen) -> tuple[Said, ...]:
     )
     is_registered = _is_registered(seen)
     registered = Said(ConditionType.REGISTERED, _truth(is_registered), reason, message)
-    is_only_seen = seen.broker is not None and not seen.broker.may_write
+    observe_only = seen.broker is not None and not seen.broker.may_write
     return (
-        *ready(_OBSERVED if is_only_seen else reason, message),
+        *ready(_OBSERVED if observe_only else reason, message),
         _compatible(seen),
         registered,
         _in_sync(seen, registered),

@@ -97,8 +97,8 @@ class TopicSchemas:
         return stopped
 
     async def _end_runs(self, key: Key, metadata: Metadata, status: TopicSchemaStatus) -> None:
-        await validation_actions.stop_all(self._ctx, metadata, status.validation)
-        self._ctx.validation.turns.done(key, self._ctx.enqueue)
+        await validation_actions.delete_all_jobs(self._ctx, metadata, status.validation)
+        self._ctx.validation.limiter.done(key, self._ctx.enqueue)
 
     async def _without_rights(
         self, key: Key, metadata: Metadata, status: TopicSchemaStatus, error: Exception
@@ -162,37 +162,37 @@ class TopicSchemas:
 
     async def _taken_turn(self, key: Key, seen: Observation) -> Observation:
         """The same, seen anew where a Job waited for its turn: it may have come."""
-        if seen.inquiry is None or not isinstance(seen.inquiry.outcome, Waiting):
+        if seen.validation is None or not isinstance(seen.validation.outcome, Waiting):
             return seen
         try:
             ctx = self._ctx
-            await ctx.validation.turns.take(ctx.client, key, ctx.enqueue, ctx.now())
+            await ctx.validation.limiter.take(ctx.client, key, ctx.enqueue, ctx.now())
         except (ForbiddenError, ApiRefusedError) as error:
-            return replace(seen, inquiry=seen.inquiry.refused("its Job cannot be let run", error))
+            return replace(seen, validation=seen.validation.refused("its Job cannot be let run", error))
         return await inquired(self._ctx, seen)
 
     async def _validated(
         self, key: Key, seen: Observation
     ) -> tuple[ValidationStatus | None, Said | None, str | None, str | None]:
         """What is told of the messages; who waits for them is looked at again soon, for no event tells of a log."""
-        inquiry, ctx, before = seen.inquiry, self._ctx, seen.resource.status
-        if inquiry is None:
-            ctx.validation.turns.done(key, ctx.enqueue)
+        validation, ctx, before = seen.validation, self._ctx, seen.resource.status
+        if validation is None:
+            ctx.validation.limiter.done(key, ctx.enqueue)
             return None, None, before.revalidated, self._shown_in(seen, None)
-        told = validation_status.status(inquiry)
-        told = await with_report(ctx, seen.resource.metadata, inquiry, told)
-        match inquiry.outcome:
+        told = validation_status.status(validation)
+        told = await with_report(ctx, seen.resource.metadata, validation, told)
+        match validation.outcome:
             case Waiting():
                 pass
             case Running() | CouldNotRun(is_over=False):
-                ctx.validation.turns.runs(key)
+                ctx.validation.limiter.runs(key)
             case _:
-                ctx.validation.turns.done(key, ctx.enqueue)
-        after = validation_gather.look_again_in(ctx, inquiry)
+                ctx.validation.limiter.done(key, ctx.enqueue)
+        after = validation_gather.requeue_after(ctx, validation)
         if after is not None:
             ctx.enqueue(key, after)
         answered = told.revalidate if told is not None and told.is_final else None
-        said = validation_status.said(inquiry, told)
+        said = validation_status.said(validation, told)
         return told, said, answered or before.revalidated, self._shown_in(seen, told)
 
     @staticmethod
@@ -269,7 +269,7 @@ class TopicSchemas:
                 self._ctx.enqueue(rival, 0.0)
 
     def _lost(self, key: Key) -> None:
-        self._ctx.validation.turns.done(key, self._ctx.enqueue)
+        self._ctx.validation.limiter.done(key, self._ctx.enqueue)
         index = self._ctx.index
         self._ctx.own_writes.forget(key)
         summary = index.remove_topic(key)

@@ -13,7 +13,7 @@ from topicschema.api.kinds import CONFIG_MAP, JOB, NAMESPACE_SCHEMA_POLICY, POD,
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.schemas import Schema
 from topicschema.reconcile.topicschema import TopicSchemas
-from topicschema.reconcile.validation.job_limiter import Turns, Validations
+from topicschema.reconcile.validation.job_limiter import JobLimiter, Validations
 from topicschema.reconcile.work_queue import Key, Result
 from topicschema.spark.jobs import ATTEMPT_ANNOTATION, QUESTION_ANNOTATION
 from topicschema.spark.marks import report_lines
@@ -39,7 +39,7 @@ class AskedTopic:
     def __post_init__(self) -> None:
         ctx = replace(
             self.world.ctx,
-            validation=Validations("validation:1", Turns(clock=count(step=60.0).__next__)),
+            validation=Validations("validation:1", JobLimiter(clock=count(step=60.0).__next__)),
             now=lambda: self.clock,
             clock=lambda: self.seconds,
             enqueue=lambda key, after: self.enqueued.append((key.name, after)),

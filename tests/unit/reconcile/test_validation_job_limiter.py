@@ -1,4 +1,4 @@
-"""Turns: the caps hold, everybody's turn comes, and where one namespace asks much the others do not wait for it."""
+"""The limits of the JobLimiter hold, each namespace gets its turn, and none waits for another one that asks much."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -12,7 +12,14 @@ from support.kubernetes.api_server import FakeApiServer
 from topicschema.api.kinds import JOB
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import ApiRefusedError, ApiUnavailableError
-from topicschema.reconcile.validation.job_limiter import Caps, Turns, let_in, may_give_way, never_starts, owner_key
+from topicschema.reconcile.validation.job_limiter import (
+    JobLimiter,
+    Limits,
+    never_starts,
+    owner_key,
+    preempt_candidates,
+    select_startable,
+)
 from topicschema.reconcile.work_queue import Key
 from topicschema.spark.outcome import Waiting, outcome
 
@@ -37,7 +44,7 @@ def names(jobs: tuple[Object, ...]) -> list[str]:
 
 def test_the_oldest_comes_first_and_namespaces_take_turns() -> None:
     jobs = [job("a", f"a{n}", n) for n in range(4)] + [job("b", "b0", 10), job("c", "c0", 20)]
-    assert names(let_in(jobs, Caps(in_all=4, in_namespace=4))) == ["a0", "b0", "c0", "a1"]
+    assert names(select_startable(jobs, Limits(in_all=4, in_namespace=4))) == ["a0", "b0", "c0", "a1"]
 
 
 def test_what_runs_counts_and_what_has_ended_or_is_going_does_not() -> None:
@@ -50,8 +57,8 @@ def test_what_runs_counts_and_what_has_ended_or_is_going_does_not() -> None:
         job("a", "next", 5),
         job("a", "later", 6),
     ]
-    assert names(let_in(jobs, Caps(in_all=10, in_namespace=2))) == ["next"]
-    assert names(let_in(jobs, Caps(in_all=1, in_namespace=2))) == []
+    assert names(select_startable(jobs, Limits(in_all=10, in_namespace=2))) == ["next"]
+    assert names(select_startable(jobs, Limits(in_all=1, in_namespace=2))) == []
 
 
 @settings(deadline=None)
@@ -64,7 +71,7 @@ def test_caps_hold_and_no_place_is_left_empty_whoever_asks(
     asked: list[tuple[str, int, bool]], in_all: int, in_namespace: int
 ) -> None:
     jobs = [job(namespace, f"{n}", made, waits=waits) for n, (namespace, made, waits) in enumerate(asked)]
-    chosen = let_in(jobs, Caps(in_all, in_namespace))
+    chosen = select_startable(jobs, Limits(in_all, in_namespace))
     ran = [each for each in jobs if not each["spec"]["suspend"]]
     run = [*ran, *chosen]
     assert all(each["spec"]["suspend"] for each in chosen)
@@ -86,7 +93,7 @@ def test_jobs_that_a_tenant_makes_by_hand_hold_up_no_other_namespace() -> None:
     for each in (*fake, stray):
         del each["metadata"]["ownerReferences"]
     jobs = [*fake, *owned, stray, job("a", "a0", 1), job("b", "b0", 1), job("c", "c0", 1)]
-    assert names(let_in(jobs, Caps(in_all=10, in_namespace=2))) == ["a0", "c0"]
+    assert names(select_startable(jobs, Limits(in_all=10, in_namespace=2))) == ["a0", "c0"]
 
 
 def stuck(namespace: str, name: str, started: str, **status: int) -> Object:
@@ -100,12 +107,14 @@ def test_who_does_not_start_gives_way_where_somebody_waits_who_could_have_the_pl
     old, older, runs = stuck("a", "old", "06:50:00"), stuck("b", "older", "06:40:00"), stuck("c", "runs", "06:00:00")
     runs["status"]["ready"] = 1
     failed, fresh = stuck("d", "failed", "06:00:00", failed=1), stuck("d", "fresh", "06:55:00")
-    jobs, caps = [old, older, runs, failed, fresh], Caps(in_all=5, in_namespace=2)
-    assert not may_give_way(jobs, caps, NOW), "nobody waits"
-    assert list(may_give_way([*jobs, job("a", "next", 1)], caps, NOW)) == [older, old]
-    narrow = Caps(in_all=9, in_namespace=1)
-    assert list(may_give_way([*jobs, job("a", "next", 1)], narrow, NOW)) == [old], "the other one is in nobody's way"
-    assert not may_give_way([runs, failed, fresh, job("d", "next", 1)], Caps(in_all=3), NOW)
+    jobs, limits = [old, older, runs, failed, fresh], Limits(in_all=5, in_namespace=2)
+    assert not preempt_candidates(jobs, limits, NOW), "nobody waits"
+    assert list(preempt_candidates([*jobs, job("a", "next", 1)], limits, NOW)) == [older, old]
+    narrow = Limits(in_all=9, in_namespace=1)
+    assert list(preempt_candidates([*jobs, job("a", "next", 1)], narrow, NOW)) == [old], (
+        "the other one is in nobody's way"
+    )
+    assert not preempt_candidates([runs, failed, fresh, job("d", "next", 1)], Limits(in_all=3), NOW)
 
 
 def test_a_run_whose_node_was_away_or_whose_pod_was_evicted_just_now_does_not_give_way() -> None:
@@ -121,7 +130,9 @@ def test_a_run_whose_node_was_away_or_whose_pod_was_evicted_just_now_does_not_gi
 
 def test_it_is_the_same_for_whoever_looks_and_in_whatever_order() -> None:
     jobs = [job("a", "x", 1), job("b", "y", 1), job("a", "z", 0)]
-    assert names(let_in(jobs, Caps(2, 1))) == names(let_in(jobs[::-1], Caps(2, 1))) == ["z", "y"]
+    assert (
+        names(select_startable(jobs, Limits(2, 1))) == names(select_startable(jobs[::-1], Limits(2, 1))) == ["z", "y"]
+    )
 
 
 @dataclass
@@ -134,7 +145,7 @@ class Asking:
     enqueued: list[tuple[Key, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.turns = Turns(Caps(in_all=1), lambda: self.now)
+        self.limiter = JobLimiter(Limits(in_all=1), lambda: self.now)
 
     def job(self, name: str, made: int) -> Key:
         """A Job that waits; its topic's key."""
@@ -146,7 +157,7 @@ class Asking:
 
     async def takes(self, key: Key) -> bool:
         """Whether the Job runs after its topic asked for its turn."""
-        await self.turns.take(self.client, key, self.enqueue, NOW)
+        await self.limiter.take(self.client, key, self.enqueue, NOW)
         wire = await self.client.get(JOB, "a", key.name)
         return not wire["spec"]["suspend"]
 
@@ -165,20 +176,20 @@ async def asking() -> AsyncIterator[Asking]:
 async def test_who_ends_lets_the_next_in_at_once_and_later_passes_enqueue_nothing(asking: Asking) -> None:
     first, second, stranger = asking.job("1", 1), asking.job("2", 2), Key("topicschemas", "b", "told long ago")
     assert await asking.takes(first)
-    asking.turns.runs(first)
+    asking.limiter.runs(first)
     asking.now = 2.0
     assert not await asking.takes(second)
-    asking.turns.done(stranger, asking.enqueue)
+    asking.limiter.done(stranger, asking.enqueue)
     assert asking.enqueued == []
-    asking.turns.done(first, asking.enqueue)
+    asking.limiter.done(first, asking.enqueue)
     assert asking.enqueued == [(second, 0.0)]
     assert not await asking.takes(second), "its pod left a verdict, and its Job has not ended"
     asking.api.change("/jobs/1", lambda wire: wire["status"].update(conditions=[{"type": "Failed", "status": "True"}]))
-    asking.turns.done(first, asking.enqueue)
+    asking.limiter.done(first, asking.enqueue)
     assert asking.enqueued == [(second, 0.0)] * 2
     assert await asking.takes(second)
     asking.now += 30.0
-    asking.turns.done(first, asking.enqueue)
+    asking.limiter.done(first, asking.enqueue)
     assert asking.enqueued == [(second, 0.0)] * 2
 
 
@@ -192,7 +203,7 @@ async def test_who_gave_way_comes_to_the_end_of_the_queue(asking: Asking) -> Non
     assert not await asking.takes(first)
     assert not await asking.takes(third)
     asking.api.take_away(JOB, "a", "1")
-    asking.turns.done(second, asking.enqueue)
+    asking.limiter.done(second, asking.enqueue)
     assert await asking.takes(third)
     waiting = await asking.client.get(JOB, "a", "0")
     found = outcome(waiting, ())
@@ -201,7 +212,7 @@ async def test_who_gave_way_comes_to_the_end_of_the_queue(asking: Asking) -> Non
 
 
 async def test_a_job_that_cannot_be_touched_holds_up_no_other(asking: Asking) -> None:
-    asking.turns = Turns(Caps(in_all=2), lambda: asking.now)
+    asking.limiter = JobLimiter(Limits(in_all=2), lambda: asking.now)
     first, second = asking.job("1", 1), asking.job("2", 2)
     asking.api.refusals = {"PATCH /apis/batch/v1/namespaces/a/jobs/1": 500}
     with pytest.raises(ApiUnavailableError):
@@ -235,11 +246,11 @@ async def test_who_was_refused_and_asks_too_early_hears_the_same_and_is_tried_wi
     asking.api.refusals = {"PATCH /apis/batch/v1/namespaces/a/jobs": 422}
     with pytest.raises(ApiRefusedError):
         await asking.takes(first)
-    asking.turns.runs(first)
+    asking.limiter.runs(first)
     asking.now = 2.0
     with pytest.raises(ApiRefusedError):
         await asking.takes(second)
-    asking.turns.runs(second)
+    asking.limiter.runs(second)
     asking.api.refusals = {}
     asking.now = 3.0
     with pytest.raises(ApiRefusedError):
@@ -255,7 +266,7 @@ async def test_an_end_enqueues_no_more_than_may_run_at_once(asking: Asking) -> N
     for key in (first, *others):
         asking.now += 2.0
         await asking.takes(key)
-    asking.turns.done(first, asking.enqueue)
+    asking.limiter.done(first, asking.enqueue)
     assert len(asking.enqueued) == 1
     assert asking.enqueued[0][0] in others
 

@@ -19,15 +19,15 @@ from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.policies import FoundPolicy, policy_of
-from topicschema.reconcile.validation.actions import ask
-from topicschema.reconcile.validation.gather import Inquiry, look, pause
+from topicschema.reconcile.validation.actions import start_job
+from topicschema.reconcile.validation.gather import ValidationState, gather, pause
 from topicschema.reconcile.validation.job_limiter import Validations
-from topicschema.reconcile.validation.settings import Subject
+from topicschema.reconcile.validation.settings import ValidationTarget
 from topicschema.spark.jobs import ATTEMPT_ANNOTATION, last_part
 from topicschema.spark.outcome import CouldNotRun, Waiting
 
 FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
-SUBJECT = Subject(record("id").info, history(), Verdict(Outcome.NEXT_VERSION, FULL, 0), PulsarLine.V4_0)
+SUBJECT = ValidationTarget(record("id").info, history(), Verdict(Outcome.NEXT_VERSION, FULL, 0), PulsarLine.V4_0)
 FILES = {"files": {"uri": "s3://archive/created", "format": "Parquet"}}
 
 
@@ -45,8 +45,8 @@ def policy_found() -> FoundPolicy:
     return FoundPolicy(policy, policy_of(policy))
 
 
-async def seen(world: World) -> Inquiry:
-    found = await look(world.ctx, world.resource, policy_found(), SUBJECT)
+async def seen(world: World) -> ValidationState:
+    found = await gather(world.ctx, world.resource, policy_found(), SUBJECT)
     assert found is not None
     return found
 
@@ -70,7 +70,7 @@ def puts_pod(world: World, job: Any, name: str, made: str, **status: Any) -> dic
 
 @pytest.mark.parametrize("is_let_in", [False, True])
 async def test_a_question_that_is_not_there_is_made_for_the_same_job(world: World, *, is_let_in: bool) -> None:
-    await ask(world.ctx, world.resource, await seen(world))
+    await start_job(world.ctx, world.resource, await seen(world))
     job = (await seen(world)).job
     assert job is not None
     part = world.api.take_away(CONFIG_MAP, "shop", last_part(job))
@@ -79,7 +79,7 @@ async def test_a_question_that_is_not_there_is_made_for_the_same_job(world: Worl
     found = await seen(world)
     assert isinstance(found.outcome, CouldNotRun if is_let_in else Waiting)
     assert found.planned.is_due
-    await ask(world.ctx, world.resource, found)
+    await start_job(world.ctx, world.resource, found)
     made = await world.ctx.client.get(CONFIG_MAP, "shop", part["metadata"]["name"])
     assert made["binaryData"] == part["binaryData"]
     assert len(await world.ctx.client.list(JOB, "shop")) == 1
@@ -89,7 +89,7 @@ async def test_a_question_that_is_not_there_is_made_for_the_same_job(world: Worl
 
 
 async def test_why_a_second_pod_does_not_start_is_told_whatever_the_pods_are_called(world: World) -> None:
-    await ask(world.ctx, world.resource, await seen(world))
+    await start_job(world.ctx, world.resource, await seen(world))
     job = (await seen(world)).job
     assert job is not None
     lets_in(world, job)
@@ -100,7 +100,7 @@ async def test_why_a_second_pod_does_not_start_is_told_whatever_the_pods_are_cal
 
 
 async def test_a_job_that_failed_stays_until_long_after_the_next_one(world: World) -> None:
-    await ask(world.ctx, world.resource, await seen(world))
+    await start_job(world.ctx, world.resource, await seen(world))
     made = await seen(world)
     assert made.job is not None
     annotations = {**made.job["metadata"]["annotations"], ATTEMPT_ANNOTATION: "100"}
@@ -113,12 +113,12 @@ async def test_a_job_that_failed_stays_until_long_after_the_next_one(world: Worl
 
 @pytest.mark.parametrize("phase", [ValidationPhase.RUNNING, ValidationPhase.FAILED])
 async def test_a_newer_edit_ends_a_job_unless_its_verdict_is_told(world: World, phase: ValidationPhase) -> None:
-    await ask(world.ctx, world.resource, await seen(world))
+    await start_job(world.ctx, world.resource, await seen(world))
     before = await seen(world)
     assert before.job is not None
     told = ValidationStatus(phase=phase, question=before.asked, job=before.job["metadata"]["name"])
     resource = replace(world.resource, status=replace(world.resource.status, validation=told))
-    newer = await look(world.ctx, resource, policy_found(), replace(SUBJECT, schema=record("id", "total").info))
+    newer = await gather(world.ctx, resource, policy_found(), replace(SUBJECT, schema=record("id", "total").info))
     assert newer is not None
     assert newer.asked != before.asked
     assert newer.planned.has_strays == (phase is ValidationPhase.RUNNING)

@@ -21,10 +21,10 @@ from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.policies import FoundPolicy, policy_of
-from topicschema.reconcile.validation.gather import look
+from topicschema.reconcile.validation.gather import gather
 from topicschema.reconcile.validation.redaction import shown_after
 from topicschema.reconcile.validation.report_configmap import manifest, without_values
-from topicschema.reconcile.validation.settings import Subject
+from topicschema.reconcile.validation.settings import ValidationTarget
 from topicschema.reconcile.validation.status import status
 
 FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
@@ -65,9 +65,9 @@ def answered(world: World, told: ValidationStatus) -> tuple[TopicSchema, str]:
 async def shown(world: World, resource: TopicSchema, found: FoundPolicy, outcome: Outcome) -> TopicSchemaStatus:
     """What the status tells of messages after a pass."""
     resource = await without_values(world.ctx, resource, found)
-    subject = Subject(record("id").info, history(), Verdict(outcome, FULL, 0), PulsarLine.V4_0)
-    inquiry = await look(world.ctx, resource, found, subject)
-    told = None if inquiry is None else status(inquiry)
+    subject = ValidationTarget(record("id").info, history(), Verdict(outcome, FULL, 0), PulsarLine.V4_0)
+    validation = await gather(world.ctx, resource, found, subject)
+    told = None if validation is None else status(validation)
     named = shown_after(resource.status, found, told, "report")
     return replace(resource.status, validation=told, report_with_values=named)
 

@@ -113,7 +113,7 @@ async def test_a_job_that_may_not_be_let_run_tells_its_own_topic_and_holds_up_no
         topic.world.api.refusals = {f"PATCH {JOBS}": 422}
         await topic.look()
         key = Key("topicschemas", "another", "one")
-        turns, client = topic.topics._ctx.validation.turns, topic.world.ctx.client
+        turns, client = topic.topics._ctx.validation.limiter, topic.world.ctx.client
         owner = {"kind": "TopicSchema", "name": "one", "uid": "u", "controller": True}
         metadata = {"labels": {TOPIC_LABEL: "one"}, "ownerReferences": [owner]}
         topic.world.api.put(JOB, "another", "one", {"metadata": metadata, "spec": {"suspend": True}})

@@ -17,13 +17,21 @@ from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.policies import FoundPolicy, policy_of
-from topicschema.reconcile.validation.settings import Names, Subject, Wanted, asked, request, seconds, wanted
+from topicschema.reconcile.validation.settings import (
+    EffectiveSettings,
+    JobIdentity,
+    ValidationTarget,
+    asked,
+    request,
+    seconds,
+    wanted,
+)
 from topicschema.spark.question import Sample
 
 ONE, TWO = record("id"), record("id", "note?")
 FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
 PULSAR = {"adminURL": "https://pulsar:8443", "serviceURL": "pulsar+ssl://pulsar:6651"}
-NEXT = Subject(TWO.info, history(ONE), Verdict(Outcome.NEXT_VERSION, FULL, 1), PulsarLine.V4_0)
+NEXT = ValidationTarget(TWO.info, history(ONE), Verdict(Outcome.NEXT_VERSION, FULL, 1), PulsarLine.V4_0)
 IMAGE = "validation:1"
 HOSTS = AllowedHosts.parse("pulsar, away:6651")
 
@@ -45,7 +53,7 @@ def topic(validation: Mapping[str, Any] | None = None) -> TopicSchema:
     return decode(TopicSchema, {"metadata": {"name": "created"}, "spec": spec})
 
 
-def in_force(found: FoundPolicy, resource: TopicSchema | None = None) -> Wanted:
+def in_force(found: FoundPolicy, resource: TopicSchema | None = None) -> EffectiveSettings:
     made = wanted(found, resource or topic(), IMAGE, HOSTS)
     assert made is not None
     return made
@@ -99,14 +107,14 @@ def test_a_gate_is_locked_where_nobody_else_adds_schemas() -> None:
 
 
 def test_what_cannot_be_asked_says_what_is_missing() -> None:
-    assert in_force(policy({"mode": "Gate"})).cannot == ""
-    assert "spec.pulsar.serviceURL" in in_force(policy({"mode": "Gate"}, pulsar=None)).cannot
-    assert "serviceAccountName" in in_force(policy({"mode": "Gate", "executors": 1})).cannot
+    assert in_force(policy({"mode": "Gate"})).invalid_reason == ""
+    assert "spec.pulsar.serviceURL" in in_force(policy({"mode": "Gate"}, pulsar=None)).invalid_reason
+    assert "serviceAccountName" in in_force(policy({"mode": "Gate", "executors": 1})).invalid_reason
     files = {"mode": "Gate", "source": {"files": {"uri": "s3://a/b"}}}
-    assert in_force(policy(files, pulsar=None)).cannot == ""
+    assert in_force(policy(files, pulsar=None)).invalid_reason == ""
     uninstalled = wanted(policy({"mode": "Gate"}), topic(), "", HOSTS)
     assert uninstalled is not None
-    assert "TOPICSCHEMA_VALIDATION_IMAGE" in uninstalled.cannot
+    assert "TOPICSCHEMA_VALIDATION_IMAGE" in uninstalled.invalid_reason
 
 
 @pytest.mark.parametrize(
@@ -122,11 +130,11 @@ def test_what_cannot_be_asked_says_what_is_missing() -> None:
 )
 def test_pods_are_sent_to_brokers_on_allowed_hosts_alone(url: str, *, is_taken: bool) -> None:
     reached = {**PULSAR, "serviceURL": url}
-    why = in_force(policy({"mode": "Gate"}, pulsar=reached)).cannot
+    why = in_force(policy({"mode": "Gate"}, pulsar=reached)).invalid_reason
     assert (why == "") == is_taken
     assert is_taken or ("serviceURL" in why and "TOPICSCHEMA_BROKER_HOSTS" in why)
     files = {"mode": "Gate", "source": {"files": {"uri": "s3://a/b"}}}
-    assert in_force(policy(files, pulsar=reached)).cannot == ""
+    assert in_force(policy(files, pulsar=reached)).invalid_reason == ""
 
 
 def test_a_version_asks_the_same_before_and_after_it_is_registered() -> None:
@@ -150,20 +158,20 @@ def test_what_makes_it_another_question_and_what_does_not() -> None:
 
 
 def test_the_means_change_with_what_a_failed_run_is_mended_by() -> None:
-    plain = in_force(policy({"mode": "Gate"})).means
+    plain = in_force(policy({"mode": "Gate"})).run_hash
     for mended in ({"template": {"resources": {"limits": {"memory": "4Gi"}}}}, {"activeDeadlineSeconds": 7200}):
-        assert in_force(policy({"mode": "Gate", **mended})).means != plain
-    assert in_force(policy({"mode": "Gate"}, pulsar={**PULSAR, "adminURL": "https://pulsar:443"})).means != plain
+        assert in_force(policy({"mode": "Gate", **mended})).run_hash != plain
+    assert in_force(policy({"mode": "Gate"}, pulsar={**PULSAR, "adminURL": "https://pulsar:443"})).run_hash != plain
     found = []
     for issuer in ("https://a", "https://b"):
         oauth2 = {"issuerURL": issuer, "secretKeyRef": {"name": "reader", "key": "key.json"}}
-        found.append(in_force(policy({"mode": "Gate", "authentication": {"oauth2": oauth2}})).means)
+        found.append(in_force(policy({"mode": "Gate", "authentication": {"oauth2": oauth2}})).run_hash)
     assert found[0] != found[1]
 
 
 def test_the_question_has_every_version_and_the_candidate_under_its_number() -> None:
     found = in_force(policy({"mode": "Gate", "sample": {"since": "168h"}, "tolerance": {"maxInvalidPerMillion": 7}}))
-    names = Names("persistent://shop/orders/created", "sha256:" + "a" * 64, 3, "again")
+    names = JobIdentity("persistent://shop/orders/created", "sha256:" + "a" * 64, 3, "again")
     made = request(NEXT, found, {0: ONE.info}, ME, names)
     assert made.question.versions == {0: ONE.info, 1: TWO.info}
     assert (made.question.candidate, made.question.sample.since_seconds) == (TWO.info, 604_800)
@@ -173,7 +181,7 @@ def test_the_question_has_every_version_and_the_candidate_under_its_number() -> 
 
 
 def test_every_setting_of_the_policy_comes_to_the_question_or_its_job() -> None:
-    names = Names("persistent://shop/orders/created", "sha256:" + "a" * 64, 1, "")
+    names = JobIdentity("persistent://shop/orders/created", "sha256:" + "a" * 64, 1, "")
     absent = request(NEXT, in_force(policy({"mode": "Gate"})), {0: ONE.info}, ME, names)
     assert absent.question.sample == Sample(None, 100, None, 0)
     assert (absent.question.include_values, absent.question.executors, absent.question.labels) == (False, 0, {})

@@ -28,15 +28,15 @@ from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.conditions import MESSAGE_BYTES, capped
-from topicschema.reconcile.validation.gather import Inquiry
-from topicschema.reconcile.validation.settings import Subject, Wanted
+from topicschema.reconcile.validation.gather import ValidationState
+from topicschema.reconcile.validation.settings import EffectiveSettings, ValidationTarget
 from topicschema.reconcile.validation.status import said, status, stopped
 from topicschema.spark.outcome import CouldNotRun, Failed, Passed, Running, Waiting
 from topicschema.spark.verdict import Answer, VerdictDocument
 
 FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
-SUBJECT = Subject(record("id").info, history(), Verdict(Outcome.NEXT_VERSION, FULL, 0), PulsarLine.V4_0)
-WANTED = Wanted(
+SUBJECT = ValidationTarget(record("id").info, history(), Verdict(Outcome.NEXT_VERSION, FULL, 0), PulsarLine.V4_0)
+WANTED = EffectiveSettings(
     mode=ValidationMode.GATE,
     spec=ValidationSpec(mode=ValidationMode.GATE),
     policy=NamespaceSchemaPolicySpec(pulsar_cluster="p", pulsar_namespace="shop/orders"),
@@ -44,14 +44,14 @@ WANTED = Wanted(
     hosts=AllowedHosts(),
 )
 ASKED = "sha256:" + "a" * 64
-GATE = Inquiry(subject=SUBJECT, wanted=WANTED, asked=ASKED, is_asked_now=True, job=job())
+GATE = ValidationState(subject=SUBJECT, wanted=WANTED, asked=ASKED, is_asked_now=True, job=job())
 REPORT = replace(GATE, wanted=replace(WANTED, mode=ValidationMode.REPORT))
 REASONS = tuple(ReasonStatus(reason="TRUNCATED", path=f"$.f{n}", messages=n + 1) for n in range(30))
 GOOD = VerdictDocument(question=QUESTION.sha256, verdict=Answer.PASS, messages=10, invalid=0)
 BAD = replace(GOOD, verdict=Answer.FAIL, invalid=3, by_reason=REASONS)
 
 
-def conditions(seen: Inquiry) -> tuple[ConditionStatus, str]:
+def conditions(seen: ValidationState) -> tuple[ConditionStatus, str]:
     found = said(seen, status(seen))
     assert found is not None
     return found.status, found.reason
@@ -72,7 +72,7 @@ def conditions(seen: Inquiry) -> tuple[ConditionStatus, str]:
 def test_each_outcome_has_its_phase_its_condition_and_its_reason(
     outcome: Any, phase: str, truth: ConditionStatus, reason: str, kind: type[Exception] | None
 ) -> None:
-    for each, stops in ((GATE, kind), (REPORT, None), (replace(GATE, is_only_seen=True), None)):
+    for each, stops in ((GATE, kind), (REPORT, None), (replace(GATE, observe_only=True), None)):
         seen = replace(each, outcome=outcome, wanted=replace(each.wanted, spec=_files()) if each.wanted else None)
         told = status(seen)
         assert told is not None
@@ -228,5 +228,5 @@ def test_what_cannot_be_asked_is_told_as_an_error_with_what_to_do() -> None:
 
 
 def test_where_nothing_is_asked_nothing_is_told() -> None:
-    assert status(Inquiry(subject=SUBJECT)) is None
-    assert said(Inquiry(subject=SUBJECT), None) is None
+    assert status(ValidationState(subject=SUBJECT)) is None
+    assert said(ValidationState(subject=SUBJECT), None) is None

@@ -1,4 +1,4 @@
-"""All that a pass writes to have a question asked, and asked no more: Jobs, and the ConfigMaps that they mount."""
+"""Create and delete validation Jobs, and the ConfigMaps that they mount."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -14,9 +14,9 @@ from topicschema.core.history import History, Owner
 from topicschema.core.schemas import SchemaInfo
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.validation import settings as validation_settings
-from topicschema.reconcile.validation.gather import Inquiry
+from topicschema.reconcile.validation.gather import ValidationState
 from topicschema.reconcile.validation.jobs import jobs_of, may_run
-from topicschema.reconcile.validation.settings import Names
+from topicschema.reconcile.validation.settings import JobIdentity
 from topicschema.reconcile.work_queue import Key
 from topicschema.spark import jobs, question
 from topicschema.spark.jobs import JobRequest
@@ -27,16 +27,16 @@ Object = Mapping[str, Any]
 _READS_AT_ONCE: Final = 16
 
 
-async def ask(ctx: ReconcileContext, resource: TopicSchema, seen: Inquiry) -> None:
-    """Make the Job, which waits for its turn, and after it its question; what is there already stays.
+async def start_job(ctx: ReconcileContext, resource: TopicSchema, seen: ValidationState) -> None:
+    """Create the Job, suspended until the limiter starts it, and then its request; what exists already stays.
 
     Of the Jobs that failed before it the last one stays, too, so that people can see why.
     """
     if seen.wanted is None:
         raise TypeError("nothing is asked")
     owner = Owner(resource.metadata.namespace, resource.metadata.name, resource.metadata.uid)
-    attempt = seen.attempt if seen.is_question_lost else seen.attempt + 1
-    names = Names(resource.spec.topic, seen.asked, attempt, seen.revalidate)
+    attempt = seen.attempt if seen.request_missing else seen.attempt + 1
+    names = JobIdentity(resource.spec.topic, seen.asked, attempt, seen.revalidate)
     # One at a time, for reading and packing take memory; the latter not where all others wait.
     async with ctx.validation.packing:
         versions = await _payloads(ctx, seen.subject.history)
@@ -44,14 +44,14 @@ async def ask(ctx: ReconcileContext, resource: TopicSchema, seen: Inquiry) -> No
         packed = await asyncio.to_thread(request.question.pack)
         job = await _made(ctx, request, jobs.manifest(request, packed))
         if (job["metadata"].get("annotations") or {}).get(jobs.QUESTION_ANNOTATION) != packed.sha256:
-            await stop(ctx, [job])  # its question was never made, and would be another one now
+            await delete_jobs(ctx, [job])  # its question was never made, and would be another one now
             return
         parts = await asyncio.to_thread(jobs.question_parts, request, job["metadata"]["uid"], packed)
     for part in parts:
         with suppress(ConflictError):
             await ctx.client.create(CONFIG_MAP, owner.namespace, part)
     with suppress(ForbiddenError, ApiRefusedError):  # they go by themselves one day
-        await stop(ctx, seen.superseded)
+        await delete_jobs(ctx, seen.superseded)
 
 
 async def _made(ctx: ReconcileContext, request: JobRequest, manifest: dict[str, Any]) -> Object:
@@ -81,19 +81,19 @@ async def _payloads(ctx: ReconcileContext, history: History) -> dict[int, Schema
     return found
 
 
-async def stop(ctx: ReconcileContext, strays: Sequence[Object]) -> None:
-    """End these Jobs; their pods and questions go with them."""
-    for job in strays:
+async def delete_jobs(ctx: ReconcileContext, obsolete_jobs: Sequence[Object]) -> None:
+    """Delete these Jobs; their pods and requests go with them."""
+    for job in obsolete_jobs:
         metadata = job["metadata"]
         with suppress(NotFoundError, ConflictError):
             await ctx.client.delete(JOB, metadata["namespace"], metadata["name"], uid=metadata["uid"])
 
 
-async def stop_all(ctx: ReconcileContext, metadata: Metadata, told: ValidationStatus | None) -> None:
-    """End what still asks for a resource: it is suspended, or nothing gives it the right."""
+async def delete_all_jobs(ctx: ReconcileContext, metadata: Metadata, told: ValidationStatus | None) -> None:
+    """Delete the Jobs that still run for a resource: it is suspended, or nothing permits them."""
     if not ctx.validation.image or not may_run(ctx, metadata, told):
         return
     told_by = told.job if told is not None and told.is_final else None  # it ends by itself
     there = await jobs_of(ctx, metadata)
-    await stop(ctx, [job for job in there if ended(job) is None and job["metadata"]["name"] != told_by])
+    await delete_jobs(ctx, [job for job in there if ended(job) is None and job["metadata"]["name"] != told_by])
     ctx.index.clear_job(Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name))

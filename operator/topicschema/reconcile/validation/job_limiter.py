@@ -47,14 +47,14 @@ _ENDING: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Caps:
+class Limits:
     """How many Jobs run at once: in all, and in one namespace."""
 
     in_all: int = 10
     in_namespace: int = 2
 
 
-def let_in(jobs: Iterable[Object], caps: Caps) -> tuple[Object, ...]:
+def select_startable(jobs: Iterable[Object], limits: Limits) -> tuple[Object, ...]:
     """Those of the waiting Jobs whose turn it is.
 
     The next is of the namespace with the fewest that run, and there the oldest: one that asks much holds up no other.
@@ -65,8 +65,8 @@ def let_in(jobs: Iterable[Object], caps: Caps) -> tuple[Object, ...]:
     running = Counter(_namespace(job) for job in there if not job["spec"].get("suspend"))
     waiting = sorted((job for job in there if job["spec"].get("suspend")), key=_place)
     chosen: list[Object] = []
-    while sum(min(count, caps.in_namespace) for count in running.values()) < caps.in_all:
-        eligible = [job for job in waiting if running[_namespace(job)] < caps.in_namespace]
+    while sum(min(count, limits.in_namespace) for count in running.values()) < limits.in_all:
+        eligible = [job for job in waiting if running[_namespace(job)] < limits.in_namespace]
         if not eligible:
             break
         first = min(eligible, key=lambda job: (running[_namespace(job)], _place(job)))
@@ -92,13 +92,13 @@ def _place(job: Object) -> tuple[str, str, str]:
     return max(metadata.get("creationTimestamp") or "", gave_way), metadata["namespace"], metadata["name"]
 
 
-def may_give_way(jobs: Sequence[Object], caps: Caps, now: str) -> Sequence[Object]:
+def preempt_candidates(jobs: Sequence[Object], limits: Limits, now: str) -> Sequence[Object]:
     """The Jobs that had their turn, do not run and keep another one out, the one that has tried longest first.
 
     Whether it never started, its pods tell: a node that was away for a moment leaves a Job that looks the same.
     """
     stuck = sorted((job for job in jobs if _counts(job) and _is_stuck(job, now)), key=_started)
-    return [job for job in stuck if let_in([each for each in jobs if each is not job], caps)]
+    return [job for job in stuck if select_startable([each for each in jobs if each is not job], limits)]
 
 
 def _is_stuck(job: Object, now: str) -> bool:
@@ -128,13 +128,13 @@ def _started(job: Object) -> str:
 
 
 @dataclass(slots=True)
-class Turns:
+class JobLimiter:
     """Gives out turns, one who asks at a time. What counts stands in the cluster.
 
     Whom it remembers is only enqueued, or passed over because the API server did not let it run, until it asks again.
     """
 
-    caps: Caps = field(default_factory=Caps)
+    limits: Limits = field(default_factory=Limits)
     clock: Callable[[], float] = time.monotonic
     _waiting: set[Key] = field(default_factory=set)
     _running: dict[Key, float] = field(default_factory=dict)  # until when each of its passes may tell of an end
@@ -173,9 +173,9 @@ class Turns:
             return
         there: Sequence[Object] = [job for job in jobs if owner_key(job["metadata"]) not in self._refused]
         for _ in range(_TRIES):
-            if not let_in(there, self.caps):
+            if not select_startable(there, self.limits):
                 there = await self._with_room(client, there, now)
-            chosen = let_in(there, self.caps)
+            chosen = select_startable(there, self.limits)
             left_out = [job for job in chosen if not await self._lets_run(client, job)]
             if not left_out:
                 return
@@ -197,10 +197,10 @@ class Turns:
 
     async def _with_room(self, client: ApiClient, jobs: Sequence[Object], now: str) -> Sequence[Object]:
         """The Jobs without one that never starts and gave way to another; all of them where none does."""
-        for job in may_give_way(jobs, self.caps, now):
+        for job in preempt_candidates(jobs, self.limits, now):
             # Whoever ended it, or touched it, has it looked at again.
             with suppress(NotFoundError, ConflictError, ForbiddenError, ApiRefusedError, ApiUnavailableError):
-                if await _gave_way(client, job, now):
+                if await _preempted(client, job, now):
                     return [each for each in jobs if each is not job]
         return jobs
 
@@ -219,7 +219,7 @@ class Turns:
             return
         self._waiting.discard(key)
         self._began = -math.inf
-        for other in islice(self._waiting, self.caps.in_all):
+        for other in islice(self._waiting, self.limits.in_all):
             enqueue(other, 0.0)
 
 
@@ -228,7 +228,7 @@ def _running(job: Object) -> Object:
     return {**job, "spec": {**job["spec"], "suspend": False}}
 
 
-async def _gave_way(client: ApiClient, job: Object, now: str) -> bool:
+async def _preempted(client: ApiClient, job: Object, now: str) -> bool:
     """Whether the Job never starts, and is suspended for it."""
     metadata = job["metadata"]
     selector = f"batch.kubernetes.io/job-name={metadata['name']}"
@@ -254,7 +254,7 @@ class Validations:
     """
 
     image: str = ""
-    turns: Turns = field(default_factory=Turns)
+    limiter: JobLimiter = field(default_factory=JobLimiter)
     hosts: AllowedHosts = field(default_factory=AllowedHosts)
     packing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))

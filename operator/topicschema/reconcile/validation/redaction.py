@@ -28,7 +28,7 @@ def shown_in(status: TopicSchemaStatus) -> str | None:
     return status.report_with_values or beside
 
 
-def hidden(status: TopicSchemaStatus) -> TopicSchemaStatus:
+def redacted(status: TopicSchemaStatus) -> TopicSchemaStatus:
     """The same status without values; it names the report that may show some, as that which is to be emptied."""
     told, shown = status.validation, shown_in(status)
     if told is not None:

@@ -30,7 +30,7 @@ from topicschema.reconcile.status_write import FIELD_MANAGER
 from topicschema.reconcile.status_writer import object_reference
 from topicschema.reconcile.validation import redaction as validation_redaction
 from topicschema.reconcile.validation import status as validation_status
-from topicschema.reconcile.validation.gather import Inquiry
+from topicschema.reconcile.validation.gather import ValidationState
 from topicschema.reconcile.work_queue import Key
 from topicschema.spark import jobs, marks
 from topicschema.spark.page import page
@@ -47,7 +47,7 @@ _EMPTIED: Final = "the report showed what messages hold, which includeValues no 
 
 
 async def with_report(
-    ctx: ReconcileContext, metadata: Metadata, seen: Inquiry, told: ValidationStatus | None
+    ctx: ReconcileContext, metadata: Metadata, seen: ValidationState, told: ValidationStatus | None
 ) -> ValidationStatus | None:
     """The same status, with the name of the report where one could be kept: a verdict counts without it."""
     found = validation_status.document(seen)
@@ -70,7 +70,7 @@ async def without_values(ctx: ReconcileContext, resource: TopicSchema, found: Fo
 
     A report that cannot be emptied stays named in the status, and is tried again every five minutes.
     """
-    name, status = validation_redaction.shown_in(resource.status), validation_redaction.hidden(resource.status)
+    name, status = validation_redaction.shown_in(resource.status), validation_redaction.redacted(resource.status)
     if validation_redaction.are_wanted(found) or (name is None and status == resource.status):
         return resource
     if name is None or await _is_emptied(ctx, resource.metadata, name):

@@ -46,7 +46,7 @@ _ALL: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class EffectiveSettings:
     """The settings in force for one topic; `is_installed`: this operator runs validations at all.
 
     `hosts` are those that its pods may be sent to.
@@ -72,7 +72,7 @@ class Wanted:
         return sample.max_messages is not None or sample.since is not None or (sample.percent or _ALL) < _ALL
 
     @property
-    def means(self) -> str:
+    def run_hash(self) -> str:
         """A hash of how it is asked: where it changes, a run that failed is worth another try."""
         spec, pulsar = self.spec, self.policy.pulsar
         run = (spec.executors, spec.active_deadline_seconds, self.image, encode(self.template))
@@ -81,7 +81,7 @@ class Wanted:
         return digest(repr(said).encode(errors="surrogatepass"))
 
     @property
-    def cannot(self) -> str:
+    def invalid_reason(self) -> str:
         """Why the question cannot even be put together, in words; "" where it can."""
         if not self.is_installed:
             return "this operator runs no validation: TOPICSCHEMA_VALIDATION_IMAGE names no image (chart: validation)"
@@ -89,10 +89,10 @@ class Wanted:
             return "executors need validation.template.serviceAccountName in the policy: an account that may make pods"
         if self._files is None and (self.policy.pulsar is None or self.policy.pulsar.service_url is None):
             return "the topic's messages are read from spec.pulsar.serviceURL, which the policy does not name"
-        return self._astray
+        return self._disallowed_host
 
     @property
-    def _astray(self) -> str:
+    def _disallowed_host(self) -> str:
         """Why the pods are not sent to the brokers that the policy names; "" where they are."""
         pulsar = self.policy.pulsar
         if self._files is not None or pulsar is None or pulsar.service_url is None:
@@ -117,7 +117,7 @@ class Wanted:
         if files is not None:
             return {"files": files}
         if pulsar is None or pulsar.service_url is None:
-            raise ValueError(self.cannot)
+            raise ValueError(self.invalid_reason)
         asked = PulsarAsked(
             pulsar.admin_url,
             pulsar.service_url,
@@ -138,14 +138,14 @@ class Wanted:
         return tuple(found)
 
 
-def wanted(found: FoundPolicy, resource: TopicSchema, image: str, hosts: AllowedHosts) -> Wanted | None:
+def wanted(found: FoundPolicy, resource: TopicSchema, image: str, hosts: AllowedHosts) -> EffectiveSettings | None:
     """What is in force, the topic's own fields first; None where nothing is to be validated."""
     policy = found.resource
     spec = merged(policy.spec.validation or ValidationSpec(), resource.spec.validation or TopicValidationSpec())
     if spec.mode is None or spec.mode is ValidationMode.OFF:
         return None
     chosen = None if spec.template is None else spec.template.image
-    return Wanted(
+    return EffectiveSettings(
         mode=spec.mode,
         spec=spec,
         policy=policy.spec,
@@ -177,7 +177,7 @@ def _is_locked(found: FoundPolicy) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ValidationTarget:
     """What a question is about: a schema, what was registered before it, and which number it has or would have."""
 
     schema: SchemaInfo
@@ -199,7 +199,7 @@ class Subject:
         return {number: self.schema.content_hash} if is_next and number is not None else {}
 
 
-def asked(subject: Subject, wanted: Wanted, revalidate: str) -> str:
+def asked(subject: ValidationTarget, wanted: EffectiveSettings, revalidate: str) -> str:
     """A hash that tells this question from others, without reading any payload; the same once it is registered.
 
     By what means it is asked (image, account, executors) makes it no other question.
@@ -218,15 +218,19 @@ def asked(subject: Subject, wanted: Wanted, revalidate: str) -> str:
     return digest(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode(errors="surrogatepass"))
 
 
-def _place(wanted: Wanted) -> str:
+def _place(wanted: EffectiveSettings) -> str:
     pulsar = wanted.policy.pulsar
     return "" if pulsar is None else pulsar.service_url or ""
 
 
 def request(
-    subject: Subject, wanted: Wanted, versions: Mapping[int, SchemaInfo], owner: Owner, names: "Names"
+    subject: ValidationTarget,
+    wanted: EffectiveSettings,
+    versions: Mapping[int, SchemaInfo],
+    owner: Owner,
+    names: "JobIdentity",
 ) -> JobRequest:
-    """The Job that asks; `versions` are the payloads of all that is on record. ValueError where `wanted.cannot`."""
+    """The Job that asks; `versions` are all stored payloads. ValueError if `wanted.invalid_reason`."""
     spec = wanted.spec
     question = Question(
         candidate=subject.schema,
@@ -247,7 +251,7 @@ def request(
         attempt=names.attempt,
         question=question,
         image=wanted.image,
-        means=wanted.means,
+        means=wanted.run_hash,
         template=wanted.template,
         mounts=wanted.mounts(),
         active_deadline_seconds=spec.active_deadline_seconds or _DEADLINE,
@@ -256,7 +260,7 @@ def request(
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class JobIdentity:
     """What a Job is called by."""
 
     topic: str

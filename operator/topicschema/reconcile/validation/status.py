@@ -12,9 +12,9 @@ from topicschema.api.metadata import ConditionStatus, ConditionType
 from topicschema.api.validation import ExampleStatus, ReasonStatus, ValidationPhase, ValidationStatus
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.reconcile.conditions import FINDING_BYTES, MESSAGE_BYTES, Said, capped
-from topicschema.reconcile.validation.gather import Inquiry
+from topicschema.reconcile.validation.gather import ValidationState
 from topicschema.reconcile.validation.redaction import EXAMPLES
-from topicschema.reconcile.validation.settings import Wanted
+from topicschema.reconcile.validation.settings import EffectiveSettings
 from topicschema.spark.outcome import CouldNotRun, Failed, Passed, Running, Waiting
 from topicschema.spark.verdict import VerdictDocument
 
@@ -29,12 +29,12 @@ _SOON: Final = 10.0
 _LATER: Final = 300.0
 
 
-def status(seen: Inquiry) -> ValidationStatus | None:
+def status(seen: ValidationState) -> ValidationStatus | None:
     """What the status tells of the question; None where nothing was asked."""
     if seen.recorded is not None and seen.recorded.is_final:
         return seen.recorded
     if seen.wanted is None or not (seen.is_asked_now or seen.job):
-        return seen.kept
+        return seen.previous
     match seen.outcome:
         case Passed(found, _, at):
             return replace(_answered(seen, found, ValidationPhase.PASSED), judged_at=at or None)
@@ -44,8 +44,8 @@ def status(seen: Inquiry) -> ValidationStatus | None:
             return _unanswered(seen, seen.wanted)
 
 
-def _unanswered(seen: Inquiry, wanted: Wanted) -> ValidationStatus:
-    phase = ValidationPhase.ERROR if wanted.cannot else ValidationPhase.WAITING
+def _unanswered(seen: ValidationState, wanted: EffectiveSettings) -> ValidationStatus:
+    phase = ValidationPhase.ERROR if wanted.invalid_reason else ValidationPhase.WAITING
     if isinstance(seen.outcome, Running):
         phase = ValidationPhase.RUNNING
     elif isinstance(seen.outcome, CouldNotRun):
@@ -60,7 +60,7 @@ def _unanswered(seen: Inquiry, wanted: Wanted) -> ValidationStatus:
     )
 
 
-def _answered(seen: Inquiry, found: VerdictDocument, phase: ValidationPhase) -> ValidationStatus:
+def _answered(seen: ValidationState, found: VerdictDocument, phase: ValidationPhase) -> ValidationStatus:
     return ValidationStatus(
         phase=phase,
         question=seen.asked,
@@ -76,11 +76,11 @@ def _answered(seen: Inquiry, found: VerdictDocument, phase: ValidationPhase) -> 
     )
 
 
-def _job(seen: Inquiry) -> str | None:
+def _job(seen: ValidationState) -> str | None:
     return None if seen.job is None else seen.job["metadata"]["name"]
 
 
-def _tens(seen: Inquiry) -> int:
+def _tens(seen: ValidationState) -> int:
     """A run's progress never goes back: what its log does not tell this time was told before."""
     before = 0 if seen.recorded is None else seen.recorded.percent_in_tens
     return max(seen.percent // 10 * 10, before)
@@ -109,7 +109,7 @@ def _counted(number: int | None) -> int | None:
     return None if number is None or number < 0 else number
 
 
-def said(seen: Inquiry, told: ValidationStatus | None) -> Said | None:
+def said(seen: ValidationState, told: ValidationStatus | None) -> Said | None:
     """The condition Validated; None where nothing is to be validated."""
     if told is None:
         return None
@@ -138,17 +138,17 @@ _OPEN: Final = (
 )
 
 
-def _is_open(seen: Inquiry) -> bool:
+def _is_open(seen: ValidationState) -> bool:
     """Whether clients walk around the gate."""
     return seen.is_gate and seen.wanted is not None and not seen.wanted.is_locked
 
 
-def _said(seen: Inquiry, truth: ConditionStatus, reason: str, message: str) -> Said:
+def _said(seen: ValidationState, truth: ConditionStatus, reason: str, message: str) -> Said:
     told = f"{message}; {_OPEN}" if _is_open(seen) else message
     return Said(ConditionType.VALIDATED, truth, reason, told)
 
 
-def stopped(seen: Inquiry) -> TopicSchemaError | None:
+def stopped(seen: ValidationState) -> TopicSchemaError | None:
     """Why a gate holds the schema back; None where it does not."""
     told = status(seen)
     if not seen.planned.holds_back or told is None:
@@ -157,16 +157,16 @@ def stopped(seen: Inquiry) -> TopicSchemaError | None:
         case ValidationPhase.FAILED:
             return StalledError(VALIDATION_FAILED, _no(seen, told))
         case ValidationPhase.ERROR:
-            return WaitingError(VALIDATION_ERROR, _why(seen), _LATER if _cannot(seen) or seen.is_refused else _SOON)
+            return WaitingError(VALIDATION_ERROR, _why(seen), _LATER if _cannot(seen) or seen.api_rejected else _SOON)
         case _:
             return WaitingError(VALIDATING, _progress(seen, told), _SOON)
 
 
-def _cannot(seen: Inquiry) -> str:
-    return "" if seen.wanted is None else seen.wanted.cannot
+def _cannot(seen: ValidationState) -> str:
+    return "" if seen.wanted is None else seen.wanted.invalid_reason
 
 
-def _why(seen: Inquiry) -> str:
+def _why(seen: ValidationState) -> str:
     if not isinstance(seen.outcome, CouldNotRun):
         return f"its messages cannot be validated: {_cannot(seen) or 'it has not begun'}"
     end = "it is tried again later" if seen.outcome.is_over else "it goes on once that is mended"
@@ -174,7 +174,7 @@ def _why(seen: Inquiry) -> str:
     return f"its messages could not be validated: {seen.outcome.why}; {end}{name}"
 
 
-def _progress(seen: Inquiry, told: ValidationStatus) -> str:
+def _progress(seen: ValidationState, told: ValidationStatus) -> str:
     if told.job is None:
         return "its messages are not validated yet: no Job was made for that"
     name = f" (Job {told.job})"
@@ -187,7 +187,7 @@ def _progress(seen: Inquiry, told: ValidationStatus) -> str:
     return f"its messages are being validated: {told.percent_in_tens} %{name}{tried}"
 
 
-def _no(seen: Inquiry, told: ValidationStatus) -> str:
+def _no(seen: ValidationState, told: ValidationStatus) -> str:
     """The same, with what to do where a gate holds the schema back, however long the reasons are."""
     if not seen.planned.holds_back:
         return _sentence(seen, told)
@@ -195,7 +195,7 @@ def _no(seen: Inquiry, told: ValidationStatus) -> str:
     return f"{capped(_sentence(seen, told), MESSAGE_BYTES - len(rest))}; {_ADVICE}"
 
 
-def _sentence(seen: Inquiry, told: ValidationStatus) -> str:
+def _sentence(seen: ValidationState, told: ValidationStatus) -> str:
     """How many of how many, and why."""
     if not told.messages and seen.wanted is not None and seen.wanted.is_sampled:
         return "no messages were read with this schema: there are none, or the sample took none of them"
@@ -216,7 +216,7 @@ def _reasons(told: ValidationStatus) -> Iterator[str]:
         yield "and more (status.validation)"
 
 
-def document(seen: Inquiry) -> tuple[VerdictDocument, str] | None:
+def document(seen: ValidationState) -> tuple[VerdictDocument, str] | None:
     """The verdict that was read in this pass, and the pod whose log has its report."""
     match seen.outcome:
         case Passed(found, pod) | Failed(found, pod):
