@@ -1,4 +1,4 @@
-"""DOOR: the controller. kopf hears what changes and rings; passes over the keys that ring are `reconcile`'s matter.
+"""DOOR: the controller. kopf watches and enqueues keys; `reconcile` reconciles them.
 
 Only here is kopf known, and all it does is watch. The controller works only while it leads, and asks before each write.
 """
@@ -27,17 +27,17 @@ from topicschema.cluster.lease import Elector, LeaseTimes
 from topicschema.cluster.watching import Answer, Scope, Watching, served
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.doorbell import Doorbell
-from topicschema.reconcile.echoes import Echoes
+from topicschema.reconcile.context import ReconcileContext
+from topicschema.reconcile.event_router import EventRouter
 from topicschema.reconcile.judging import Judge
-from topicschema.reconcile.neighbours import Neighbours
+from topicschema.reconcile.object_index import ObjectIndex
+from topicschema.reconcile.own_writes import OwnWrites
 from topicschema.reconcile.policies import Policies
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
-from topicschema.reconcile.queue import Bell, Key, Rest
-from topicschema.reconcile.schedule import Lanes
-from topicschema.reconcile.surroundings import Surroundings
+from topicschema.reconcile.schedule import BrokerPartitions
 from topicschema.reconcile.topicschema import TopicSchemas
-from topicschema.reconcile.validating_queue import Caps, Turns, Validations
+from topicschema.reconcile.validation.job_limiter import JobLimiter, Limits, Validations
+from topicschema.reconcile.work_queue import Key, Result, WorkQueue
 from topicschema.settings import Claims as ClaimsSetting
 from topicschema.settings import InvalidSettingError, Settings
 from topicschema.spark.jobs import DRIVERS, TOPIC_LABEL
@@ -84,15 +84,15 @@ class Term:
         self._connection = connection
         self._client = client
         self._health = health
-        self._neighbours = Neighbours()
-        self._echoes = Echoes()
+        self._index = ObjectIndex()
+        self._own_writes = OwnWrites()
         wanted, hosts = settings.validation, AllowedHosts.parse(settings.broker_hosts, (connection.server,))
         self._brokers = Brokers(client, hosts, client.fence, per_second=settings.broker_requests)
-        lanes = Lanes(self._neighbours.companions, self._brokers.is_away)
-        self.bell = Bell(self._look_at, settings.resync_period, lanes=lanes)
+        partitions = BrokerPartitions(self._index.peers, self._brokers.is_away)
+        self.queue = WorkQueue(self._reconcile, settings.resync_period, partitions=partitions)
         storage, claims = RecordStorage(client, settings.namespace), Claims(client, settings.namespace)
         self._judge = Judge(storage, checkers=settings.checkers)
-        around = Surroundings(
+        ctx = ReconcileContext(
             client=client,
             storage=storage,
             claims=claims,
@@ -100,27 +100,27 @@ class Term:
             judge=self._judge,
             events=EventRecorder(client, settings.identity),
             brokers=self._brokers,
-            neighbours=self._neighbours,
-            echoes=self._echoes,
-            ring=self.bell.ring,
+            index=self._index,
+            own_writes=self._own_writes,
+            enqueue=self.queue.add,
             namespace=settings.namespace,
             claims_are_open=settings.claims is ClaimsSetting.OPEN,
-            validation=Validations(wanted.image, Turns(Caps(wanted.jobs, wanted.jobs_per_namespace)), hosts),
+            validation=Validations(wanted.image, JobLimiter(Limits(wanted.jobs, wanted.jobs_per_namespace)), hosts),
         )
-        self._topics = TopicSchemas(around)
-        self._policies = NamespaceSchemaPolicies(around, settings.resync_period)
+        self._topics = TopicSchemas(ctx)
+        self._policies = NamespaceSchemaPolicies(ctx, settings.resync_period)
 
     async def run(self) -> None:
         """Work until cancelled, or until kopf can watch no more; what stopped it is raised."""
         self._health.last_activity.clear()
-        doorbell = Doorbell(self._neighbours, self._echoes, self.bell.ring)
+        router = EventRouter(self._index, self._own_writes, self.queue.add)
         with contextlib.closing(self._judge):
             async with contextlib.aclosing(self._brokers), asyncio.TaskGroup() as group:
-                group.create_task(self.bell.run(self._settings.workers))
+                group.create_task(self.queue.run(self._settings.workers))
                 group.create_task(self._sweep())
-                group.create_task(self._listen(doorbell))
+                group.create_task(self._listen(router))
 
-    async def _look_at(self, key: Key) -> Rest:
+    async def _reconcile(self, key: Key) -> Result:
         kind = self._topics if key.plural == TOPIC_SCHEMA.plural else self._policies
         return await kind.reconcile(key)
 
@@ -136,23 +136,23 @@ class Term:
                 _LOG.info("removed unreferenced payloads", extra={"fields": {"payloads": removed}})
             await asyncio.sleep(_SWEEP_SECONDS)
 
-    async def _listen(self, doorbell: Doorbell) -> None:
+    async def _listen(self, router: EventRouter) -> None:
         while True:
-            await self._listen_once(doorbell)
+            await self._listen_once(router)
             await asyncio.sleep(_RESTART_DELAY)  # an API server that starts may not know our kinds for a moment
             await served(self._client, _watched(self._settings), self._health.last_activity.clear)
 
-    async def _listen_once(self, doorbell: Doorbell) -> None:
+    async def _listen_once(self, router: EventRouter) -> None:
         """Let kopf watch until it gives up or a kind is refused to it; both begin with new lists the next time."""
         watching = Watching(
             self._connection,
             kinds=_watched(self._settings),
             answered=self._heard_from,
-            listed=doorbell.listed,
+            listed=router.on_list,
         )
         operator = asyncio.create_task(
             kopf.operator(
-                registry=_registry(_watched(self._settings), doorbell, _Login(self._connection, watching)),
+                registry=_registry(_watched(self._settings), router, _Login(self._connection, watching)),
                 settings=_kopf_settings(self._settings.watch_timeout),
                 standalone=True,
                 clusterwide=True,
@@ -208,7 +208,7 @@ class _Login:
         return kopf.AiohttpSession(aiohttp_session=session, server=self._connection.server)
 
 
-def _registry(kinds: Iterable[Kind], doorbell: Doorbell, login: _Login) -> kopf.OperatorRegistry:
+def _registry(kinds: Iterable[Kind], router: EventRouter, login: _Login) -> kopf.OperatorRegistry:
     registry = kopf.OperatorRegistry()
 
     @kopf.on.login(registry=registry)
@@ -218,8 +218,8 @@ def _registry(kinds: Iterable[Kind], doorbell: Doorbell, login: _Login) -> kopf.
     for kind in kinds:
 
         @kopf.on.event(kind.group, kind.version, kind.plural, registry=registry, id=kind.plural)
-        async def ring(type: str | None, body: kopf.Body, plural: str = kind.plural, **_: Any) -> None:  # noqa: A002 - kopf's word
-            doorbell.heard(plural, body["metadata"], is_deleted=type == "DELETED", is_listed=type is None)
+        async def on_event(type: str | None, body: kopf.Body, plural: str = kind.plural, **_: Any) -> None:  # noqa: A002 - kopf's word
+            router.on_event(plural, body["metadata"], is_deleted=type == "DELETED", is_listed=type is None)
 
     return registry
 
@@ -247,7 +247,7 @@ async def run(settings: Settings, stop: Stop) -> None:
 
         async def work() -> None:
             term = Term(settings, connection, client.fenced(elector.assert_leading), health, stop)
-            health.waiting = lambda: term.bell.waiting
+            health.waiting = lambda: term.queue.waiting
             await term.run()
 
         async def lead() -> None:

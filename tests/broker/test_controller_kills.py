@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.broker, pytest.mark.faults, pytest.mark.timeout(7200 i
 
 @pytest.fixture(scope="module")
 def rarely_looking(cluster: Cluster, instance: Instance) -> Iterator[Product]:
-    """The controller as a process that looks at nothing unless it is rung, so that a flow's calls are the same."""
+    """A controller that reconciles nothing but what an event enqueues, so that a flow's calls are the same."""
     with Product.controlling(
         instance, cluster, {**PATIENT_LEASE, **RESYNC, "TOPICSCHEMA_RESYNC_PERIOD": "3600"}
     ) as installed:

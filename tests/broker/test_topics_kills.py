@@ -23,7 +23,7 @@ from testbed.pulsar import Pulsar
 from topicschema.api import RELEASE_ANNOTATION
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.core.history import Origin
-from topicschema.reconcile.queue import Rest
+from topicschema.reconcile.work_queue import Result
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.broker]
 
@@ -88,7 +88,7 @@ async def local(topic: BrokeredTopic) -> None:
         await running.govern()
         for schema in (ONE, TWO, THREE):
             await topic.edit(schema)
-            assert await running.settle(topic.name) is Rest.SETTLED
+            assert await running.settle(topic.name) is Result.DONE
     assert topic.rest.versions() == []
     topic.shop.apply(schemaCompatibilityStrategy="FULL")
     async with process(topic.shop.watched) as running:

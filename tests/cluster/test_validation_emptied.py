@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from support.kubernetes.passes import surrounded
+from support.kubernetes.passes import reconcile_context
 from support.schemas.examples import record
 from testbed import install
 from testbed.cluster import Cluster
@@ -16,7 +16,7 @@ from topicschema.cluster.client import ApiClient
 from topicschema.cluster.connection import Connection
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.status_write import FIELD_MANAGER
-from topicschema.reconcile.validating_logs import manifest, without_values
+from topicschema.reconcile.validation.report_configmap import manifest, without_values
 
 SHOWN = b'{"examples":[{"value":"4111 1111"}]}'
 
@@ -39,8 +39,8 @@ async def test_a_report_is_emptied_whoever_wrote_what_it_shows(cluster: Cluster,
             del report["metadata"]["ownerReferences"]
             await client.apply(CONFIG_MAP, namespace, name, report, field_manager=manager)
         named = TopicSchemaStatus(report_with_values=name)
-        async with surrounded(client, Brokers(client, AllowedHosts.parse(""), lambda: None)) as around:
-            after = await without_values(around, replace(resource, status=named), None)
+        async with reconcile_context(client, Brokers(client, AllowedHosts.parse(""), lambda: None)) as ctx:
+            after = await without_values(ctx, replace(resource, status=named), None)
         left = await client.get(CONFIG_MAP, namespace, name)
     assert after.status.report_with_values is None
     assert (list(left["data"]), left["metadata"]["uid"]) == (["note"], made["metadata"]["uid"])

@@ -13,8 +13,8 @@ from testbed.cluster import Cluster
 from testbed.instances import Instance
 from testbed.product import PATIENT_LEASE, Product
 from topicschema.api.kinds import TOPIC_SCHEMA
-from topicschema.reconcile.queue import Key
-from topicschema.reconcile.validating_queue import Caps, Turns
+from topicschema.reconcile.validation.job_limiter import JobLimiter, Limits
+from topicschema.reconcile.work_queue import Key
 from topicschema.spark.jobs import ATTEMPT_ANNOTATION
 
 pytestmark = pytest.mark.timeout(180)
@@ -76,7 +76,7 @@ async def test_a_job_that_does_not_start_gives_way_to_one_that_waits(shops: list
     await few.validation("Waiting")
     later = (datetime.now(UTC) + timedelta(minutes=6)).strftime("%Y-%m-%dT%H:%M:%SZ")
     key = Key(TOPIC_SCHEMA.plural, few.namespace, "created")
-    await Turns(Caps(2, 2)).take(few.watched.shop.client, key, lambda *_: None, later)
+    await JobLimiter(Limits(2, 2)).take(few.watched.shop.client, key, lambda *_: None, later)
     await few.running()
     await many.running(1)
     (suspended,) = [job for job in await many.jobs() if job["spec"]["suspend"]]

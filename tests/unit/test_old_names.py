@@ -41,6 +41,22 @@ LOG_MESSAGES = (
     "swept",
     "the watch ended and begins anew",
 )
+CLASSES = (
+    "Doorbell",
+    "Echoes",
+    "ElsewhereError",
+    "Lanes",
+    "NamespaceLooks",
+    "Neighbours",
+    "Outages",
+    "Patience",
+    "Prospect",
+    "ServedNoMoreError",
+    "SharedReads",
+    "Sought",
+    "Surroundings",
+    "TopicSight",
+)
 SPELLING = re.compile("finali[s]er", re.IGNORECASE)
 
 
@@ -63,6 +79,10 @@ def test_old_metrics_alerts_and_settings_are_gone() -> None:
 
 def test_old_log_messages_are_gone() -> None:
     assert found(re.compile(rf'_LOG\.\w+\([^"]*"({"|".join(LOG_MESSAGES)})\b')) == set()
+
+
+def test_old_class_names_are_gone() -> None:
+    assert found(re.compile(rf"\b({'|'.join(CLASSES)})\b")) == set()
 
 
 def test_finalizer_is_spelled_as_in_kubernetes() -> None:

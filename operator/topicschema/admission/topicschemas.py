@@ -25,10 +25,10 @@ from topicschema.core.schemas import PulsarLine, Schema, SchemaType
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.reconcile import full_history
-from topicschema.reconcile.candidates import size_of, sources_of
 from topicschema.reconcile.holders import other_holder
 from topicschema.reconcile.judging import Judge
 from topicschema.reconcile.policies import FoundPolicy, Policies, Reader
+from topicschema.reconcile.schema_source import size_of, sources_of
 from topicschema.storage.protocol import SchemaStorage, Stored
 
 T = TypeVar("T")

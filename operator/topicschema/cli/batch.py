@@ -18,7 +18,7 @@ from topicschema.core import formats
 from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.errors import InvalidSchemaError, WaitingError
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
-from topicschema.reconcile.kept import Kept
+from topicschema.reconcile.lru_cache import LruCache
 
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 _REMEMBERED_BYTES: Final = 64 * 1024 * 1024
@@ -102,19 +102,19 @@ class Remembered:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._weight = 0
-        self._kept: OrderedDict[_Key, Schema] = OrderedDict()
+        self._cache: OrderedDict[_Key, Schema] = OrderedDict()
 
     def __call__(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool) -> Schema:
         """The parsed schema; InvalidSchemaError, which is never remembered."""
         key = (info.type, info.schema, frozenset(info.properties.items()), line, validate_defaults)
-        kept = self._kept.get(key)
+        kept = self._cache.get(key)
         if kept is not None:
-            self._kept.move_to_end(key)
+            self._cache.move_to_end(key)
             return kept
-        schema = self._kept[key] = formats.parse(info, line, validate_defaults=validate_defaults)
+        schema = self._cache[key] = formats.parse(info, line, validate_defaults=validate_defaults)
         self._weight += _weight(info.schema)
         while self._weight > self._limit:
-            (_, text, *_), _ = self._kept.popitem(last=False)
+            (_, text, *_), _ = self._cache.popitem(last=False)
             self._weight -= _weight(text)
         return schema
 
@@ -123,7 +123,7 @@ class Envelopes:
     """What sources were compiled to last, within a bound of bytes."""
 
     def __init__(self, limit: int) -> None:
-        self._kept: Kept[str, bytes] = Kept(limit)
+        self._cache: LruCache[str, bytes] = LruCache(limit)
 
     def __call__(self, message: str, files: Mapping[str, str]) -> bytes:
         """The envelope; InvalidSchemaError for bad sources, WaitingError when the machine is at fault."""
@@ -131,10 +131,10 @@ class Envelopes:
 
         wanted = sources.ProtobufSources(message, files)
         key = wanted.source_hash
-        envelope = self._kept.get(key)
+        envelope = self._cache.get(key)
         if envelope is None:
             envelope = sources.compile_envelope(wanted)
-            self._kept.put(key, envelope, len(envelope))
+            self._cache.put(key, envelope, len(envelope))
         return envelope
 
 

@@ -14,7 +14,7 @@ from topicschema.cli.files import WrongInputError
 from topicschema.core.errors import InvalidSchemaError, StalledError, WaitingError
 from topicschema.core.formats import key_value
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.reconcile import candidates
+from topicschema.reconcile import schema_source
 from topicschema.sources import ProtobufSources
 
 
@@ -22,10 +22,10 @@ def schema(name: str, content: bytes) -> SchemaInfo:
     """The schema as it is sent over REST; WrongInputError unless there is one TopicSchema whose schema can be made."""
     spec = _spec(name, content)
     try:
-        wanted = candidates.sources_of(spec)
+        wanted = schema_source.sources_of(spec)
         if wanted is not None:
             return SchemaInfo(SchemaType.PROTOBUF_NATIVE, _compiled(name, wanted), dict(spec.properties))
-        info = candidates.info_of(spec)
+        info = schema_source.info_of(spec)
         if info.type is not SchemaType.KEY_VALUE:
             return info
         return replace(info, schema=key_value.text_of(info.schema).encode())

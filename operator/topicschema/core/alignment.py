@@ -1,6 +1,6 @@
 """Where a topic's record and its broker differ, and what follows: the broker counts, the record copies.
 
-Pure comparison of values. Reading the broker is `reconcile.looking`'s matter, what is done next is `plan`'s. The rules
+Pure comparison of values. `reconcile.broker_state` reads the broker, `plan` decides what is done next. The rules
 of numbers and tombstones are Pulsar's (SchemaRegistryServiceImpl, BookkeeperSchemaStorage; docs/broker.md).
 """
 

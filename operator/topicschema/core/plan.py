@@ -99,7 +99,7 @@ class Remote:
 
     `may_write` is False where it is only observed. `overrides` is None where neither resource nor record says anything
     of the topic's own settings, or where the broker has switched them off. `is_refused`: the broker has refused the
-    candidate, and what was done for it is to be undone. `is_serving` counts at a farewell: versions of the resource's
+    candidate, and what was done for it is to be undone. `is_serving` counts at a deletion: versions of the resource's
     are served, which a soft delete is to hide.
     """
 
@@ -156,7 +156,7 @@ def plan(observed: Observed) -> tuple[Action, ...]:
     A topic that somebody else holds never comes here: whether the holder still exists is asked before judging.
     """
     if observed.is_being_deleted:
-        return _farewell(observed)
+        return _plan_deletion(observed)
     if observed.is_suspended:
         return ()
     if observed.remote is not None and not isinstance(observed.remote.alignment, Aligned):
@@ -276,7 +276,7 @@ def _undo(observed: Observed) -> tuple[Action, ...]:
     return () if step is None else (step,)
 
 
-def _farewell(observed: Observed) -> tuple[Action, ...]:
+def _plan_deletion(observed: Observed) -> tuple[Action, ...]:
     if not observed.has_finalizer:
         return ()
     is_ours = observed.is_on_record and observed.history.claim == observed.owner

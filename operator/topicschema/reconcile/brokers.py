@@ -26,12 +26,12 @@ from topicschema.broker.transport import Access
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import TopicSchemaError, WaitingError
 from topicschema.core.remote import BrokerSettings
-from topicschema.reconcile.schedule import keep_to
+from topicschema.reconcile.schedule import require_partition
 
 _CERTIFICATE, _KEY = "tls.crt", "tls.key"
 _CLOCK: Final = Clock()
 _OWN_SETTINGS_SECONDS: Final = 300.0
-_FAREWELL_SECONDS: Final = 60.0  # longer than any call: whoever still asks the broker of before is not cut off
+_CLOSING_SECONDS: Final = 60.0  # longer than any call: whoever still asks the broker of before is not cut off
 
 
 class SecretReader(Protocol):
@@ -123,7 +123,7 @@ class Brokers:
         # A pace is kept by those who ask at it.
         self._paces: WeakValueDictionary[str, Pace] = WeakValueDictionary()
         self._made: dict[str, _Made] = {}
-        self._farewells: dict[asyncio.Task[None], Broker] = {}
+        self._closing: dict[asyncio.Task[None], Broker] = {}
         self._own: dict[tuple[str, str], tuple[float, BrokerSettings | None]] = {}
 
     async def of(self, policy: NamespaceSchemaPolicy, *, anew: bool = False) -> Broker | None:
@@ -134,9 +134,9 @@ class Brokers:
         pulsar, uid = policy.spec.pulsar, policy.metadata.uid
         if pulsar is None:
             self.forget(uid)
-            keep_to("")
+            require_partition("")
             return None
-        keep_to(pulsar.address, uid)  # the lane of all who reach it
+        require_partition(pulsar.address, uid)  # the partition of all who reach it
         made = self._made.get(uid)
         if made is not None and made.pulsar == pulsar and not anew:
             return made.broker
@@ -180,19 +180,19 @@ class Brokers:
         made = self._made.pop(uid, None)
         if made is not None:
             self._forget_own(made.pulsar.address, uid)
-            farewell = asyncio.create_task(_close(made.broker, _FAREWELL_SECONDS))
-            self._farewells[farewell] = made.broker
-            farewell.add_done_callback(lambda farewell: self._farewells.pop(farewell, None))
+            task = asyncio.create_task(_close(made.broker, _CLOSING_SECONDS))
+            self._closing[task] = made.broker
+            task.add_done_callback(lambda task: self._closing.pop(task, None))
 
     async def aclose(self) -> None:
         """End all connections, at once."""
         for uid in tuple(self._made):
             self.forget(uid)
-        leaving = tuple(self._farewells.items())
-        for farewell, broker in leaving:
-            farewell.cancel()
+        leaving = tuple(self._closing.items())
+        for task, broker in leaving:
+            task.cancel()
             await broker.close()
-        await asyncio.gather(*(farewell for farewell, _ in leaving), return_exceptions=True)
+        await asyncio.gather(*(task for task, _ in leaving), return_exceptions=True)
 
     def _forget_own(self, where: str, uid: str) -> None:
         """What a broker told of itself: to that policy, and to all once nobody asks there any more."""

@@ -11,7 +11,7 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.parts import Found
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
-from topicschema.reconcile.kept import Kept
+from topicschema.reconcile.lru_cache import LruCache
 
 _KEPT_BYTES: Final = 32 * 1024 * 1024
 _BYTES_PER_BYTE: Final = 10
@@ -63,7 +63,7 @@ class Comparer:
     """
 
     def __init__(self, cache_bytes: int = _KEPT_BYTES) -> None:
-        self._kept: Kept[_Key, Schema] = Kept(cache_bytes)
+        self._cache: LruCache[_Key, Schema] = LruCache(cache_bytes)
 
     def answer(self, question: Question, versions: Sequence[Version], most_steps: int) -> Answer:
         """Compare the candidate with one part of the versions, newest first."""
@@ -97,11 +97,11 @@ class Comparer:
 
     def kept(self, kind: SchemaType, content_hash: str, line: PulsarLine) -> Schema | None:
         """The schema that is kept in memory, if it is."""
-        return self._kept.get((kind, content_hash, line))
+        return self._cache.get((kind, content_hash, line))
 
     def keep(self, schema: Schema, line: PulsarLine, size: int) -> None:
         """Keep a schema of about so many bytes."""
-        self._kept.put((schema.info.type, schema.info.content_hash, line), schema, _BYTES_PER_SCHEMA + size)
+        self._cache.put((schema.info.type, schema.info.content_hash, line), schema, _BYTES_PER_SCHEMA + size)
 
 
 _OF_WORKER: Final = Comparer(_KEPT_BYTES // 2)

@@ -13,12 +13,12 @@ from topicschema.core.policy import Policy
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.conditions import FINDING_BYTES, capped
+from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.judging import CheckerTimeoutError
-from topicschema.reconcile.neighbours import TopicSight
+from topicschema.reconcile.object_index import TopicSummary
 from topicschema.reconcile.policies import policy_of
-from topicschema.reconcile.queue import Key
 from topicschema.reconcile.recheck import Recheck
-from topicschema.reconcile.surroundings import Surroundings
+from topicschema.reconcile.work_queue import Key
 
 # What one check reads: some 25 seconds of work. The histories after that are not checked.
 _MOST_VERSIONS = 100_000
@@ -64,8 +64,8 @@ class _Checked:
 class HistoryConflicts:
     """Checks the histories of policies, and remembers what was found."""
 
-    def __init__(self, around: Surroundings) -> None:
-        self._around = around
+    def __init__(self, ctx: ReconcileContext) -> None:
+        self._ctx = ctx
         self._checked: dict[Key, _Checked] = {}
 
     def forget(self, key: Key) -> None:
@@ -89,11 +89,11 @@ class HistoryConflicts:
         key: Key,
         before: NamespaceSchemaPolicy,
         now: NamespaceSchemaPolicy,
-        sights: Mapping[Key, TopicSight],
+        summaries: Mapping[Key, TopicSummary],
     ) -> Found:
         """Return the conflicts, from memory or status where nothing changed."""
-        topics, last, policy = _topics(sights), self._checked.get(key), policy_of(now)
-        if last is None and not _is_due(before, now) and not self._around.judge.has_checkers:
+        topics, last, policy = _topics(summaries), self._checked.get(key), policy_of(now)
+        if last is None and not _is_due(before, now) and not self._ctx.judge.has_checkers:
             last = _from_status(before, policy, topics)
         claims = PulsarNamespaceKey.parse(now.spec.pulsar_cluster, now.spec.pulsar_namespace)
         changed = frozenset[str]() if last is None else _changed(last, topics)
@@ -105,7 +105,7 @@ class HistoryConflicts:
         return checked.found
 
     async def _check_all(self, claims: PulsarNamespaceKey, policy: Policy, topics: _Topics) -> _Checked:
-        names = await self._around.storage.history_names(claims)
+        names = await self._ctx.storage.history_names(claims)
         conflicts, count = await self._conflicts(claims, policy, topics, names)
         return _Checked(policy, topics, _found(conflicts, HistoryCheck(total=len(names), checked=count)), conflicts)
 
@@ -124,9 +124,9 @@ class HistoryConflicts:
         self, claims: PulsarNamespaceKey, policy: Policy, topics: _Topics, names: Sequence[str]
     ) -> tuple[dict[str, HistoryConflict], int]:
         """The conflicts by name, and how many of the histories were checked: one at a time is in memory."""
-        recheck, conflicts = Recheck(self._around.judge, _MOST_VERSIONS, _MOST_BYTES), dict[str, HistoryConflict]()
+        recheck, conflicts = Recheck(self._ctx.judge, _MOST_VERSIONS, _MOST_BYTES), dict[str, HistoryConflict]()
         for count, history_name in enumerate(names):
-            stored = await self._around.storage.read_history(claims, history_name)
+            stored = await self._ctx.storage.read_history(claims, history_name)
             if stored is None:
                 continue
             history = stored.history
@@ -176,9 +176,9 @@ def _changed(last: _Checked, topics: _Topics) -> frozenset[str]:
     )
 
 
-def _topics(sights: Mapping[Key, TopicSight]) -> _Topics:
+def _topics(summaries: Mapping[Key, TopicSummary]) -> _Topics:
     """Return the resource of each history; if there are several, the one that holds the topic."""
-    seen = sorted(sights.items(), key=lambda item: (not item[1].is_outdone, item[0]))
+    seen = sorted(summaries.items(), key=lambda item: (not item[1].lost_claim, item[0]))
     return {s.history: _Topic(key.name, s.strategy, s.latest) for key, s in seen if s.history is not None}
 
 

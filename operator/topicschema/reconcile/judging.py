@@ -22,12 +22,12 @@ from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, digest
 from topicschema.core.steps import MOST_STEPS
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Comparison, Look, Verdict
-from topicschema.reconcile import adopted, comparing
-from topicschema.reconcile.adopted import UnreadableVersionError
-from topicschema.reconcile.candidates import Envelopes, info_of, size_of, sources_of
+from topicschema.reconcile import broker_versions, comparing
+from topicschema.reconcile.broker_versions import UnreadableVersionError
 from topicschema.reconcile.comparing import Answer, Comparer, Question, Version
-from topicschema.reconcile.kept import Kept
+from topicschema.reconcile.lru_cache import LruCache
 from topicschema.reconcile.rereading import Rereading
+from topicschema.reconcile.schema_source import Envelopes, info_of, size_of, sources_of
 from topicschema.reconcile.versions import LARGE, Versions
 from topicschema.reconcile.workers import OutOfMemoryError, Workers
 from topicschema.storage.protocol import SchemaStorage
@@ -78,7 +78,7 @@ class Judge:
         self._checkers = checkers
         self._patience = patience
         self._envelopes = Envelopes()
-        self._risks: Kept[_RisksKey, tuple[Incompatibility, ...]] = Kept(_RISKS_BYTES)
+        self._risks: LruCache[_RisksKey, tuple[Incompatibility, ...]] = LruCache(_RISKS_BYTES)
         self._workers = Workers()
         self._asking = ThreadPoolExecutor(max_workers=2, thread_name_prefix="checkers")
         self.versions: Final = Versions(storage, self._workers, self._comparer, are_whole=self.has_checkers)
@@ -103,7 +103,7 @@ class Judge:
         sources = sources_of(spec)
         known = None if sources is None or history is None else history.compiled_from(sources.source_hash)
         if history is None or known is None:
-            return await self.versions.parse(adopted.text_on_record(await self._written(spec), history), line)
+            return await self.versions.parse(broker_versions.text_on_record(await self._written(spec), history), line)
         envelope = (await self.versions.version(history, known, line)).info.schema
         return await self.versions.parse(SchemaInfo(spec.type, envelope, dict(spec.properties)), line)
 
@@ -140,7 +140,7 @@ class Judge:
         if broken is not None:
             return broken
         try:
-            adopted.demand_readable(candidate, history)
+            broker_versions.demand_readable(candidate, history)
             if compatibility.asks_plugged(candidate.schema, self._checkers):
                 return await self._judged_by_checkers(candidate, history, policy)
             must = {each.schema_version for each in verdict.required(candidate, history, policy)}
@@ -211,7 +211,7 @@ class Judge:
             answer = await self._answer(question, part, MOST_STEPS - found.steps)
             for number, error in answer.unreadable.items():
                 if number in musts:
-                    raise adopted.unreadable(musts[number], question.line, error)
+                    raise broker_versions.unreadable(musts[number], question.line, error)
             found += answer.found
             if found.given_up:
                 break

@@ -9,14 +9,14 @@ from typing import Final
 
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import VersionEntry
-from topicschema.reconcile.status_write import SILENT
+from topicschema.reconcile.status_write import ERRORS_WITHOUT_STATUS
 
 _AFTER: Final = 60.0  # seconds
 _OUT_OF_SIGHT: Final = ("BrokerNotAllowed", "UnsupportedSchemaType")
 """What ends a look for good, and says nothing of the versions on record."""
 
 
-class ServedNoMoreError(WaitingError):
+class VersionGoneError(WaitingError):
     """The broker serves a version on record no more, and `cause`, whose reason stays, kept what followed from that."""
 
     def __init__(self, gone: VersionEntry, cause: TopicSchemaError) -> None:
@@ -26,13 +26,13 @@ class ServedNoMoreError(WaitingError):
 
 
 @contextmanager
-def telling_of(gone: VersionEntry | None) -> Iterator[None]:
-    """Have an error within tell, too, that this version was seen to be gone: ServedNoMoreError; nothing for None."""
+def with_note(gone: VersionEntry | None) -> Iterator[None]:
+    """Raise an error within as VersionGoneError, with the note that this version is gone; unchanged for None."""
     try:
         yield
-    except (*SILENT, ServedNoMoreError):
+    except (*ERRORS_WITHOUT_STATUS, VersionGoneError):
         raise
     except (WaitingError, StalledError) as error:
         if gone is None or (isinstance(error, StalledError) and error.reason not in _OUT_OF_SIGHT):
             raise
-        raise ServedNoMoreError(gone, error) from error
+        raise VersionGoneError(gone, error) from error

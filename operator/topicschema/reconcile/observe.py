@@ -1,6 +1,6 @@
 """All reads of a pass over a living TopicSchema: policy, history, broker, whether another holder still exists.
 
-Those of a farewell are `farewell`'s. What follows from them is `core.plan`'s and `report`'s matter.
+Those of a deletion are `deletion`'s. What follows from them is `core.plan`'s and `report`'s matter.
 """
 
 from contextlib import suppress
@@ -18,17 +18,19 @@ from topicschema.core.policy import Policy
 from topicschema.core.schemas import PulsarLine, Schema
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
-from topicschema.reconcile import full_history, validating, validating_report
-from topicschema.reconcile.at_broker import View, as_known, view
-from topicschema.reconcile.candidates import sources_of
-from topicschema.reconcile.doorbell import history_key
+from topicschema.reconcile import full_history
+from topicschema.reconcile.broker_state import BrokerQuery
+from topicschema.reconcile.broker_view import BrokerView, gather_broker, retry_with_fresh_credentials
+from topicschema.reconcile.context import ReconcileContext
+from topicschema.reconcile.event_router import history_key
 from topicschema.reconcile.holders import other_holder
-from topicschema.reconcile.looking import Sought
 from topicschema.reconcile.policies import FoundPolicy, address_of
-from topicschema.reconcile.schedule import keep_to
-from topicschema.reconcile.surroundings import Surroundings
-from topicschema.reconcile.validating import Inquiry, Prospect
-from topicschema.reconcile.validating_spec import Subject
+from topicschema.reconcile.schedule import require_partition
+from topicschema.reconcile.schema_source import sources_of
+from topicschema.reconcile.validation import gather as validation_gather
+from topicschema.reconcile.validation import status as validation_status
+from topicschema.reconcile.validation.gather import ValidationInput, ValidationState
+from topicschema.reconcile.validation.settings import ValidationTarget
 from topicschema.storage.protocol import Stored
 
 
@@ -37,7 +39,7 @@ class Observation:
     """A resource, its topic's record, what its schema is judged to be, and what is seen at its broker, if it has one.
 
     `announced` is the incarnation, number and content hash of a version whose payload was written before its upload.
-    At a farewell there is neither policy nor schema nor verdict; `released` is then why nothing is deleted but the
+    At a deletion there is neither policy nor schema nor verdict; `released` is then why nothing is deleted but the
     resource, in words for people, or "".
     """
 
@@ -46,9 +48,9 @@ class Observation:
     found: FoundPolicy | None = None
     schema: Schema | None = None
     verdict: Verdict | None = None
-    view: View | None = None
+    view: BrokerView | None = None
     released: str = ""
-    inquiry: Inquiry | None = None
+    validation: ValidationState | None = None
     announced: tuple[int, int, str] | None = None
 
     @property
@@ -77,11 +79,11 @@ class Observation:
         return Topic.parse(self.resource.spec.topic)
 
     @property
-    def sought(self) -> Sought:
+    def query(self) -> BrokerQuery:
         """What is looked for at the broker."""
         if self.stored is None:
             raise TypeError("no record was read")
-        return Sought(self.stored.history, self.line, self.schema, self.source_hash)
+        return BrokerQuery(self.stored.history, self.line, self.schema, self.source_hash)
 
     @property
     def source_hash(self) -> str | None:
@@ -92,7 +94,7 @@ class Observation:
     @property
     def was_counted(self) -> bool:
         """Whether the record tells that a broker counted the schema: no sight of it gives no reason to doubt that."""
-        return self.stored is not None and self.sought.counted is not None
+        return self.stored is not None and self.query.counted is not None
 
     @property
     def stopped(self) -> TopicSchemaError | None:
@@ -100,8 +102,8 @@ class Observation:
         if self._full is not None:
             return self._full
         is_there = self.verdict is not None and self.verdict.outcome is Outcome.EQUAL_VERSION
-        if self.inquiry is not None and not is_there:
-            held_back = validating_report.stopped(self.inquiry)
+        if self.validation is not None and not is_there:
+            held_back = validation_status.stopped(self.validation)
             if held_back is not None:
                 return held_back
         if self.view is None:
@@ -115,7 +117,7 @@ class Observation:
         if self.stored is None:
             return None
         history = self.stored.history
-        of_broker = None if self.view is None else full_history.refusal_of_broker(history, self.view.look.alignment)
+        of_broker = None if self.view is None else full_history.refusal_of_broker(history, self.view.state.alignment)
         return of_broker or full_history.refusal(history, self.verdict)
 
     @property
@@ -141,7 +143,7 @@ class Observation:
                 fingerprint="" if self.schema is None else self.schema.fingerprint,
                 remote=None if self.view is None else self.view.remote,
                 is_released=bool(self.released),
-                inquiry=None if self.inquiry is None else self.inquiry.planned,
+                inquiry=None if self.validation is None else self.validation.planned,
             )
         )
 
@@ -158,17 +160,17 @@ def owner_of(metadata: Metadata) -> Owner:
     return Owner(metadata.namespace, metadata.name, metadata.uid)
 
 
-async def governed(around: Surroundings, resource: TopicSchema) -> Observation:
+async def governed(ctx: ReconcileContext, resource: TopicSchema) -> Observation:
     """The resource and the policy that governs it; the errors of design section 8 where none does."""
     topic = Topic.parse(resource.spec.topic)
-    found = await around.policies.find(resource.metadata.namespace, topic.pulsar_namespace)
+    found = await ctx.policies.find(resource.metadata.namespace, topic.pulsar_namespace)
     if found is None:
         raise WaitingError("PolicyMissing", f"no NamespaceSchemaPolicy here governs {topic.pulsar_namespace}")
-    keep_to(address_of(found.resource))
+    require_partition(address_of(found.resource))
     return Observation(resource, found=found)
 
 
-async def on_record(around: Surroundings, seen: Observation) -> Observation:
+async def on_record(ctx: ReconcileContext, seen: Observation) -> Observation:
     """What is on record of the resource's topic, and the schema that it stands for: all but the broker, if it has one.
 
     The errors of design section 8 that are not a broker's.
@@ -176,69 +178,71 @@ async def on_record(around: Surroundings, seen: Observation) -> Observation:
     if seen.found is None:
         raise TypeError("nobody governs it")
     resource, found = seen.resource, seen.found
-    stored = await around.storage.get_history(found.key(seen.topic))
-    around.echoes.know(history_key(stored.history.key.history_name), stored.revision)
-    await _refuse_if_held(around, stored, owner_of(resource.metadata))
+    stored = await ctx.storage.get_history(found.key(seen.topic))
+    ctx.own_writes.record(history_key(stored.history.key.history_name), stored.revision)
+    await _check_unclaimed(ctx, stored, owner_of(resource.metadata))
     if found.resource.spec.pulsar is None:
-        _refuse_if_lost(stored, resource)
-    stored = replace(stored, history=await around.judge.under(stored.history, seen.line))
-    return await parsed(around, replace(seen, stored=stored))
+        _check_history_present(stored, resource)
+    stored = replace(stored, history=await ctx.judge.under(stored.history, seen.line))
+    return await parsed(ctx, replace(seen, stored=stored))
 
 
-async def at_broker(around: Surroundings, seen: Observation) -> Observation:
+async def at_broker(ctx: ReconcileContext, seen: Observation) -> Observation:
     """The same with what is seen at its broker, if it has one, and judged; a broker's errors, and those of judging."""
     if seen.found is None:
         raise TypeError("nobody governs it")
-    resource, found, sought = seen.resource, seen.found, seen.sought
-    broker = await around.brokers.of(found.resource)
+    resource, found, query = seen.resource, seen.found, seen.query
+    broker = await ctx.brokers.of(found.resource)
     if broker is not None:
-        there = await as_known(around, found, broker, lambda known: view(around, known, found, resource, sought))
+        there = await retry_with_fresh_credentials(
+            ctx, found, broker, lambda known: gather_broker(ctx, known, found, resource, query)
+        )
         seen = replace(seen, view=there)
-    return await judged(around, seen)
+    return await judged(ctx, seen)
 
 
-async def parsed(around: Surroundings, seen: Observation) -> Observation:
+async def parsed(ctx: ReconcileContext, seen: Observation) -> Observation:
     """The same observation with the schema that the resource stands for beside its history."""
     history = None if seen.stored is None else seen.stored.history
-    return replace(seen, schema=await around.judge.schema_of(seen.resource.spec, seen.line, history))
+    return replace(seen, schema=await ctx.judge.schema_of(seen.resource.spec, seen.line, history))
 
 
-async def judged(around: Surroundings, seen: Observation) -> Observation:
+async def judged(ctx: ReconcileContext, seen: Observation) -> Observation:
     """The same observation with the verdict that follows from its history; none while the broker has another."""
     if seen.stored is None:
         raise TypeError("nothing to judge by")
     if seen.view is not None and not _is_told(seen.view):
         return replace(seen, verdict=None)
-    verdict = await around.judge.judge(seen.candidate, seen.stored.history, seen.policy)
-    return await inquired(around, replace(seen, verdict=verdict))
+    verdict = await ctx.judge.judge(seen.candidate, seen.stored.history, seen.policy)
+    return await inquired(ctx, replace(seen, verdict=verdict))
 
 
-async def inquired(around: Surroundings, seen: Observation) -> Observation:
+async def inquired(ctx: ReconcileContext, seen: Observation) -> Observation:
     """The same observation with what the topic's messages have to say, as far as they are asked."""
     if seen.found is None or seen.stored is None or seen.verdict is None:
         raise TypeError("nothing was judged")
-    subject = Subject(seen.candidate.schema.info, seen.stored.history, seen.verdict, seen.line)
+    subject = ValidationTarget(seen.candidate.schema.info, seen.stored.history, seen.verdict, seen.line)
     prospect = _prospect(seen, seen.stored.history)
-    inquiry = await validating.look(around, seen.resource, seen.found, subject, prospect)
-    if inquiry is not None and inquiry.rests_on_no_topic and prospect.may_advance and await _has_come(seen):
+    validation = await validation_gather.gather(ctx, seen.resource, seen.found, subject, prospect)
+    if validation is not None and validation.passed_without_topic and prospect.may_advance and await _has_come(seen):
         prospect = replace(prospect, is_topic_there=True)
-        inquiry = await validating.look(around, seen.resource, seen.found, subject, prospect)
-    if inquiry is not None and seen.view is not None:
-        inquiry = replace(inquiry, is_only_seen=not seen.view.may_write)
-    return replace(seen, inquiry=inquiry)
+        validation = await validation_gather.gather(ctx, seen.resource, seen.found, subject, prospect)
+    if validation is not None and seen.view is not None:
+        validation = replace(validation, observe_only=not seen.view.may_write)
+    return replace(seen, validation=validation)
 
 
-def _prospect(seen: Observation, history: History) -> Prospect:
+def _prospect(seen: Observation, history: History) -> ValidationInput:
     """What a pass of the messages would lead to: `plan` goes on where this says so."""
     if seen.view is None:
-        return Prospect()
+        return ValidationInput()
     settings = seen.view.overrides
     is_free = seen.view.refused is None and not plan.has_to_wait(history, settings)
     is_there = settings is not None and settings.there is not None and _retains(seen.view)
-    return Prospect(may_advance=seen.view.may_write and is_free, is_topic_there=is_there)
+    return ValidationInput(may_advance=seen.view.may_write and is_free, is_topic_there=is_there)
 
 
-def _retains(seen: View) -> bool:
+def _retains(seen: BrokerView) -> bool:
     """Whether the topic is of the kind that a run looks for: another one has no messages, whether it exists or not."""
     return seen.domain == "persistent"
 
@@ -252,20 +256,20 @@ async def _has_come(seen: Observation) -> bool:
     return False
 
 
-def _is_told(seen: View) -> bool:
+def _is_told(seen: BrokerView) -> bool:
     """Whether the record tells what the broker has; where the broker is only observed, it may lack what we have."""
-    found = seen.look.alignment
+    found = seen.state.alignment
     return isinstance(found, Aligned) or (isinstance(found, Ahead) and not seen.may_write)
 
 
-async def _refuse_if_held(around: Surroundings, stored: Stored, owner: Owner) -> None:
-    holder = await other_holder(around.client, stored.history.claim, owner)
+async def _check_unclaimed(ctx: ReconcileContext, stored: Stored, owner: Owner) -> None:
+    holder = await other_holder(ctx.client, stored.history.claim, owner)
     if holder is not None:
         message = f"TopicSchema {holder.name} already holds the topic {stored.history.key.topic}"
         raise StalledError("TopicClaimed", message)
 
 
-def _refuse_if_lost(stored: Stored, resource: TopicSchema) -> None:
+def _check_history_present(stored: Stored, resource: TopicSchema) -> None:
     """A status is written after the record, and of this resource only: what it tells of was there."""
     status, history = resource.status, stored.history
     if history.lacks(status.incarnation, status.version_count):

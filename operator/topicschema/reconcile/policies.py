@@ -21,7 +21,7 @@ from topicschema.core.policy import BrokerProfile, Constraints, Policy
 from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
-from topicschema.reconcile.shared_reads import SharedReads
+from topicschema.reconcile.single_flight import SingleFlight
 from topicschema.storage.claims import StoredClaim
 
 T = TypeVar("T")
@@ -86,7 +86,7 @@ class Policies:
         self._claims = claims
         self._believes_status = believes_status
         self._remembered: dict[_Names, _Known] = {}
-        self._reads = SharedReads(self._find)
+        self._reads = SingleFlight(self._find)
 
     async def find(self, namespace: str, pulsar_namespace: str) -> FoundPolicy | None:
         """The policy in force for `tenant/namespace` in that Kubernetes namespace; None when no policy names it.

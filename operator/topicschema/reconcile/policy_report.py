@@ -11,7 +11,7 @@ from topicschema.api.metadata import ConditionStatus, ConditionType
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.reconcile.conditions import Said, not_ready, ready, told
-from topicschema.reconcile.namespace_look import Look
+from topicschema.reconcile.namespace_settings_cache import NamespaceState
 from topicschema.reconcile.policies import says_ready
 
 UNDECLARED: Final = "UndeclaredTopics"
@@ -27,16 +27,16 @@ class Note(NamedTuple):
     text: str
 
 
-def conditions(resource: NamespaceSchemaPolicy, look: Look) -> tuple[Said, ...]:
+def conditions(resource: NamespaceSchemaPolicy, state: NamespaceState) -> tuple[Said, ...]:
     """What is to be said of a policy that holds its claim."""
-    governs = "; ".join(filter(None, (f"governs {resource.spec.pulsar_namespace}", look.other_line)))
-    error = awaited(look)
+    governs = "; ".join(filter(None, (f"governs {resource.spec.pulsar_namespace}", state.other_line)))
+    error = awaited(state)
     if resource.spec.pulsar is None:
         return ready("InForce", "; ".join((governs, *_without_broker(resource))))
     if error is None:
-        return _settled(resource, look, governs)
-    if look.difference:
-        message = f"{look.difference}: {error.message}"
+        return _settled(resource, state, governs)
+    if state.difference:
+        message = f"{state.difference}: {error.message}"
         return (*not_ready(error), Said(ConditionType.IN_SYNC, ConditionStatus.FALSE, error.reason, message))
     if error.reason in (*_KNOWN_NOT_TO_BE, UNDECLARED):
         return (*not_ready(error), _in_sync(ConditionStatus.FALSE, error))
@@ -45,13 +45,13 @@ def conditions(resource: NamespaceSchemaPolicy, look: Look) -> tuple[Said, ...]:
     return (*not_ready(error), _in_sync(ConditionStatus.UNKNOWN, error))
 
 
-def awaited(look: Look) -> TopicSchemaError | None:
+def awaited(state: NamespaceState) -> TopicSchemaError | None:
     """What stands in the way of the policy's settings."""
-    if look.error is not None or look.undeclared == ():
-        return look.error
-    if look.undeclared is None:
+    if state.error is not None or state.undeclared == ():
+        return state.error
+    if state.undeclared is None:
         return WaitingError(UNDECLARED, "the lock waits until every TopicSchema here was looked at", after=2.0)
-    count, first = len(look.undeclared), ", ".join(look.undeclared[:_LISTED])
+    count, first = len(state.undeclared), ", ".join(state.undeclared[:_LISTED])
     names = first if count <= _LISTED else f"{first} and {count - _LISTED} more"
     return WaitingError(
         UNDECLARED,
@@ -61,22 +61,22 @@ def awaited(look: Look) -> TopicSchemaError | None:
     )
 
 
-def notes(look: Look) -> tuple[Note, ...]:
+def notes(state: NamespaceState) -> tuple[Note, ...]:
     """What is worth an Event when it is said first."""
-    error = awaited(look)
-    if error is not None:  # what else there is to say stands in no condition yet, and would be said at each look
-        return (Note("Warning", UNDECLARED, error.message),) if look.undeclared else ()
-    line = (Note("Warning", "OtherLine", look.other_line),) if look.other_line else ()
-    return (*line, *(Note("Normal", "SettingKept", text) for text in look.notes))
+    error = awaited(state)
+    if error is not None:  # what else there is to say stands in no condition yet, and would be said at each reconcile
+        return (Note("Warning", UNDECLARED, error.message),) if state.undeclared else ()
+    line = (Note("Warning", "OtherLine", state.other_line),) if state.other_line else ()
+    return (*line, *(Note("Normal", "SettingKept", text) for text in state.notes))
 
 
-def _settled(resource: NamespaceSchemaPolicy, look: Look, governs: str) -> tuple[Said, ...]:
+def _settled(resource: NamespaceSchemaPolicy, state: NamespaceState, governs: str) -> tuple[Said, ...]:
     if resource.spec.management_policy is ManagementPolicy.OBSERVE:
-        status = ConditionStatus.FALSE if look.difference else ConditionStatus.TRUE
-        message = look.difference or "the broker has what the policy sets"
+        status = ConditionStatus.FALSE if state.difference else ConditionStatus.TRUE
+        message = state.difference or "the broker has what the policy sets"
         observes = ready("Observed", f"{governs}; nothing is written to the broker")
         return (*observes, Said(ConditionType.IN_SYNC, status, "Observed", message))
-    message = "; ".join(("the broker has what the policy sets", *look.notes))
+    message = "; ".join(("the broker has what the policy sets", *state.notes))
     return (*ready("InForce", governs), Said(ConditionType.IN_SYNC, ConditionStatus.TRUE, "Applied", message))
 
 

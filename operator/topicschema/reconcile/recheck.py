@@ -13,7 +13,7 @@ from topicschema.core.history import History, VersionEntry
 from topicschema.core.policy import Constraints, Policy, Strictness, effective_strategy
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate
-from topicschema.reconcile.adopted import UnreadableVersionError
+from topicschema.reconcile.broker_versions import UnreadableVersionError
 from topicschema.reconcile.judging import Judge
 
 # The versions of one comparison: few, because nothing else runs meanwhile.

@@ -20,8 +20,8 @@ from topicschema.core.history import History, Origin
 from topicschema.core.policy import StrategySource
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.conditions import FINDING_BYTES, Moment, Said, capped, not_ready, ready, stalled, told
-from topicschema.reconcile.losses import ServedNoMoreError
-from topicschema.reconcile.report_at_broker import AtBroker, remarks, rolled_back
+from topicschema.reconcile.losses import VersionGoneError
+from topicschema.reconcile.report_at_broker import AtBroker, broker_notes, rolled_back
 
 _VERSIONS = 100
 _INCOMPATIBILITIES = 20
@@ -124,7 +124,7 @@ def is_out_of_sight(before: TopicSchemaStatus, error: Exception, generation: int
     Only for a schema that is on record as the broker's: of any other nothing is known until the broker shows it.
     """
     reason, _ = told(error)
-    return reason in _UNREACHED and not isinstance(error, ServedNoMoreError) and _was_ready(before, generation)
+    return reason in _UNREACHED and not isinstance(error, VersionGoneError) and _was_ready(before, generation)
 
 
 def out_of_sight(before: TopicSchemaStatus, error: Exception, moment: Moment) -> TopicSchemaStatus:
@@ -188,12 +188,14 @@ def _passed(seen: Seen, stopped: TopicSchemaError | None) -> tuple[Said, ...]:
 
 def _registered(seen: Seen) -> tuple[Said, ...]:
     reason, message = _placed(seen)
-    message = "; ".join((message, *(note.message for note in seen.verdict.notes), *remarks(seen.history, seen.broker)))
+    message = "; ".join(
+        (message, *(note.message for note in seen.verdict.notes), *broker_notes(seen.history, seen.broker))
+    )
     is_registered = _is_registered(seen)
     registered = Said(ConditionType.REGISTERED, _truth(is_registered), reason, message)
-    is_only_seen = seen.broker is not None and not seen.broker.may_write
+    observe_only = seen.broker is not None and not seen.broker.may_write
     return (
-        *ready(_OBSERVED if is_only_seen else reason, message),
+        *ready(_OBSERVED if observe_only else reason, message),
         _compatible(seen),
         registered,
         _in_sync(seen, registered),

@@ -35,7 +35,7 @@ class AtBroker:
     lacks: int | None = None
 
 
-def remarks(history: History, at: AtBroker | None) -> Iterator[str]:
+def broker_notes(history: History, at: AtBroker | None) -> Iterator[str]:
     """What else is to be said of the broker, or, where `at` is None, of its being gone."""
     if at is None:
         if history.counted:

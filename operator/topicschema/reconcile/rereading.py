@@ -9,7 +9,7 @@ import asyncio
 from topicschema.core.arrivals import read_again
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.schemas import PulsarLine
-from topicschema.reconcile.kept import Kept
+from topicschema.reconcile.lru_cache import LruCache
 from topicschema.reconcile.versions import Versions
 
 _KEPT_BYTES = 4 * 1024 * 1024
@@ -21,7 +21,7 @@ class Rereading:
 
     def __init__(self, versions: Versions) -> None:
         self._versions = versions
-        self._kept: Kept[tuple[VersionEntry, PulsarLine], VersionEntry] = Kept(_KEPT_BYTES)
+        self._cache: LruCache[tuple[VersionEntry, PulsarLine], VersionEntry] = LruCache(_KEPT_BYTES)
 
     async def under(self, history: History, line: PulsarLine) -> History:
         """The history as a broker of that line reads it; StalledError(RecordDamaged) when the record is unusable."""
@@ -31,9 +31,9 @@ class Rereading:
         return history.with_read(await asyncio.gather(*(self._anew(history, each, line) for each in flawed)))
 
     async def _anew(self, history: History, entry: VersionEntry, line: PulsarLine) -> VersionEntry:
-        kept = self._kept.get((entry, line))
+        kept = self._cache.get((entry, line))
         if kept is None:
             info = await self._versions.payload(history, entry)
             kept = await self._versions.read(len(info.schema), read_again, entry, info, line)
-            self._kept.put((entry, line), kept, _BYTES_PER_ENTRY)
+            self._cache.put((entry, line), kept, _BYTES_PER_ENTRY)
         return kept

@@ -1,9 +1,9 @@
-"""Who is due when, and in which lane: values that are told the time. What works by them is `queue`'s matter.
+"""The schedule of the work queue: which key is due when, and in which partition. The caller gives the time.
 
-Passes that reach one broker share a lane of so many at once; those that reach none have one of their own. So passes
-that hang on a broker that fell silent take the places of nobody but those who would hang there, too.
+Each broker has a partition, with a limit of concurrent reconciles; keys that reach no broker share one of their own. So
+if a broker does not answer, only keys of that broker wait.
 
-A key is never worked on twice at once: what rings while a key is being worked on rings again afterwards.
+A key is never worked on twice at once: a key that is added while it is worked on is due again afterwards.
 """
 
 import heapq
@@ -14,146 +14,148 @@ from contextvars import ContextVar
 from typing import Generic, TypeVar
 
 from topicschema.core.errors import WaitingError
-from topicschema.reconcile.outages import Outages
+from topicschema.reconcile.outages import BrokerOutages
 
 K = TypeVar("K", bound=Hashable)
 
-_LANE: ContextVar[str | None] = ContextVar("lane", default=None)
+_PARTITION: ContextVar[str | None] = ContextVar("partition", default=None)
 _POLICY: ContextVar[str] = ContextVar("policy", default="")
 
 
-class ElsewhereError(WaitingError):
-    """A pass is to be begun again in another lane: it is going to reach the broker whose lane that is."""
+class RescheduleError(WaitingError):
+    """A reconcile has to begin again in another partition: that of the broker that it is going to reach."""
 
-    def __init__(self, lane: str) -> None:
+    def __init__(self, partition: str) -> None:
         super().__init__("rescheduled", "it is looked at again among the others of its broker", after=0.0)
-        self.lane = lane
+        self.partition = partition
 
 
-def begin_in(lane: str) -> None:
-    """Begin a pass: the task that calls this works in that lane from now on."""
-    _LANE.set(lane)
+def enter_partition(partition: str) -> None:
+    """Let the current task, which begins a reconcile, work in that partition."""
+    _PARTITION.set(partition)
     _POLICY.set("")
 
 
-def keep_to(lane: str, policy: str = "") -> None:
-    """Go on in that lane only, for the policy of that uid: ElsewhereError where this pass was begun in another one."""
-    if _LANE.get() not in (None, lane):
-        raise ElsewhereError(lane)
+def require_partition(partition: str, policy: str = "") -> None:
+    """Raise RescheduleError if the reconcile was begun in another partition; store the uid of the policy."""
+    if _PARTITION.get() not in (None, partition):
+        raise RescheduleError(partition)
     _POLICY.set(policy)
 
 
-def policy_asked() -> str:
-    """Return the uid of the policy whose broker this pass came to; "" if it came to none."""
+def current_policy() -> str:
+    """Return the uid of the policy whose broker this reconcile reached; "" if it reached none."""
     return _POLICY.get()
 
 
-class Lanes(Generic[K]):
-    """In which lane each key is looked at: where it went last; else where its companions go; else "".
+class BrokerPartitions(Generic[K]):
+    """The partition of each key: the one that it was in last; else that of its peers; else "".
 
-    `companions` tells of keys that probably reach the same broker, `is_away` whether a policy's broker is away;
-    `outages` keeps who waits for it.
+    `peers` returns keys that probably reach the same broker, `is_away` whether a policy's broker is away;
+    `outages` has the keys that wait for it.
     """
 
     def __init__(
         self,
-        companions: Callable[[K], Iterable[K]] = lambda _: (),
+        peers: Callable[[K], Iterable[K]] = lambda _: (),
         is_away: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        self.outages = Outages[K](is_away)
-        self._companions = companions
+        self.outages = BrokerOutages[K](is_away)
+        self._peers = peers
         self._known: dict[K, str] = {}
 
     def of(self, key: K) -> str:
-        """The lane of `key`, so far as is known: a wrong guess costs a pass that is begun twice, never more."""
+        """Return the partition of `key`, as far as known: a wrong guess costs a reconcile that is begun twice."""
         known = self._known.get(key)
         if known is not None or not self._known:
             return known or ""
-        near = {self._known.get(companion, "") for companion in self._companions(key)}
+        near = {self._known.get(peer, "") for peer in self._peers(key)}
         return near.pop() if len(near) == 1 else ""
 
-    def moved(self, key: K, lane: str) -> None:
-        """A pass over `key` belongs there."""
-        self._known[key] = lane
+    def assign(self, key: K, partition: str) -> None:
+        """Store the partition of `key`."""
+        self._known[key] = partition
 
     def forget(self, key: K) -> None:
-        """The object is gone."""
+        """Forget an object that is gone."""
         self._known.pop(key, None)
 
 
 class Schedule(Generic[K]):
     """Keys with the time that each is due, earliest first; a later time never replaces an earlier one.
 
-    `width` is how many keys of one lane are busy at most; a lane that is full holds up no other.
+    `width` is how many keys of one partition are busy at most; a partition that is full holds up no other.
     """
 
-    def __init__(self, lane_of: Callable[[K], str] = lambda _: "", width: int = 1) -> None:
+    def __init__(self, partition_of: Callable[[K], str] = lambda _: "", width: int = 1) -> None:
         self.width = width
-        self._lane_of = lane_of
+        self._partition_of = partition_of
         self._due: dict[K, tuple[float, str]] = {}
         self._heaps: dict[str, list[tuple[float, int, K]]] = {}
         self._count = itertools.count()
         self._busy: dict[K, tuple[str, float]] = {}
         self._busy_in: Counter[str] = Counter()
-        self._rung_while_busy: dict[K, float] = {}
+        self._added_while_busy: dict[K, float] = {}
 
-    def ring(self, key: K, due: float) -> None:
-        """Have `key` looked at by `due`, in the lane that it belongs to now."""
+    def add(self, key: K, due: float) -> None:
+        """Have `key` reconciled by `due`, in the partition that it belongs to now."""
         if key in self._busy:
-            self._rung_while_busy[key] = min(due, self._rung_while_busy.get(key, due))
+            self._added_while_busy[key] = min(due, self._added_while_busy.get(key, due))
             return
-        lane, known = self._lane_of(key), self._due.get(key)
-        wanted = (due if known is None else min(due, known[0]), lane)
+        partition, known = self._partition_of(key), self._due.get(key)
+        wanted = (due if known is None else min(due, known[0]), partition)
         if wanted != known:
             self._due[key] = wanted
-            heapq.heappush(self._heaps.setdefault(lane, []), (wanted[0], next(self._count), key))
+            heapq.heappush(self._heaps.setdefault(partition, []), (wanted[0], next(self._count), key))
 
-    def take(self, now: float) -> K | None:
+    def get(self, now: float) -> K | None:
         """The key that has been due longest where there is room, or None; it is busy until `done`."""
-        lane = self._first_lane()
-        if lane is None or self._heaps[lane][0][0] > now:
+        partition = self._first_partition()
+        if partition is None or self._heaps[partition][0][0] > now:
             return None
-        due, _, key = heapq.heappop(self._heaps[lane])
+        due, _, key = heapq.heappop(self._heaps[partition])
         del self._due[key]
-        self._busy[key] = (lane, due)
-        self._busy_in[lane] += 1
+        self._busy[key] = (partition, due)
+        self._busy_in[partition] += 1
         return key
 
     def done(self, key: K) -> None:
-        """The look at `key` has ended; it is due again if it was rung meanwhile."""
-        lane, _ = self._busy.pop(key)
-        self._busy_in[lane] -= 1
-        if not self._busy_in[lane]:
-            del self._busy_in[lane]
-        due = self._rung_while_busy.pop(key, None)
+        """End the work on `key`; it is due again if it was added meanwhile."""
+        partition, _ = self._busy.pop(key)
+        self._busy_in[partition] -= 1
+        if not self._busy_in[partition]:
+            del self._busy_in[partition]
+        due = self._added_while_busy.pop(key, None)
         if due is not None:
-            self.ring(key, due)
+            self.add(key, due)
 
     def taken(self, key: K) -> tuple[str, float]:
-        """The lane in which `key` is being looked at, and when it was due."""
+        """Return the partition in which `key` is being reconciled, and when it was due."""
         return self._busy[key]
 
     @property
     def next_due(self) -> float | None:
         """When the next key is due for which there is room."""
-        lane = self._first_lane()
-        return None if lane is None else self._heaps[lane][0][0]
+        partition = self._first_partition()
+        return None if partition is None else self._heaps[partition][0][0]
 
     def waiting(self, now: float) -> int:
-        """How many keys are due and not yet looked at."""
+        """Return how many keys are due and not yet being reconciled."""
         return sum(due <= now for due, _ in self._due.values())
 
-    def _first_lane(self) -> str | None:
-        """The lane with room whose first key is due longest."""
-        for lane in tuple(self._heaps):
-            self._drop_replaced(lane)
-        heads = ((heap[0][:2], lane) for lane, heap in self._heaps.items() if self._busy_in[lane] < self.width)
+    def _first_partition(self) -> str | None:
+        """Return the partition with room whose first key is due longest."""
+        for partition in tuple(self._heaps):
+            self._drop_replaced(partition)
+        heads = (
+            (heap[0][:2], partition) for partition, heap in self._heaps.items() if self._busy_in[partition] < self.width
+        )
         return min(heads, default=(None, None))[1]
 
-    def _drop_replaced(self, lane: str) -> None:
-        """What was rung again, for an earlier time or in another lane, stands no more at the head of this one."""
-        heap = self._heaps[lane]
-        while heap and self._due.get(heap[0][-1]) != (heap[0][0], lane):
+    def _drop_replaced(self, partition: str) -> None:
+        """Drop entries of keys that were added again since, for an earlier time or in another partition."""
+        heap = self._heaps[partition]
+        while heap and self._due.get(heap[0][-1]) != (heap[0][0], partition):
             heapq.heappop(heap)
         if not heap:
-            del self._heaps[lane]
+            del self._heaps[partition]

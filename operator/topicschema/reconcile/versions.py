@@ -9,7 +9,7 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.schemas import PulsarLine, ReadSchema, Schema, SchemaInfo
 from topicschema.core.verdict import Look
-from topicschema.reconcile import adopted, comparing
+from topicschema.reconcile import broker_versions, comparing
 from topicschema.reconcile.comparing import Comparer, Version
 from topicschema.reconcile.workers import OutOfMemoryError, Workers
 from topicschema.storage.protocol import SchemaStorage
@@ -54,7 +54,7 @@ class Versions:
         try:
             return await self.parse(await self.payload(history, entry), line)
         except InvalidSchemaError as error:
-            raise adopted.unreadable(entry, line, error) from None
+            raise broker_versions.unreadable(entry, line, error) from None
 
     async def payload(self, history: History, entry: VersionEntry) -> SchemaInfo:
         """The SchemaInfo of a version on record; StalledError as above."""

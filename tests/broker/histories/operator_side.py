@@ -135,16 +135,15 @@ async def operating(shops: list[BrokeredShop]) -> AsyncIterator[list[OperatorSid
     """One controller and one webhook for all the namespaces, whose policies it looks after first."""
     async with AsyncExitStack() as stack:
         first = await stack.enter_async_context(process(shops[0].watched))
-        client = first.around.client
+        client = first.ctx.client
         brokers = Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None, HASTY)
         stack.push_async_callback(brokers.aclose)
-        around = replace(first.around, brokers=brokers)
+        ctx = replace(first.ctx, brokers=brokers)
         storage = RecordStorage(client, SYSTEM)
         judge = stack.enter_context(closing(Judge(storage)))
         reviewer = reviewers(client, judge, storage, WebhookSettings.load({}))[TOPIC_SCHEMA.name]
         sides = [
-            OperatorSide(shop, replace(first, namespace=shop.watched.namespace, around=around), reviewer)
-            for shop in shops
+            OperatorSide(shop, replace(first, namespace=shop.watched.namespace, ctx=ctx), reviewer) for shop in shops
         ]
         for side in sides:
             await side.running.govern()

@@ -1,4 +1,4 @@
-"""What passes over resources reach outside of themselves, with nobody who rings: a test says when a pass begins."""
+"""The context of reconciles, without a work queue: a test says when a pass begins."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -8,22 +8,22 @@ from testbed.product import NAMESPACE as SYSTEM
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.events import EventRecorder
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.echoes import Echoes
+from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.judging import Judge
-from topicschema.reconcile.neighbours import Neighbours
+from topicschema.reconcile.object_index import ObjectIndex
+from topicschema.reconcile.own_writes import OwnWrites
 from topicschema.reconcile.policies import Policies
-from topicschema.reconcile.surroundings import Surroundings
 from topicschema.storage.claims import Claims
 from topicschema.storage.record import RecordStorage
 
 
 @asynccontextmanager
-async def surrounded(client: ApiClient, brokers: Brokers) -> AsyncIterator[Surroundings]:
-    """The surroundings at that API server and these brokers, which end with the context; the client stays open."""
+async def reconcile_context(client: ApiClient, brokers: Brokers) -> AsyncIterator[ReconcileContext]:
+    """The context of reconciles at that API server and these brokers; the client stays open."""
     storage, claims = RecordStorage(client, SYSTEM), Claims(client, SYSTEM)
     with contextlib.closing(Judge(storage)) as judge:
         async with contextlib.aclosing(brokers):
-            yield Surroundings(
+            yield ReconcileContext(
                 client=client,
                 storage=storage,
                 claims=claims,
@@ -31,8 +31,8 @@ async def surrounded(client: ApiClient, brokers: Brokers) -> AsyncIterator[Surro
                 judge=judge,
                 events=EventRecorder(client, "test"),
                 brokers=brokers,
-                neighbours=Neighbours(),
-                echoes=Echoes(),
-                ring=lambda _key, _after: None,
+                index=ObjectIndex(),
+                own_writes=OwnWrites(),
+                enqueue=lambda _key, _after: None,
                 namespace=SYSTEM,
             )

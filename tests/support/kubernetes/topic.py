@@ -8,7 +8,7 @@ from yarl import URL
 
 from support.kubernetes.admission import SYSTEM
 from support.kubernetes.api_server import FakeApiServer
-from support.kubernetes.passes import surrounded
+from support.kubernetes.passes import reconcile_context
 from support.pulsar.fake_broker import TurnedClock
 from support.pulsar.schema_service import PulsarSchemas
 from support.pulsar.schema_service_rest import PulsarAtTheWire, serving
@@ -28,8 +28,8 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.reconcile.act import act
 from topicschema.reconcile.brokers import Brokers
+from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.observe import Observation, at_broker, governed, on_record
-from topicschema.reconcile.surroundings import Surroundings
 
 ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
 TOPIC = "created"
@@ -40,7 +40,7 @@ _PASSES = 12
 class World:
     """A topic, its record and its broker."""
 
-    around: Surroundings
+    ctx: ReconcileContext
     broker: PulsarAtTheWire
     api: FakeApiServer
     resource: TopicSchema = field(init=False)
@@ -58,13 +58,13 @@ class World:
 
     async def seen(self) -> Observation:
         """What a pass over it sees."""
-        return await at_broker(self.around, await on_record(self.around, await governed(self.around, self.resource)))
+        return await at_broker(self.ctx, await on_record(self.ctx, await governed(self.ctx, self.resource)))
 
     async def acted(self) -> Observation | None:
         """What is seen once all is done that a pass over it does; None where it must be read again."""
         seen: Observation | None = await self.seen()
         while seen is not None and seen.planned:
-            seen = await act(self.around, seen, seen.planned[0])
+            seen = await act(self.ctx, seen, seen.planned[0])
         return seen
 
     async def settle(self) -> str:
@@ -87,7 +87,7 @@ class World:
             return error.reason
 
     async def history(self) -> History:
-        return (await self.around.storage.get_history(TopicKey("pulsar", Topic("shop", "orders", TOPIC)))).history
+        return (await self.ctx.storage.get_history(TopicKey("pulsar", Topic("shop", "orders", TOPIC)))).history
 
     def allow_claims(self, namespace: str = "shop") -> None:
         """Store the Kubernetes namespace with the leave to claim the Pulsar namespaces of `shop`."""
@@ -132,7 +132,7 @@ async def opened() -> AsyncIterator[World]:
         spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": {"adminURL": broker.url}}
         policy = api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", {"spec": spec})
         brokers = Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None, TurnedClock().as_clock())
-        async with surrounded(client, brokers) as around:
+        async with reconcile_context(client, brokers) as ctx:
             owner = Owner("shop", "orders", policy["metadata"]["uid"])
-            await around.claims.put_claim(await around.claims.get_claim(ORDERS), owner, URL(broker.url).authority)
-            yield World(around, broker, api)
+            await ctx.claims.put_claim(await ctx.claims.get_claim(ORDERS), owner, URL(broker.url).authority)
+            yield World(ctx, broker, api)

@@ -10,8 +10,8 @@ from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.history import Owner
 from topicschema.core.schemas import Schema
-from topicschema.reconcile.queue import Key, Rest
 from topicschema.reconcile.topicschema import TopicSchemas
+from topicschema.reconcile.work_queue import Key, Result
 
 KEY = Key(TOPIC_SCHEMA.plural, "shop", "created")
 TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
@@ -23,9 +23,9 @@ class ToldTopic:
 
     def __init__(self, world: World) -> None:
         self.world, self.broker = world, world.broker
-        self.rung: list[Key] = []
-        self.around = replace(world.around, ring=lambda key, _: self.rung.append(key))
-        self._passes = TopicSchemas(self.around)
+        self.enqueued: list[Key] = []
+        self.ctx = replace(world.ctx, enqueue=lambda key, _: self.enqueued.append(key))
+        self._passes = TopicSchemas(self.ctx)
         self._generation = 0
 
     def wants(self, schema: Schema, **others: Any) -> None:
@@ -53,13 +53,13 @@ class ToldTopic:
         return next((each["reason"], each["message"]) for each in await self._conditions() if each["type"] == "Ready")
 
     async def _conditions(self) -> list[dict[str, str]]:
-        wire = await self.world.around.client.get(TOPIC_SCHEMA, "shop", "created")
+        wire = await self.world.ctx.client.get(TOPIC_SCHEMA, "shop", "created")
         conditions: list[dict[str, str]] = wire["status"]["conditions"]
         return conditions
 
     async def _passed(self) -> None:
         try:
-            while await self._passes.reconcile(KEY) is Rest.AGAIN:
+            while await self._passes.reconcile(KEY) is Result.REQUEUE:
                 pass
         except TopicSchemaError:
             return
@@ -72,8 +72,8 @@ class ToldTopic:
             wire["metadata"]["generation"] += 1
 
         self.world.api.change("/shop/namespaceschemapolicies/orders", change)
-        policy = await self.world.around.client.get(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+        policy = await self.world.ctx.client.get(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
         pulsar = policy["spec"].get("pulsar")
         address = "" if pulsar is None else URL(pulsar["adminURL"]).authority
-        claims, owner = self.world.around.claims, Owner("shop", "orders", policy["metadata"]["uid"])
+        claims, owner = self.world.ctx.claims, Owner("shop", "orders", policy["metadata"]["uid"])
         await claims.put_claim(await claims.get_claim(ORDERS), owner, address)

@@ -1,4 +1,4 @@
-"""A TopicSchema under deletionPolicy Delete: what it holds on record, and what its farewell begins with."""
+"""A TopicSchema under deletionPolicy Delete: what it holds on record, and what its deletion begins with."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,7 +15,7 @@ from topicschema.core import plan
 from topicschema.core.history import Counter, History, Origin, Owner
 from topicschema.core.schemas import Schema
 from topicschema.core.topics import Topic, TopicKey
-from topicschema.reconcile.farewell import observe_farewell
+from topicschema.reconcile.deletion import observe_deletion
 from topicschema.storage.protocol import Stored
 
 KEY = TopicKey("pulsar", Topic("shop", "orders", TOPIC))
@@ -54,7 +54,7 @@ async def holds(
         origin = Origin.BROKER if turn < others else Origin.SPEC
         history = history.with_version(schema, origin, "2026-11-20T00:00:00Z")
     history = replace(history, uncounted=uncounted)
-    await world.around.storage.put(Stored(History(KEY)), history, tuple(schema.info for schema in schemas))
+    await world.ctx.storage.put(Stored(History(KEY)), history, tuple(schema.info for schema in schemas))
 
 
 def ready_to_go(wire: dict[str, Any]) -> TopicSchema:
@@ -69,7 +69,7 @@ def going(wire: dict[str, Any]) -> dict[str, Any]:
 
 
 async def first(world: World, wire: dict[str, Any]) -> plan.Action:
-    """What a farewell begins with."""
-    seen = await observe_farewell(world.around, going(wire))
+    """What a deletion begins with."""
+    seen = await observe_deletion(world.ctx, going(wire))
     assert seen is not None
     return seen.planned[0]

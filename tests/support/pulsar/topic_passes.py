@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 
-from support.kubernetes.passes import surrounded
+from support.kubernetes.passes import reconcile_context
 from support.kubernetes.watched_namespace import WatchedShop
 from support.pulsar.brokered_namespace import BrokeredShop
 from testbed import broker_faults
@@ -20,10 +20,10 @@ from topicschema.broker.allowed import AllowedHosts
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile.brokers import Brokers
+from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
-from topicschema.reconcile.queue import Key, Rest
-from topicschema.reconcile.surroundings import Surroundings
 from topicschema.reconcile.topicschema import TopicSchemas
+from topicschema.reconcile.work_queue import Key, Result
 
 _PASSES = 20
 _RESYNC = 600.0
@@ -71,7 +71,7 @@ class _Fence:
 class Process:
     """What one controller has in memory."""
 
-    around: Surroundings
+    ctx: ReconcileContext
     namespace: str
     fence: _Fence
     errors: list[str] = field(default_factory=list)
@@ -79,25 +79,25 @@ class Process:
     async def govern(self) -> None:
         """Pass over the policy until it is settled."""
         await self._settle(
-            NamespaceSchemaPolicies(self.around, _RESYNC).reconcile, NAMESPACE_SCHEMA_POLICY.plural, "orders"
+            NamespaceSchemaPolicies(self.ctx, _RESYNC).reconcile, NAMESPACE_SCHEMA_POLICY.plural, "orders"
         )
 
-    async def settle(self, name: str = "created") -> Rest | None:
+    async def settle(self, name: str = "created") -> Result | None:
         """Pass over the TopicSchema until it is settled, or gone; None where it stops with an error."""
-        return await self._settle(TopicSchemas(self.around).reconcile, TOPIC_SCHEMA.plural, name)
+        return await self._settle(TopicSchemas(self.ctx).reconcile, TOPIC_SCHEMA.plural, name)
 
-    async def _settle(self, reconcile: Callable[[Key], Awaitable[Rest]], plural: str, name: str) -> Rest | None:
+    async def _settle(self, reconcile: Callable[[Key], Awaitable[Result]], plural: str, name: str) -> Result | None:
         key = Key(plural, self.namespace, name)
         for _ in range(_PASSES):
             try:
-                rest = await reconcile(key)
+                result = await reconcile(key)
             except ConflictError:
                 continue
             except TopicSchemaError as error:
                 self.errors.append(error.reason)
                 return None
-            if rest is not Rest.AGAIN:
-                return rest
+            if result is not Result.REQUEUE:
+                return result
         raise AssertionError("it never settles")
 
     @property
@@ -112,9 +112,9 @@ async def process(shop: WatchedShop, killed_at_write: int = 0) -> AsyncIterator[
     fence = _Fence(killed_at_write)
     client = shop.shop.client.fenced(fence.pass_through)
     brokers = Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None)
-    async with surrounded(client, brokers) as around:
-        around.neighbours.are_topics_listed = True
-        yield Process(around, shop.namespace, fence)
+    async with reconcile_context(client, brokers) as ctx:
+        ctx.index.are_topics_listed = True
+        yield Process(ctx, shop.namespace, fence)
 
 
 async def killed(shop: BrokeredShop, work: Callable[[Process], Awaitable[object]], place: Place) -> bool:

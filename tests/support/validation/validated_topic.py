@@ -12,9 +12,9 @@ from support.schemas.examples import record
 from topicschema.api.kinds import CONFIG_MAP, JOB, NAMESPACE_SCHEMA_POLICY, POD, TOPIC_SCHEMA
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.schemas import Schema
-from topicschema.reconcile.queue import Key, Rest
 from topicschema.reconcile.topicschema import TopicSchemas
-from topicschema.reconcile.validating_queue import Turns, Validations
+from topicschema.reconcile.validation.job_limiter import JobLimiter, Validations
+from topicschema.reconcile.work_queue import Key, Result
 from topicschema.spark.jobs import ATTEMPT_ANNOTATION, QUESTION_ANNOTATION
 from topicschema.spark.marks import report_lines
 from topicschema.spark.verdict import Answer, VerdictDocument
@@ -28,24 +28,24 @@ KEY = Key(TOPIC_SCHEMA.plural, "shop", "created")
 
 @dataclass
 class AskedTopic:
-    """The topic `created`. Its clocks stand, and `rung` is who was to be looked at again, and in how many seconds."""
+    """The topic `created`. Its clocks stand, and `enqueued` is what was enqueued, and for when, in seconds."""
 
     world: World
-    rung: list[tuple[str, float]] = field(default_factory=list)
+    enqueued: list[tuple[str, float]] = field(default_factory=list)
     clock: str = "2026-11-21T12:00:00Z"
     seconds: float = 0.0
     topics: TopicSchemas = field(init=False)
 
     def __post_init__(self) -> None:
-        around = replace(
-            self.world.around,
-            validation=Validations("validation:1", Turns(clock=count(step=60.0).__next__)),
+        ctx = replace(
+            self.world.ctx,
+            validation=Validations("validation:1", JobLimiter(clock=count(step=60.0).__next__)),
             now=lambda: self.clock,
             clock=lambda: self.seconds,
-            ring=lambda key, after: self.rung.append((key.name, after)),
+            enqueue=lambda key, after: self.enqueued.append((key.name, after)),
         )
-        around.neighbours.are_topics_listed = True
-        self.topics = TopicSchemas(around)
+        ctx.index.are_topics_listed = True
+        self.topics = TopicSchemas(ctx)
 
     def governs(self, mode: str, **validation: Any) -> None:
         """What the policy says of validating."""
@@ -77,9 +77,9 @@ class AskedTopic:
 
     async def look(self) -> str:
         """Passes until it rests; the reason of the error that it rests with, or ""."""
-        self.rung.clear()
+        self.enqueued.clear()
         try:
-            while await self.topics.reconcile(KEY) is Rest.AGAIN:
+            while await self.topics.reconcile(KEY) is Result.REQUEUE:
                 pass
         except TopicSchemaError as error:
             return error.reason
@@ -87,11 +87,11 @@ class AskedTopic:
 
     def begins_anew(self) -> None:
         """Another process goes on, which has no payload in memory."""
-        around = self.topics._around
-        self.topics = TopicSchemas(replace(around, storage=RecordStorage(around.client, around.namespace)))
+        ctx = self.topics._ctx
+        self.topics = TopicSchemas(replace(ctx, storage=RecordStorage(ctx.client, ctx.namespace)))
 
     async def status(self) -> Object:
-        found: Object = (await self.world.around.client.get(TOPIC_SCHEMA, "shop", "created"))["status"]
+        found: Object = (await self.world.ctx.client.get(TOPIC_SCHEMA, "shop", "created"))["status"]
         return found
 
     async def conditions(self) -> dict[str, Object]:
@@ -99,7 +99,7 @@ class AskedTopic:
 
     async def jobs(self) -> list[Object]:
         """The Jobs, by attempt."""
-        found = [dict(each) for each in await self.world.around.client.list(JOB, "shop")]
+        found = [dict(each) for each in await self.world.ctx.client.list(JOB, "shop")]
         return sorted(found, key=lambda job: int(job["metadata"]["annotations"][ATTEMPT_ANNOTATION]))
 
     async def newest(self) -> Object:

@@ -19,7 +19,7 @@ from topicschema.broker.pace import Pace
 from topicschema.broker.transport import Access
 from topicschema.core.errors import WaitingError
 from topicschema.core.topics import Topic
-from topicschema.reconcile.queue import Key, Patience
+from topicschema.reconcile.work_queue import Backoff, Key
 
 LOOPBACK = AllowedHosts.parse("127.0.0.1")
 TOPIC = Topic("t", "n", "x")
@@ -107,10 +107,10 @@ def test_one_topic_with_an_error_of_its_own_is_looked_at_as_rarely_as_the_manual
     error: WaitingError, chance: float
 ) -> None:
     assert NUMBERS in OF_ONE_TOPIC
-    patience, key = Patience(lambda: chance), Key("topicschemas", "shop", "x")
+    backoff, key = Backoff(lambda: chance), Key("topicschemas", "shop", "x")
     looks = [0.0]
     while looks[-1] < 70 * MINUTE:
-        looks.append(looks[-1] + (patience.delay(key, error) or 0.0))
+        looks.append(looks[-1] + (backoff.delay(key, error) or 0.0))
     assert _within(looks, 0.0, 1) <= LOOKS
     assert _within(looks, 0.0, 1) * (REQUESTS + MORE) <= FIRST
     settled = next(each for each in looks if each >= 5 * MINUTE)

@@ -1,4 +1,4 @@
-"""What comes next where there is a broker: align, then judge, then settings, then the schema; and at a farewell."""
+"""What comes next where there is a broker: align, then judge, then settings, then the schema; and at a deletion."""
 
 from dataclasses import replace
 
@@ -141,6 +141,6 @@ def test_a_change_that_was_for_another_schema_or_cannot_be_looked_at_stays_under
         (at(is_serving=True), {"deletes_record": False}, RemoveFinalizer()),
     ],
 )
-def test_a_farewell_begins_at_the_broker(remote: Remote | None, others: dict[str, bool], action: Action) -> None:
+def test_a_deletion_begins_at_the_broker(remote: Remote | None, others: dict[str, bool], action: Action) -> None:
     flags = {"is_being_deleted": True, "has_finalizer": True, "deletes_record": True, **others}
     assert plan(Observed(ME, COUNTED, is_on_record=True, remote=remote, **flags)) == (action,)

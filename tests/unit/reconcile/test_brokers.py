@@ -33,7 +33,7 @@ from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.schedule import ElsewhereError, begin_in
+from topicschema.reconcile.schedule import RescheduleError, enter_partition
 
 URL = "http://pulsar:8080"
 REF = SecretKeyRef(name="admin", key="token")
@@ -116,7 +116,7 @@ async def test_a_policy_that_names_another_broker_gets_another(api: FakeApiServe
 async def test_connections_to_the_broker_of_before_end_when_whoever_still_used_them_is_done(
     brokers: Brokers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("topicschema.reconcile.brokers._FAREWELL_SECONDS", 0.1)
+    monkeypatch.setattr("topicschema.reconcile.brokers._CLOSING_SECONDS", 0.1)
     async with playing() as wire:
         wire.says(404, {"reason": "Schema not found"})
         before = await brokers.of(policy(None, wire.url))
@@ -190,11 +190,11 @@ async def test_certificates_that_are_none_name_their_secret(api: FakeApiServer, 
         assert (raised.value.reason, "Secret admin" in raised.value.message) == ("SecretInvalid", True)
 
 
-async def test_a_pass_reaches_a_broker_in_its_own_lane_only(api: FakeApiServer, brokers: Brokers) -> None:
-    begin_in("")
-    with pytest.raises(ElsewhereError) as raised:
+async def test_a_pass_reaches_a_broker_in_its_own_partition_only(api: FakeApiServer, brokers: Brokers) -> None:
+    enter_partition("")
+    with pytest.raises(RescheduleError) as raised:
         await brokers.of(policy())
-    assert raised.value.lane == "pulsar:8080"
+    assert raised.value.partition == "pulsar:8080"
     assert api.requests == []
 
 

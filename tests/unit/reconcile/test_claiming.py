@@ -12,7 +12,7 @@ from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
-from topicschema.reconcile.queue import Key, Rest
+from topicschema.reconcile.work_queue import Key, Result
 
 FIRST = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
 SECOND = Key(NAMESPACE_SCHEMA_POLICY.plural, "store", "secret-name")
@@ -43,7 +43,7 @@ def name_broker(world: World, url: str | None) -> None:
 
 
 async def holder(world: World, key: PulsarNamespaceKey) -> str | None:
-    owner = (await world.around.claims.get_claim(key)).owner
+    owner = (await world.ctx.claims.get_claim(key)).owner
     return None if owner is None else owner.namespace
 
 
@@ -58,57 +58,57 @@ async def refused(policies: NamespaceSchemaPolicies, key: Key) -> str:
 async def test_a_broker_under_a_second_name_of_its_cluster_has_one_policy_for_a_pulsar_namespace(
     world: World, ending: str
 ) -> None:
-    policies = NamespaceSchemaPolicies(world.around, 600.0)
+    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     name_broker(world, world.broker.url + ending)
     told = await refused(policies, SECOND)
     assert "shop/orders at this broker" in told
     assert "orders" not in told.replace("shop/orders", "")
     assert await holder(world, THEIRS) is None
-    assert await policies.reconcile(FIRST) is Rest.SETTLED
+    assert await policies.reconcile(FIRST) is Result.DONE
     world.api.requests.clear()
     await refused(policies, SECOND)
-    assert await policies.reconcile(FIRST) is Rest.SETTLED
+    assert await policies.reconcile(FIRST) is Result.DONE
     assert [each for each in world.api.requests if not each.startswith("GET")] == []
 
 
 async def test_the_second_governs_once_the_first_is_gone_or_is_elsewhere(world: World, elsewhere: PlayedBroker) -> None:
-    policies = NamespaceSchemaPolicies(world.around, 600.0)
+    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     await policies.reconcile(FIRST)
     name_broker(world, world.broker.url)
     await refused(policies, SECOND)
     spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": {"adminURL": elsewhere.url}}
     world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire.update(spec=spec))
-    assert await policies.reconcile(FIRST) is Rest.SETTLED
-    assert await policies.reconcile(SECOND) is Rest.SETTLED
+    assert await policies.reconcile(FIRST) is Result.DONE
+    assert await policies.reconcile(SECOND) is Result.DONE
     assert (await holder(world, ORDERS), await holder(world, THEIRS)) == ("shop", "store")
 
 
 async def test_who_moves_to_a_broker_where_another_governs_governs_nothing_any_more(
     world: World, elsewhere: PlayedBroker
 ) -> None:
-    policies = NamespaceSchemaPolicies(world.around, 600.0)
+    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     name_broker(world, elsewhere.url)
-    assert await policies.reconcile(SECOND) is Rest.SETTLED
+    assert await policies.reconcile(SECOND) is Result.DONE
     moved = {"adminURL": world.broker.url}
     world.api.change("/store/namespaceschemapolicies/secret-name", lambda wire: wire["spec"].update(pulsar=moved))
     await refused(policies, SECOND)
     assert await holder(world, THEIRS) is None
-    assert await policies.reconcile(FIRST) is Rest.SETTLED
+    assert await policies.reconcile(FIRST) is Result.DONE
 
 
 async def test_topics_wait_until_their_policy_has_claimed_the_broker_that_it_names_now(world: World) -> None:
-    assert await world.around.policies.find("shop", "shop/orders") is not None
+    assert await world.ctx.policies.find("shop", "shop/orders") is not None
     moved = {"adminURL": "http://127.0.0.1:1"}
     world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire["spec"].update(pulsar=moved))
     with pytest.raises(ConflictError, match="has not claimed"):
-        await world.around.policies.find("shop", "shop/orders")
+        await world.ctx.policies.find("shop", "shop/orders")
 
 
 async def test_without_a_broker_two_names_of_a_cluster_are_two_clusters(world: World) -> None:
-    policies = NamespaceSchemaPolicies(world.around, 600.0)
+    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     name_broker(world, None)
-    assert await policies.reconcile(SECOND) is Rest.SETTLED
-    assert await policies.reconcile(FIRST) is Rest.SETTLED
+    assert await policies.reconcile(SECOND) is Result.DONE
+    assert await policies.reconcile(FIRST) is Result.DONE
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,9 @@ from topicschema.core.schemas import Schema
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
 from topicschema.reconcile import history_conflicts
-from topicschema.reconcile.neighbours import Neighbours, TopicSight
+from topicschema.reconcile.object_index import ObjectIndex, TopicSummary
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
-from topicschema.reconcile.queue import Key
+from topicschema.reconcile.work_queue import Key
 
 KEY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
 UNSEEN = Key(TOPIC_SCHEMA.plural, "shop", "unseen")
@@ -31,25 +31,25 @@ UNSEEN = Key(TOPIC_SCHEMA.plural, "shop", "unseen")
 async def world() -> AsyncIterator[World]:
     async with opened() as world:
         world.allow_claims()
-        world.around.neighbours.are_topics_listed = True
+        world.ctx.index.are_topics_listed = True
         yield world
 
 
 async def on_record(world: World, name: str, *schemas: Schema) -> None:
     """These are the next versions of the topic, and a pass was over its resource."""
     key = TopicKey("pulsar", Topic("shop", "orders", name))
-    stored = await world.around.storage.get_history(key)
+    stored = await world.ctx.storage.get_history(key)
     history = stored.history
     for schema in schemas:
         history = history.with_version(schema, Origin.BROKER, "2026-11-21T00:00:00Z")
-    await world.around.storage.put(stored, history, tuple(schema.info for schema in schemas))
+    await world.ctx.storage.put(stored, history, tuple(schema.info for schema in schemas))
     sees(world, name, latest=history.next_version - 1)
 
 
 def sees(world: World, name: str, strategy: Strategy | None = None, latest: int | None = None) -> None:
     key = TopicKey("pulsar", Topic("shop", "orders", name))
-    sight = TopicSight(str(key.topic), "shop/orders", key.history_name, strategy, latest)
-    world.around.neighbours.saw_topic(Key(TOPIC_SCHEMA.plural, "shop", name), sight)
+    summary = TopicSummary(str(key.topic), "shop/orders", key.history_name, strategy, latest)
+    world.ctx.index.update_topic(Key(TOPIC_SCHEMA.plural, "shop", name), summary)
 
 
 def edit(world: World, **spec: object) -> None:
@@ -63,24 +63,24 @@ def edit(world: World, **spec: object) -> None:
 
 
 async def status(world: World) -> NamespaceSchemaPolicyStatus:
-    found = await world.around.policies.find("shop", "shop/orders")
+    found = await world.ctx.policies.find("shop", "shop/orders")
     assert found is not None
     return found.resource.status
 
 
 def restarted(world: World) -> NamespaceSchemaPolicies:
     """Another controller, which knows of a topic that no pass has reached yet."""
-    world.around = replace(world.around, neighbours=Neighbours())
-    world.around.neighbours.are_topics_listed = True
-    world.around.neighbours.known[TOPIC_SCHEMA.plural].add(UNSEEN)
-    return NamespaceSchemaPolicies(world.around, 600.0)
+    world.ctx = replace(world.ctx, index=ObjectIndex())
+    world.ctx.index.are_topics_listed = True
+    world.ctx.index.known[TOPIC_SCHEMA.plural].add(UNSEEN)
+    return NamespaceSchemaPolicies(world.ctx, 600.0)
 
 
 def all_seen(world: World, *names: str) -> None:
     """Passes reach the topics after a restart."""
     for name in names:
         sees(world, name)
-    world.around.neighbours.lost_topic(UNSEEN)
+    world.ctx.index.remove_topic(UNSEEN)
 
 
 async def test_conflicts_are_found_though_a_controller_ends_after_its_first_pass_over_an_edited_policy(
@@ -88,7 +88,7 @@ async def test_conflicts_are_found_though_a_controller_ends_after_its_first_pass
 ) -> None:
     edit(world, schemaCompatibilityStrategy="ALWAYS_COMPATIBLE")
     await on_record(world, "created", record("id"), record("other"))
-    await NamespaceSchemaPolicies(world.around, 600.0).reconcile(KEY)
+    await NamespaceSchemaPolicies(world.ctx, 600.0).reconcile(KEY)
     assert (await status(world)).history_conflict_count == 0
     edit(world, schemaCompatibilityStrategy="FULL")
     await restarted(world).reconcile(KEY)
@@ -107,7 +107,7 @@ async def test_conflicts_are_found_though_a_controller_ends_after_it_saw_other_s
 ) -> None:
     world.broker.settings["schema_compatibility_strategy"] = "ALWAYS_COMPATIBLE"
     await on_record(world, "created", record("id"), record("other"))
-    await NamespaceSchemaPolicies(world.around, 600.0).reconcile(KEY)
+    await NamespaceSchemaPolicies(world.ctx, 600.0).reconcile(KEY)
     assert (await status(world)).history_conflict_count == 0
     world.broker.settings["schema_compatibility_strategy"] = "FULL"
     await restarted(world).reconcile(KEY)
@@ -122,7 +122,7 @@ async def test_a_check_that_is_stopped_in_the_middle_is_done_by_the_next_control
     names = [f"t{number}" for number in range(6)]
     for name in names:
         await on_record(world, name, record("id"), record("other"))
-    await NamespaceSchemaPolicies(world.around, 600.0).reconcile(KEY)
+    await NamespaceSchemaPolicies(world.ctx, 600.0).reconcile(KEY)
     edit(world, schemaCompatibilityStrategy="FULL")
     policies = restarted(world)
     all_seen(world, *names)
@@ -148,7 +148,7 @@ async def test_a_check_that_is_stopped_in_the_middle_is_done_by_the_next_control
 
 async def test_conflicts_are_right_though_the_policy_was_edited_while_its_status_was_written(world: World) -> None:
     await on_record(world, "created", record("id"), record("other"))
-    policies = NamespaceSchemaPolicies(world.around, 600.0)
+    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     world.api.refusals["PUT /apis/topicschema.io/v1alpha1/namespaces/shop/namespaceschemapolicies"] = 409
     world.api.refusals["PATCH /apis/topicschema.io/v1alpha1/namespaces/shop/namespaceschemapolicies"] = 409
     with pytest.raises(ConflictError):
@@ -162,7 +162,7 @@ async def test_only_the_newest_version_is_checked_and_a_new_one_that_passes_ends
     edit(world, schemaCompatibilityStrategy="BACKWARD")
     await on_record(world, "created", record("id"), record("other"), record("other", "more?"))
     await on_record(world, "refused", record("id"), record("id"), record("other"))
-    policies = NamespaceSchemaPolicies(world.around, 600.0)
+    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     await policies.reconcile(KEY)
     found = await status(world)
     assert [(each.name, each.schema_version) for each in found.history_conflicts] == [("refused", 2)]
@@ -177,7 +177,7 @@ async def test_only_the_newest_version_is_checked_and_a_new_one_that_passes_ends
 async def test_a_topic_that_changes_its_strategy_has_only_its_own_history_read(world: World) -> None:
     for name in ("one", "two", "three"):
         await on_record(world, name, record("id"), record("other"))
-    policies = NamespaceSchemaPolicies(world.around, 600.0)
+    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     await policies.reconcile(KEY)
     assert (await status(world)).history_conflict_count == 3
     world.api.requests.clear()
@@ -191,7 +191,7 @@ async def test_what_was_not_checked_is_counted(world: World, monkeypatch: pytest
     monkeypatch.setattr(history_conflicts, "_MOST_VERSIONS", 2)
     for number in range(5):
         await on_record(world, f"t{number}", record("id"), record("other"))
-    await NamespaceSchemaPolicies(world.around, 600.0).reconcile(KEY)
+    await NamespaceSchemaPolicies(world.ctx, 600.0).reconcile(KEY)
     found = await status(world)
     assert found.history_check == HistoryCheck(total=5, checked=2)
     assert found.history_conflict_count == 2
@@ -203,5 +203,5 @@ async def test_histories_are_read_one_by_one(world: World) -> None:
         await on_record(world, f"t{number}", *schemas)
     one = world.api.largest
     world.api.largest = 0
-    await NamespaceSchemaPolicies(world.around, 600.0).reconcile(KEY)
+    await NamespaceSchemaPolicies(world.ctx, 600.0).reconcile(KEY)
     assert world.api.largest <= one

@@ -15,7 +15,7 @@ from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome
 from topicschema.reconcile import comparing
-from topicschema.reconcile.adopted import UnreadableVersionError
+from topicschema.reconcile.broker_versions import UnreadableVersionError
 from topicschema.reconcile.judging import Judge
 from topicschema.reconcile.recheck import Recheck
 from topicschema.storage.memory import MemoryStorage

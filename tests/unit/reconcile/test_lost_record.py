@@ -20,9 +20,9 @@ async def world() -> AsyncIterator[World]:
     """Without a broker, and with two versions on record."""
     async with opened() as world:
         world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire["spec"].pop("pulsar"))
-        claim = await world.around.claims.get_claim(ORDERS)
+        claim = await world.ctx.claims.get_claim(ORDERS)
         assert claim.owner is not None
-        await world.around.claims.put_claim(claim, claim.owner)
+        await world.ctx.claims.put_claim(claim, claim.owner)
         for schema in (ONE, TWO):
             world.wants(schema)
             assert await world.settle() == ""
@@ -39,10 +39,10 @@ def tells(world: World, incarnation: int, count: int) -> None:
 async def of_incarnation_1(world: World) -> History:
     """The record, as if a broker had begun anew once."""
     key = (await world.history()).key
-    stored = await world.around.storage.get_history(key)
-    payloads = [await world.around.storage.get(key, 0, entry) for entry in stored.history.entries]
+    stored = await world.ctx.storage.get_history(key)
+    payloads = [await world.ctx.storage.get(key, 0, entry) for entry in stored.history.entries]
     history = replace(stored.history, incarnation=1)
-    return (await world.around.storage.put(stored, history, tuple(payloads))).history
+    return (await world.ctx.storage.put(stored, history, tuple(payloads))).history
 
 
 async def test_a_record_that_is_older_than_the_status_takes_no_version(world: World) -> None:
@@ -65,9 +65,9 @@ async def test_a_status_that_is_older_than_the_record_or_as_old_loses_nothing(wo
 
 async def test_an_older_record_is_not_uploaded_to_an_empty_broker() -> None:
     async with opened() as world:
-        stored = await world.around.storage.get_history(TopicKey("pulsar", Topic("shop", "orders", TOPIC)))
+        stored = await world.ctx.storage.get_history(TopicKey("pulsar", Topic("shop", "orders", TOPIC)))
         history = stored.history.with_version(ONE, Origin.SPEC, "2026-11-21T05:30:00Z")
-        await world.around.storage.put(stored, history, (ONE.info,))
+        await world.ctx.storage.put(stored, history, (ONE.info,))
         world.wants(THREE)
         for incarnation, count in ((0, 6), (1, 1)):
             tells(world, incarnation, count)
@@ -85,10 +85,10 @@ async def test_who_moves_to_an_empty_broker_of_another_name_is_sent_to_the_recor
         assert await world.settle() == ""
         world.broker.schemas.force_delete(TOPIC)
         world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire["spec"].update(pulsarCluster="new"))
-        before = await world.around.claims.get_claim(ORDERS)
-        moved = await world.around.claims.get_claim(PulsarNamespaceKey("new", ORDERS.tenant, ORDERS.namespace))
+        before = await world.ctx.claims.get_claim(ORDERS)
+        moved = await world.ctx.claims.get_claim(PulsarNamespaceKey("new", ORDERS.tenant, ORDERS.namespace))
         assert before.owner is not None
-        await world.around.claims.put_claim(moved, before.owner, before.address)
+        await world.ctx.claims.put_claim(moved, before.owner, before.address)
         tells(world, 0, 1)
         for _ in range(2):
             with pytest.raises(StalledError, match=r"cluster new has neither a record .* another name before") as told:

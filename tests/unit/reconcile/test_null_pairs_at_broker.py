@@ -10,7 +10,7 @@ from topicschema.api.schemas import KeyValueSpec, PartSpec
 from topicschema.core import formats
 from topicschema.core.formats.key_value import Encoding
 from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
-from topicschema.reconcile import candidates
+from topicschema.reconcile import schema_source
 
 VALUE = '{"type":"record","name":"R","fields":[{"name":"a","type":"double","default":%s}]}'
 NULL, NONE = "null", ""
@@ -31,7 +31,7 @@ def wants(world: World, key: str, number: str = "1.00") -> Schema:
         world.resource.spec, schema="", key_value=KeyValueSpec(encoding=Encoding.INLINE, key=string, value=value)
     )
     world.resource = replace(world.resource, spec=spec)
-    return formats.parse(candidates.info_of(spec))
+    return formats.parse(schema_source.info_of(spec))
 
 
 async def told(world: World) -> list[tuple[int, str]]:
@@ -67,7 +67,7 @@ async def test_a_pair_that_is_shown_alike_is_another_version(world: World, their
     wanted = wants(world, ours)
     assert await world.settle() == ""
     assert await told(world) == [(0, there.info.content_hash), (1, wanted.info.content_hash)]
-    assert (await world.seen()).sought.counted.schema_version == 1  # type: ignore[union-attr]
+    assert (await world.seen()).query.counted.schema_version == 1  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(("before", "after"), [(NULL, NONE), (NONE, NULL)])

@@ -28,7 +28,7 @@ async def _done(world: World, steps: int) -> list[type]:
     done: list[type] = []
     for _ in range(steps):
         seen = await world.seen()
-        await act(world.around, seen, seen.planned[0])
+        await act(world.ctx, seen, seen.planned[0])
         done.append(type(seen.planned[0]))
     return done
 

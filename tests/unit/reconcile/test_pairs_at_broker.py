@@ -40,7 +40,7 @@ async def holds(world: World, *schemas: Schema) -> None:
     history = History(KEY)
     for schema in schemas:
         history = history.with_version(schema, Origin.SPEC, AT)
-    await world.around.storage.put(Stored(History(KEY)), history, tuple(schema.info for schema in schemas))
+    await world.ctx.storage.put(Stored(History(KEY)), history, tuple(schema.info for schema in schemas))
 
 
 @pytest.mark.parametrize("size", [0, 3 << 20], ids=["in memory", "asked for again"])
@@ -61,4 +61,4 @@ async def test_a_new_count_begins_with_a_pair_as_it_was_sent_whatever_the_broker
     history = await world.history()
     assert (history.incarnation, len(history.entries)) == (1, 3)
     for entry, schema in zip(history.entries, there, strict=True):
-        assert (await world.around.storage.get(KEY, 1, entry)).schema == schema.info.schema
+        assert (await world.ctx.storage.get(KEY, 1, entry)).schema == schema.info.schema

@@ -19,10 +19,10 @@ from topicschema.core.history import Origin
 from topicschema.core.schemas import Schema
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
-from topicschema.reconcile.neighbours import TopicSight
+from topicschema.reconcile.object_index import TopicSummary
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
-from topicschema.reconcile.queue import Key, Rest
 from topicschema.reconcile.topicschema import TopicSchemas
+from topicschema.reconcile.work_queue import Key, Result
 
 KEY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
 ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
@@ -32,7 +32,7 @@ ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
 async def world() -> AsyncIterator[World]:
     async with opened() as world:
         world.allow_claims()
-        world.around.neighbours.are_topics_listed = True
+        world.ctx.index.are_topics_listed = True
         yield world
 
 
@@ -49,33 +49,33 @@ def written(world: World) -> list[str]:
 
 async def has_on_record(world: World, *schemas: Schema) -> None:
     """The topic has these versions on record."""
-    stored = await world.around.storage.get_history(TopicKey("pulsar", Topic("shop", "orders", "created")))
+    stored = await world.ctx.storage.get_history(TopicKey("pulsar", Topic("shop", "orders", "created")))
     history = stored.history
     for schema in schemas:
         history = history.with_version(schema, Origin.BROKER, "2026-11-21T00:00:00Z")
-    await world.around.storage.put(stored, history, tuple(schema.info for schema in schemas))
+    await world.ctx.storage.put(stored, history, tuple(schema.info for schema in schemas))
 
 
 async def test_a_second_pass_over_a_settled_policy_writes_nothing(world: World) -> None:
-    policies = NamespaceSchemaPolicies(world.around, 600.0)
-    assert await policies.reconcile(KEY) is Rest.SETTLED
+    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
+    assert await policies.reconcile(KEY) is Result.DONE
     assert written(world)
     world.api.requests.clear()
-    assert await policies.reconcile(KEY) is Rest.SETTLED
+    assert await policies.reconcile(KEY) is Result.DONE
     assert written(world) == []
 
 
-def sees(world: World, strategy: Strategy | None = None, name: str = "created", *, is_outdone: bool = False) -> None:
+def sees(world: World, strategy: Strategy | None = None, name: str = "created", *, lost_claim: bool = False) -> None:
     """A pass has been over a resource of the one topic, which has that strategy of its own."""
     topic = TopicKey("pulsar", Topic("shop", "orders", "created"))
-    sight = TopicSight(str(topic.topic), "shop/orders", topic.history_name, strategy, is_outdone=is_outdone)
-    world.around.neighbours.saw_topic(Key(TOPIC_SCHEMA.plural, "shop", name), sight)
+    summary = TopicSummary(str(topic.topic), "shop/orders", topic.history_name, strategy, lost_claim=lost_claim)
+    world.ctx.index.update_topic(Key(TOPIC_SCHEMA.plural, "shop", name), summary)
 
 
 async def conflicts(world: World, policies: NamespaceSchemaPolicies) -> int:
     """How many versions on record the policy's status says would not pass now."""
-    assert await policies.reconcile(KEY) is Rest.SETTLED
-    found = await world.around.policies.find("shop", "shop/orders")
+    assert await policies.reconcile(KEY) is Result.DONE
+    found = await world.ctx.policies.find("shop", "shop/orders")
     assert found is not None
     return found.resource.status.history_conflict_count
 
@@ -83,12 +83,12 @@ async def conflicts(world: World, policies: NamespaceSchemaPolicies) -> int:
 async def test_what_would_not_pass_is_found_anew_when_the_broker_s_settings_change(world: World) -> None:
     await has_on_record(world, record("id"), record("other"))
     sees(world)
-    policies = NamespaceSchemaPolicies(world.around, 0.0)
+    policies = NamespaceSchemaPolicies(world.ctx, 0.0)
     assert await conflicts(world, policies) == 1
     world.broker.settings["schema_compatibility_strategy"] = "ALWAYS_COMPATIBLE"
     assert await conflicts(world, policies) == 0
     world.broker.settings["schema_compatibility_strategy"] = "FULL"
-    assert await conflicts(world, NamespaceSchemaPolicies(world.around, 0.0)) == 1
+    assert await conflicts(world, NamespaceSchemaPolicies(world.ctx, 0.0)) == 1
     sees(world, Strategy.ALWAYS_COMPATIBLE)
     assert await conflicts(world, policies) == 0
 
@@ -96,12 +96,12 @@ async def test_what_would_not_pass_is_found_anew_when_the_broker_s_settings_chan
 @pytest.mark.parametrize("first", ["created", "second"])
 async def test_by_which_strategy_a_history_is_looked_through_its_holder_says(world: World, first: str) -> None:
     await has_on_record(world, record("id"), record("other"))
-    policies = NamespaceSchemaPolicies(world.around, 600.0)
+    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     for name in (first, *({"created", "second"} - {first})):
         is_holder = name == "created"
-        sees(world, Strategy.ALWAYS_COMPATIBLE if is_holder else None, name, is_outdone=not is_holder)
+        sees(world, Strategy.ALWAYS_COMPATIBLE if is_holder else None, name, lost_claim=not is_holder)
     assert await conflicts(world, policies) == 0
-    world.around.neighbours.lost_topic(Key(TOPIC_SCHEMA.plural, "shop", "created"))
+    world.ctx.index.remove_topic(Key(TOPIC_SCHEMA.plural, "shop", "created"))
     assert await conflicts(world, policies) == 1
     sees(world, None, "second")
     assert await conflicts(world, policies) == 1
@@ -117,7 +117,7 @@ async def policy_says(world: World, policies: NamespaceSchemaPolicies) -> dict[s
             await policies.reconcile(KEY)
         written = [each for each in world.api.requests[before:] if not each.startswith("GET")]
         assert not (is_second and written)
-    found = await world.around.policies.find("shop", "shop/orders")
+    found = await world.ctx.policies.find("shop", "shop/orders")
     assert found is not None
     return {each.type: each.status for each in found.resource.status.conditions}
 
@@ -126,7 +126,7 @@ async def test_a_strategy_that_others_changed_and_that_may_not_be_put_back_is_no
     world.api.change(
         "/namespaceschemapolicies/orders", lambda wire: wire["spec"].update(schemaCompatibilityStrategy="FULL")
     )
-    policies = NamespaceSchemaPolicies(world.around, 0.0)
+    policies = NamespaceSchemaPolicies(world.ctx, 0.0)
     assert await policy_says(world, policies) == {"Ready": "True", "InSync": "True"}
     world.broker.settings["schema_compatibility_strategy"] = "ALWAYS_COMPATIBLE"
     world.broker.settings_status = 403
@@ -143,7 +143,7 @@ async def test_a_policy_gets_in_at_its_next_pass_once_its_secret_has_another_tok
     world.api.change(
         "/namespaceschemapolicies/orders", lambda wire: wire["spec"]["pulsar"].update(authentication=token)
     )
-    policies = NamespaceSchemaPolicies(world.around, 600.0)
+    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     world.broker.token = "the-new-one"  # noqa: S105 - of a played broker
     for known, said in (
         (b"the-old-one", {"Ready": "False", "Reconciling": "True", "InSync": "Unknown"}),
@@ -155,49 +155,49 @@ async def test_a_policy_gets_in_at_its_next_pass_once_its_secret_has_another_tok
 
 def test_a_strategy_that_a_topic_keeps_at_its_broker_is_seen_though_the_resource_names_none(world: World) -> None:
     wire = {"spec": {"topic": "persistent://shop/orders/created", "type": "STRING"}}
-    key, topics = Key(TOPIC_SCHEMA.plural, "shop", "created"), TopicSchemas(world.around)
+    key, topics = Key(TOPIC_SCHEMA.plural, "shop", "created"), TopicSchemas(world.ctx)
     for source, seen in (("Topic", Strategy.FORWARD), ("Namespace", None)):
         status = decode(TopicSchemaStatus, {"effectiveStrategy": {"value": "FORWARD", "source": source}})
-        assert topics._sight(key, wire, status).strategy is seen
+        assert topics._summary(key, wire, status).strategy is seen
 
 
 def test_a_strategy_that_a_topic_keeps_is_not_forgotten_while_nobody_sees_its_broker(world: World) -> None:
     wire = {"spec": {"topic": "persistent://shop/orders/created", "type": "STRING"}}
-    key, topics = Key(TOPIC_SCHEMA.plural, "shop", "created"), TopicSchemas(world.around)
+    key, topics = Key(TOPIC_SCHEMA.plural, "shop", "created"), TopicSchemas(world.ctx)
     kept = decode(TopicSchemaStatus, {"effectiveStrategy": {"value": "FORWARD", "source": "Topic"}})
-    world.around.neighbours.saw_topic(key, topics._sight(key, wire, kept))
-    assert topics._sight(key, wire, TopicSchemaStatus()).strategy is Strategy.FORWARD
+    world.ctx.index.update_topic(key, topics._summary(key, wire, kept))
+    assert topics._summary(key, wire, TopicSchemaStatus()).strategy is Strategy.FORWARD
 
 
 async def test_nothing_is_kept_of_a_policy_that_was_made_anew_between_two_passes(world: World) -> None:
-    policies = NamespaceSchemaPolicies(world.around, 600.0)
+    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     await policies.reconcile(KEY)
     for _ in range(3):
         uid = make_anew(world)
         await policies.reconcile(KEY)
-    assert (await world.around.claims.get_claim(ORDERS)).owner is not None
-    assert set(world.around.brokers._made) == {uid}
+    assert (await world.ctx.claims.get_claim(ORDERS)).owner is not None
+    assert set(world.ctx.brokers._made) == {uid}
     world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
-    assert await policies.reconcile(KEY) is Rest.GONE
-    assert (world.around.brokers._made, world.around.brokers._own) == ({}, {})
-    await world.around.brokers.aclose()
-    await asyncio.sleep(0)  # the brokers' farewells have ended, and are told of now
+    assert await policies.reconcile(KEY) is Result.DELETED
+    assert (world.ctx.brokers._made, world.ctx.brokers._own) == ({}, {})
+    await world.ctx.brokers.aclose()
+    await asyncio.sleep(0)  # the brokers are closed, and no longer remembered now
     gc.collect()
-    assert len(world.around.brokers._paces) == 0
+    assert len(world.ctx.brokers._paces) == 0
 
 
 async def test_a_new_policy_and_one_that_is_gone_have_only_their_own_topics_looked_at(world: World) -> None:
-    rung: list[Key] = []
-    world.around = replace(world.around, ring=lambda key, _: rung.append(key))
+    enqueued: list[Key] = []
+    world.ctx = replace(world.ctx, enqueue=lambda key, _: enqueued.append(key))
     ours, others = (Key(TOPIC_SCHEMA.plural, "shop", name) for name in ("ours", "others"))
     for topic, pulsar_namespace in ((ours, "shop/orders"), (others, "shop/returns")):
-        world.around.neighbours.saw_topic(topic, TopicSight(f"{pulsar_namespace}/created", pulsar_namespace))
-    policies = NamespaceSchemaPolicies(world.around, 600.0)
+        world.ctx.index.update_topic(topic, TopicSummary(f"{pulsar_namespace}/created", pulsar_namespace))
+    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
     await policies.reconcile(KEY)
-    assert set(rung) == {ours}
-    rung.clear()
+    assert set(enqueued) == {ours}
+    enqueued.clear()
     await policies.reconcile(KEY)
-    assert rung == []
+    assert enqueued == []
     world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
     await policies.reconcile(KEY)
-    assert set(rung) == {ours}
+    assert set(enqueued) == {ours}

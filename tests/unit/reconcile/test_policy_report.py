@@ -16,7 +16,7 @@ from topicschema.broker.errors import (
     NamespaceMissingError,
 )
 from topicschema.core.errors import TopicSchemaError
-from topicschema.reconcile.namespace_look import Look
+from topicschema.reconcile.namespace_settings_cache import NamespaceState
 from topicschema.reconcile.policies import says_in_force
 from topicschema.reconcile.policy_report import awaited, conditions, notes
 
@@ -30,9 +30,9 @@ WITHOUT_BROKER = replace(POLICY, spec=replace(POLICY.spec, pulsar=None))
 OBSERVING = replace(POLICY, spec=replace(POLICY.spec, management_policy=ManagementPolicy.OBSERVE))
 
 
-def told(resource: NamespaceSchemaPolicy, look: Look) -> dict[str, tuple[str, str]]:
+def told(resource: NamespaceSchemaPolicy, state: NamespaceState) -> dict[str, tuple[str, str]]:
     """Status and reason of each condition."""
-    return {each.type: (each.status, each.reason) for each in conditions(resource, look)}
+    return {each.type: (each.status, each.reason) for each in conditions(resource, state)}
 
 
 def applied_before(generation: int = 2) -> NamespaceSchemaPolicy:
@@ -43,49 +43,49 @@ def applied_before(generation: int = 2) -> NamespaceSchemaPolicy:
 
 
 def test_without_a_broker_there_is_nothing_to_be_in_sync_with() -> None:
-    assert told(WITHOUT_BROKER, Look()) == {"Ready": ("True", "InForce")}
+    assert told(WITHOUT_BROKER, NamespaceState()) == {"Ready": ("True", "InForce")}
 
 
 def test_settings_that_need_a_broker_are_told_of_where_there_is_none() -> None:
     resource = replace(WITHOUT_BROKER, spec=replace(WITHOUT_BROKER.spec, is_allow_auto_update_schema=False))
-    (ready,) = conditions(resource, Look())
+    (ready,) = conditions(resource, NamespaceState())
     assert "need pulsar" in ready.message
 
 
 def test_a_policy_whose_settings_the_broker_has_is_in_sync_and_tells_what_it_left_behind() -> None:
-    assert told(POLICY, Look()) == {"Ready": ("True", "InForce"), "InSync": ("True", "Applied")}
-    said = {each.type: each.message for each in conditions(POLICY, Look(notes=("it keeps false",)))}
+    assert told(POLICY, NamespaceState()) == {"Ready": ("True", "InForce"), "InSync": ("True", "Applied")}
+    said = {each.type: each.message for each in conditions(POLICY, NamespaceState(notes=("it keeps false",)))}
     assert said[ConditionType.IN_SYNC].endswith("it keeps false")
 
 
 @pytest.mark.parametrize("error", [BrokerUnavailableError("away"), BrokerUnauthorizedError("who?")])
 def test_a_broker_that_cannot_be_asked_leaves_what_was_applied_ready(error: TopicSchemaError) -> None:
-    look = Look(error=error)
-    assert told(applied_before(), look) == {"Ready": ("True", "InForce"), "InSync": ("Unknown", error.reason)}
+    state = NamespaceState(error=error)
+    assert told(applied_before(), state) == {"Ready": ("True", "InForce"), "InSync": ("Unknown", error.reason)}
     fresh = {"Ready": ("False", error.reason), "Reconciling": ("True", error.reason)}
-    assert told(applied_before(1), look) == {**fresh, "InSync": ("Unknown", error.reason)}
+    assert told(applied_before(1), state) == {**fresh, "InSync": ("Unknown", error.reason)}
 
 
 @pytest.mark.parametrize("error", [BrokerUnavailableError("away"), BrokerForbiddenError("you may not")])
 def test_what_is_seen_to_differ_and_cannot_be_written_is_neither_ready_nor_in_sync(error: TopicSchemaError) -> None:
-    look = Look(difference="x is y and not z", error=error)
-    assert told(applied_before(), look) == {
+    state = NamespaceState(difference="x is y and not z", error=error)
+    assert told(applied_before(), state) == {
         "Ready": ("False", error.reason),
         "Reconciling": ("True", error.reason),
         "InSync": ("False", error.reason),
     }
-    said = {each.type: each.message for each in conditions(applied_before(), look)}
+    said = {each.type: each.message for each in conditions(applied_before(), state)}
     assert said[ConditionType.IN_SYNC] == f"x is y and not z: {error.message}"
 
 
 @pytest.mark.parametrize("error", [BrokerInconsistentError("says yes"), NamespaceMissingError("gone")])
 def test_what_the_broker_itself_denies_is_not_ready_whatever_was_before(error: TopicSchemaError) -> None:
-    said = told(applied_before(), Look(error=error))
+    said = told(applied_before(), NamespaceState(error=error))
     assert said["Ready"] == said["InSync"] == ("False", error.reason)
 
 
 def test_a_broker_that_may_not_be_called_needs_a_person() -> None:
-    assert told(applied_before(), Look(error=BrokerNotAllowedError("no"))) == {
+    assert told(applied_before(), NamespaceState(error=BrokerNotAllowedError("no"))) == {
         "Ready": ("False", "BrokerNotAllowed"),
         "Stalled": ("True", "BrokerNotAllowed"),
         "InSync": ("Unknown", "BrokerNotAllowed"),
@@ -93,42 +93,44 @@ def test_a_broker_that_may_not_be_called_needs_a_person() -> None:
 
 
 def test_a_lock_that_waits_names_the_first_topics_without_a_topicschema() -> None:
-    look = Look(undeclared=tuple("abcdefg"))
-    said = told(applied_before(), look)
+    state = NamespaceState(undeclared=tuple("abcdefg"))
+    said = told(applied_before(), state)
     assert said["Ready"] == said["InSync"] == ("False", "UndeclaredTopics")
     assert said["Reconciling"] == ("True", "UndeclaredTopics")
-    error = awaited(look)
+    error = awaited(state)
     assert error is not None
     assert "a, b, c, d, e and 2 more without a TopicSchema" in error.message
-    assert [note.reason for note in notes(look)] == ["UndeclaredTopics"]
-    more = replace(look, other_line="the broker is 4.1.2", notes=("it keeps a setting",))
-    assert notes(more) == notes(look), "no condition says the rest yet: each look would write it"
+    assert [note.reason for note in notes(state)] == ["UndeclaredTopics"]
+    more = replace(state, other_line="the broker is 4.1.2", notes=("it keeps a setting",))
+    assert notes(more) == notes(state), "no condition says the rest yet: each reconcile would write it"
 
 
 @pytest.mark.parametrize("resource", [POLICY, OBSERVING])
 def test_a_broker_of_another_line_is_told_of_beside_what_is_in_force(resource: NamespaceSchemaPolicy) -> None:
-    look = Look(other_line="the broker is 4.1.2")
-    ready = conditions(resource, look)[0]
+    state = NamespaceState(other_line="the broker is 4.1.2")
+    ready = conditions(resource, state)[0]
     assert (ready.status, ready.message.split("; ")[:2]) == ("True", ["governs shop/orders", "the broker is 4.1.2"])
-    assert notes(look) == (("Warning", "OtherLine", "the broker is 4.1.2"),)
+    assert notes(state) == (("Warning", "OtherLine", "the broker is 4.1.2"),)
 
 
 def test_a_lock_waits_until_it_is_known_which_topics_have_one() -> None:
-    look = Look(undeclared=None)
-    assert told(POLICY, look)["Ready"] == ("False", "UndeclaredTopics")
-    assert notes(look) == ()
+    state = NamespaceState(undeclared=None)
+    assert told(POLICY, state)["Ready"] == ("False", "UndeclaredTopics")
+    assert notes(state) == ()
 
 
 def test_who_only_observes_tells_whether_the_broker_has_what_is_wanted() -> None:
-    assert told(OBSERVING, Look()) == {"Ready": ("True", "Observed"), "InSync": ("True", "Observed")}
-    assert told(OBSERVING, Look(difference="x is y"))["InSync"] == ("False", "Observed")
+    assert told(OBSERVING, NamespaceState()) == {"Ready": ("True", "Observed"), "InSync": ("True", "Observed")}
+    assert told(OBSERVING, NamespaceState(difference="x is y"))["InSync"] == ("False", "Observed")
 
 
-@pytest.mark.parametrize("look", [Look(), Look(error=BrokerUnavailableError("")), Look(undeclared=("a",))])
-def test_a_policy_that_holds_its_claim_is_in_force_whatever_its_broker_does(look: Look) -> None:
+@pytest.mark.parametrize(
+    "state", [NamespaceState(), NamespaceState(error=BrokerUnavailableError("")), NamespaceState(undeclared=("a",))]
+)
+def test_a_policy_that_holds_its_claim_is_in_force_whatever_its_broker_does(state: NamespaceState) -> None:
     said = tuple(
         Condition(type=each.type, status=each.status, reason=each.reason, observed_generation=2)
-        for each in conditions(POLICY, look)
+        for each in conditions(POLICY, state)
     )
     assert says_in_force(replace(POLICY, status=NamespaceSchemaPolicyStatus(conditions=said)))
     assert not says_in_force(

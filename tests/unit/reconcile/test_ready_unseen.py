@@ -154,7 +154,7 @@ async def test_a_version_that_is_gone_is_not_ready_though_the_broker_tells_no_nu
 async def test_a_version_on_record_as_deleted_is_not_ready_while_the_broker_is_not_seen(topic: ToldTopic) -> None:
     topic.wants(ONE)
     assert await topic.says() == WELL
-    before = await topic.world.around.client.get(TOPIC_SCHEMA, "shop", "created")
+    before = await topic.world.ctx.client.get(TOPIC_SCHEMA, "shop", "created")
     topic.broker.schemas.soft_delete(TOPIC)
     topic.broker.upload_status = 403
     await topic.says()

@@ -19,7 +19,7 @@ OWN = {"schemaCompatibilityStrategy": "ALWAYS_COMPATIBLE"}
 async def topic() -> AsyncIterator[AskedTopic]:
     """With two versions on record that the broker's strategy does not let follow one another."""
     async with asked("Off") as topic:
-        storage = topic.world.around.storage
+        storage = topic.world.ctx.storage
         stored = await storage.get_history(TopicKey("pulsar", Topic("shop", "orders", TOPIC)))
         for schema in (ONE, OTHER):
             history = stored.history.with_version(schema, Origin.SPEC, "2026-11-21T05:30:00Z")
@@ -60,7 +60,7 @@ async def test_what_the_broker_counted_and_hides_by_now_is_on_record_with_its_sc
         for schema in (ONE, TWO):
             world.wants(schema)
             assert await world.settle() == ""
-        claims, policy, named = world.around.claims, "/shop/namespaceschemapolicies/orders", {}
+        claims, policy, named = world.ctx.claims, "/shop/namespaceschemapolicies/orders", {}
         at_broker = await claims.get_claim(ORDERS)
         assert at_broker.owner is not None
         world.api.change(policy, lambda wire: named.update(pulsar=wire["spec"].pop("pulsar")))
@@ -74,7 +74,7 @@ async def test_what_the_broker_counted_and_hides_by_now_is_on_record_with_its_sc
             assert await world.settle() == ""
             assert world.broker.calls.count("POST schema") == 3
         assert await world.agrees()
-        history, storage = await world.history(), world.around.storage
+        history, storage = await world.history(), world.ctx.storage
         assert [each.is_tombstone for each in history.entries] == [False, False, True, False]
         there = [each for each in history.entries if not each.is_tombstone]
         kept = [await storage.get(history.key, history.incarnation, each) for each in there]

@@ -13,7 +13,7 @@ from support.schemas.examples import record
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
-from topicschema.reconcile.queue import Key
+from topicschema.reconcile.work_queue import Key
 
 POLICY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
 ONE, LESS = record("id"), record("a?")  # LESS reads ONE, and is not read by it
@@ -27,10 +27,10 @@ async def topic() -> AsyncIterator[ToldTopic]:
     async with opened() as world:
         world.allow_claims()
         topic = ToldTopic(world)
-        topic.around.neighbours.are_topics_listed = True
+        topic.ctx.index.are_topics_listed = True
         await topic.governed(schemaCompatibilityStrategy="BACKWARD")
         topic.wants(ONE)
-        await NamespaceSchemaPolicies(topic.around, 0.0).reconcile(POLICY)
+        await NamespaceSchemaPolicies(topic.ctx, 0.0).reconcile(POLICY)
         assert await topic.says() == WELL
         yield topic
 
@@ -51,25 +51,25 @@ async def test_a_stricter_strategy_that_somebody_set_is_waited_for_until_it_is_p
     bugs = counted("internal_errors_total", component="broker")
     has(topic, Strategy.FULL)
     topic.wants(LESS)
-    topic.rung.clear()
+    topic.enqueued.clear()
     assert await topic.says() == WAITS
     reason, message = await topic.ready()
     assert reason == "RefusedByBroker"
     assert "has FULL, and not BACKWARD" in message
-    assert POLICY in topic.rung
-    policies = NamespaceSchemaPolicies(topic.around, 600.0)
-    topic.rung.clear()
+    assert POLICY in topic.enqueued
+    policies = NamespaceSchemaPolicies(topic.ctx, 600.0)
+    topic.enqueued.clear()
     await policies.reconcile(POLICY)
-    assert topic.rung.count(KEY) == 1
+    assert topic.enqueued.count(KEY) == 1
     await policies.reconcile(POLICY)
-    assert topic.rung.count(KEY) == 1
+    assert topic.enqueued.count(KEY) == 1
     assert await topic.says() == WELL
     assert await topic.world.agrees()
     assert counted("internal_errors_total", component="broker") == bugs
 
 
 async def test_a_policy_looks_anew_when_its_broker_refused_by_other_settings_and_not_again(topic: ToldTopic) -> None:
-    policies = NamespaceSchemaPolicies(topic.around, 600.0)
+    policies = NamespaceSchemaPolicies(topic.ctx, 600.0)
 
     async def asked() -> int:
         before = topic.broker.asked_for_settings
@@ -96,7 +96,7 @@ async def test_what_is_on_record_waits_for_the_policy_s_strategy_at_a_broker_tha
     await topic.governed(pulsar=pulsar)
     assert await topic.says() == WAITS
     assert "has FULL, and not BACKWARD" in (await topic.ready())[1]
-    await NamespaceSchemaPolicies(topic.around, 0.0).reconcile(POLICY)
+    await NamespaceSchemaPolicies(topic.ctx, 0.0).reconcile(POLICY)
     assert await topic.says() == WELL
     assert await topic.world.agrees()
 
@@ -119,7 +119,7 @@ async def test_a_refusal_is_counted_and_logged_though_the_policy_waits_for_somet
 async def test_a_refusal_by_a_broker_of_another_line_says_so_and_is_no_bug(topic: ToldTopic) -> None:
     bugs = counted("internal_errors_total", component="broker")
     topic.broker.version = "4.1.2"
-    topic.around.brokers._own.clear()  # as some minutes later
+    topic.ctx.brokers._own.clear()  # as some minutes later
     topic.broker.upload_status = 409
     topic.wants(LESS)
     assert await topic.says() == REFUSED

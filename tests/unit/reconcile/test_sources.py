@@ -15,9 +15,9 @@ from topicschema.core.policy import Policy
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType, digest
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome
-from topicschema.reconcile.candidates import Envelopes, sources_of
 from topicschema.reconcile.judging import Judge
 from topicschema.reconcile.observe import Observation
+from topicschema.reconcile.schema_source import Envelopes, sources_of
 from topicschema.sources import ProtobufSources, compile_envelope
 from topicschema.storage.memory import MemoryStorage
 from topicschema.storage.protocol import Stored

@@ -16,8 +16,8 @@ from topicschema.core.alignment import Behind
 from topicschema.core.history import Flaw, Origin, Owner
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
-from topicschema.reconcile.at_broker import refusal
-from topicschema.reconcile.looking import Sought, look
+from topicschema.reconcile.broker_state import BrokerQuery, fetch
+from topicschema.reconcile.broker_view import refusal
 
 ONE, TWO, THREE, OTHER = record("id"), record("id", "a?"), record("id", "a?", "b?"), record("id", "z?")
 FOUR = record("id", "a?", "b?", "c?")
@@ -185,10 +185,10 @@ async def test_a_history_too_large_for_one_answer_is_read_version_by_version(wor
 
 async def test_no_more_of_a_history_is_in_memory_at_once_than_its_bound(world: World) -> None:
     has_large(world, 3 << 20)
-    found = await world.around.policies.find("shop", "shop/orders")
-    broker = None if found is None else await world.around.brokers.of(found.resource)
+    found = await world.ctx.policies.find("shop", "shop/orders")
+    broker = None if found is None else await world.ctx.brokers.of(found.resource)
     assert broker is not None
-    seen = await look(world.around, broker, Sought(await world.history(), PulsarLine.V4_0))
+    seen = await fetch(world.ctx, broker, BrokerQuery(await world.history(), PulsarLine.V4_0))
     assert isinstance(seen.alignment, Behind)
     assert len(seen.alignment.arrived) == 6
     assert 0 < sum(len(info.schema) for info in seen.payloads.values()) <= 8 << 20
@@ -257,7 +257,7 @@ async def test_what_was_refused_and_is_there_all_the_same_is_refused_no_more(wor
 
 async def refused_before(world: World) -> TopicSchemaStatus:
     """The status after the broker refused the first generation under the policy as it is."""
-    found = await world.around.policies.find("shop", "shop/orders")
+    found = await world.ctx.policies.find("shop", "shop/orders")
     refused = Condition(
         type=ConditionType.READY,
         status=ConditionStatus.FALSE,

@@ -8,7 +8,7 @@ from support.schemas.examples import record
 from support.validation.validated_topic import KEY, AskedTopic, asked
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.core.errors import StalledError
-from topicschema.reconcile.queue import Key, Rest
+from topicschema.reconcile.work_queue import Key, Result
 
 SECOND = Key(TOPIC_SCHEMA.plural, "shop", "second")
 
@@ -18,17 +18,17 @@ async def passes(topic: AskedTopic, key: Key) -> tuple[str, str]:
     for is_last in (False, True):
         before = topic.world.api.writes
         with suppress(StalledError):
-            while await topic.topics.reconcile(key) is Rest.AGAIN:
+            while await topic.topics.reconcile(key) is Result.REQUEUE:
                 pass
         assert not is_last or topic.world.api.writes == before
-    wire = await topic.world.around.client.get(TOPIC_SCHEMA, key.namespace, key.name)
+    wire = await topic.world.ctx.client.get(TOPIC_SCHEMA, key.namespace, key.name)
     ready = next(each for each in wire["status"]["conditions"] if each["type"] == "Ready")
     return ready["status"], ready["reason"]
 
 
-def is_outdone(topic: AskedTopic, key: Key) -> bool:
-    sight = topic.world.around.neighbours.sight(key)
-    return sight is not None and sight.is_outdone
+def lost_claim(topic: AskedTopic, key: Key) -> bool:
+    summary = topic.world.ctx.index.summary(key)
+    return summary is not None and summary.lost_claim
 
 
 @pytest.mark.parametrize("is_there", [True, False])
@@ -48,7 +48,7 @@ async def test_where_the_broker_is_only_observed_the_second_resource_of_a_topic_
         assert await passes(topic, KEY) == ("True", "Observed")
         assert await passes(topic, SECOND) == ("False", "TopicClaimed")
         assert await passes(topic, KEY) == ("True", "Observed")
-        assert [is_outdone(topic, key) for key in (KEY, SECOND)] == [False, True]
+        assert [lost_claim(topic, key) for key in (KEY, SECOND)] == [False, True]
         topic.world.api.take_away(TOPIC_SCHEMA, "shop", "created")
         assert await passes(topic, SECOND) == ("True", "Observed")
         assert len(topic.world.broker.schemas.served("created")) == int(is_there)
@@ -63,10 +63,10 @@ async def test_the_second_is_looked_at_when_the_first_is_being_deleted_and_someb
         assert await passes(topic, SECOND) == ("False", "TopicClaimed")
         held = {"deletionTimestamp": "2026-11-21T12:00:00Z", "finalizers": ["shop.example/never"]}
         topic.world.api.change("/topicschemas/created", lambda there: there["metadata"].update(held))
-        topic.rung.clear()
-        assert await topic.topics.reconcile(KEY) is Rest.SETTLED
-        assert topic.rung == [("second", 0.0)]
+        topic.enqueued.clear()
+        assert await topic.topics.reconcile(KEY) is Result.DONE
+        assert topic.enqueued == [("second", 0.0)]
         assert await passes(topic, SECOND) == ("True", "Registered")
-        topic.rung.clear()
-        assert await topic.topics.reconcile(KEY) is Rest.SETTLED
-        assert topic.rung == []
+        topic.enqueued.clear()
+        assert await topic.topics.reconcile(KEY) is Result.DONE
+        assert topic.enqueued == []

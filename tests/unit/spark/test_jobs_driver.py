@@ -13,7 +13,7 @@ import pytest
 from support.kubernetes.jobs import OWNER, QUESTION, REQUEST, UID
 from topicschema.api.metadata import Metadata
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.reconcile.validating_logs import manifest as report_manifest
+from topicschema.reconcile.validation.report_configmap import manifest as report_manifest
 from topicschema.spark import marks
 from topicschema.spark.jobs import JobRequest, manifest, question_parts
 from topicschema.spark.outcome import CouldNotRun, Failed, Outcome, Passed, outcome

@@ -1,0 +1,68 @@
+"""Write a status that differs from the one that was read, and emit an Event if a person must act, or should know.
+
+Each kind's report computes its status. Success emits no Event: that would be one more write for each version.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from topicschema.api.kinds import Kind
+from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
+from topicschema.reconcile.context import ReconcileContext
+from topicschema.reconcile.report import CONSUMER_RISK
+from topicschema.reconcile.status_write import write_status
+from topicschema.reconcile.work_queue import Key
+
+ACCESS_DENIED = frozenset({"BrokerForbidden", "TenantMissing", "NamespaceMissing"})
+"""Reasons that hold for all topics of a policy; the broker answers them at once."""
+_SPREAD_SECONDS = 0.05  # between two keys: as fast as a broker is asked
+
+
+def enqueue_denied(ctx: ReconcileContext, namespace: str, pulsar_namespace: str) -> None:
+    """Enqueue all topics that were denied access to a Pulsar namespace, once one of them has it again."""
+    for number, key in enumerate(ctx.index.pop_denied(namespace, pulsar_namespace)):
+        ctx.enqueue(key, number * _SPREAD_SECONDS)
+
+
+async def write(ctx: ReconcileContext, kind: Kind, wire: Mapping[str, Any], status: Any) -> None:
+    """Write `status` to the resource read as `wire`, and emit its Events; ConflictError if the resource changed."""
+    metadata = wire["metadata"]
+    key = Key(kind.plural, metadata["namespace"], metadata["name"])
+    with ctx.own_writes.suppress(key, lambda: ctx.enqueue(key, 0.0)):
+        written = await write_status(ctx.client, kind, wire, status)
+        ctx.own_writes.record(key, written or metadata["resourceVersion"])
+    if written is not None:
+        await _emit_events(ctx, kind, wire, status.conditions)
+
+
+def object_reference(kind: Kind, wire: Mapping[str, Any]) -> dict[str, str]:
+    """Return the ObjectReference of the resource read as `wire`, for an Event."""
+    metadata = wire["metadata"]
+    named = {name: metadata[name] for name in ("namespace", "name", "uid", "resourceVersion")}
+    return {"apiVersion": kind.api_version, "kind": kind.name, **named}
+
+
+async def _emit_events(
+    ctx: ReconcileContext, kind: Kind, wire: Mapping[str, Any], conditions: Iterable[Condition]
+) -> None:
+    reported = tuple(conditions)
+    is_stalled = any(condition.type is ConditionType.STALLED for condition in reported)
+    for condition in reported:
+        is_due = condition.type is ConditionType.STALLED
+        if condition.reason == CONSUMER_RISK or (_is_unreadable(condition) and not is_stalled):
+            is_due = not _was_emitted(wire, condition)
+        if is_due:
+            about = object_reference(kind, wire)
+            await ctx.events.record(about, "Warning", condition.reason, condition.message, "Reconcile")
+
+
+def _is_unreadable(condition: Condition) -> bool:
+    """Return whether validation found messages that cannot be read."""
+    return condition.type is ConditionType.VALIDATED and condition.status is ConditionStatus.FALSE
+
+
+def _was_emitted(wire: Mapping[str, Any], condition: Condition) -> bool:
+    """Return whether the status as read has the same condition: its Event was emitted then."""
+    before = (wire.get("status") or {}).get("conditions") or ()
+    reported = ((one.get("type"), one.get("reason"), one.get("message")) for one in before)
+    return (condition.type.value, condition.reason, condition.message) in reported

@@ -1,0 +1,99 @@
+"""Create and delete validation Jobs, and the ConfigMaps that they mount."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from topicschema.api.kinds import CONFIG_MAP, JOB, TOPIC_SCHEMA
+from topicschema.api.metadata import Metadata
+from topicschema.api.topicschemas import TopicSchema
+from topicschema.api.validation import ValidationStatus
+from topicschema.cluster.errors import ApiRefusedError, ConflictError, ForbiddenError, NotFoundError
+from topicschema.core.history import History, Owner
+from topicschema.core.schemas import SchemaInfo
+from topicschema.reconcile.context import ReconcileContext
+from topicschema.reconcile.validation import settings as validation_settings
+from topicschema.reconcile.validation.gather import ValidationState
+from topicschema.reconcile.validation.jobs import jobs_of, may_run
+from topicschema.reconcile.validation.settings import JobIdentity
+from topicschema.reconcile.work_queue import Key
+from topicschema.spark import jobs, question
+from topicschema.spark.jobs import JobRequest
+from topicschema.spark.outcome import ended
+
+Object = Mapping[str, Any]
+
+_READS_AT_ONCE: Final = 16
+
+
+async def start_job(ctx: ReconcileContext, resource: TopicSchema, seen: ValidationState) -> None:
+    """Create the Job, suspended until the limiter starts it, and then its request; what exists already stays.
+
+    Of the Jobs that failed before it the last one stays, too, so that people can see why.
+    """
+    if seen.wanted is None:
+        raise TypeError("nothing is asked")
+    owner = Owner(resource.metadata.namespace, resource.metadata.name, resource.metadata.uid)
+    attempt = seen.attempt if seen.request_missing else seen.attempt + 1
+    names = JobIdentity(resource.spec.topic, seen.asked, attempt, seen.revalidate)
+    # One at a time, for reading and packing take memory; the latter not where all others wait.
+    async with ctx.validation.packing:
+        versions = await _payloads(ctx, seen.subject.history)
+        request = validation_settings.request(seen.subject, seen.wanted, versions, owner, names)
+        packed = await asyncio.to_thread(request.question.pack)
+        job = await _made(ctx, request, jobs.manifest(request, packed))
+        if (job["metadata"].get("annotations") or {}).get(jobs.QUESTION_ANNOTATION) != packed.sha256:
+            await delete_jobs(ctx, [job])  # its question was never made, and would be another one now
+            return
+        parts = await asyncio.to_thread(jobs.question_parts, request, job["metadata"]["uid"], packed)
+    for part in parts:
+        with suppress(ConflictError):
+            await ctx.client.create(CONFIG_MAP, owner.namespace, part)
+    with suppress(ForbiddenError, ApiRefusedError):  # they go by themselves one day
+        await delete_jobs(ctx, seen.superseded)
+
+
+async def _made(ctx: ReconcileContext, request: JobRequest, manifest: dict[str, Any]) -> Object:
+    """The Job, which may have been there; ConflictError while another one of its name is, or is still going."""
+    namespace = request.owner.namespace
+    try:
+        return await ctx.client.create(JOB, namespace, manifest)
+    except ConflictError:
+        job = await ctx.client.get(JOB, namespace, request.name)
+        owners = job["metadata"].get("ownerReferences") or ()
+        is_ours = any(owner["uid"] == request.owner.uid for owner in owners)
+        if job["metadata"].get("deletionTimestamp") or not is_ours:
+            raise
+        return job
+
+
+async def _payloads(ctx: ReconcileContext, history: History) -> dict[int, SchemaInfo]:
+    """The payloads of all versions that messages may be written with; InvalidQuestionError where they are too much."""
+    entries = [entry for entry in history.entries if not entry.is_tombstone]
+    found: dict[int, SchemaInfo] = {}
+    for start in range(0, len(entries), _READS_AT_ONCE):
+        batch = entries[start : start + _READS_AT_ONCE]
+        read = (ctx.storage.get(history.key, history.incarnation, entry) for entry in batch)
+        infos = await asyncio.gather(*read)
+        found |= {entry.schema_version: info for entry, info in zip(batch, infos, strict=True)}
+        question.check_size(sum(len(info.schema) for info in found.values()))
+    return found
+
+
+async def delete_jobs(ctx: ReconcileContext, obsolete_jobs: Sequence[Object]) -> None:
+    """Delete these Jobs; their pods and requests go with them."""
+    for job in obsolete_jobs:
+        metadata = job["metadata"]
+        with suppress(NotFoundError, ConflictError):
+            await ctx.client.delete(JOB, metadata["namespace"], metadata["name"], uid=metadata["uid"])
+
+
+async def delete_all_jobs(ctx: ReconcileContext, metadata: Metadata, told: ValidationStatus | None) -> None:
+    """Delete the Jobs that still run for a resource: it is suspended, or nothing permits them."""
+    if not ctx.validation.image or not may_run(ctx, metadata, told):
+        return
+    told_by = told.job if told is not None and told.is_final else None  # it ends by itself
+    there = await jobs_of(ctx, metadata)
+    await delete_jobs(ctx, [job for job in there if ended(job) is None and job["metadata"]["name"] != told_by])
+    ctx.index.clear_job(Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name))

@@ -1,0 +1,124 @@
+"""What is read of a TopicSchema's Jobs: themselves, their questions, their pods, and what is told of these.
+
+What all that comes to is `gather`'s matter.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from topicschema.api.kinds import CONFIG_MAP, JOB, OLD_EVENT, POD, TOPIC_SCHEMA
+from topicschema.api.metadata import Metadata
+from topicschema.api.topicschemas import TopicSchema
+from topicschema.api.validation import ValidationStatus
+from topicschema.cluster.errors import ApiRefusedError, ForbiddenError, NotFoundError
+from topicschema.core.errors import TopicSchemaError
+from topicschema.reconcile.context import ReconcileContext
+from topicschema.reconcile.work_queue import Key
+from topicschema.spark import jobs, marks
+from topicschema.spark.outcome import ended
+
+Object = Mapping[str, Any]
+
+_PROGRESS_LINES: Final = 50
+_PROGRESS_BYTES: Final = 64 * 1024
+
+
+def may_run(ctx: ReconcileContext, metadata: Metadata, told: ValidationStatus | None) -> bool:
+    """Whether a Job may ask for the resource: its status tells so, or one was heard of, whose telling may be lost."""
+    return (told is not None and not told.is_final) or ctx.index.may_have_job(_key(metadata))
+
+
+async def jobs_of(ctx: ReconcileContext, metadata: Metadata) -> list[Object]:
+    """The Jobs of this resource, not of one that had its name before."""
+    key, index = _key(metadata), ctx.index
+    selector = f"{jobs.TOPIC_LABEL}={jobs.topic_label(metadata.name)}"
+    was_heard_of = index.may_have_job(key)
+    index.clear_job(key)  # and not afterwards: one that is heard of meanwhile need not be in the list
+    try:
+        listed = await ctx.client.list(JOB, metadata.namespace, label_selector=selector)
+    except BaseException:
+        if was_heard_of:
+            index.mark_job_seen(key)
+        raise
+    there: list[Object] = [
+        job for job in listed if not job["metadata"].get("deletionTimestamp") and _owns(metadata, job)
+    ]
+    if any(ended(job) is None for job in there):
+        index.mark_job_seen(key)
+    return there
+
+
+def unended_of(resource: TopicSchema, there: Sequence[Object]) -> list[Object]:
+    """Those that have not ended, but for one whose verdict is told.
+
+    That one ends by itself a moment later; without it the same would be asked again one day.
+    """
+    before = resource.status.validation
+    told_by = before.job if before is not None and before.is_final else None
+    return [job for job in there if ended(job) is None and job["metadata"]["name"] != told_by]
+
+
+async def left_behind(ctx: ReconcileContext, resource: TopicSchema, asked: str) -> tuple[Object, ...]:
+    """The Jobs of a topic whose verdict is known that ask something else.
+
+    An edit that is taken back before the status tells of its run leaves one.
+    """
+    if not ctx.validation.image or not may_run(ctx, resource.metadata, None):
+        return ()
+    try:
+        there = await jobs_of(ctx, resource.metadata)
+    except (ForbiddenError, ApiRefusedError):  # the status has nothing to tell of them
+        return ()
+    label = jobs.question_label(asked)
+    unended = unended_of(resource, there)
+    return tuple(job for job in unended if job["metadata"]["labels"].get(jobs.QUESTION_LABEL) != label)
+
+
+def _key(metadata: Metadata) -> Key:
+    return Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name)
+
+
+def _owns(metadata: Metadata, job: Object) -> bool:
+    return any(owner["uid"] == metadata.uid for owner in job["metadata"].get("ownerReferences") or ())
+
+
+def attempt_of(job: Object) -> int:
+    """The so manieth for its question that it is, from 1."""
+    told = (job["metadata"].get("annotations") or {}).get(jobs.ATTEMPT_ANNOTATION, "")
+    return int(told) if told.isdecimal() else 1
+
+
+async def is_there(ctx: ReconcileContext, namespace: str, name: str) -> bool:
+    """Whether there is a ConfigMap of that name."""
+    try:
+        await ctx.client.get(CONFIG_MAP, namespace, name)
+    except NotFoundError:
+        return False
+    return True
+
+
+async def pods_of(ctx: ReconcileContext, job: Object) -> list[Object]:
+    """Its pods, the newest last."""
+    metadata = job["metadata"]
+    selector = f"batch.kubernetes.io/job-name={metadata['name']}"
+    found = await ctx.client.list(POD, metadata["namespace"], label_selector=selector)
+    return sorted(found, key=lambda pod: pod["metadata"].get("creationTimestamp") or "")
+
+
+async def events_of(ctx: ReconcileContext, job: Object, pods: Sequence[Object]) -> Sequence[Object]:
+    """What was told of a Job without a pod, or of a pod that does not run yet."""
+    about = pods[-1] if pods else job
+    if ended(job) is not None or (about.get("status") or {}).get("phase") not in (None, "Pending"):
+        return ()
+    selector = f"involvedObject.uid={about['metadata']['uid']}"
+    return await ctx.client.list(OLD_EVENT, job["metadata"]["namespace"], field_selector=selector)
+
+
+async def percent_of(ctx: ReconcileContext, namespace: str, pod: str) -> int:
+    """How far the run is, by its log; 0 where that cannot be read now: it is worth no error."""
+    with suppress(TopicSchemaError):
+        log = await ctx.client.log(namespace, pod, jobs.CONTAINER, lines=_PROGRESS_LINES, limit=_PROGRESS_BYTES)
+        told = marks.progress_in(log.splitlines()) or {}
+        return int(told.get("percent", 0))
+    return 0

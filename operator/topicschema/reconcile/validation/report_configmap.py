@@ -1,0 +1,194 @@
+"""The whole report of a run, from its driver's log into a ConfigMap of the TopicSchema."""
+
+import asyncio
+import base64
+import hashlib
+import json
+import logging
+import lzma
+import math
+from dataclasses import replace
+from typing import Any, Final
+
+from topicschema import telemetry
+from topicschema.api.kinds import CONFIG_MAP, TOPIC_SCHEMA
+from topicschema.api.metadata import Metadata
+from topicschema.api.topicschemas import TopicSchema
+from topicschema.api.validation import ValidationStatus
+from topicschema.api.wire import encode
+from topicschema.cluster.errors import (
+    ApiRefusedError,
+    ApiUnavailableError,
+    ConflictError,
+    ForbiddenError,
+    NotFoundError,
+)
+from topicschema.core.errors import TopicSchemaError
+from topicschema.reconcile.context import ReconcileContext
+from topicschema.reconcile.policies import FoundPolicy
+from topicschema.reconcile.status_write import FIELD_MANAGER
+from topicschema.reconcile.status_writer import object_reference
+from topicschema.reconcile.validation import redaction as validation_redaction
+from topicschema.reconcile.validation import status as validation_status
+from topicschema.reconcile.validation.gather import ValidationState
+from topicschema.reconcile.work_queue import Key
+from topicschema.spark import jobs, marks
+from topicschema.spark.page import page
+
+_LOG = logging.getLogger(__name__)
+_LINES: Final = 2_000
+_LOG_BYTES: Final = 4 * 1024 * 1024
+_MAX_BYTES: Final = 900 * 1024
+_NAME: Final = 200
+_HASH: Final = 8
+_AGAIN: Final = 300.0
+_SHOWN: Final = "ValuesShown"
+_EMPTIED: Final = "the report showed what messages hold, which includeValues no longer asks for"
+
+
+async def with_report(
+    ctx: ReconcileContext, metadata: Metadata, seen: ValidationState, told: ValidationStatus | None
+) -> ValidationStatus | None:
+    """The same status, with the name of the report where one could be kept: a verdict counts without it."""
+    found = validation_status.document(seen)
+    if found is None or told is None or told == seen.recorded or seen.job is None:
+        return told
+    telemetry.VALIDATIONS.labels(told.phase.value).inc()
+    job = seen.job["metadata"]["name"]
+    is_page_wanted = seen.wanted is not None and bool(seen.wanted.spec.page)
+    # What a log holds is a tenant's word: however many there are, few are in memory at once.
+    async with ctx.validation.reading:
+        report = await _read(ctx, metadata.namespace, found[1])
+        if report is None:
+            return told
+        body = await asyncio.to_thread(manifest, metadata, job, report, is_page_wanted=is_page_wanted)
+    return replace(told, report=body["metadata"]["name"]) if await _kept(ctx, body) else told
+
+
+async def without_values(ctx: ReconcileContext, resource: TopicSchema, found: FoundPolicy | None) -> TopicSchema:
+    """The resource as it may be shown: where no values are wanted, without those in its status and in its report.
+
+    A report that cannot be emptied stays named in the status, and is tried again every five minutes.
+    """
+    name, status = validation_redaction.shown_in(resource.status), validation_redaction.redacted(resource.status)
+    if validation_redaction.are_wanted(found) or (name is None and status == resource.status):
+        return resource
+    if name is None or await _is_emptied(ctx, resource.metadata, name):
+        status = replace(status, report_with_values=None)
+    return replace(resource, status=status)
+
+
+async def _is_emptied(ctx: ReconcileContext, metadata: Metadata, name: str) -> bool:
+    """Whether the report shows no values any more; it is left alone while the last try was just now."""
+    now, tried = ctx.clock(), ctx.validation.emptied
+    key = Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name)
+    left = tried.get(key, -math.inf) + _AGAIN - now
+    if left > 0:
+        ctx.enqueue(key, left)  # an earlier time replaced this one in the queue
+        return False
+    try:
+        await _empty(ctx, metadata, name)
+    except NotFoundError:
+        pass
+    except (ApiRefusedError, ApiUnavailableError, ConflictError, ForbiddenError) as error:
+        tried[key] = now
+        ctx.enqueue(key, _AGAIN)
+        await _tell_of(ctx, metadata, name, error)
+        return False
+    tried.pop(key, None)
+    return True
+
+
+async def _empty(ctx: ReconcileContext, metadata: Metadata, name: str) -> None:
+    there = await ctx.client.get(CONFIG_MAP, metadata.namespace, name)
+    if there.get("data") == {"note": _EMPTIED} and not there.get("binaryData"):
+        return
+    this_one = {"uid": there["metadata"]["uid"]}  # or one that is gone would be made
+    body = _manifest(metadata, {"data": {"note": _EMPTIED}})
+    body["metadata"].update(this_one)
+    there = await ctx.client.apply(CONFIG_MAP, metadata.namespace, name, body, field_manager=FIELD_MANAGER)
+    left = {part: dict.fromkeys(set(there.get(part) or ()) - {"note"}) for part in ("data", "binaryData")}
+    if any(left.values()):  # an apply leaves what somebody else has written, too: an editor, a restored backup
+        await ctx.client.patch(CONFIG_MAP, metadata.namespace, name, {"metadata": this_one, **left})
+
+
+async def _tell_of(ctx: ReconcileContext, metadata: Metadata, name: str, error: TopicSchemaError) -> None:
+    message = (
+        f"ConfigMap {name} shows what messages hold, which includeValues no longer asks for, and cannot be emptied: "
+        f"{error.message}; delete it, or let the operator write it: it tries again every five minutes"
+    )
+    about = object_reference(TOPIC_SCHEMA, {"metadata": encode(metadata)})
+    await ctx.events.record(about, "Warning", _SHOWN, message, "Validate")
+
+
+async def _kept(ctx: ReconcileContext, body: dict[str, Any]) -> bool:
+    """Whether the ConfigMap was taken: a report that is refused, by a quota or a policy, loses no verdict."""
+    namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]
+    try:
+        await ctx.client.apply(CONFIG_MAP, namespace, name, body, field_manager=FIELD_MANAGER)
+    except (ApiRefusedError, ForbiddenError) as error:
+        fields = {"namespace": namespace, "name": name, "why": error.message}
+        _LOG.warning("could not store the validation report", extra={"fields": fields})
+        return False
+    return True
+
+
+async def _read(ctx: ReconcileContext, namespace: str, pod: str) -> bytes | None:
+    """The report; None where the log is gone, cannot be read, or has none: its node may never come back."""
+    try:
+        log = await ctx.client.log(namespace, pod, jobs.CONTAINER, lines=_LINES, limit=_LOG_BYTES)
+        return await asyncio.to_thread(lambda: marks.report_in(log.splitlines()))
+    except TopicSchemaError as error:
+        fields = {"namespace": namespace, "pod": pod, "reason": error.reason}
+        _LOG.warning("validation report not found in pod log", extra={"fields": fields})
+        return None
+
+
+def manifest(metadata: Metadata, job: str, report: bytes, *, is_page_wanted: bool = False) -> dict[str, Any]:
+    """The ConfigMap, of which a resource has one; a report that is too large for it is packed, or only told of."""
+    return _manifest(metadata, _content(job, report, is_page_wanted=is_page_wanted))
+
+
+def name_of(metadata: Metadata) -> str:
+    """The ConfigMap of a resource's report."""
+    digest = hashlib.sha256(metadata.uid.encode()).hexdigest()[:_HASH]
+    return f"{metadata.name[:_NAME].rstrip('-.')}-validation-{digest}"
+
+
+def _manifest(metadata: Metadata, content: dict[str, Any]) -> dict[str, Any]:
+    owner = {"apiVersion": TOPIC_SCHEMA.api_version, "kind": TOPIC_SCHEMA.name}
+    return {
+        "apiVersion": CONFIG_MAP.api_version,
+        "kind": CONFIG_MAP.name,
+        "metadata": {
+            "name": name_of(metadata),
+            "namespace": metadata.namespace,
+            "labels": {jobs.TOPIC_LABEL: jobs.topic_label(metadata.name)},
+            "ownerReferences": [owner | {"name": metadata.name, "uid": metadata.uid, "controller": True}],
+        },
+        **content,
+    }
+
+
+def _content(job: str, report: bytes, *, is_page_wanted: bool) -> dict[str, Any]:
+    told = {"job": job}
+    text = report.decode(errors="replace")
+    if len(text.encode()) <= _MAX_BYTES:  # not the report's own: what is no UTF-8 is longer afterwards
+        told |= {"report.json": text}
+        shown = _page(report) if is_page_wanted else ""
+        return {"data": told | ({"report.html": shown} if shown else {})}
+    # More than a page is for: it would be larger still.
+    packed = lzma.compress(report, preset=1)
+    if len(packed) <= _MAX_BYTES:
+        return {"data": told, "binaryData": {"report.json.xz": base64.b64encode(packed).decode()}}
+    return {"data": told | {"note": f"the report has {len(report)} bytes: too much to be kept; the Job's log has it"}}
+
+
+def _page(report: bytes) -> str:
+    """The page; "" where it would not fit beside the report, or the report is none: it is only a pod's word."""
+    try:
+        shown = page(json.loads(report))
+    except Exception as error:  # noqa: BLE001 - whatever a pod may have written there
+        _LOG.warning("could not render the HTML report", extra={"fields": {"reason": type(error).__name__}})
+        return ""
+    return shown if len(shown.encode()) + len(report) <= _MAX_BYTES else ""
