@@ -29,14 +29,13 @@ from topicschema.reconcile.holders import other_holder
 from topicschema.reconcile.judging import Judge
 from topicschema.reconcile.policies import FoundPolicy, Policies, Reader
 from topicschema.reconcile.schema_source import size_of, sources_of
+from topicschema.reconcile.versions import LARGE
 from topicschema.storage.protocol import SchemaStorage, Stored
 
 T = TypeVar("T")
 
 _LOST = "HistoryLost"
 _NOT_IN_FORCE = frozenset({"PolicyMissing", "ClaimNotAllowed", "TopicClaimed"})
-# Longer texts are parsed by a worker, and only once it is known how they will be judged.
-_LARGE = 64 * 1024
 # The share of the time in which the API server waits; the rest is for the answer.
 _TO_JUDGE = 0.9
 # Turns of the event loop until the reads have sent their requests: the parsing then falls into the time of waiting.
@@ -132,8 +131,10 @@ class TopicSchemas:
             return _not_judged(error)
 
     async def _parse_meanwhile(self, spec: TopicSchemaSpec, line: PulsarLine) -> Schema | None:
-        if sources_of(spec) is not None or spec.type is SchemaType.STRING or size_of(spec) >= _LARGE:
-            return None  # the history may know what they were compiled to, and which of its two texts a STRING has
+        if sources_of(spec) is not None or spec.type is SchemaType.STRING or size_of(spec) >= LARGE:
+            # The history may have what the sources were compiled to, and which of its two texts a STRING has. A worker
+            # parses a large text, in the turn of its namespace.
+            return None
         for _ in range(_TURNS_TO_SEND):
             await asyncio.sleep(0)
         return await self._judge.schema_of(spec, line, None)

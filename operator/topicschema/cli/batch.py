@@ -6,7 +6,6 @@ One bad line never stops the rest. What the lines mean is `wire`'s matter, what 
 import json
 import time
 import traceback
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final, TextIO
@@ -100,22 +99,15 @@ class Remembered:
     """`formats.parse` with a memory of the schemas parsed last, within a bound of bytes (estimated)."""
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._weight = 0
-        self._cache: OrderedDict[_Key, Schema] = OrderedDict()
+        self._cache: LruCache[_Key, Schema] = LruCache(limit)
 
     def __call__(self, info: SchemaInfo, line: PulsarLine, *, validate_defaults: bool) -> Schema:
         """The parsed schema; InvalidSchemaError, which is never remembered."""
         key = (info.type, info.schema, frozenset(info.properties.items()), line, validate_defaults)
-        kept = self._cache.get(key)
-        if kept is not None:
-            self._cache.move_to_end(key)
-            return kept
-        schema = self._cache[key] = formats.parse(info, line, validate_defaults=validate_defaults)
-        self._weight += _weight(info.schema)
-        while self._weight > self._limit:
-            (_, text, *_), _ = self._cache.popitem(last=False)
-            self._weight -= _weight(text)
+        schema = self._cache.get(key)
+        if schema is None:
+            schema = formats.parse(info, line, validate_defaults=validate_defaults)
+            self._cache.put(key, schema, _weight(info.schema))
         return schema
 
 

@@ -103,13 +103,13 @@ class _Turn:
         try:
             answer = mine.ask(self._call)
         except (EOFError, OSError) as error:
-            self._released()
             raise WaitingError("WorkerUnavailable", f"a worker ended with {mine.end()}") from error
         except BaseException:
-            self._released()
             mine.end()
             raise
-        self._released()
+        finally:
+            with self._lock:
+                self._worker = None  # from here on `stop` ends no process
         if answer.is_last:
             mine.end()
         else:
@@ -129,11 +129,6 @@ class _Turn:
                 idle = _Worker()
             self._worker = idle
             return idle
-
-    def _released(self) -> None:
-        """From here on stopping the turn ends no process."""
-        with self._lock:
-            self._worker = None
 
 
 class _Worker:
