@@ -40,7 +40,7 @@ class Prepared(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is attacked: a cluster by its kubeconfig, and the webhook's address."""
+    """The target of an attack: a cluster by its kubeconfig, and the webhook's address."""
 
     kubeconfig: str
     server: str
@@ -56,7 +56,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Attacker:
-    """Who attacks, in a process of its own."""
+    """An attacker, in a process of its own."""
 
     target: Target
     session: aiohttp.ClientSession

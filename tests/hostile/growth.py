@@ -80,7 +80,7 @@ def measured(name: str, most: int, count: int) -> dict[str, object]:
 
 
 def is_over(line: dict[str, Any]) -> bool:
-    """Whether what was measured is beyond a limit, or could not be measured."""
+    """Return True if a measurement is beyond a limit, or failed."""
     if "died" in line:
         return True
     is_large = line["versions"] == 1 and line["peak"] << 20 > MOST_BYTES

@@ -47,7 +47,7 @@ class Call:
 
     @property
     def is_watch(self) -> bool:
-        """Whether it is a watch of an API server, whose answer has no end."""
+        """True for a watch of an API server, whose answer has no end."""
         return "watch=true" in self.path or "watch=1" in self.path
 
     def __str__(self) -> str:
@@ -69,7 +69,7 @@ class Exchange:
 
 
 Fault = Callable[[Exchange], Awaitable[web.StreamResponse]]
-"""What happens to a call: it may forward it, or not, do something before or after, and answer what it likes."""
+"""A handler of a call: it may forward it or not, act before or after, and send any answer."""
 
 
 def credential_of(authorization: str) -> str:

@@ -1,4 +1,4 @@
-"""How large an object may be, and is where the API server stores it."""
+"""The size of an object as the API server stores it, and its limit."""
 
 import json
 import re
@@ -22,7 +22,7 @@ def refusal(review: Review) -> Cause | None:
 
 
 def encoded_size(wanted: Mapping[str, Any]) -> int:
-    """The bytes that the object takes where the API server stores it: compact JSON, escaped as Go does."""
+    """Return the bytes that the object takes where the API server stores it: compact JSON, escaped as Go does."""
     encoded = json.dumps(wanted, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
     return len(encoded) + _ESCAPE_BYTES * len(_ESCAPED.findall(encoded))
 

@@ -230,7 +230,7 @@ def _not_judged(error: TopicSchemaError) -> Answer:
 
 
 def _not_in_time(policy: Policy, history: History) -> Answer:
-    """What the controller has time for; but Strict admits nothing that consumers may suffer from."""
+    """Admit the edit for the controller to judge; under Strict refuse it, because consumers may suffer from it."""
     what = f"NotJudgedInTime: comparing with {history.version_count} versions takes longer than the API server waits"
     if policy.strictness is Strictness.BROKER:
         return allow(f"{what}; admitted unjudged: the controller judges it, and the status says what comes of it")

@@ -110,9 +110,9 @@ def check(
         try:
             found += against(candidate, each, strategy, checkers, steps)
         except TooComplexError:
-            return (*told(found), too_complex(each))
+            return (*listed(found), too_complex(each))
     found += check_plugged(candidate, considered, strategy, checkers)
-    return told(found)
+    return listed(found)
 
 
 def check_plugged(
@@ -138,8 +138,8 @@ def risks(
         try:
             found += risks_against(candidate, predecessor, strategy, steps)
         except TooComplexError:
-            return (*told(found), too_complex(predecessor))
-    return told(found)
+            return (*listed(found), too_complex(predecessor))
+    return listed(found)
 
 
 def traps(candidate: Schema) -> Iterator[Incompatibility]:
@@ -163,7 +163,7 @@ def risks_of_equal(
         found += _in_directions(candidate, predecessor, predecessor.schema, _EITHER, steps, _all_that_hurts)
     except TooComplexError:
         return (too_complex(predecessor),)
-    return told(found)
+    return listed(found)
 
 
 def risks_against(
@@ -268,8 +268,8 @@ def too_complex(predecessor: Predecessor, why: str = f"takes more than {MOST_STE
     return _refusal(TOO_COMPLEX, message, predecessor)
 
 
-def told(found: Listing[Incompatibility]) -> tuple[Incompatibility, ...]:
-    """Return what is listed, and last how many others there are."""
+def listed(found: Listing[Incompatibility]) -> tuple[Incompatibility, ...]:
+    """Return the findings, and last the number of others."""
     if not found.left_out:
         return tuple(found.listed)
     return (*found.listed, Incompatibility(MORE, "$", f"{found.left_out:,} more are not listed"))

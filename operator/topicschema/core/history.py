@@ -161,7 +161,7 @@ class History:
 
     @property
     def room(self) -> int:
-        """How many more entries the record takes; negative where there are more than it takes."""
+        """The number of entries that the history still takes; negative if it has more than it takes."""
         return MAX_VERSIONS - len(self.entries)
 
     @property

@@ -22,9 +22,9 @@ MOST_BYTES: Final = 1024 * 1024
 
 @dataclass(slots=True)
 class Found:
-    """What was found: `refused` are reasons to refuse the candidate, `risks` are only told, `steps` is what it took.
+    """Findings: `refused` are reasons to refuse the candidate, `risks` only lead to warnings; `steps` is their cost.
 
-    `given_up` says where the steps, or the memory, did not suffice; there may be more to find then.
+    `given_up` names the version at which the steps, or the memory, did not suffice; there may be more to find then.
     """
 
     refused: Listing[Incompatibility] = field(default_factory=Listing)
@@ -42,7 +42,7 @@ class Found:
 
 
 def is_full(versions: int, size: int) -> bool:
-    """Whether a part with so many versions, of so many bytes of text, takes no more."""
+    """Return True if a part of this many versions, and bytes of text, takes no more."""
     return versions == MOST_VERSIONS or size >= MOST_BYTES
 
 
@@ -62,7 +62,7 @@ def divided(newest_first: Iterable[Predecessor]) -> Iterator[list[Predecessor]]:
 def compare(
     candidate: Schema, newest_first: Sequence[Predecessor], strategy: Strategy, checkers: Checkers, most_steps: int
 ) -> Found:
-    """Compare with the versions of one part, within so many steps; what `compatibility.check` and `risks` tell.
+    """Compare with the versions of one part, within this many steps: `compatibility.check` and `risks`.
 
     The checkers that are plugged in are not asked.
     """

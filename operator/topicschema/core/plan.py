@@ -231,7 +231,7 @@ def _hold_deletion(observed: Observed, *, may_claim: bool) -> tuple[Action, ...]
 
 
 def _is_held_back(observed: Observed, verdict: Verdict) -> bool:
-    """Whether the record is full or the gate closed; neither holds back what is on record."""
+    """Return True if the history is full or the gate closed; neither holds back a version that is stored."""
     if verdict.outcome is not Outcome.NEXT_VERSION:
         return False
     return observed.history.room <= 0 or (observed.inquiry is not None and observed.inquiry.holds_back)

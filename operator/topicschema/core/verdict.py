@@ -90,7 +90,7 @@ class Look(NamedTuple):
 
 
 def looks(candidate: Candidate, history: History, policy: Policy) -> list[Look]:
-    """What `judge` looks at, newest first; a version that is read and not compared must only parse."""
+    """Return the versions that `judge` looks at, newest first; one that is read and not compared must only parse."""
     equal = history.equal_to(candidate.schema.fingerprint)
     considered = (equal,) if equal else _considered(history, effective_strategy(policy, candidate.strategy).value)
     read = {entry.schema_version: entry for entry in needed(candidate, history, policy)}
@@ -102,7 +102,7 @@ def looks(candidate: Candidate, history: History, policy: Policy) -> list[Look]:
 
 
 def looks_for_risks(candidate: Candidate, history: History, policy: Policy) -> list[Look]:
-    """What comparing brings up risks of, newest first; dedupe, which comes before, aside."""
+    """Return the versions that `risks` looks at, newest first; dedupe, which comes before, aside."""
     considered = _considered(history, effective_strategy(policy, candidate.strategy).value)
     read = {entry.schema_version for entry in compared(candidate, history, policy)}
     return [Look(entry, entry.schema_version in read, is_compared=True) for entry in reversed(considered)]
@@ -151,7 +151,7 @@ def judge(candidate: Candidate, history: History, policy: Policy, payloads: Mapp
 
 
 def concluded(candidate: Candidate, history: History, policy: Policy, comparison: "Comparison") -> Verdict:
-    """The verdict that a comparison with what `looked_at` named comes to."""
+    """Return the verdict that a comparison with the versions of `looks` comes to."""
     strategy, equal = effective_strategy(policy, candidate.strategy), history.equal_to(candidate.schema.fingerprint)
     found = comparison.incompatibilities
     if found:
@@ -209,11 +209,11 @@ def compare_equal(candidate: Schema, equal: Predecessor, policy: Policy) -> Comp
 
 
 def strictly(policy: Policy, found: Found, strategy: Strategy | None = None) -> Comparison:
-    """What Pulsar's own checkers found under that strategy, None where none was asked, as the strictness takes it.
+    """Return the comparison under the policy's strictness; it refuses the candidate, too, if comparing was given up.
 
-    The answer is no, too, if comparing was given up.
+    `strategy` is the one under which Pulsar's own checkers were asked, None if they were not.
     """
-    refused, risks = compatibility.told(found.refused), compatibility.told(found.risks)
+    refused, risks = compatibility.listed(found.refused), compatibility.listed(found.risks)
     thrown = None if strategy is None else refusals.thrown(strategy, refused)
     given_up = (found.given_up,) if found.given_up else ()
     if policy.strictness is Strictness.STRICT:

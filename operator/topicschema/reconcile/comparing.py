@@ -1,4 +1,4 @@
-"""Comparing texts: what a worker process is asked to do, or the event loop itself where it is little."""
+"""Comparison of schema texts, by a worker process, or by the event loop itself if it is little."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.reconcile.lru_cache import LruCache
 
-_KEPT_BYTES: Final = 32 * 1024 * 1024
+_CACHE_BYTES: Final = 32 * 1024 * 1024
 _BYTES_PER_BYTE: Final = 10
 _BYTES_PER_SCHEMA: Final = 2_000
 
@@ -24,8 +24,8 @@ _Key = tuple[SchemaType, str, PulsarLine]
 class Question:
     """The candidate as text, and how it is compared.
 
-    `is_equal` where the broker takes it for an earlier version; `is_first` of the first part, which tells of the
-    candidate itself, too.
+    `is_equal` if the broker takes it for an earlier version; `is_first` for the first part, whose answer has the risks
+    of the candidate by itself, too.
     """
 
     candidate: SchemaInfo
@@ -45,24 +45,24 @@ class Version(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What was found, and the versions that do not parse, by number."""
+    """Findings, and the errors of versions that do not parse, by number."""
 
     found: Found
     unreadable: Mapping[int, InvalidSchemaError]
 
 
 def size_of(question: Question, versions: Sequence[Version]) -> int:
-    """The bytes of all texts."""
+    """Return the bytes of all texts."""
     return len(question.candidate.schema) + sum(len(each.info.schema) for each in versions if each.info)
 
 
 class Comparer:
-    """Parses and compares; keeps parsed schemas in memory.
+    """Parses and compares; caches parsed schemas.
 
-    `cache_bytes` bounds what is kept, by an estimate of its size. Versions are immutable, so nothing kept is stale.
+    `cache_bytes` limits the estimated size of the cache. Versions are immutable, so no entry is stale.
     """
 
-    def __init__(self, cache_bytes: int = _KEPT_BYTES) -> None:
+    def __init__(self, cache_bytes: int = _CACHE_BYTES) -> None:
         self._cache: LruCache[_Key, Schema] = LruCache(cache_bytes)
 
     def answer(self, question: Question, versions: Sequence[Version], most_steps: int) -> Answer:
@@ -88,30 +88,30 @@ class Comparer:
         return Answer(found, unreadable)
 
     def parsed(self, info: SchemaInfo, line: PulsarLine) -> Schema:
-        """The parsed schema, from memory if it is kept there; InvalidSchemaError with rule and place."""
-        schema = self.kept(info.type, info.content_hash, line)
+        """Return the parsed schema, from the cache if it is there; InvalidSchemaError with rule and place."""
+        schema = self.cached(info.type, info.content_hash, line)
         if schema is None:
             schema = formats.parse(info, line)
-            self.keep(schema, line, _BYTES_PER_BYTE * len(info.schema))
+            self.cache(schema, line, _BYTES_PER_BYTE * len(info.schema))
         return schema
 
-    def kept(self, kind: SchemaType, content_hash: str, line: PulsarLine) -> Schema | None:
-        """The schema that is kept in memory, if it is."""
+    def cached(self, kind: SchemaType, content_hash: str, line: PulsarLine) -> Schema | None:
+        """Return the schema, if it is cached."""
         return self._cache.get((kind, content_hash, line))
 
-    def keep(self, schema: Schema, line: PulsarLine, size: int) -> None:
-        """Keep a schema of about so many bytes."""
+    def cache(self, schema: Schema, line: PulsarLine, size: int) -> None:
+        """Cache a schema of about `size` bytes."""
         self._cache.put((schema.info.type, schema.info.content_hash, line), schema, _BYTES_PER_SCHEMA + size)
 
 
-_OF_WORKER: Final = Comparer(_KEPT_BYTES // 2)
+_OF_WORKER: Final = Comparer(_CACHE_BYTES // 2)
 
 
 def answer(question: Question, versions: Sequence[Version], most_steps: int) -> Answer:
-    """`Comparer.answer`, in a worker."""
+    """Call `Comparer.answer`, in a worker."""
     return _OF_WORKER.answer(question, versions, most_steps)
 
 
 def fingerprint(info: SchemaInfo, line: PulsarLine) -> str:
-    """The fingerprint of the parsed schema, in a worker; errors as above."""
+    """Return the fingerprint of the parsed schema, in a worker; errors as above."""
     return _OF_WORKER.parsed(info, line).fingerprint

@@ -204,7 +204,7 @@ class Judge:
             raise CheckerTimeoutError("CheckerTimeout", f"{message}; it is asked again later", _AFTER_TIMEOUT) from None
 
     async def _found(self, question: Question, history: History, looks: Sequence[Look], must: Collection[int]) -> Found:
-        """What comparing finds; UnreadableVersionError when a version that is a must does not parse."""
+        """Compare with all parts; UnreadableVersionError if a version that is a must does not parse."""
         found = Found()
         musts = {look.entry.schema_version: look.entry for look in looks if look.entry.schema_version in must}
         async for part in self.versions.parts(history, looks):
@@ -219,7 +219,7 @@ class Judge:
         return found
 
     async def _answer(self, question: Question, part: Sequence[Version], most_steps: int = MOST_STEPS) -> Answer:
-        """What is found in a part, within so many steps: here if it is little, by a worker if it is more."""
+        """Compare with one part, within this many steps: here if it is little, in a worker if it is more."""
         if comparing.size_of(question, part) < LARGE:
             answer = self._comparer.answer(question, part, min(_FEW_STEPS, most_steps))
             if answer.found.given_up is None or most_steps <= _FEW_STEPS:
@@ -260,7 +260,7 @@ class Judge:
         strategy = effective_strategy(policy, candidate.strategy).value
         question = Question(candidate.schema.info, policy.profile.line, strategy)
         found = await self._found(question, history, verdict.looks_for_risks(candidate, history, policy), ())
-        return (*compatibility.told(found.risks), *((found.given_up,) if found.given_up else ()))
+        return (*compatibility.listed(found.risks), *((found.given_up,) if found.given_up else ()))
 
     async def _payloads(
         self, history: History, wanted: Iterable[VersionEntry], line: PulsarLine, must: Collection[VersionEntry]

@@ -98,7 +98,7 @@ class Observation:
 
     @property
     def stopped(self) -> TopicSchemaError | None:
-        """What keeps a schema that was judged to pass from being settled: a full record, messages, broker, no topic."""
+        """The error that holds back a schema that passed: a full history, messages, the broker, or no topic."""
         if self._full is not None:
             return self._full
         is_there = self.verdict is not None and self.verdict.outcome is Outcome.EQUAL_VERSION
@@ -113,7 +113,7 @@ class Observation:
 
     @property
     def _full(self) -> StalledError | None:
-        """Why the record cannot take the candidate, or what the broker has."""
+        """The error if the history cannot take the candidate, or the broker's versions."""
         if self.stored is None:
             return None
         history = self.stored.history

@@ -174,7 +174,7 @@ class TopicSchemas:
     async def _validated(
         self, key: Key, seen: Observation
     ) -> tuple[ValidationStatus | None, Said | None, str | None, str | None]:
-        """What is told of the messages; who waits for them is looked at again soon, for no event tells of a log."""
+        """Return the validation's status. A topic that waits for messages is due again soon: no event reports a log."""
         validation, ctx, before = seen.validation, self._ctx, seen.resource.status
         if validation is None:
             ctx.validation.limiter.done(key, ctx.enqueue)

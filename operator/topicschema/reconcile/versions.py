@@ -1,4 +1,4 @@
-"""Schemas, and the texts of versions on record: read and parsed, by a worker process where that takes long."""
+"""Schemas and texts of stored versions: reads and parses them, in a worker process if they are large."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -22,7 +22,7 @@ _READS_AT_ONCE: Final = 16
 
 
 class Versions:
-    """Reads and parses. Schemas are whole if `are_whole`; otherwise of a large one only what it is, a ReadSchema."""
+    """Reads and parses. A large schema is a ReadSchema, without its parts, unless `are_whole`."""
 
     def __init__(self, storage: SchemaStorage, workers: Workers, comparer: Comparer, *, are_whole: bool) -> None:
         self._storage = storage
@@ -37,10 +37,10 @@ class Versions:
             return self._comparer.parsed(info, line)
         if self._are_whole:
             return await asyncio.to_thread(formats.parse, info, line)
-        schema = self._comparer.kept(info.type, info.content_hash, line)
+        schema = self._comparer.cached(info.type, info.content_hash, line)
         if schema is None:
             schema = ReadSchema(info, await self.read(len(info.schema), comparing.fingerprint, info, line))
-            self._comparer.keep(schema, line, len(info.schema))
+            self._comparer.cache(schema, line, len(info.schema))
         return schema
 
     async def version(self, history: History, entry: VersionEntry, line: PulsarLine) -> Schema:
@@ -48,9 +48,9 @@ class Versions:
 
         StalledError(RecordDamaged) when the record is unusable, UnreadableVersionError when the text does not parse.
         """
-        kept = self._comparer.kept(entry.type, entry.content_hash, line)
-        if kept is not None:
-            return kept
+        cached = self._comparer.cached(entry.type, entry.content_hash, line)
+        if cached is not None:
+            return cached
         try:
             return await self.parse(await self.payload(history, entry), line)
         except InvalidSchemaError as error:
@@ -79,9 +79,9 @@ class Versions:
         return Version(look.entry.schema_version, look.entry.type, info, look.is_compared)
 
     async def read(self, size: int, function: Callable[..., T], *arguments: Any) -> T:
-        """What the function returns, called where reading a text of `size` bytes holds up nobody.
+        """Call the function, which reads a text of `size` bytes, without delaying other tasks; return its result.
 
-        InvalidSchemaError COMPARISON_TOO_COMPLEX, too, where that takes more memory than a worker has.
+        InvalidSchemaError COMPARISON_TOO_COMPLEX, too, if that takes more memory than a worker has.
         """
         if size < LARGE:
             return function(*arguments)

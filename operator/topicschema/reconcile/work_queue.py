@@ -104,12 +104,12 @@ class WorkQueue:
 
     @property
     def waiting(self) -> int:
-        """How many keys are due and not yet being reconciled."""
+        """Number of keys that are due and not yet being reconciled."""
         return self._schedule.waiting(self._clock())
 
     @property
     def next_due(self) -> float | None:
-        """When the next key is due, by the clock; None if the queue is empty."""
+        """Time at which the next key is due, by the clock; None if the queue is empty."""
         return self._schedule.next_due
 
     async def run(self, workers: int) -> None:

@@ -1,4 +1,4 @@
-"""The program of a worker process: calls of functions come in, what they return or raise goes out.
+"""The program of a worker process: receives calls of functions, and sends their results or errors.
 
 It ends when the process that started it does, and when it has grown, so that its memory is free again.
 """
@@ -31,7 +31,7 @@ class Call(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a call came to: `error` is what it raised. The worker ends after it if `is_last`."""
+    """Result of a call, or the `error` that it raised. The worker ends after it if `is_last`."""
 
     value: Any
     error: Exception | MemoryError | None = None

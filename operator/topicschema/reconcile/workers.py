@@ -1,4 +1,4 @@
-"""Processes that do what takes long, so that the event loop goes on meanwhile, and that can be ended.
+"""Processes for long computations: the event loop goes on meanwhile, and they can be ended.
 
 A thread would share the interpreter, and cannot be ended from outside.
 """
@@ -44,10 +44,10 @@ class Workers:
         worker.sendable()
 
     async def call(self, function: Callable[..., T], *arguments: Any) -> T:
-        """What the function, which is one of a module, returns or raises; cancelling it ends the process.
+        """Call the function of a module in a worker, and return its result or raise its error.
 
-        OutOfMemoryError when it takes too much memory; WaitingError when it takes too long, and when the process could
-        not be started or was ended by others.
+        Cancelling the call ends the process. OutOfMemoryError if it takes too much memory; WaitingError if it takes too
+        long, or if the process could not be started or was ended from outside.
         """
         async with self._turns:
             turn = _Turn(self._idle, Call(function, arguments))
@@ -145,7 +145,7 @@ class _Worker:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process runs."""
+        """True while the process runs."""
         return self._process.poll() is None
 
     def ask(self, call: Call) -> Answer:
@@ -155,7 +155,7 @@ class _Worker:
         return answer
 
     def kill(self) -> None:
-        """End the process; whoever waits for its answer gets EOFError."""
+        """End the process; a thread that waits for its answer gets EOFError."""
         self._process.kill()
 
     def end(self) -> int:

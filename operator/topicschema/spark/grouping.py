@@ -1,4 +1,4 @@
-"""How many rows have which combination of values."""
+"""Counts of rows by their combination of values."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

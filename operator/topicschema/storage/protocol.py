@@ -52,7 +52,7 @@ class SchemaStorage(Protocol):
         """
 
     async def is_announced(self, history: History, payload: SchemaInfo) -> bool:
-        """Whether the content was announced as the version that follows `history`."""
+        """Return True if the content was announced as the version that follows `history`."""
 
     async def put(
         self, stored: Stored, history: History, payloads: Sequence[SchemaInfo] = (), source_hash: str | None = None

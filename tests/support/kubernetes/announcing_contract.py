@@ -1,4 +1,4 @@
-"""What every SchemaStorage promises of versions that a broker is about to get, as tests; see `storage_contract`."""
+"""Tests of every SchemaStorage: versions that a broker is about to get; see `storage_contract`."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""That a judgment lists so many findings and counts the others, which changes no verdict."""
+"""Limit on the findings that a judgment lists: it counts the others, and the verdict stays."""
 
 import json
 from dataclasses import replace
@@ -74,6 +74,6 @@ def test_risks_are_listed_alike_and_the_verdict_is_the_same(strictness: Strictne
 def test_what_a_broker_throws_is_found_among_those_that_are_listed() -> None:
     thrown = Incompatibility("INVALID_DEFAULT", "$.value.fields[0]", "m", Direction.BACKWARD, 0)
     assert refusals.thrown(Strategy.BACKWARD, (thrown,)) == thrown
-    more = compatibility.told(Listing([thrown, *(replace(thrown, rule="TYPE_MISMATCH") for _ in range(FIELDS))]))
+    more = compatibility.listed(Listing([thrown, *(replace(thrown, rule="TYPE_MISMATCH") for _ in range(FIELDS))]))
     assert more[-1].rule == "MORE_FINDINGS"
     assert refusals.thrown(Strategy.BACKWARD, more) == thrown

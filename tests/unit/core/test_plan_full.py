@@ -1,4 +1,4 @@
-"""What comes next where the record has no room: nothing but what lets the resource go together with its record."""
+"""Plans for a full history: no action but those that let the resource go together with its history."""
 
 from dataclasses import replace
 

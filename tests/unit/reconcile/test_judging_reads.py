@@ -1,4 +1,4 @@
-"""How a judge that has nothing in memory reads the payloads of a long history."""
+"""Reads of a long history's payloads by a judge with an empty cache."""
 
 import asyncio
 

@@ -32,7 +32,7 @@ async def killed(world: World) -> None:
 
 
 async def origins(world: World) -> list[Origin]:
-    """Where the versions on record are from, once the topic is settled."""
+    """Origins of the stored versions, once the topic is settled."""
     assert await world.settle() == ""
     assert await world.agrees()
     return [entry.origin for entry in (await world.history()).entries]

@@ -42,7 +42,7 @@ class Sweeping(ApiClient):
             self._reading -= 1
 
     async def sweep(self) -> tuple[int, list[str]]:
-        """How many payloads a sweep removed, and the histories that it read, in order."""
+        """Number of payloads that a sweep removed, and the histories that it read, in order."""
         self._names.clear()
         return await self.sweeper.sweep(LATER), sorted(self._names)
 

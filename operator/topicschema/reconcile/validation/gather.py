@@ -72,7 +72,7 @@ class ValidationState:
 
     @property
     def needs_run(self) -> bool:
-        """Whether the request needs a run, since it has no verdict yet."""
+        """True if the request needs a run, because it has no verdict yet."""
         return self.is_asked_now and (self.recorded is None or not self.recorded.is_final)
 
     @property
