@@ -36,6 +36,7 @@ from testbed.pulsar_setup import Access
 _HOP_BY_HOP = {"connection", "transfer-encoding", "content-length", "host", "keep-alive"}
 _SECRET = {"authorization", "cookie", "proxy-authorization"}
 _LARGEST = 128 * 1024 * 1024
+_TURNS_OF_AN_ACCEPT = 3  # of the loop: asyncio's task begins, the transport is made, the protocol gets it
 _LINGER_SECONDS = 0.2  # TLS connections take a moment to close, and must not outlive the loop
 
 T = TypeVar("T")
@@ -177,6 +178,10 @@ class FaultProxy:
 
     async def _refuse(self) -> None:
         if self._server is not None:
+            for listener in self._server.sockets:  # a connection that asyncio has begun to accept leaks on close()
+                self._loop.remove_reader(listener.fileno())
+            for _ in range(_TURNS_OF_AN_ACCEPT):
+                await asyncio.sleep(0)
             self._server.close()
             self._server = None
         await self._cut()

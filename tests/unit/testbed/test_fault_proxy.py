@@ -3,6 +3,8 @@
 import asyncio
 import datetime as dt
 import errno
+import gc
+import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -280,3 +282,17 @@ async def test_the_proxy_ends_at_once_whatever_is_in_flight(
 
     with pytest.raises(aiohttp.ClientError):
         await waiting
+
+
+@pytest.mark.parametrize("turns", range(6))
+def test_a_connection_that_is_being_accepted_is_closed_as_others_are(proxy: FaultProxy, turns: int) -> None:
+    async def refused_while_accepting() -> socket.socket:
+        client = socket.create_connection((ports.LOOPBACK, proxy.port), 5)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await proxy._refuse()
+        return client
+
+    with proxy._run(refused_while_accepting()) as client, pytest.raises(ConnectionResetError):
+        client.recv(1)
+    gc.collect()
