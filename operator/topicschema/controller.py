@@ -40,10 +40,10 @@ from topicschema.reconcile.validation.job_limiter import JobLimiter, Limits, Val
 from topicschema.reconcile.work_queue import Key, Result, WorkQueue
 from topicschema.settings import Claims as ClaimsSetting
 from topicschema.settings import InvalidSettingError, Settings
-from topicschema.spark.jobs import DRIVERS, TOPIC_LABEL
 from topicschema.storage.claims import Claims
 from topicschema.storage.record import RecordStorage
 from topicschema.storage.sweep import Sweeper
+from topicschema.validation.job.manifest import DRIVERS, TOPIC_LABEL
 
 _LOG = logging.getLogger(__name__)
 _LEASE = "topicschema-controller"

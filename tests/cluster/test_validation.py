@@ -9,7 +9,7 @@ from support.validation.validated_namespace import ENVIRONMENT, GATE, REPORT, Va
 from testbed.cluster import Cluster
 from testbed.instances import Instance
 from testbed.product import PATIENT_LEASE, Product
-from topicschema.spark.verdict import Answer
+from topicschema.validation.job.result import Answer
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -9,7 +9,7 @@ from numba.core.dispatcher import Dispatcher
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.payload.judges import judge_of
 from topicschema.payload.judges.column import Column
-from topicschema.spark.sources.pulsar import frames, protocol, singles
+from topicschema.validation.sources.pulsar import frames, protocol, singles
 
 schema = SchemaInfo(SchemaType.AVRO, b'"long"')
 judge_of(schema, schema, PulsarLine.V4_0).judge(Column.of([b"\\x02"]))

@@ -12,8 +12,16 @@ from topicschema.core import formats
 from topicschema.core.errors import StalledError
 from topicschema.core.schemas import PRIMITIVES, PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.topics import Topic
-from topicschema.spark import question
-from topicschema.spark.question import Columns, FileFormat, FilesAsked, PulsarAsked, Question, Sample, Tolerance
+from topicschema.validation import request
+from topicschema.validation.request import (
+    Columns,
+    FileFormat,
+    FilesAsked,
+    PulsarAsked,
+    Question,
+    Sample,
+    Tolerance,
+)
 
 _SCHEMES: Final = (("http", "https"), ("pulsar", "pulsar+ssl"))
 """Of the broker's admin API, and of where its clients connect."""
@@ -32,7 +40,7 @@ def question_of(options: Namespace) -> Question:
         return Question(
             candidate=candidate,
             versions=versions,
-            topic=options.messages[0] if is_topic else ", ".join(map(question.shown, options.messages)),
+            topic=options.messages[0] if is_topic else ", ".join(map(request.shown, options.messages)),
             files=None if is_topic else _files(options),
             pulsar=_pulsar(options) if is_topic else None,
             line=PulsarLine(options.line),

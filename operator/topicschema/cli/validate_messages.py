@@ -11,12 +11,12 @@ from topicschema.cli import message_findings, message_question
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.cli.files import STANDARD_INPUT, WrongInputError
 from topicschema.core.errors import TopicSchemaError
-from topicschema.spark.errors import InvalidQuestionError
-from topicschema.spark.page import page
-from topicschema.spark.question import Question
+from topicschema.validation.errors import InvalidQuestionError
+from topicschema.validation.job.html_report import page
+from topicschema.validation.request import Question
 
 if TYPE_CHECKING:
-    from topicschema.spark.report import Report
+    from topicschema.validation.report.report import Report
 
 RUN_FAILED: Final = 3
 """The run ended without a verdict."""
@@ -53,14 +53,14 @@ def _demand_places(options: Namespace) -> None:
 
 def _report(asked: Question, processes: int | None) -> "Report":
     try:
-        from topicschema.spark import running  # noqa: PLC0415  # numpy and Arrow, which not every installation has
-        from topicschema.spark.sources import opening  # noqa: PLC0415  # as above
+        from topicschema.validation.run import runner  # noqa: PLC0415  # numpy and Arrow, which not every installation has
+        from topicschema.validation.sources import opening  # noqa: PLC0415  # as above
     except ImportError as error:
         raise WrongInputError(f"{error.name} is missing: install topicschema[validation]") from None
     source = opening.source_of(asked, time.time_ns() // 1_000_000)
     bar = message_findings.Bar(sys.stderr)
     try:
-        return running.run(asked, source, processes=processes, progress=bar)
+        return runner.run(asked, source, processes=processes, progress=bar)
     finally:
         bar.clear()
 

@@ -17,7 +17,7 @@ from topicschema.reconcile.object_index import ObjectIndex
 from topicschema.reconcile.own_writes import OwnWrites
 from topicschema.reconcile.validation.job_limiter import owner_key
 from topicschema.reconcile.work_queue import HIGH_PRIORITY, Key
-from topicschema.spark.jobs import TOPIC_LABEL
+from topicschema.validation.job.manifest import TOPIC_LABEL
 
 _Metadata = Mapping[str, Any]
 

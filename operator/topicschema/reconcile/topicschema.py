@@ -39,7 +39,7 @@ from topicschema.reconcile.validation import status as validation_status
 from topicschema.reconcile.validation.jobs import may_run
 from topicschema.reconcile.validation.report_configmap import name_of, with_report, without_values
 from topicschema.reconcile.work_queue import Key, Result
-from topicschema.spark.outcome import CouldNotRun, Running, Waiting
+from topicschema.validation.job.outcome import CouldNotRun, Running, Waiting
 
 # A policy's counts follow its topics within this time: many topics that settle are one write of its status. Seconds.
 _COUNT_DELAY = 3.0

@@ -8,7 +8,7 @@ from topicschema.reconcile.event_router import EventRouter, history_key
 from topicschema.reconcile.object_index import ObjectIndex, TopicSummary
 from topicschema.reconcile.own_writes import OwnWrites
 from topicschema.reconcile.work_queue import Key
-from topicschema.spark.jobs import TOPIC_LABEL
+from topicschema.validation.job.manifest import TOPIC_LABEL
 
 TOPICS, POLICIES = "topicschemas", "namespaceschemapolicies"
 HISTORIES, NAMESPACES = "schemahistories", "namespaces"

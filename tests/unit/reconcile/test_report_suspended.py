@@ -8,7 +8,7 @@ from support.kubernetes.kstatus import kstatus
 from support.schemas.examples import record
 from support.validation.validated_topic import AskedTopic, asked
 from topicschema.core.strategies import Strategy
-from topicschema.spark.verdict import Answer
+from topicschema.validation.job.result import Answer
 
 
 def stands(topic: AskedTopic) -> dict[str, Any]:

@@ -7,8 +7,8 @@ import pytest
 
 from support.validation.validated_topic import AskedTopic, asked
 from topicschema.api.kinds import CONFIG_MAP, EVENT
-from topicschema.spark.marks import report_lines
-from topicschema.spark.verdict import Answer
+from topicschema.validation.job.log_protocol import report_lines
+from topicschema.validation.job.result import Answer
 
 MAPS = "/api/v1/namespaces/shop/configmaps"
 NOON = "2026-11-21T12:00:00Z"

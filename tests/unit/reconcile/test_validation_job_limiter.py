@@ -21,7 +21,7 @@ from topicschema.reconcile.validation.job_limiter import (
     select_startable,
 )
 from topicschema.reconcile.work_queue import Key
-from topicschema.spark.outcome import Waiting, outcome
+from topicschema.validation.job.outcome import Waiting, outcome
 
 Object = dict[str, Any]
 NOW = "2026-11-21T07:00:00Z"

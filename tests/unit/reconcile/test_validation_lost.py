@@ -23,8 +23,8 @@ from topicschema.reconcile.validation.actions import start_job
 from topicschema.reconcile.validation.gather import ValidationState, gather, pause
 from topicschema.reconcile.validation.job_limiter import Validations
 from topicschema.reconcile.validation.settings import ValidationTarget
-from topicschema.spark.jobs import ATTEMPT_ANNOTATION, last_part
-from topicschema.spark.outcome import CouldNotRun, Waiting
+from topicschema.validation.job.manifest import ATTEMPT_ANNOTATION, last_part
+from topicschema.validation.job.outcome import CouldNotRun, Waiting
 
 FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
 SUBJECT = ValidationTarget(record("id").info, history(), Verdict(Outcome.NEXT_VERSION, FULL, 0), PulsarLine.V4_0)

@@ -10,7 +10,7 @@ from support.validation.validated_topic import FILES, AskedTopic, asked
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.broker.allowed import AllowedHosts
 from topicschema.reconcile.topicschema import TopicSchemas
-from topicschema.spark.verdict import Answer
+from topicschema.validation.job.result import Answer
 
 NOON, AFTER_NOON, LATER = "2026-11-21T12:00:00Z", "2026-11-21T12:01:00Z", "2026-11-22T12:00:01Z"
 ONE, TWO = record("id"), record("id", "note?")

@@ -8,7 +8,7 @@ from support.validation.validated_topic import AskedTopic, asked
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.reconcile.policy import NamespaceSchemaPolicies
 from topicschema.reconcile.work_queue import Key, Result
-from topicschema.spark.verdict import Answer
+from topicschema.validation.job.result import Answer
 
 ENDED = "2026-11-21T12:00:00Z"
 POLICY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")

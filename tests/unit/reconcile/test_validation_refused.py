@@ -7,9 +7,9 @@ from support.validation.validated_topic import asked
 from topicschema.api.kinds import JOB, SCHEMA_VERSION
 from topicschema.api.record import version_name
 from topicschema.reconcile.work_queue import Key
-from topicschema.spark import question
-from topicschema.spark.jobs import TOPIC_LABEL
-from topicschema.spark.verdict import Answer
+from topicschema.validation import request
+from topicschema.validation.job.manifest import TOPIC_LABEL
+from topicschema.validation.job.result import Answer
 
 JOBS = "/apis/batch/v1/namespaces/shop/jobs"
 REFUSED = pytest.mark.parametrize(
@@ -98,7 +98,7 @@ async def test_versions_that_are_too_much_for_a_run_are_told_of_and_make_no_job(
         size = sum(len(each.info.schema) for each in (record("id"), record("id", "note?")))
         topic.governs("Report")
         for most in (size, size + 10):  # the payloads alone, or the question with what is around them
-            monkeypatch.setattr(question, "MAX_BYTES", most)
+            monkeypatch.setattr(request, "MAX_BYTES", most)
             topic.begins_anew()
             assert await topic.look() == ""
             told = (await topic.conditions())["Validated"]

@@ -7,7 +7,7 @@ import pytest
 from support.validation.validated_topic import asked
 from topicschema.api.metadata import Metadata
 from topicschema.reconcile.validation.report_configmap import manifest
-from topicschema.spark.verdict import Answer
+from topicschema.validation.job.result import Answer
 
 MAPS = "/api/v1/namespaces/shop/configmaps"
 METADATA = Metadata(name="created", namespace="shop", uid="uid-1")

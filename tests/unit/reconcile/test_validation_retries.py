@@ -6,8 +6,8 @@ import pytest
 
 from support.schemas.examples import record
 from support.validation.validated_topic import AskedTopic, asked
-from topicschema.spark.jobs import ATTEMPT_ANNOTATION, GAVE_WAY_ANNOTATION
-from topicschema.spark.verdict import Answer
+from topicschema.validation.job.manifest import ATTEMPT_ANNOTATION, GAVE_WAY_ANNOTATION
+from topicschema.validation.job.result import Answer
 
 JOBS = "/apis/batch/v1/namespaces/shop/jobs"
 

@@ -2,7 +2,7 @@
 
 from support.schemas.examples import record
 from support.validation.validated_topic import AskedTopic, asked
-from topicschema.spark.verdict import Answer
+from topicschema.validation.job.result import Answer
 
 NOON = "2026-11-21T12:00:00Z"
 ONE, TWO = record("id"), record("id", "note?")

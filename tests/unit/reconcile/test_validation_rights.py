@@ -13,7 +13,7 @@ from topicschema.broker.allowed import AllowedHosts
 from topicschema.core.history import Owner
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.topicschema import TopicSchemas
-from topicschema.spark.verdict import Answer
+from topicschema.validation.job.result import Answer
 
 JOBS = "/apis/batch/v1/namespaces/shop/jobs"
 

@@ -26,7 +26,7 @@ from topicschema.reconcile.validation.settings import (
     seconds,
     wanted,
 )
-from topicschema.spark.question import Sample
+from topicschema.validation.request import Sample
 
 ONE, TWO = record("id"), record("id", "note?")
 FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)

@@ -31,8 +31,8 @@ from topicschema.reconcile.conditions import MESSAGE_BYTES, capped
 from topicschema.reconcile.validation.gather import ValidationState
 from topicschema.reconcile.validation.settings import EffectiveSettings, ValidationTarget
 from topicschema.reconcile.validation.status import said, status, stopped
-from topicschema.spark.outcome import CouldNotRun, Failed, Passed, Running, Waiting
-from topicschema.spark.verdict import Answer, VerdictDocument
+from topicschema.validation.job.outcome import CouldNotRun, Failed, Passed, Running, Waiting
+from topicschema.validation.job.result import Answer, VerdictDocument
 
 FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
 SUBJECT = ValidationTarget(record("id").info, history(), Verdict(Outcome.NEXT_VERSION, FULL, 0), PulsarLine.V4_0)

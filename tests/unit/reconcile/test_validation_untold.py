@@ -11,7 +11,7 @@ from topicschema.api.kinds import JOB, NAMESPACE_SCHEMA_POLICY, POD
 from topicschema.reconcile.event_router import EventRouter
 from topicschema.reconcile.object_index import ObjectIndex
 from topicschema.reconcile.topicschema import TopicSchemas
-from topicschema.spark.verdict import Answer
+from topicschema.validation.job.result import Answer
 
 TOPIC = "/apis/topicschema.io/v1alpha1/namespaces/shop/topicschemas/created"
 JOBS = "/apis/batch/v1/namespaces/shop/jobs"

@@ -27,8 +27,8 @@ from topicschema.cluster.errors import (
 )
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile.work_queue import Key
-from topicschema.spark.jobs import GAVE_WAY_ANNOTATION, TOPIC_LABEL
-from topicschema.spark.outcome import ended
+from topicschema.validation.job.manifest import GAVE_WAY_ANNOTATION, TOPIC_LABEL
+from topicschema.validation.job.outcome import ended
 
 Object = Mapping[str, Any]
 

@@ -15,8 +15,8 @@ from topicschema.reconcile.conditions import FINDING_BYTES, MESSAGE_BYTES, Said,
 from topicschema.reconcile.validation.gather import ValidationState
 from topicschema.reconcile.validation.redaction import EXAMPLES
 from topicschema.reconcile.validation.settings import EffectiveSettings
-from topicschema.spark.outcome import CouldNotRun, Failed, Passed, Running, Waiting
-from topicschema.spark.verdict import VerdictDocument
+from topicschema.validation.job.outcome import CouldNotRun, Failed, Passed, Running, Waiting
+from topicschema.validation.job.result import VerdictDocument
 
 VALIDATING: Final = "Validating"
 VALIDATION_FAILED: Final = "ValidationFailed"

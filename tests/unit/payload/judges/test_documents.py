@@ -9,7 +9,7 @@ from topicschema.payload.judges.plain_json import checking, judge, leaves
 from topicschema.payload.judges.protobuf import judge as protobuf
 from topicschema.payload.programs import reasons
 from topicschema.payload.programs.routes import LOST
-from topicschema.spark import judging
+from topicschema.validation.run import judging
 
 PAGE = (Path(__file__).parents[4] / "docs" / "validation-reasons.md").read_text()
 RULE = re.compile(r"\| ([A-Z0-9_]+) \|")
