@@ -20,8 +20,8 @@ from numba.core.dispatcher import Dispatcher
 import topicschema.validation.run.driver
 import topicschema.validation.run.spark
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
-from topicschema.payload.judges import judge_of
-from topicschema.payload.judges.column import Column
+from topicschema.payload.columnar import judge_of
+from topicschema.payload.columnar.column import Column
 from topicschema.validation.sources.pulsar import frames
 from topicschema.validation.sources.pulsar import protocol
 from topicschema.validation.sources.pulsar import batch_splitter

@@ -19,8 +19,8 @@ from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
-from topicschema.payload.judges import judge_of
-from topicschema.payload.judges.column import Column
+from topicschema.payload.columnar import judge_of
+from topicschema.payload.columnar.column import Column
 
 _MESSAGES, _FEWER, _ROUNDS = 10_000, 1_000, 7
 _UNIT = "messages/s"
@@ -42,7 +42,7 @@ def _json() -> Row:
     size = sum(map(len, payloads)) / len(payloads)
     single = _singly(reader, payloads[:_FEWER])
     name = f"JSON judged, {size:.0f} B, 0.65 % bad, a field dropped"
-    return _row(name, _judged(reader, writer, payloads), ("payload/plain_json, message by message", single))
+    return _row(name, _judged(reader, writer, payloads), ("payload/json, message by message", single))
 
 
 def _protobuf() -> Row:

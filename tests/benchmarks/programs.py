@@ -27,8 +27,8 @@ from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.payload.judges.column import Column
-from topicschema.payload.programs import ProgramJudge, compile_program
+from topicschema.payload.columnar.avro import ProgramJudge, compile_program
+from topicschema.payload.columnar.column import Column
 
 _PROGRAM = Path(__file__).with_name("ProgramTimes.java")
 _COUNT = 60_000
@@ -38,8 +38,8 @@ _FIRST_START, _LATER_START = 12, 2
 _ONE_MESSAGE = """
 from topicschema.core import formats
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.payload.judges.column import Column
-from topicschema.payload.programs import compile_program, run
+from topicschema.payload.columnar.column import Column
+from topicschema.payload.columnar.avro import compile_program, run
 schema = formats.parse(SchemaInfo(SchemaType.AVRO, b'"long"'))
 assert not run(compile_program(schema, schema), Column.of([bytes(1)])).reasons.any()
 """

@@ -6,8 +6,8 @@ import pytest
 
 from differential import oracle
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
-from topicschema.payload.judges import judge_of
-from topicschema.payload.judges.column import Column
+from topicschema.payload.columnar import judge_of
+from topicschema.payload.columnar.column import Column
 
 pytestmark = pytest.mark.differential
 

@@ -16,8 +16,8 @@ from support.schemas import avro_features
 from topicschema import payload
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema
-from topicschema.payload.judges.column import Column
-from topicschema.payload.programs import ProgramJudge, compile_program
+from topicschema.payload.columnar.avro import ProgramJudge, compile_program
+from topicschema.payload.columnar.column import Column
 
 pytestmark = pytest.mark.differential
 

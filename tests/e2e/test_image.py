@@ -7,8 +7,8 @@ import gc
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
-from topicschema.payload.judges import judge_of
-from topicschema.payload.judges.column import Column
+from topicschema.payload.columnar import judge_of
+from topicschema.payload.columnar.column import Column
 from topicschema.validation.sources.pulsar import frames, protocol, singles
 
 schema = SchemaInfo(SchemaType.AVRO, b'"long"')

@@ -19,10 +19,10 @@ from topicschema.core.formats import key_value
 from topicschema.core.schemas import PRIMITIVES, PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic
-from topicschema.payload import auto_produce, generic, json_form
-from topicschema.payload.judges import judge_of
-from topicschema.payload.judges.column import Column
-from topicschema.payload.judges.verdicts import Judge
+from topicschema.payload import auto_produce, display_json, generic
+from topicschema.payload.columnar import judge_of
+from topicschema.payload.columnar.column import Column
+from topicschema.payload.columnar.verdicts import Judge
 
 T = TypeVar("T")
 
@@ -139,11 +139,11 @@ def _carried(schema: Schema, document: Document, guarded: Guarded) -> None:
     for what, content in (("payload", document.payload), ("text", document.info.schema)):
         guarded(f"validate {what} by {name}", lambda: payload.validate(schema, content, content))  # noqa: B023 - called at once
         value = guarded(f"decode {what} by {name}", lambda: payload.decode(schema, content, content))  # noqa: B023 - called at once
-        guarded(f"show {what} by {name}", lambda: json_form.to_json(schema, value))  # noqa: B023 - called at once
+        guarded(f"show {what} by {name}", lambda: display_json.to_json(schema, value))  # noqa: B023 - called at once
         guarded(f"generic record of {what} by {name}", lambda: generic.record(schema, content, content))  # noqa: B023 - called at once
         guarded(f"auto-produce {what} by {name}", lambda: auto_produce.refusals(schema, content))  # noqa: B023 - called at once
     guarded(f"encode by {name}", lambda: payload.encode(schema, document.value))
-    guarded(f"read a value by {name}", lambda: payload.encode(schema, json_form.of_json(schema, document.value)))
+    guarded(f"read a value by {name}", lambda: payload.encode(schema, display_json.of_json(schema, document.value)))
 
 
 def _in_columns(document: Document, guarded: Guarded) -> None:

@@ -21,11 +21,11 @@ from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.formats.primitives import PrimitiveSchema
 from topicschema.core.formats.protobuf_native import ProtobufNativeSchema
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.payload.columnar import judge_of
+from topicschema.payload.columnar.column import Column
+from topicschema.payload.columnar.lists import in_schema
+from topicschema.payload.columnar.verdicts import Judge
 from topicschema.payload.finding import MAX_FINDINGS
-from topicschema.payload.judges import judge_of
-from topicschema.payload.judges.column import Column
-from topicschema.payload.judges.lists import in_schema
-from topicschema.payload.judges.verdicts import Judge
 from topicschema.payload.protobuf_native import of
 
 LINE = PulsarLine.V4_0

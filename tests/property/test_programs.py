@@ -10,9 +10,9 @@ from support.payloads import avro_messages
 from topicschema import payload
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema
+from topicschema.payload.columnar.avro import ProgramJudge, compile_program
+from topicschema.payload.columnar.column import Column
 from topicschema.payload.finding import Finding
-from topicschema.payload.judges.column import Column
-from topicschema.payload.programs import ProgramJudge, compile_program
 
 Told = tuple[str, str, int]
 """Reason, path and byte."""

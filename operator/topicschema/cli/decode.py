@@ -9,7 +9,7 @@ from topicschema import payload
 from topicschema.cli import files, payloads
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.core.errors import InvalidPayloadError
-from topicschema.payload import json_form
+from topicschema.payload import display_json
 
 
 def run(options: Namespace) -> int:
@@ -23,7 +23,7 @@ def run(options: Namespace) -> int:
     if not all(each.is_tolerated for each in found):
         return INCOMPATIBLE
     try:
-        print(shown(json_form.to_json(schema, value)))
+        print(shown(display_json.to_json(schema, value)))
     except InvalidPayloadError as error:
         print(f"topicschema decode: {files.shown(options.payload)}: {error.sentence}", file=sys.stderr)
         return INCOMPATIBLE

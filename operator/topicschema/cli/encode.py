@@ -10,7 +10,7 @@ from topicschema.cli.files import STANDARD_INPUT, WrongInputError
 from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
 from topicschema.core.formats import json_text
 from topicschema.core.schemas import Schema, SchemaType
-from topicschema.payload import Message, json_form
+from topicschema.payload import Message, display_json
 
 
 def run(options: Namespace) -> int:
@@ -46,4 +46,4 @@ def _message(schema: Schema, name: str) -> Message:
         raise WrongInputError(f"{files.shown(name)}: byte {error.start} is not UTF-8") from None
     except InvalidSchemaError as error:
         raise WrongInputError(f"{files.shown(name)} is not JSON: {error.sentence}") from None
-    return payload.encode(schema, json_form.of_json(schema, value))
+    return payload.encode(schema, display_json.of_json(schema, value))

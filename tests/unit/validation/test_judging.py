@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
-from topicschema.payload.judges import judge_of
+from topicschema.payload.columnar import judge_of
 from topicschema.validation.report import rendering
 from topicschema.validation.report.examples import Drawing
 from topicschema.validation.report.tally import Tally

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.validation import order_files
-from topicschema.payload.judges import judge_of
+from topicschema.payload.columnar import judge_of
 from topicschema.validation.report import counting
 from topicschema.validation.report.bounded_counter import ANY, Rollup, dropped, hours_of
 from topicschema.validation.report.examples import Drawing

@@ -9,7 +9,7 @@ from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo
-from topicschema.payload import json_form
+from topicschema.payload import display_json
 
 MAX_SHOWN: Final = 512
 """Characters of a value."""
@@ -44,7 +44,7 @@ def _value(schema: Schema, content: bytes, key: bytes | None) -> str | None:
     try:
         value, found = payload.reader(schema).read(content, key)
         if all(each.is_tolerated for each in found):
-            return json.dumps(json_form.to_json(schema, value), ensure_ascii=False)
+            return json.dumps(display_json.to_json(schema, value), ensure_ascii=False)
     except (InvalidPayloadError, InvalidSchemaError, RecursionError):
         pass
     return None

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from topicschema.payload.judges.verdicts import ELSEWHERE
+from topicschema.payload.columnar.verdicts import ELSEWHERE
 from topicschema.validation.report.bounded_counter import ANY, DAY, MONTH, Rollup, dropped, hours_of
 from topicschema.validation.run.batches import NO_TIME
 

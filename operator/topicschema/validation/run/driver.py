@@ -1,4 +1,4 @@
-"""The program of a validation pod: `python -m topicschema.validation.run.driver FOLDER`, FOLDER holding the question's parts.
+"""The program of a validation pod: `python -m topicschema.validation.run.driver FOLDER` with the request in FOLDER.
 
 Standard output has marked lines (`marks`), the termination message is the verdict document, or why there is none. It
 ends with 0 where the messages pass, with 42 where they do not; anything else is a run that failed, and no verdict.

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
-from topicschema.payload.judges.column import Column
-from topicschema.payload.judges.verdicts import Judge, Loss
+from topicschema.payload.columnar.column import Column
+from topicschema.payload.columnar.verdicts import Judge, Loss
 from topicschema.validation.errors import InvalidQuestionError
 from topicschema.validation.report.tally import UNKNOWN_WRITER
 from topicschema.validation.run.batches import DAMAGED, ENCRYPTED, NO_VERSION, STRANGE_KEY

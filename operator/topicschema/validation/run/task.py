@@ -7,7 +7,7 @@ from typing import Final
 import pyarrow as pa
 
 from topicschema.core.schemas import SchemaInfo
-from topicschema.payload.judges import judge_of
+from topicschema.payload.columnar import judge_of
 from topicschema.validation import request
 from topicschema.validation.report import counting, rendering
 from topicschema.validation.report.examples import Drawing, identity_of

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from topicschema.payload.judges.column import unwritable
-from topicschema.payload.programs.keeping import kept, mark
+from topicschema.payload.columnar.avro.numba_cache import kept, mark
+from topicschema.payload.columnar.column import unwritable
 from topicschema.validation.sources.pulsar import checksums, compiled
 from topicschema.validation.sources.pulsar.checksums import checksum
 from topicschema.validation.sources.pulsar.compiled import Content, Table, fast, four, member
