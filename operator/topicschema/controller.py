@@ -26,18 +26,18 @@ from topicschema.cluster.events import EventRecorder
 from topicschema.cluster.lease import Elector, LeaseTimes
 from topicschema.cluster.watching import Answer, Scope, Watching, served
 from topicschema.core.errors import TopicSchemaError
+from topicschema.judging.judge import Judge
+from topicschema.judging.policies import Policies
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.event_router import EventRouter
-from topicschema.reconcile.judging import Judge
-from topicschema.reconcile.object_index import ObjectIndex
-from topicschema.reconcile.own_writes import OwnWrites
-from topicschema.reconcile.policies import Policies
-from topicschema.reconcile.policy import NamespaceSchemaPolicies
-from topicschema.reconcile.schedule import BrokerPartitions
-from topicschema.reconcile.topicschema import TopicSchemas
+from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
+from topicschema.reconcile.runtime.event_router import EventRouter
+from topicschema.reconcile.runtime.object_index import ObjectIndex
+from topicschema.reconcile.runtime.own_writes import OwnWrites
+from topicschema.reconcile.runtime.schedule import BrokerPartitions
+from topicschema.reconcile.runtime.work_queue import Key, Result, WorkQueue
+from topicschema.reconcile.topicschema.reconciler import TopicSchemas
 from topicschema.reconcile.validation.job_limiter import JobLimiter, Limits, Validations
-from topicschema.reconcile.work_queue import Key, Result, WorkQueue
 from topicschema.settings import Claims as ClaimsSetting
 from topicschema.settings import InvalidSettingError, Settings
 from topicschema.storage.claims import Claims

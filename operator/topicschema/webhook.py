@@ -30,8 +30,8 @@ from topicschema.checkers import UnusableCheckerError
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.connection import Connection
 from topicschema.core.errors import StalledError, TopicSchemaError
-from topicschema.reconcile.judging import Judge
-from topicschema.reconcile.policies import Policies
+from topicschema.judging.judge import Judge
+from topicschema.judging.policies import Policies
 from topicschema.settings import Claims as ClaimMode
 from topicschema.settings import InvalidSettingError, WebhookSettings
 from topicschema.storage.claims import Claims

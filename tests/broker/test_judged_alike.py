@@ -24,9 +24,9 @@ from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.core.verdict import Candidate, Verdict
-from topicschema.reconcile.judging import Judge
-from topicschema.reconcile.namespace_settings import observed
-from topicschema.reconcile.policies import policy_of
+from topicschema.judging.judge import Judge
+from topicschema.judging.policies import policy_of
+from topicschema.reconcile.policy.namespace_settings import observed
 from topicschema.storage.memory import MemoryStorage
 from topicschema.storage.protocol import Stored
 

@@ -19,7 +19,7 @@ from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.history import Setting
 from topicschema.core.remote import NamespaceSettings
 from topicschema.core.strategies import Strategy
-from topicschema.reconcile.policies import Policies
+from topicschema.judging.policies import Policies
 from topicschema.storage.claims import Claims
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]

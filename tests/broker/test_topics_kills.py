@@ -23,7 +23,7 @@ from testbed.pulsar import Pulsar
 from topicschema.api import RELEASE_ANNOTATION
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.core.history import Origin
-from topicschema.reconcile.work_queue import Result
+from topicschema.reconcile.runtime.work_queue import Result
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.broker]
 

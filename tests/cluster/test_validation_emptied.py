@@ -15,7 +15,7 @@ from topicschema.broker.allowed import AllowedHosts
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.connection import Connection
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.status_write import FIELD_MANAGER
+from topicschema.reconcile.runtime.status_apply import FIELD_MANAGER
 from topicschema.reconcile.validation.report_configmap import manifest, without_values
 
 SHOWN = b'{"examples":[{"value":"4111 1111"}]}'

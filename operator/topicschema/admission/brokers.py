@@ -17,7 +17,7 @@ from topicschema.core.history import History, Setting
 from topicschema.core.policy import StrategySource, effective_strategy
 from topicschema.core.schemas import SchemaInfo, SchemaType, fingerprint_of_bytes
 from topicschema.core.strategies import Strategy
-from topicschema.reconcile.policies import FoundPolicy
+from topicschema.judging.policies import FoundPolicy
 
 _NO_BROKER = "names no broker (spec.pulsar)"
 _PLAIN = "http:"

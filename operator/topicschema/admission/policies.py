@@ -24,10 +24,17 @@ from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchem
 from topicschema.core.history import History, Owner
 from topicschema.core.policy import effective_strategy, violations
 from topicschema.core.topics import PulsarNamespaceKey
-from topicschema.reconcile.holders import holds_namespace, may_govern
-from topicschema.reconcile.judging import Judge
-from topicschema.reconcile.policies import ClaimReader, FoundPolicy, Reader, address_of, owner_of, policy_of
-from topicschema.reconcile.recheck import Recheck
+from topicschema.judging.holders import holds_namespace, may_govern
+from topicschema.judging.judge import Judge
+from topicschema.judging.policies import (
+    ClaimReader,
+    FoundPolicy,
+    Reader,
+    address_of,
+    owner_of,
+    policy_of,
+)
+from topicschema.judging.recheck import Recheck
 from topicschema.storage.protocol import SchemaStorage
 
 _FIELD = "spec.pulsarNamespace"

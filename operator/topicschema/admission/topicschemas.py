@@ -24,12 +24,12 @@ from topicschema.core.policy import Policy, Strictness
 from topicschema.core.schemas import PulsarLine, Schema, SchemaType
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
-from topicschema.reconcile import full_history
-from topicschema.reconcile.holders import other_holder
-from topicschema.reconcile.judging import Judge
-from topicschema.reconcile.policies import FoundPolicy, Policies, Reader
-from topicschema.reconcile.schema_source import size_of, sources_of
-from topicschema.reconcile.versions import LARGE
+from topicschema.judging import full_history
+from topicschema.judging.holders import other_holder
+from topicschema.judging.judge import Judge
+from topicschema.judging.policies import FoundPolicy, Policies, Reader
+from topicschema.judging.schema_source import size_of, sources_of
+from topicschema.judging.versions import LARGE
 from topicschema.storage.protocol import SchemaStorage, Stored
 
 T = TypeVar("T")

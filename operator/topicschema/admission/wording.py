@@ -15,7 +15,7 @@ from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError
 from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.strategies import Direction, Strategy
-from topicschema.reconcile.schema_source import field_of, placed
+from topicschema.judging.schema_source import field_of, placed
 
 TOPIC_FIELD = "spec.topic"
 TYPE_FIELD = "spec.type"

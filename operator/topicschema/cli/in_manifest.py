@@ -14,7 +14,7 @@ from topicschema.cli.files import WrongInputError
 from topicschema.core.errors import InvalidSchemaError, StalledError, WaitingError
 from topicschema.core.formats import key_value
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.reconcile import schema_source
+from topicschema.judging import schema_source
 from topicschema.sources import ProtobufSources
 
 

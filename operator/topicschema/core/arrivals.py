@@ -1,7 +1,7 @@
 """A version that a broker gave, as an entry of the record: what it equals, where it is from, what is wrong with it.
 
 A broker may hold what no upload would get past us: texts that do not parse, defaults that do not fit. Such a version is
-put on record as what it is. What a broker answers because of it is `verdict`'s and `reconcile.judging`'s matter.
+put on record as what it is. What a broker answers because of it is `verdict`'s and `judging.judge`'s matter.
 """
 
 from dataclasses import replace

@@ -26,7 +26,7 @@ from topicschema.broker.transport import Access
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import TopicSchemaError, WaitingError
 from topicschema.core.remote import BrokerSettings
-from topicschema.reconcile.schedule import require_partition
+from topicschema.reconcile.runtime.schedule import require_partition
 
 _CERTIFICATE, _KEY = "tls.crt", "tls.key"
 _CLOCK: Final = Clock()

@@ -24,8 +24,8 @@ from topicschema.broker.clock import Clock
 from topicschema.cluster.errors import ApiRefusedError, NotFoundError
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.strategies import Direction
+from topicschema.judging.judge import Judge
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.judging import Judge
 from topicschema.settings import WebhookSettings
 from topicschema.storage.record import RecordStorage
 from topicschema.webhook import Reviewer, reviewers

@@ -26,10 +26,10 @@ from topicschema.core.history import History, Owner
 from topicschema.core.schemas import Schema
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
-from topicschema.reconcile.act import act
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.observe import Observation, at_broker, governed, on_record
+from topicschema.reconcile.topicschema.actions import act
+from topicschema.reconcile.topicschema.observe import Observation, at_broker, governed, on_record
 
 ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
 TOPIC = "created"

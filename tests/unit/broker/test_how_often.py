@@ -19,7 +19,7 @@ from topicschema.broker.pace import Pace
 from topicschema.broker.transport import Access
 from topicschema.core.errors import WaitingError
 from topicschema.core.topics import Topic
-from topicschema.reconcile.work_queue import Backoff, Key
+from topicschema.reconcile.runtime.work_queue import Backoff, Key
 
 LOOPBACK = AllowedHosts.parse("127.0.0.1")
 TOPIC = Topic("t", "n", "x")

@@ -33,7 +33,7 @@ from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.schedule import RescheduleError, enter_partition
+from topicschema.reconcile.runtime.schedule import RescheduleError, enter_partition
 
 URL = "http://pulsar:8080"
 REF = SecretKeyRef(name="admin", key="token")

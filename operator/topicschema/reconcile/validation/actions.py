@@ -13,11 +13,11 @@ from topicschema.cluster.errors import ApiRefusedError, ConflictError, Forbidden
 from topicschema.core.history import History, Owner
 from topicschema.core.schemas import SchemaInfo
 from topicschema.reconcile.context import ReconcileContext
+from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.validation import settings as validation_settings
 from topicschema.reconcile.validation.gather import ValidationState
 from topicschema.reconcile.validation.jobs import jobs_of, may_run
 from topicschema.reconcile.validation.settings import JobIdentity
-from topicschema.reconcile.work_queue import Key
 from topicschema.validation import request as validation_request
 from topicschema.validation.job import manifest as job_manifest
 from topicschema.validation.job.manifest import JobRequest

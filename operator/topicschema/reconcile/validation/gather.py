@@ -15,8 +15,8 @@ from topicschema.cluster.errors import ApiRefusedError, ForbiddenError
 from topicschema.core import plan
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.verdict import Outcome as Judged
+from topicschema.judging.policies import FoundPolicy
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.policies import FoundPolicy
 from topicschema.reconcile.validation import jobs as validation_jobs
 from topicschema.reconcile.validation import settings as validation_settings
 from topicschema.reconcile.validation.jobs import attempt_of, events_of, is_there, jobs_of, may_run, percent_of, pods_of

@@ -14,7 +14,7 @@ from topicschema.api.validation import ValidationStatus
 from topicschema.cluster.errors import ApiRefusedError, ForbiddenError, NotFoundError
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.work_queue import Key
+from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.validation.job import log_protocol, manifest
 from topicschema.validation.job.outcome import ended
 

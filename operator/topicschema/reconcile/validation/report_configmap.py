@@ -24,14 +24,14 @@ from topicschema.cluster.errors import (
     NotFoundError,
 )
 from topicschema.core.errors import TopicSchemaError
+from topicschema.judging.policies import FoundPolicy
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.policies import FoundPolicy
-from topicschema.reconcile.status_write import FIELD_MANAGER
+from topicschema.reconcile.runtime.status_apply import FIELD_MANAGER
+from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.status_writer import object_reference
 from topicschema.reconcile.validation import redaction as validation_redaction
 from topicschema.reconcile.validation import status as validation_status
 from topicschema.reconcile.validation.gather import ValidationState
-from topicschema.reconcile.work_queue import Key
 from topicschema.validation.job import log_protocol
 from topicschema.validation.job import manifest as job_manifest
 from topicschema.validation.job.html_report import page

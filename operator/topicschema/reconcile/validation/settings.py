@@ -25,7 +25,7 @@ from topicschema.broker.errors import BrokerNotAllowedError
 from topicschema.core.history import History, Owner
 from topicschema.core.schemas import PulsarLine, SchemaInfo, digest
 from topicschema.core.verdict import Outcome, Verdict
-from topicschema.reconcile.policies import FoundPolicy
+from topicschema.judging.policies import FoundPolicy
 from topicschema.validation.job.manifest import JobRequest
 from topicschema.validation.job.pods import CREDENTIALS_FOLDER, TRUST_FOLDER, SecretFiles
 from topicschema.validation.request import (

@@ -11,7 +11,7 @@ from topicschema.api import REVALIDATE_ANNOTATION
 from topicschema.api.metadata import ConditionStatus, ConditionType
 from topicschema.api.validation import ExampleStatus, ReasonStatus, ValidationPhase, ValidationStatus
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
-from topicschema.reconcile.conditions import FINDING_BYTES, MESSAGE_BYTES, Said, capped
+from topicschema.reconcile.runtime.conditions import FINDING_BYTES, MESSAGE_BYTES, Said, capped
 from topicschema.reconcile.validation.gather import ValidationState
 from topicschema.reconcile.validation.redaction import EXAMPLES
 from topicschema.reconcile.validation.settings import EffectiveSettings
