@@ -1,4 +1,4 @@
-"""DOOR: the command `topicschema`."""
+"""The command `topicschema`."""
 
 import gc
 import sys

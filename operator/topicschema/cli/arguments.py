@@ -12,8 +12,11 @@ from topicschema.core.schemas import PulsarLine, SchemaType
 from topicschema.core.strategies import Strategy
 
 _PROCESSES: Final = {
-    "controller": "registers accepted schemas and reports what it sees; one of its replicas leads",
-    "webhook": "judges TopicSchemas and NamespaceSchemaPolicies as they are applied",
+    "controller": (
+        "controller.process",
+        "registers accepted schemas and reports what it sees; one of its replicas leads",
+    ),
+    "webhook": ("webhook.server", "judges TopicSchemas and NamespaceSchemaPolicies as they are applied"),
 }
 _DESCRIPTION: Final = (
     "Apache Pulsar topic schemas as Kubernetes resources. The processes take their settings from the environment "
@@ -81,9 +84,9 @@ def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> arg
     payload_arguments.add(commands, _proto_options)
     _validate_messages(_command(commands, "validate-messages", message_arguments.SUMMARY, message_arguments.EPILOG))
     _completion(_command(commands, "completion", "a script that completes this command in a shell"))
-    for name, text in _PROCESSES.items():
+    for name, (module, text) in _PROCESSES.items():
         process = commands.add_parser(name, help=text, description=text)
-        process.set_defaults(module=f"topicschema.{name}", is_process=True)
+        process.set_defaults(module=f"topicschema.{module}", is_process=True)
     return top
 
 

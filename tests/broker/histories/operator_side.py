@@ -28,7 +28,7 @@ from topicschema.judging.judge import Judge
 from topicschema.reconcile.brokers import Brokers
 from topicschema.settings import WebhookSettings
 from topicschema.storage.record import RecordStorage
-from topicschema.webhook import Reviewer, reviewers
+from topicschema.webhook.server import Reviewer, reviewers
 
 _HASTE: Final = 100.0
 HASTY: Final = Clock(lambda: time.monotonic() * _HASTE, lambda seconds: sleep(seconds / _HASTE))

@@ -22,7 +22,7 @@ from topicschema.judging.judge import Judge
 from topicschema.settings import WebhookSettings
 from topicschema.storage.claims import Claims
 from topicschema.storage.record import RecordStorage
-from topicschema.webhook import Endpoint, reviewers
+from topicschema.webhook.server import Endpoint, reviewers
 
 SYSTEM = "topicschema-system"
 TOPIC = "persistent://shop/orders/created"

@@ -18,7 +18,8 @@ from topicschema.core.history import Origin
 from topicschema.core.schemas import Schema
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
-from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies, history_conflicts
+from topicschema.reconcile.policy import history_conflicts
+from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
 from topicschema.reconcile.runtime.object_index import ObjectIndex, TopicSummary
 from topicschema.reconcile.runtime.work_queue import Key
 

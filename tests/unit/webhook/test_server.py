@@ -18,7 +18,7 @@ from testbed import ports
 from testbed.certificates import Authority, Issued
 from topicschema.admission.review import Answer, Review
 from topicschema.settings import WebhookSettings
-from topicschema.webhook import Certificate, Endpoint, main, serve
+from topicschema.webhook.server import Certificate, Endpoint, main, serve
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ async def test_a_bug_is_500_and_its_log_has_no_schema(caplog: pytest.LogCaptureF
         raise KeyError(str(review.wanted))
 
     before = counted("internal_errors_total", component="webhook")
-    with caplog.at_level(logging.ERROR, "topicschema.webhook"):
+    with caplog.at_level(logging.ERROR, "topicschema.webhook.server"):
         status, text = await _ask_alone({"TopicSchema": stumble})
     assert status == 500
     assert "KeyError" not in text

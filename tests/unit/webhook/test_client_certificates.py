@@ -16,7 +16,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from support.kubernetes.admission import wanted_topic
 from testbed.certificates import Authority, Issued
 from topicschema.admission.review import Answer, Review, allow
-from topicschema.webhook import Certificate, Endpoint
+from topicschema.webhook.server import Certificate, Endpoint
 
 REVIEW = {"request": {"uid": "1", "kind": {"kind": "TopicSchema"}, "object": wanted_topic({})}}
 

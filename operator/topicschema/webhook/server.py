@@ -1,4 +1,4 @@
-"""DOOR: the admission webhook's process. AdmissionReview in and out, over TLS; probes and metrics beside it.
+"""The admission webhook's process. AdmissionReview in and out, over TLS; probes and metrics beside it.
 
 What the answer is, `admission` knows. Here is what surrounds it: connections, deadlines, certificates that change
 while we run, and what becomes of errors. A bug or an API server that is away answers HTTP 500: the API server then does
@@ -20,9 +20,7 @@ from typing import cast
 from aiohttp import web
 
 from topicschema import checkers, telemetry
-from topicschema.admission import bodies, policies, review, topicschemas
-from topicschema.admission.bodies import Bodies, Body, BodyRefusedError
-from topicschema.admission.connections import Connections
+from topicschema.admission import policies, review, topicschemas
 from topicschema.admission.review import Answer, MalformedReviewError, Review
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.broker.allowed import AllowedHosts
@@ -37,6 +35,9 @@ from topicschema.settings import InvalidSettingError, WebhookSettings
 from topicschema.storage.claims import Claims
 from topicschema.storage.record import RecordStorage
 from topicschema.telemetry import ADMISSION_REVIEW_DURATION, ADMISSION_REVIEWS, INTERNAL_ERRORS, log_to_stderr
+from topicschema.webhook import bodies
+from topicschema.webhook.bodies import Bodies, Body, BodyRefusedError
+from topicschema.webhook.connections import Connections
 
 _LOG = logging.getLogger(__name__)
 

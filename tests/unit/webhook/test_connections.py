@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from testbed.certificates import Authority
-from topicschema.admission import connections
-from topicschema.admission.connections import Connections
 from topicschema.admission.review import Answer, Review, allow
-from topicschema.webhook import Certificate, Endpoint
+from topicschema.webhook import connections
+from topicschema.webhook.connections import Connections
+from topicschema.webhook.server import Certificate, Endpoint
 
 BODY = json.dumps({"request": {"uid": "1", "kind": {"kind": "TopicSchema"}}}).encode()
 REQUEST = b"POST /review HTTP/1.1\r\nHost: webhook\r\nContent-Length: %d\r\n\r\n%s" % (len(BODY), BODY)

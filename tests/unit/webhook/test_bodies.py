@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from support.kubernetes.admission import World
 from support.metrics import counted
-from topicschema.admission import bodies
-from topicschema.admission.bodies import IN_FLIGHT_BYTES, Bodies
 from topicschema.admission.review import Answer, MalformedReviewError, Review, allow
-from topicschema.webhook import Endpoint
+from topicschema.webhook import bodies
+from topicschema.webhook.bodies import IN_FLIGHT_BYTES, Bodies
+from topicschema.webhook.server import Endpoint
 
 MEBIBYTE = 1024 * 1024
 REVIEW = {"uid": "1", "kind": {"kind": "TopicSchema"}}

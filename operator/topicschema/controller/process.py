@@ -1,4 +1,4 @@
-"""DOOR: the controller. kopf watches and enqueues keys; `reconcile` reconciles them.
+"""The controller process. kopf watches and enqueues keys; `reconcile` reconciles them.
 
 Only here is kopf known, and all it does is watch. The controller works only while it leads, and asks before each write.
 """
@@ -24,7 +24,7 @@ from topicschema.cluster.client import ApiClient
 from topicschema.cluster.connection import Connection
 from topicschema.cluster.events import EventRecorder
 from topicschema.cluster.lease import Elector, LeaseTimes
-from topicschema.cluster.watching import Answer, Scope, Watching, served
+from topicschema.controller.watch_middleware import Answer, Scope, Watching, served
 from topicschema.core.errors import TopicSchemaError
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import Policies

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from topicschema.admission.review import Review
-from topicschema.admission.validation import refusal, warnings
+from topicschema.admission.validation_settings import refusal, warnings
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.api.wire import decode
 
