@@ -13,7 +13,7 @@ import pytest
 
 from differential import oracle, seeds
 from support.schemas import avro_circles, avro_pairs
-from topicschema.cli.asking import Answer, Question, Step, answer, as_stored
+from topicschema.cli.check.engine import Answer, Question, Step, answer, as_stored
 from topicschema.core.policy import BrokerProfile, Policy
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from hostile.documents import Document
 from topicschema import payload
-from topicschema.cli import batch, excerpt
+from topicschema.cli.check import batch, excerpt
 from topicschema.core import clients, compatibility, formats
 from topicschema.core.clients import Client, TopicState
 from topicschema.core.compatibility import Incompatibility, Predecessor

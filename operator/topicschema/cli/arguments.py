@@ -6,7 +6,8 @@ from enum import StrEnum
 from typing import Final
 
 from topicschema import __version__
-from topicschema.cli import message_arguments, payload_arguments
+from topicschema.cli import payload_arguments
+from topicschema.cli.validate_messages import arguments
 from topicschema.core.policy import Strictness
 from topicschema.core.schemas import PulsarLine, SchemaType
 from topicschema.core.strategies import Strategy
@@ -82,7 +83,7 @@ def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> arg
     _manifest(_command(commands, "manifest", "a schema's file as a TopicSchema manifest"))
     _command(commands, "record", "a topic's versions out of the record, as uploads to a broker that lost them", _RECORD)
     payload_arguments.add(commands, _proto_options)
-    _validate_messages(_command(commands, "validate-messages", message_arguments.SUMMARY, message_arguments.EPILOG))
+    _validate_messages(_command(commands, "validate-messages", arguments.SUMMARY, arguments.EPILOG))
     _completion(_command(commands, "completion", "a script that completes this command in a shell"))
     for name, (module, text) in _PROCESSES.items():
         process = commands.add_parser(name, help=text, description=text)
@@ -94,7 +95,7 @@ def _command(
     commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, text: str, epilog: str | None = None
 ) -> argparse.ArgumentParser:
     command = commands.add_parser(name, help=text, description=text, epilog=epilog, formatter_class=_AS_WRITTEN)
-    command.set_defaults(module=f"topicschema.cli.{name.replace('-', '_')}", is_process=False)
+    command.set_defaults(module=f"topicschema.cli.commands.{name.replace('-', '_')}", is_process=False)
     return command
 
 
@@ -182,7 +183,7 @@ def _manifest(command: argparse.ArgumentParser) -> None:
 def _validate_messages(command: argparse.ArgumentParser) -> None:
     _schema_options(command)
     _proto_options(command)
-    message_arguments.add(command)
+    arguments.add(command)
 
 
 def _completion(command: argparse.ArgumentParser) -> None:

@@ -46,7 +46,7 @@ def add(
     for name, (text, epilog) in _TEXTS.items():
         command = commands.add_parser(name, help=text, description=text, epilog=epilog, formatter_class=_AS_WRITTEN)
         proto_options(command)
-        command.set_defaults(module=f"topicschema.cli.{name}", is_process=False)
+        command.set_defaults(module=f"topicschema.cli.commands.{name}", is_process=False)
         _schema(command)
         _form(command)
         _ADDED[name](command)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from topicschema.cli import rules
-from topicschema.cli.excerpt import printable
+from topicschema.cli.check.excerpt import printable
 from topicschema.cli.rules import Chapter, Example, Rule
 from topicschema.cli.rules.payload_example import PayloadExample
 from topicschema.core.severity import severity_of

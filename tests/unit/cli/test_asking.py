@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hostile.costly import FAMILIES
-from topicschema.cli.asking import Answer, Question, Step, answer
+from topicschema.cli.check.engine import Answer, Question, Step, answer
 from topicschema.core.policy import Policy, Strictness
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy

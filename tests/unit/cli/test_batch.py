@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from topicschema.cli import batch
+from topicschema.cli.check import batch
 
 GOOD = {"id": 1, "type": "AVRO", "strategy": "BACKWARD", "candidate": {"schema": '"long"'}}
 MEMBERS = ["id", "compatible", "equalTo", "incompatibilities", "warnings", "error"]

@@ -11,7 +11,7 @@ import pytest
 
 from support.payloads.protobuf_orders import PROTO_3
 from topicschema.cli import arguments
-from topicschema.cli.files import WrongInputError
+from topicschema.cli.inputs.files import WrongInputError
 
 V1 = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}]}'
 V2 = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}, {"name": "raw", "type": "bytes", "default": "x"}]}'  # noqa: E501

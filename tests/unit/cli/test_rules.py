@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from topicschema import payload
-from topicschema.cli import asking, rules, rules_page
-from topicschema.cli.asking import Question
+from topicschema.cli import rules, rules_page
+from topicschema.cli.check import engine
+from topicschema.cli.check.engine import Question
 from topicschema.cli.rules import Example, Rule
 from topicschema.cli.rules.payload_example import PayloadExample
 from topicschema.cli.rules.protobuf_sources import ProtoExample
@@ -28,7 +29,7 @@ ROOMS = [ROOT / "operator" / "topicschema" / name for name in ("core", "payload"
 SHOWN = [rule for rule in rules.every() if rule.refused is not None]
 # Ids have an underscore, but for these; other capitals in the code are Pulsar's names.
 SINGLE_WORDS = {"SYNTAX", "TRUNCATED", "UNRESOLVABLE"}
-ELSEWHERE = {"judges", "programs"}  # what these say of retained messages is explained in docs/validation-reasons.md
+ELSEWHERE = {"columnar"}  # what these say of retained messages is explained in docs/validation-reasons.md
 OTHER_NAMES = {each.value for each in (*SchemaType, *Strategy)} | {"MAX_DEPTH", "MAX_FILES", "MAX_NAME"}
 
 
@@ -73,7 +74,7 @@ def found(example: Example) -> set[str]:
     except InvalidSchemaError as error:
         return {error.rule}
     broken = policy.violations(question.candidate, example.own_strategy, example.constraints)
-    answer = asking.answer(question)
+    answer = engine.answer(question)
     told = {each.rule for each in (*broken, *answer.incompatibilities, *answer.warnings)}
     return told | ({answer.refusal.reason} if answer.refusal else set())
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from support.schemas.recorded_versions import KEY
-from topicschema.cli import asking
+from topicschema.cli.check import engine
 from topicschema.core import formats
 from topicschema.core.arrivals import entry_of
 from topicschema.core.history import Counter, Flaw, History
@@ -67,7 +67,7 @@ async def test_a_version_that_no_broker_reads_is_the_same_no_here_and_on_the_com
     candidate = info("" if kind is SchemaType.STRING else record({**ID, "type": "long"}), kind)
     policy = Policy(strategy)
     verdict = await judged(candidate, *before, policy=policy)
-    told = asking.answer(asking.Question(candidate, tuple(before), policy))
+    told = engine.answer(engine.Question(candidate, tuple(before), policy))
     assert verdict.is_compatible is told.is_compatible
     rules = [told.refusal.reason] if told.refusal else [each.rule for each in told.incompatibilities]
     assert [each.rule for each in verdict.incompatibilities] == rules

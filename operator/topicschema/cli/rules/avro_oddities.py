@@ -1,6 +1,6 @@
 """The rules of reading that speak of records within themselves, of aliases, and of where Avro itself breaks down."""
 
-from topicschema.cli.asking import Step
+from topicschema.cli.check.engine import Step
 from topicschema.cli.rules.rule import Example, Rule
 from topicschema.core.schemas import PulsarLine
 

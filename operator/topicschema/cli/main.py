@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from topicschema.cli import arguments
 from topicschema.cli.exits import BUG, WRONG_INPUT
-from topicschema.cli.files import WrongInputError
+from topicschema.cli.inputs.files import WrongInputError
 
 
 def main(given: Sequence[str] | None = None) -> int:

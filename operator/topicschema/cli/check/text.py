@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from topicschema.cli.asking import Answer, Question, Refusal
-from topicschema.cli.excerpt import WIDTH, Excerpts, printable
+from topicschema.cli.check.engine import Answer, Question, Refusal
+from topicschema.cli.check.excerpt import WIDTH, Excerpts, printable
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import Place
 from topicschema.core.policy import Strictness

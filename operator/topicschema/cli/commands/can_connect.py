@@ -8,11 +8,15 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import Any, Final
 
-from topicschema.cli import asking, check, files, plugged, schema_files, telling, wire
+from topicschema.cli import plugins
 from topicschema.cli.arguments import AUTO_PRODUCE
+from topicschema.cli.check import engine, json_io
+from topicschema.cli.check import text as check_text
+from topicschema.cli.check.text import Files
+from topicschema.cli.commands import check
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
-from topicschema.cli.files import WrongInputError
-from topicschema.cli.telling import Files
+from topicschema.cli.inputs import files, schema_files
+from topicschema.cli.inputs.files import WrongInputError
 from topicschema.core import clients
 from topicschema.core.clients import Client, Connection, Outcome, TopicState
 from topicschema.core.errors import InvalidSchemaError
@@ -59,7 +63,7 @@ def _topic(options: Namespace, kind: SchemaType, texts: list[bytes]) -> TopicSta
         enforces_validation=options.enforced,
         is_in_use=bool(options.is_in_use),
         line=PulsarLine(options.line),
-        checkers=plugged.load(),
+        checkers=plugins.load(),
     )
 
 
@@ -72,7 +76,7 @@ def _sent(options: Namespace, kind: SchemaType, texts: list[bytes]) -> SchemaInf
 
 def _stored(kind: SchemaType, name: str, text: bytes, options: Namespace) -> SchemaInfo:
     try:
-        return asking.as_stored(SchemaInfo(kind, text, check.properties(options.property)))
+        return engine.as_stored(SchemaInfo(kind, text, check.properties(options.property)))
     except InvalidSchemaError as error:
         raise WrongInputError(f"{files.shown(name)}: {error.sentence}") from None
 
@@ -85,26 +89,26 @@ def _as_json(client: str, answer: Connection) -> dict[str, Any]:
         "schemaVersion": answer.schema_version,
         "error": None if answer.error is None else {"name": answer.error, "message": answer.message},
         "upgradeFirst": answer.upgrade_first,
-        "incompatibilities": wire.findings(answer.incompatibilities),
-        "warnings": wire.findings(answer.warnings),
+        "incompatibilities": json_io.findings(answer.incompatibilities),
+        "warnings": json_io.findings(answer.warnings),
     }
 
 
 def _lines(options: Namespace, sent: SchemaInfo | None, topic: TopicState, answer: Connection) -> Iterator[str]:
     subject = f"A {options.client} {_schema(options, sent)}"
     if answer.may_connect:
-        yield from telling.wrapped(f"{subject} may connect: {_what_happens(options, topic, answer)}")
-        if topic.versions and answer.upgrade_first in telling.UPGRADE:
-            order = telling.UPGRADE[answer.upgrade_first]
-            yield from telling.wrapped(f"Under {topic.strategy}, {order[0].lower()}{order[1:]}")
+        yield from check_text.wrapped(f"{subject} may connect: {_what_happens(options, topic, answer)}")
+        if topic.versions and answer.upgrade_first in check_text.UPGRADE:
+            order = check_text.UPGRADE[answer.upgrade_first]
+            yield from check_text.wrapped(f"Under {topic.strategy}, {order[0].lower()}{order[1:]}")
     else:
-        yield from telling.wrapped(f"{subject} may not connect: {answer.error}")
-        yield from telling.wrapped(_brokers_words(answer), "  ")
+        yield from check_text.wrapped(f"{subject} may not connect: {answer.error}")
+        yield from check_text.wrapped(_brokers_words(answer), "  ")
         if answer.incompatibilities:
-            yield from telling.findings(answer.incompatibilities, *_files(options, sent))
-    yield from telling.warnings(answer.warnings, *_files(options, sent))
+            yield from check_text.findings(answer.incompatibilities, *_files(options, sent))
+    yield from check_text.warnings(answer.warnings, *_files(options, sent))
     if options.client != Client.PRODUCER and not topic.versions and options.is_in_use is None:
-        yield from telling.wrapped("The topic was taken for idle; --active asks of one with clients or messages.")
+        yield from check_text.wrapped("The topic was taken for idle; --active asks of one with clients or messages.")
 
 
 def _files(options: Namespace, sent: SchemaInfo | None) -> tuple[Files, str]:

@@ -5,8 +5,8 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TextIO
 
-from topicschema.cli.excerpt import printable
-from topicschema.cli.telling import wrapped
+from topicschema.cli.check.excerpt import printable
+from topicschema.cli.check.text import wrapped
 
 Row = Mapping[str, Any]
 _PLACES: Final = 20

@@ -5,9 +5,10 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 
 from topicschema import payload
-from topicschema.cli import files, payloads, telling
-from topicschema.cli.excerpt import printable
+from topicschema.cli.check import text
+from topicschema.cli.check.excerpt import printable
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
+from topicschema.cli.inputs import files, payloads
 from topicschema.payload import Finding, auto_produce
 
 
@@ -41,16 +42,16 @@ def _answer(found: Sequence[Finding], *, is_valid: bool, is_sent: bool | None) -
 
 
 def _told(name: str, found: Sequence[Finding], *, is_valid: bool, is_sent: bool | None) -> Iterator[str]:
-    yield from telling.wrapped(f"{name} is {'valid' if is_valid else 'invalid'}")
+    yield from text.wrapped(f"{name} is {'valid' if is_valid else 'invalid'}")
     for each in found:
         yield ""
         yield f"{each.rule} at {printable(each.path)}, byte {each.offset}"
-        yield from telling.wrapped(each.message, "  ")
+        yield from text.wrapped(each.message, "  ")
         if each.is_tolerated:
             yield "  Consumers read on."
     if is_sent is not None and is_sent != is_valid:
         yield ""
-        yield from telling.wrapped(_SENT if is_sent else _NOT_SENT)
+        yield from text.wrapped(_SENT if is_sent else _NOT_SENT)
     if found:
         yield ""
         yield f"What a rule means and what to do: topicschema explain {found[0].rule}"

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Final
 
-from topicschema.cli import files
-from topicschema.cli.files import STANDARD_INPUT, WrongInputError
+from topicschema.cli.inputs import files
+from topicschema.cli.inputs.files import STANDARD_INPUT, WrongInputError
 from topicschema.core.schemas import SchemaType
 
 _MANIFESTS: Final = frozenset({".yaml", ".yml"})
@@ -68,7 +68,7 @@ def made_of(
         if any(given.get(each) for each in ("message", "history_message", "folders", "imported")):
             raise WrongInputError("--message, --history-message, --import and -I are for .proto files")
         return list(texts)
-    from topicschema.cli import proto_files  # noqa: PLC0415  # a child process and asyncio, for .proto alone
+    from topicschema.cli.inputs import proto_files  # noqa: PLC0415  # a child process and asyncio, for .proto alone
 
     search = proto_files.Search(options.message, options.folders, options.imported)
     earlier = replace(search, message=given.get("history_message") or options.message)

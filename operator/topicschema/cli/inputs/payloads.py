@@ -8,9 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from topicschema.cli import asking, check, files, schema_files
-from topicschema.cli.excerpt import printable
-from topicschema.cli.files import STANDARD_INPUT, WrongInputError
+from topicschema.cli.check import engine
+from topicschema.cli.check.excerpt import printable
+from topicschema.cli.commands import check
+from topicschema.cli.inputs import files, schema_files
+from topicschema.cli.inputs.files import STANDARD_INPUT, WrongInputError
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.key_value import Encoding, KeyValueSchema
@@ -105,7 +107,7 @@ def _parsed(options: Namespace, name: str | None, *, validate_defaults: bool = T
     content = schema_files.read_all(kind, names, options)
     info = SchemaInfo(kind, content[0] if content else b"", properties)
     line = PulsarLine(options.line)
-    return usable(lambda: formats.parse(asking.as_stored(info), line, validate_defaults=validate_defaults), name)
+    return usable(lambda: formats.parse(engine.as_stored(info), line, validate_defaults=validate_defaults), name)
 
 
 def _bytes(content: bytes, name: str, options: Namespace) -> bytes:

@@ -1,7 +1,7 @@
 """The checkers that are plugged in, for the commands: one that cannot be used is wrong input."""
 
 from topicschema import checkers
-from topicschema.cli.files import WrongInputError
+from topicschema.cli.inputs.files import WrongInputError
 from topicschema.core.checkers import Checkers
 
 

@@ -9,10 +9,13 @@ from typing import Any, Final
 import yaml
 
 from topicschema.api.schemas import AVAILABLE_TYPES, PART_TYPES
-from topicschema.cli import asking, check, files, schema_files, telling
-from topicschema.cli.asking import Refusal
+from topicschema.cli.check import engine
+from topicschema.cli.check import text as check_text
+from topicschema.cli.check.engine import Refusal
+from topicschema.cli.commands import check
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
-from topicschema.cli.files import WrongInputError
+from topicschema.cli.inputs import files, schema_files
+from topicschema.cli.inputs.files import WrongInputError
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError, StalledError
 from topicschema.core.formats import key_value
@@ -44,7 +47,7 @@ def run(options: Namespace) -> int:
         formats.parse(info, PulsarLine(options.line))
     except InvalidSchemaError as error:
         text = spec.get("schema", "")
-        print(telling.refused(text, Refusal.of(error), files.shown(options.file or "no file")), file=sys.stderr)
+        print(check_text.refused(text, Refusal.of(error), files.shown(options.file or "no file")), file=sys.stderr)
         return INCOMPATIBLE
     print(rendered(manifest(options.topic, spec, name, options.namespace)), end="")
     return COMPATIBLE
@@ -111,7 +114,7 @@ def _spec(kind: SchemaType, properties: Mapping[str, str]) -> dict[str, Any]:
 
 def _pair(sent: SchemaInfo) -> tuple[SchemaInfo, dict[str, Any]]:
     """A pair as it is sent over REST, whose properties say what it is made of; InvalidSchemaError where it is none."""
-    info = asking.as_stored(sent)
+    info = engine.as_stored(sent)
     pair = key_value.decode(info)
     if pair.encoding is None:
         raise WrongInputError("--property kv.encoding.type: write INLINE or SEPARATED")
@@ -133,7 +136,7 @@ def _part(part: key_value.Part) -> dict[str, Any]:
 
 
 def _sources(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
-    from topicschema.cli import proto_files  # noqa: PLC0415  # a child process and asyncio, for .proto alone
+    from topicschema.cli.inputs import proto_files  # noqa: PLC0415  # a child process and asyncio, for .proto alone
 
     listed = [*options.imported, *options.more_imported]
     search = proto_files.Search(options.message, options.folders, listed)

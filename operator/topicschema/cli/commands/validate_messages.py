@@ -7,9 +7,9 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from topicschema.cli import message_findings, message_question
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
-from topicschema.cli.files import STANDARD_INPUT, WrongInputError
+from topicschema.cli.inputs.files import STANDARD_INPUT, WrongInputError
+from topicschema.cli.validate_messages import output, request
 from topicschema.core.errors import TopicSchemaError
 from topicschema.validation.errors import InvalidQuestionError
 from topicschema.validation.job.html_report import page
@@ -24,7 +24,7 @@ RUN_FAILED: Final = 3
 
 def run(options: Namespace) -> int:
     """Answer on standard output; the exit code is the verdict."""
-    asked = message_question.question_of(options)
+    asked = request.question_of(options)
     _demand_places(options)
     try:
         found = _report(asked, options.processes)
@@ -38,7 +38,7 @@ def run(options: Namespace) -> int:
     if options.report is not None:
         _write(options.report, json.dumps(found.document, indent=2, ensure_ascii=False) + "\n")
     if STANDARD_INPUT not in (options.report, options.page):
-        print("\n".join(message_findings.told(found.document, writers=options.writers)))
+        print("\n".join(output.told(found.document, writers=options.writers)))
     return COMPATIBLE if found.passes else INCOMPATIBLE
 
 
@@ -58,7 +58,7 @@ def _report(asked: Question, processes: int | None) -> "Report":
     except ImportError as error:
         raise WrongInputError(f"{error.name} is missing: install topicschema[validation]") from None
     source = opening.source_of(asked, time.time_ns() // 1_000_000)
-    bar = message_findings.Bar(sys.stderr)
+    bar = output.Bar(sys.stderr)
     try:
         return runner.run(asked, source, processes=processes, progress=bar)
     finally:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from topicschema import sources
-from topicschema.cli import files, telling
-from topicschema.cli.asking import Refusal
-from topicschema.cli.files import WrongInputError
+from topicschema.cli.check import text as check_text
+from topicschema.cli.check.engine import Refusal
+from topicschema.cli.inputs import files
+from topicschema.cli.inputs.files import WrongInputError
 from topicschema.core.errors import InvalidSchemaError, WaitingError
 from topicschema.sources import ProtobufSources
 
@@ -58,7 +59,7 @@ class Search:
             culprit = sources.file_of(error.place.path, found) or root
             shown = name if culprit == root else culprit
             excerpted = "" if error.place.line is None else found[culprit]
-            raise WrongInputError(telling.not_compiled(excerpted, Refusal.of(error), shown)) from None
+            raise WrongInputError(check_text.not_compiled(excerpted, Refusal.of(error), shown)) from None
         except WaitingError as error:
             raise WrongInputError(error.message) from None
         return Compiled(message, found, envelope)

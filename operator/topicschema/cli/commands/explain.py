@@ -5,10 +5,10 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import Final
 
-from topicschema.cli import plugged, rules
-from topicschema.cli.excerpt import WIDTH
+from topicschema.cli import plugins, rules
+from topicschema.cli.check.excerpt import WIDTH
 from topicschema.cli.exits import COMPATIBLE
-from topicschema.cli.files import WrongInputError
+from topicschema.cli.inputs.files import WrongInputError
 from topicschema.cli.rules import Rule
 from topicschema.cli.rules_page import example
 from topicschema.core.checkers import Checkers
@@ -19,7 +19,7 @@ _NAME_WIDTH: Final = max(len(rule.id) for rule in rules.every()) + 4
 
 def run(options: Namespace) -> int:
     """Print the rule, or all rules in a line each."""
-    checkers = plugged.load()
+    checkers = plugins.load()
     if options.rule is None:
         print("\n".join((*_list(), *_plugged(checkers))))
         return COMPATIBLE

@@ -6,11 +6,14 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from topicschema.cli import arguments, asking, batch, files, plugged, schema_files, telling, wire
-from topicschema.cli.asking import Question
+from topicschema.cli import arguments, plugins
+from topicschema.cli.check import batch, engine, json_io
+from topicschema.cli.check import text as check_text
+from topicschema.cli.check.engine import Question
+from topicschema.cli.check.text import Files
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
-from topicschema.cli.files import WrongInputError
-from topicschema.cli.telling import Files
+from topicschema.cli.inputs import files, schema_files
+from topicschema.cli.inputs.files import WrongInputError
 from topicschema.core.policy import BrokerProfile, Policy, Strictness
 from topicschema.core.schemas import TEXTLESS, PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
@@ -22,16 +25,16 @@ def run(options: Namespace) -> int:
         return _batch(options)
     missing = "name the CANDIDATE's file, or ask with --batch"
     *history, candidate = history_and(options.candidate, options, TEXTLESS, missing)
-    profile = BrokerProfile(PulsarLine(options.line), checkers=plugged.load())
+    profile = BrokerProfile(PulsarLine(options.line), checkers=plugins.load())
     policy = Policy(Strategy(options.strategy), Strictness(options.strictness), profile)
     question = Question(candidate, tuple(history), policy)
-    answer = asking.answer(question)
+    answer = engine.answer(question)
     if options.output == "json":
-        print(json.dumps(wire.line_of(options.candidate, answer), indent=2))
+        print(json.dumps(json_io.line_of(options.candidate, answer), indent=2))
     else:
         asked = candidate.type.value if options.candidate is None else files.shown(options.candidate)
         earlier = tuple(map(files.shown, options.history))
-        print(telling.told(question, answer, Files(asked, earlier, not schema_files.is_proto(asked))))
+        print(check_text.told(question, answer, Files(asked, earlier, not schema_files.is_proto(asked))))
     return COMPATIBLE if answer.is_compatible else INCOMPATIBLE
 
 
@@ -73,19 +76,19 @@ def schemas(names: Sequence[str], options: Namespace) -> list[SchemaInfo]:
 
 
 def _of_manifest(name: str, text: bytes, options: Namespace) -> SchemaInfo:
-    from topicschema.cli import in_manifest  # noqa: PLC0415  # YAML and the CRDs' room, for manifests alone
+    from topicschema.cli.inputs import manifests  # noqa: PLC0415  # YAML and the CRDs' room, for manifests alone
 
     shown = files.shown(name)
     if options.type is not None or vars(options).get("property"):
         raise WrongInputError(f"{shown} tells type and properties itself: leave out --type and --property")
-    return in_manifest.schema(shown, text)
+    return manifests.schema(shown, text)
 
 
 def _batch(options: Namespace) -> int:
     given = [name for name, default in arguments.NOT_WITH_BATCH.items() if getattr(options, name) != default]
     if given:
         raise WrongInputError(f"--batch takes {given[0]} from the lines of standard input")
-    return batch.answer_all(files.standard_input(), sys.stdout, sys.stderr, plugged.load())
+    return batch.answer_all(files.standard_input(), sys.stdout, sys.stderr, plugins.load())
 
 
 def properties(given: Sequence[str]) -> Mapping[str, str]:

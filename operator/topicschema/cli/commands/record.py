@@ -9,9 +9,9 @@ from typing import Any, Final
 from topicschema.api import record
 from topicschema.api.kinds import SCHEMA_HISTORY, SCHEMA_VERSION
 from topicschema.broker import wire
-from topicschema.cli import files
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
-from topicschema.cli.files import WrongInputError
+from topicschema.cli.inputs import files
+from topicschema.cli.inputs.files import WrongInputError
 from topicschema.core.errors import StalledError, TopicSchemaError
 from topicschema.core.history import History
 

@@ -8,9 +8,9 @@ import yaml
 from topicschema import sources
 from topicschema.api.topicschemas import TopicSchemaSpec
 from topicschema.api.wire import decode
-from topicschema.cli import telling
-from topicschema.cli.asking import Refusal
-from topicschema.cli.files import WrongInputError
+from topicschema.cli.check import text as check_text
+from topicschema.cli.check.engine import Refusal
+from topicschema.cli.inputs.files import WrongInputError
 from topicschema.core.errors import InvalidSchemaError, StalledError, WaitingError
 from topicschema.core.formats import key_value
 from topicschema.core.schemas import SchemaInfo, SchemaType
@@ -71,6 +71,6 @@ def _compiled(name: str, wanted: ProtobufSources) -> bytes:
         culprit = sources.file_of(error.place.path, wanted.files)
         text = "" if culprit is None or error.place.line is None else wanted.files[culprit]
         shown = f"{culprit} of {name}" if culprit else name
-        raise WrongInputError(telling.not_compiled(text, Refusal.of(error), shown)) from None
+        raise WrongInputError(check_text.not_compiled(text, Refusal.of(error), shown)) from None
     except WaitingError as error:
         raise WrongInputError(error.message) from None

@@ -6,8 +6,8 @@ from argparse import Namespace
 from typing import Any
 
 from topicschema import payload
-from topicschema.cli import files, payloads
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
+from topicschema.cli.inputs import files, payloads
 from topicschema.core.errors import InvalidPayloadError
 from topicschema.payload import display_json
 

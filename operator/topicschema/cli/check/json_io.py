@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
-from topicschema.cli.asking import Answer, Question, Refusal, Step, UnusableVersionError
+from topicschema.cli.check.engine import Answer, Question, Refusal, Step, UnusableVersionError
 from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError

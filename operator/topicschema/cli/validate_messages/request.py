@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Final
 
-from topicschema.cli import asking, check, payloads
-from topicschema.cli.files import STANDARD_INPUT, WrongInputError
+from topicschema.cli.check import engine
+from topicschema.cli.commands import check
+from topicschema.cli.inputs import payloads
+from topicschema.cli.inputs.files import STANDARD_INPUT, WrongInputError
 from topicschema.core import formats
 from topicschema.core.errors import StalledError
 from topicschema.core.schemas import PRIMITIVES, PulsarLine, SchemaInfo, SchemaType
@@ -93,7 +95,7 @@ def _schemas(options: Namespace) -> tuple[SchemaInfo, list[SchemaInfo]]:
 
 def _stored(info: SchemaInfo, line: PulsarLine, *, is_reader: bool) -> SchemaInfo:
     """The schema as a broker stores it; InvalidSchemaError where it is none. A writer's defaults are never read."""
-    stored = asking.as_stored(info)
+    stored = engine.as_stored(info)
     if stored.type not in _PLAIN:
         formats.parse(stored, line, validate_defaults=is_reader)
     return stored

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final, TextIO
 
-from topicschema.cli import asking, wire
-from topicschema.cli.asking import Answer, Refusal, UnusableVersionError
+from topicschema.cli.check import engine, json_io
+from topicschema.cli.check.engine import Answer, Refusal, UnusableVersionError
 from topicschema.cli.exits import BUG, COMPATIBLE, WRONG_INPUT
 from topicschema.core import formats
 from topicschema.core.checkers import BUILT_IN, Checkers
@@ -59,8 +59,8 @@ def _lines(stream: BinaryIO) -> Iterator[bytes | None]:
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    parse: asking.Parse
-    compiled: wire.Compile
+    parse: engine.Parse
+    compiled: json_io.Compile
     checkers: Checkers
     trouble: TextIO
 
@@ -70,23 +70,23 @@ def _answer(line: bytes | None, around: _Asking) -> tuple[dict[str, Any], int]:
     identity = None
     try:
         if line is None:
-            raise wire.InvalidRequestError(f"the line has more than {MAX_LINE_BYTES:,} bytes")  # noqa: TRY301  # told as all others
-        request = wire.read(line)
-        identity = wire.id_of(request)
-        question = wire.question_of(request, around.compiled, around.checkers)
-        return wire.line_of(identity, asking.answer(question, around.parse)), COMPATIBLE
-    except wire.InvalidRequestError as error:
-        return wire.no_answer(identity, error), WRONG_INPUT
+            raise json_io.InvalidRequestError(f"the line has more than {MAX_LINE_BYTES:,} bytes")  # noqa: TRY301  # told as all others
+        request = json_io.read(line)
+        identity = json_io.id_of(request)
+        question = json_io.question_of(request, around.compiled, around.checkers)
+        return json_io.line_of(identity, engine.answer(question, around.parse)), COMPATIBLE
+    except json_io.InvalidRequestError as error:
+        return json_io.no_answer(identity, error), WRONG_INPUT
     except InvalidSchemaError as error:
-        return wire.line_of(identity, Answer(refusal=Refusal.of(error))), COMPATIBLE
-    except (UnusableVersionError, wire.UnusableSourcesError) as error:
-        return wire.line_of(identity, Answer(refusal=error.refusal)), COMPATIBLE
+        return json_io.line_of(identity, Answer(refusal=Refusal.of(error))), COMPATIBLE
+    except (UnusableVersionError, json_io.UnusableSourcesError) as error:
+        return json_io.line_of(identity, Answer(refusal=error.refusal)), COMPATIBLE
     except WaitingError as error:
-        return wire.line_of(identity, Answer(refusal=Refusal(_NOT_COMPILED, error.message))), WRONG_INPUT
+        return json_io.line_of(identity, Answer(refusal=Refusal(_NOT_COMPILED, error.message))), WRONG_INPUT
     except Exception as error:  # noqa: BLE001  # a bug of ours in one line is a no, told as such; the rest goes on
         _tell_bug(error, around.trouble)
         refusal = Refusal("INTERNAL_ERROR", f"a bug in topicschema ({type(error).__name__}): please report it")
-        return wire.line_of(identity, Answer(refusal=refusal)), BUG
+        return json_io.line_of(identity, Answer(refusal=refusal)), BUG
 
 
 def _tell_bug(error: Exception, trouble: TextIO) -> None:

@@ -4,9 +4,9 @@ import sys
 from argparse import Namespace
 
 from topicschema import payload
-from topicschema.cli import files, payloads
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
-from topicschema.cli.files import STANDARD_INPUT, WrongInputError
+from topicschema.cli.inputs import files, payloads
+from topicschema.cli.inputs.files import STANDARD_INPUT, WrongInputError
 from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
 from topicschema.core.formats import json_text
 from topicschema.core.schemas import Schema, SchemaType
