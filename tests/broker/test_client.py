@@ -12,7 +12,6 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSe
 from support.pulsar.fake_broker import TurnedClock
 from testbed.pulsar import Pulsar
 from topicschema.broker import wire
-from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import (
     NamespaceMissingError,
@@ -20,6 +19,7 @@ from topicschema.broker.errors import (
     TenantMissingError,
     TopicMissingError,
 )
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.transport import Access
 from topicschema.core.formats import key_value
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part

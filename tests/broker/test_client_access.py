@@ -8,7 +8,6 @@ import pytest
 from support.pulsar.fake_broker import TurnedClock
 from testbed.pulsar import Pulsar
 from testbed.tokens import ORDINARY
-from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker
 from topicschema.broker.credentials import ClientCertificate, Credential, Token
 from topicschema.broker.errors import (
@@ -17,6 +16,7 @@ from topicschema.broker.errors import (
     BrokerUnavailableError,
     BrokerUntrustedError,
 )
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.transport import Access
 from topicschema.core.remote import NamespaceSettings, TopicSettings
 from topicschema.core.schemas import SchemaInfo, SchemaType

@@ -17,10 +17,10 @@ from testbed.certificates import Authority
 from testbed.fault_proxy import FaultProxy
 from testbed.pulsar import Pulsar
 from testbed.tokens import Tokens
-from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker
 from topicschema.broker.credentials import Token
 from topicschema.broker.errors import BrokerNotAllowedError, BrokerUnavailableError, BrokerUntrustedError
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.transport import Access
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.topics import PulsarNamespaceKey, Topic

@@ -13,7 +13,7 @@ from topicschema.core import formats
 from topicschema.core.formats import key_value
 from topicschema.core.history import Origin
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.sources import ProtobufSources, compile_envelope
+from topicschema.protoc import ProtobufSources, compile_envelope
 from topicschema.storage.record import RecordStorage
 
 pytestmark = pytest.mark.timeout(180)

@@ -13,7 +13,7 @@ from faults.traps import Place
 from faults.world import World, avro
 from topicschema.core.formats import key_value
 from topicschema.core.history import source_mark
-from topicschema.sources import ProtobufSources, compile_envelope
+from topicschema.protoc import ProtobufSources, compile_envelope
 
 FIRST, SECOND = avro(), avro("note")
 ORDER = 'syntax = "proto3"; package shop; message Order { string id = 1; }'

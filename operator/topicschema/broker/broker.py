@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from topicschema.broker import wire
 from topicschema.broker.clock import Clock
+from topicschema.broker.error_mapping import Call
 from topicschema.broker.errors import (
     AnswerTooLargeError,
     BrokerForbiddenError,
@@ -16,7 +17,6 @@ from topicschema.broker.errors import (
     SchemaMissingError,
     TopicMissingError,
 )
-from topicschema.broker.foreign import Call
 from topicschema.broker.transport import Access, Body, Request, Transport
 from topicschema.core.remote import BrokerSettings, NamespaceSettings, RemoteVersion, Setting, TopicSettings
 from topicschema.core.schemas import SchemaInfo

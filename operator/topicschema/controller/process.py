@@ -18,7 +18,7 @@ import kopf
 
 from topicschema import checkers, telemetry
 from topicschema.api.kinds import JOB, NAMESPACE, NAMESPACE_SCHEMA_POLICY, POD, SCHEMA_HISTORY, TOPIC_SCHEMA, Kind
-from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.checkers import UnusableCheckerError
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.connection import Connection
@@ -41,8 +41,8 @@ from topicschema.reconcile.validation.job_limiter import JobLimiter, Limits, Val
 from topicschema.settings import Claims as ClaimsSetting
 from topicschema.settings import InvalidSettingError, Settings
 from topicschema.storage.claims import Claims
+from topicschema.storage.garbage_collection import Sweeper
 from topicschema.storage.record import RecordStorage
-from topicschema.storage.sweep import Sweeper
 from topicschema.validation.job.manifest import DRIVERS, TOPIC_LABEL
 
 _LOG = logging.getLogger(__name__)

@@ -6,8 +6,8 @@ line makes of a version, not by what the one before did.
 
 import asyncio
 
-from topicschema.core.arrivals import read_again
 from topicschema.core.history import History, VersionEntry
+from topicschema.core.imports import read_again
 from topicschema.core.schemas import PulsarLine
 from topicschema.judging.lru_cache import LruCache
 from topicschema.judging.versions import Versions

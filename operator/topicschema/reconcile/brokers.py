@@ -16,12 +16,12 @@ from weakref import WeakValueDictionary
 from topicschema.api.brokers import AuthenticationSpec, PulsarSpec, SecretKeyRef, TlsSpec
 from topicschema.api.kinds import SECRET, Kind
 from topicschema.api.policies import NamespaceSchemaPolicy
-from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker
 from topicschema.broker.clock import Clock
 from topicschema.broker.credentials import ClientCertificate, Credential, OAuth2ClientCredentials, Token
 from topicschema.broker.errors import SecretInvalidError
-from topicschema.broker.pace import PER_SECOND, Pace
+from topicschema.broker.host_allow_list import AllowedHosts
+from topicschema.broker.rate_limiter import PER_SECOND, Pace
 from topicschema.broker.transport import Access
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import TopicSchemaError, WaitingError

@@ -23,7 +23,7 @@ from topicschema import checkers, telemetry
 from topicschema.admission import policies, review, topicschemas
 from topicschema.admission.review import Answer, MalformedReviewError, Review
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
-from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.checkers import UnusableCheckerError
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.connection import Connection

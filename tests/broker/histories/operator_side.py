@@ -19,8 +19,8 @@ from support.pulsar.topic_passes import Process, process
 from testbed.product import NAMESPACE as SYSTEM
 from topicschema.admission import review
 from topicschema.api.kinds import TOPIC_SCHEMA
-from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.clock import Clock
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.errors import ApiRefusedError, NotFoundError
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.strategies import Direction

@@ -17,8 +17,8 @@ from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, SCHEMA_HIS
 from topicschema.api.metadata import Metadata
 from topicschema.api.record import version_name
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec
-from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.errors import BrokerInconsistentError
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError

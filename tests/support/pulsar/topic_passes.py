@@ -16,7 +16,7 @@ from support.kubernetes.watched_namespace import WatchedShop
 from support.pulsar.brokered_namespace import BrokeredShop
 from testbed import broker_faults
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
-from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile.brokers import Brokers

@@ -4,8 +4,8 @@ import pytest
 
 from support.kubernetes.admission import ID, NOTE_WITH_DEFAULT, TOPIC, World, record_schema
 from topicschema.core import formats
-from topicschema.core.arrivals import entry_of
 from topicschema.core.history import Counter, Flaw, History, Origin, Owner
+from topicschema.core.imports import entry_of
 from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.topics import Topic, TopicKey

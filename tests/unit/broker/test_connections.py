@@ -8,10 +8,10 @@ from aiohttp import web
 
 from support.metrics import counted
 from support.pulsar.fake_broker import Answer, PlayedBroker, TurnedClock, playing
-from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker
 from topicschema.broker.clock import Clock
 from topicschema.broker.credentials import ClientCertificate, Credential, Token
+from topicschema.broker.error_mapping import Call
 from topicschema.broker.errors import (
     BrokerForbiddenError,
     BrokerInconsistentError,
@@ -21,7 +21,7 @@ from topicschema.broker.errors import (
     BrokerUnavailableError,
     TenantMissingError,
 )
-from topicschema.broker.foreign import Call
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.transport import Access, Request, Transport
 from topicschema.core.errors import WaitingError
 from topicschema.core.remote import NamespaceSettings, TopicSettings

@@ -9,7 +9,6 @@ import pytest
 
 from support.pulsar.fake_broker import PlayedBroker, playing
 from testbed.certificates import Authority
-from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker
 from topicschema.broker.credentials import ClientCertificate, Credential, Token
 from topicschema.broker.errors import (
@@ -18,6 +17,7 @@ from topicschema.broker.errors import (
     BrokerUntrustedError,
     SecretInvalidError,
 )
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.transport import Access
 from topicschema.core.topics import Topic
 

@@ -22,10 +22,10 @@ from topicschema.core.formats.primitives import PrimitiveSchema
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.payload import generic
-from topicschema.sources import ProtobufSources, compile_envelope
+from topicschema.protoc import ProtobufSources, compile_envelope
 
 ROOT = Path(__file__).parents[3]
-ROOMS = [ROOT / "operator" / "topicschema" / name for name in ("core", "payload", "sources")]
+ROOMS = [ROOT / "operator" / "topicschema" / name for name in ("core", "payload", "protoc")]
 SHOWN = [rule for rule in rules.every() if rule.refused is not None]
 # Ids have an underscore, but for these; other capitals in the code are Pulsar's names.
 SINGLE_WORDS = {"SYNTAX", "TRUNCATED", "UNRESOLVABLE"}

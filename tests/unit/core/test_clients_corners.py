@@ -32,7 +32,7 @@ from support.pulsar.connections import (
     rules,
     topic,
 )
-from topicschema.core.refusals import BrokerError
+from topicschema.core.broker_errors import BrokerError
 from topicschema.core.schemas import PRIMITIVES, SchemaInfo, SchemaType
 from topicschema.core.strategies import Direction, Strategy, UpgradeFirst
 

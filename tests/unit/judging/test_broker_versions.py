@@ -9,8 +9,8 @@ import pytest
 from support.schemas.recorded_versions import KEY
 from topicschema.cli.check import engine
 from topicschema.core import formats
-from topicschema.core.arrivals import entry_of
 from topicschema.core.history import Counter, Flaw, History
+from topicschema.core.imports import entry_of
 from topicschema.core.policy import Constraints, Policy
 from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType

@@ -10,9 +10,9 @@ from support.kubernetes.topic import TOPIC, World, opened
 from support.pulsar.schema_service import Entry
 from support.schemas.recorded_versions import KEY
 from topicschema.core import formats
-from topicschema.core.arrivals import entry_of
 from topicschema.core.errors import StalledError
 from topicschema.core.history import Counter, Flaw, History, Origin
+from topicschema.core.imports import entry_of
 from topicschema.core.policy import BrokerProfile, Policy
 from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType

@@ -26,8 +26,8 @@ from topicschema.api.brokers import (
 from topicschema.api.kinds import SECRET
 from topicschema.api.metadata import Metadata
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
-from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.errors import BrokerUnauthorizedError, BrokerUnavailableError
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.client import ApiClient
 from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.strategies import Strategy

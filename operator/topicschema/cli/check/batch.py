@@ -119,13 +119,13 @@ class Envelopes:
 
     def __call__(self, message: str, files: Mapping[str, str]) -> bytes:
         """The envelope; InvalidSchemaError for bad sources, WaitingError when the machine is at fault."""
-        from topicschema import sources  # noqa: PLC0415  # a child process and asyncio, for sources alone
+        from topicschema import protoc  # noqa: PLC0415  # a child process and asyncio, for sources alone
 
-        wanted = sources.ProtobufSources(message, files)
+        wanted = protoc.ProtobufSources(message, files)
         key = wanted.source_hash
         envelope = self._cache.get(key)
         if envelope is None:
-            envelope = sources.compile_envelope(wanted)
+            envelope = protoc.compile_envelope(wanted)
             self._cache.put(key, envelope, len(envelope))
         return envelope
 

@@ -18,10 +18,10 @@ from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.cli.inputs import files, schema_files
 from topicschema.cli.inputs.files import WrongInputError
 from topicschema.core import clients
+from topicschema.core.broker_errors import BrokerError
 from topicschema.core.clients import Client, Connection, Outcome, TopicState
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.policy import Policy, effective_strategy
-from topicschema.core.refusals import BrokerError
 from topicschema.core.schemas import TEXTLESS, PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 

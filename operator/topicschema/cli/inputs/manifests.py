@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from topicschema import sources
+from topicschema import protoc
 from topicschema.api.topicschemas import TopicSchemaSpec
 from topicschema.api.wire import decode
 from topicschema.cli.check import text as check_text
@@ -15,7 +15,7 @@ from topicschema.core.errors import InvalidSchemaError, StalledError, WaitingErr
 from topicschema.core.formats import key_value
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.judging import schema_source
-from topicschema.sources import ProtobufSources
+from topicschema.protoc import ProtobufSources
 
 
 def schema(name: str, content: bytes) -> SchemaInfo:
@@ -66,9 +66,9 @@ def _is_topic_schema(resource: Any) -> bool:
 
 def _compiled(name: str, wanted: ProtobufSources) -> bytes:
     try:
-        return sources.compile_envelope(wanted)
+        return protoc.compile_envelope(wanted)
     except InvalidSchemaError as error:
-        culprit = sources.file_of(error.place.path, wanted.files)
+        culprit = protoc.file_of(error.place.path, wanted.files)
         text = "" if culprit is None or error.place.line is None else wanted.files[culprit]
         shown = f"{culprit} of {name}" if culprit else name
         raise WrongInputError(check_text.not_compiled(text, Refusal.of(error), shown)) from None

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from topicschema import sources
+from topicschema import protoc
 from topicschema.cli.check import text as check_text
 from topicschema.cli.check.engine import Refusal
 from topicschema.cli.inputs import files
 from topicschema.cli.inputs.files import WrongInputError
 from topicschema.core.errors import InvalidSchemaError, WaitingError
-from topicschema.sources import ProtobufSources
+from topicschema.protoc import ProtobufSources
 
 _STRING: Final = r'"(?:\\.|[^"\\\n])*"' + r"|'(?:\\.|[^'\\\n])*'"
 _IMPORT: Final = re.compile(
@@ -51,12 +51,12 @@ class Search:
         found = self._with_imports(root, text, own)
         try:
             if self.message is None:
-                message, envelope = sources.compile_first(found)
+                message, envelope = protoc.compile_first(found)
             else:
                 message = self.message.removeprefix(".")
-                envelope = sources.compile_envelope(ProtobufSources(message, found))
+                envelope = protoc.compile_envelope(ProtobufSources(message, found))
         except InvalidSchemaError as error:
-            culprit = sources.file_of(error.place.path, found) or root
+            culprit = protoc.file_of(error.place.path, found) or root
             shown = name if culprit == root else culprit
             excerpted = "" if error.place.line is None else found[culprit]
             raise WrongInputError(check_text.not_compiled(excerpted, Refusal.of(error), shown)) from None
@@ -83,9 +83,9 @@ class Search:
         """The root file, first, and what it imports, as far as it is found: what is missing is protoc's to tell."""
         found = {root: text.decode(errors="surrogateescape")}
         waiting = list(_imports(found[root]))
-        while waiting and len(found) <= sources.MAX_FILES:
+        while waiting and len(found) <= protoc.MAX_FILES:
             name = waiting.pop()
-            path = self._path(name, own) if sources.is_name(name) and name not in found else None
+            path = self._path(name, own) if protoc.is_name(name) and name not in found else None
             if path is not None:
                 found[name] = files.read(str(path)).decode(errors="surrogateescape")
                 waiting += _imports(found[name])

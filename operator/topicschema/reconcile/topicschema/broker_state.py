@@ -12,8 +12,8 @@ from topicschema.broker.errors import BrokerInconsistentError
 from topicschema.broker.wire import same_content, spellings
 from topicschema.core import alignment
 from topicschema.core.alignment import Aligned, Alignment, Behind, Sight
-from topicschema.core.arrivals import entry_of
 from topicschema.core.history import History, Origin, VersionEntry
+from topicschema.core.imports import entry_of
 from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.topics import Topic

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Any, Final
 
 from topicschema.api.kinds import JOB, POD
-from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import (
     ApiRefusedError,

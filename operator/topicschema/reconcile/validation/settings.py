@@ -20,8 +20,8 @@ from topicschema.api.validation import (
 )
 from topicschema.api.validation_pods import ReaderAuthenticationSpec, TemplateSpec
 from topicschema.api.wire import encode
-from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.errors import BrokerNotAllowedError
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.core.history import History, Owner
 from topicschema.core.schemas import PulsarLine, SchemaInfo, digest
 from topicschema.core.verdict import Outcome, Verdict

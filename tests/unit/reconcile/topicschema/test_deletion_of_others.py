@@ -12,9 +12,9 @@ from support.pulsar.deleted_topic import KEY, ONE, OTHER, TWO, first, holds, in_
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.cluster.errors import ForbiddenError
 from topicschema.core import formats, plan
-from topicschema.core.arrivals import entry_of
 from topicschema.core.errors import WaitingError
 from topicschema.core.history import Counter, Flaw, History, Origin, Owner
+from topicschema.core.imports import entry_of
 from topicschema.core.remote import RemoteVersion
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy

@@ -17,8 +17,8 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome
 from topicschema.judging.judge import Judge
 from topicschema.judging.schema_source import Envelopes, sources_of
+from topicschema.protoc import ProtobufSources, compile_envelope
 from topicschema.reconcile.topicschema.observe import Observation
-from topicschema.sources import ProtobufSources, compile_envelope
 from topicschema.storage.memory import MemoryStorage
 from topicschema.storage.protocol import Stored
 

@@ -8,7 +8,7 @@ import pytest
 from support.schemas.examples import record
 from support.validation.validated_topic import FILES, AskedTopic, asked
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
-from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.reconcile.topicschema.reconciler import TopicSchemas
 from topicschema.validation.job.result import Answer
 

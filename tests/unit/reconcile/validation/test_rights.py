@@ -9,7 +9,7 @@ import pytest
 from support.kubernetes.topic import ORDERS
 from support.validation.validated_topic import AskedTopic, asked
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
-from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.core.history import Owner
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.topicschema.reconciler import TopicSchemas

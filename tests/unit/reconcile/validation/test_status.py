@@ -21,7 +21,7 @@ from topicschema.api.validation import (
     ValidationStatus,
 )
 from topicschema.api.wire import encode
-from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.schemas import PulsarLine

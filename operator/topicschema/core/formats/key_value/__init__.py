@@ -13,7 +13,7 @@ from topicschema.core.formats.key_value import risks
 from topicschema.core.formats.key_value.model import Encoding, KeyValue, Part, Side
 from topicschema.core.formats.key_value.payload import join
 from topicschema.core.formats.key_value.properties import decode, encode, has_keys_apart
-from topicschema.core.formats.key_value.rest import compacted, payload_of, text_of
+from topicschema.core.formats.key_value.rest_form import compacted, payload_of, text_of
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType, fingerprint_of_bytes
 from topicschema.core.steps import Steps
 

@@ -13,9 +13,9 @@ from urllib.parse import urlencode
 from yarl import URL
 
 from topicschema.broker import wire
-from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.clock import Clock
 from topicschema.broker.credentials import ClientCertificate
+from topicschema.broker.error_mapping import Call
 from topicschema.broker.errors import (
     BrokerForbiddenError,
     BrokerUnauthorizedError,
@@ -23,7 +23,7 @@ from topicschema.broker.errors import (
     TenantMissingError,
     TopicMissingError,
 )
-from topicschema.broker.foreign import Call
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.tls import context_of
 from topicschema.broker.transport import Access, Request, Transport
 from topicschema.core.errors import TopicSchemaError

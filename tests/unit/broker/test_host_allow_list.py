@@ -6,9 +6,9 @@ import pytest
 from aiohttp.abc import ResolveResult
 from yarl import URL
 
-from topicschema.broker.allowed import AllowedHosts, GuardedResolver
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import BrokerNotAllowedError
+from topicschema.broker.host_allow_list import AllowedHosts, GuardedResolver
 from topicschema.broker.transport import Access
 from topicschema.core.errors import StalledError
 from topicschema.core.topics import Topic

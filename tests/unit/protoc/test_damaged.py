@@ -8,7 +8,7 @@ from support.schemas import proto_sources
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.sources import ProtobufSources, compile_envelope
+from topicschema.protoc import ProtobufSources, compile_envelope
 
 FILES = proto_sources.EVERYTHING | proto_sources.EDITIONS
 PIECES = (

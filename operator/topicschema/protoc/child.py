@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Final
 
 from topicschema.core.errors import WaitingError
-from topicschema.sources import compiler, complaints, sources
-from topicschema.sources.sources import ProtobufSources
+from topicschema.protoc import compiler, errors, sources
+from topicschema.protoc.sources import ProtobufSources
 
 AT_ONCE: Final = 2
 """How many children `compile_envelope_async` keeps busy; more wait for their turn."""
@@ -89,9 +89,9 @@ class _Child:
         except OSError as error:  # no memory, no more processes or files, no interpreter
             raise _not_started(error.strerror) from error
         if "messages" in answer:
-            raise complaints.unknown_message(self._message, answer["messages"], answer["count"])
+            raise errors.unknown_message(self._message, answer["messages"], answer["count"])
         if "size" in answer:
-            raise complaints.too_large(answer["size"])
+            raise errors.too_large(answer["size"])
         return answer["message"], answer["envelope"].encode()
 
     def stop(self) -> None:
@@ -138,14 +138,14 @@ class _Child:
     def _end(self, code: int, printed: str) -> Exception:
         """What it means that the child began, and ended without an answer."""
         if code == compiler.COMPLAINED:
-            return complaints.error(printed, self._files, is_cut=len(printed) == _MAX_COMPLAINTS)
+            return errors.error(printed, self._files, is_cut=len(printed) == _MAX_COMPLAINTS)
         if code == -signal.SIGXCPU:
-            return complaints.too_costly(f"takes more than {self._limits.cpu_seconds} seconds")
+            return errors.too_costly(f"takes more than {self._limits.cpu_seconds} seconds")
         if code == -signal.SIGXFSZ:
-            return complaints.too_costly(f"makes protoc write more than {compiler.MAX_WRITTEN >> 20} MiB")
+            return errors.too_costly(f"makes protoc write more than {compiler.MAX_WRITTEN >> 20} MiB")
         if self._is_stopped or code in _NOT_OF_THE_SOURCES:
             return self._unavailable(code, printed)
-        return complaints.too_costly(f"takes more than {self._limits.memory >> 20} MiB of memory, or breaks protoc")
+        return errors.too_costly(f"takes more than {self._limits.memory >> 20} MiB of memory, or breaks protoc")
 
     def _unavailable(self, code: int, printed: str) -> Exception:
         if self._is_stopped:

@@ -28,7 +28,6 @@ from support.pulsar.broker_answers import (
     reason,
 )
 from support.pulsar.fake_broker import Answer, PlayedBroker, TurnedClock, half, reset
-from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import (
     BrokerInconsistentError,
@@ -41,7 +40,8 @@ from topicschema.broker.errors import (
     TenantMissingError,
     TopicMissingError,
 )
-from topicschema.broker.pace import PER_SECOND
+from topicschema.broker.host_allow_list import AllowedHosts
+from topicschema.broker.rate_limiter import PER_SECOND
 from topicschema.broker.transport import Access
 from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
 

@@ -4,8 +4,14 @@ Here is what may be compiled, the child that does it, and what is made of its co
 the envelope is `core`'s matter. The compiler is never loaded into this process: the sources are a stranger's.
 """
 
-from topicschema.sources.child import LIMITS, Limits, compile_envelope, compile_envelope_async, compile_first
-from topicschema.sources.sources import MAX_FILES, PATH, ProtobufSources, file_of, is_name
+from topicschema.protoc.child import (
+    LIMITS,
+    Limits,
+    compile_envelope,
+    compile_envelope_async,
+    compile_first,
+)
+from topicschema.protoc.sources import MAX_FILES, PATH, ProtobufSources, file_of, is_name
 
 __all__ = [
     "LIMITS",

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from topicschema.core.errors import InvalidSchemaError, Place
-from topicschema.sources.compiler import FIRST_SOURCE, MAX_ENVELOPE
-from topicschema.sources.sources import PATH, path_of
+from topicschema.protoc.compiler import FIRST_SOURCE, MAX_ENVELOPE
+from topicschema.protoc.sources import PATH, path_of
 
 _LINE: Final = re.compile(r"/proc/self/fd/(?P<number>\d{1,9}):(?:(?P<line>\d+):(?P<column>\d+):)? (?P<text>.*)")
 _NOT_FOUND: Final = re.compile(r"(?P<file>.*): File not found\.")

@@ -11,8 +11,8 @@ from support.kubernetes.storage_contract import append, following, text
 from topicschema.api.kinds import SCHEMA_HISTORY, Kind
 from topicschema.cluster.client import ApiClient, Object
 from topicschema.core.topics import Topic, TopicKey
+from topicschema.storage.garbage_collection import Sweeper
 from topicschema.storage.record import RecordStorage
-from topicschema.storage.sweep import Sweeper
 
 NAMESPACE = "topicschema-system"
 ONE, TWO = (TopicKey("pulsar", Topic("shop", "orders", name)) for name in ("one", "two"))

@@ -3,7 +3,7 @@
 import pytest
 
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.sources import ProtobufSources, compile_envelope, file_of
+from topicschema.protoc import ProtobufSources, compile_envelope, file_of
 
 EMPTY = 'syntax = "proto3"; message Order {}'
 

@@ -12,7 +12,14 @@ from pathlib import Path
 import pytest
 
 from topicschema.core.errors import InvalidSchemaError, WaitingError
-from topicschema.sources import LIMITS, MAX_FILES, Limits, ProtobufSources, compile_envelope, compile_envelope_async
+from topicschema.protoc import (
+    LIMITS,
+    MAX_FILES,
+    Limits,
+    ProtobufSources,
+    compile_envelope,
+    compile_envelope_async,
+)
 
 MEBIBYTE = 1024 * 1024
 BEYOND_ADDRESSES = 1 << 62
@@ -163,7 +170,7 @@ def test_a_machine_that_has_no_more_threads_is_waited_for_and_no_child_is_left()
 
 def test_without_a_thread_to_compile_in_the_machine_is_at_fault() -> None:
     program = (
-        "import asyncio, threading; from topicschema.sources import ProtobufSources, compile_envelope_async\n"
+        "import asyncio, threading; from topicschema.protoc import ProtobufSources, compile_envelope_async\n"
         f"threading.stack_size({BEYOND_ADDRESSES})\n"
         "asyncio.run(compile_envelope_async(ProtobufSources('A', {'a.proto': ''})))"
     )
@@ -178,9 +185,9 @@ def test_a_compiler_that_is_not_installed_is_waited_for(monkeypatch: pytest.Monk
 
 
 def test_the_compiler_is_never_loaded_here() -> None:
-    program = "import sys; from topicschema import sources; print(*sys.modules)"
+    program = "import sys; from topicschema import protoc; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
-    assert "topicschema.sources" in loaded
+    assert "topicschema.protoc" in loaded
     assert [name for name in loaded if name.partition(".")[0] in {"grpc", "grpc_tools", "google"}] == []
 
 

@@ -10,7 +10,7 @@ from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.protobuf_native import ProtobufNativeSchema
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.sources import ProtobufSources, compile_envelope, compile_first
+from topicschema.protoc import ProtobufSources, compile_envelope, compile_first
 
 ORDER = """syntax = "proto3";
 package shop;

@@ -18,6 +18,7 @@ from typing import Final
 
 import aiohttp
 
+from topicschema.broker.error_text import Words, words_of
 from topicschema.broker.errors import (
     BrokerForbiddenError,
     BrokerSilentError,
@@ -30,7 +31,6 @@ from topicschema.broker.errors import (
     TenantMissingError,
     TopicMissingError,
 )
-from topicschema.broker.wording import Words, words_of
 from topicschema.core.errors import TopicSchemaError
 
 

@@ -11,11 +11,11 @@ from aiohttp import web
 
 from support.metrics import counted
 from support.pulsar.fake_broker import PlayedBroker, TurnedClock, reset
-from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker
-from topicschema.broker.circuit import Circuit
+from topicschema.broker.circuit_breaker import Circuit
 from topicschema.broker.errors import BrokerUnauthorizedError, BrokerUnavailableError
-from topicschema.broker.pace import BURST_SECONDS, PER_SECOND, Pace
+from topicschema.broker.host_allow_list import AllowedHosts
+from topicschema.broker.rate_limiter import BURST_SECONDS, PER_SECOND, Pace
 from topicschema.broker.transport import Access
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.schemas import SchemaInfo, SchemaType
