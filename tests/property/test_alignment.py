@@ -16,6 +16,8 @@ from support.pulsar.schema_service import PulsarSchemas, RefusedError
 from support.schemas.examples import KEY, ME, record
 from topicschema.core import alignment
 from topicschema.core.alignment import Ahead, Alignment, Lost, Sight
+from topicschema.core.broker_state import BrokerState
+from topicschema.core.errors import StalledError
 from topicschema.core.history import Counter, History, Origin
 from topicschema.core.imports import entry_of
 from topicschema.core.overrides import NoteSettings, Overrides, WriteSettings
@@ -25,7 +27,6 @@ from topicschema.core.plan import (
     Import,
     Observed,
     Register,
-    Remote,
     Upload,
     UploadRecorded,
     plan,
@@ -41,6 +42,7 @@ LINE: Final = PulsarLine.V4_0
 SPECS: Final = (record("id"), record("id", "a?"), record("id", "a?", "b?"), record("id", "c"), record("d"))
 WISHES: Final = (None, Strategy.FULL, Strategy.ALWAYS_COMPATIBLE, Strategy.BACKWARD)
 _CALLS: Final = 40
+REFUSED: Final = StalledError("RefusedByBroker", "no")
 
 
 class CrashError(Exception):
@@ -94,19 +96,18 @@ class World:
         sight, remote = self.alignment(), None
         if sight is not None:
             own, there = TopicSettings(strategy=self.own), TopicSettings(strategy=self.there)
-            remote = Remote(
+            remote = BrokerState(
                 sight,
                 overrides=Overrides(own, there, self.history.topic_settings),
-                is_refused=self.refused is self.spec,
+                refused=REFUSED if self.refused is self.spec else None,
             )
         is_aligned = remote is None or isinstance(remote.alignment, alignment.Aligned)
         return Observed(
             ME,
             self.history,
-            is_on_record=True,
             verdict=self.verdict() if is_aligned else None,
             fingerprint=self.spec.fingerprint,
-            remote=remote,
+            broker=remote,
         )
 
     @property

@@ -1,6 +1,6 @@
 """Where a topic's record and its broker differ, and what follows: the broker counts, the record copies.
 
-Pure comparison of values. `reconcile.topicschema.broker_state` reads the broker, `plan` decides the next action. The
+Pure comparison of values. `reconcile.topicschema.broker_fetch` reads the broker, `plan` decides the next action. The
 rules of numbers and tombstones are Pulsar's (SchemaRegistryServiceImpl, BookkeeperSchemaStorage; docs/broker.md).
 """
 

@@ -39,6 +39,15 @@ class Overrides:
     there: TopicSettings | None
     record: TopicSettingsRecord | None = None
 
+    def after(self, written: TopicSettings) -> "Overrides":
+        """Return the same after these settings were written."""
+        there = self.there or TopicSettings()
+        if written.strategy is not None:
+            there = replace(there, strategy=None if written.strategy is Strategy.UNDEFINED else written.strategy)
+        if written.enforces_validation is not None:
+            there = replace(there, enforces_validation=written.enforces_validation)
+        return replace(self, there=there)
+
     @property
     def waits_for_topic(self) -> bool:
         """Whether something is wanted that only an existing topic can have, and that it has not by itself."""

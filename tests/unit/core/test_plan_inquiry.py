@@ -6,16 +6,16 @@ import pytest
 
 from support.schemas.examples import ME, history, record
 from topicschema.core.alignment import Aligned
+from topicschema.core.broker_state import BrokerState
 from topicschema.core.plan import (
     Action,
     AddFinalizer,
-    Ask,
     Claim,
     Inquiry,
     Observed,
     Register,
-    Remote,
-    StopAsking,
+    StartValidation,
+    StopValidation,
     Upload,
     plan,
 )
@@ -24,30 +24,29 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
 
 FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
-NEXT = Observed(ME, history(record("id"), claim=ME), is_on_record=True, verdict=Verdict(Outcome.NEXT_VERSION, FULL, 1))
+NEXT = Observed(ME, history(record("id"), claim=ME), verdict=Verdict(Outcome.NEXT_VERSION, FULL, 1))
 EQUAL = replace(NEXT, verdict=Verdict(Outcome.EQUAL_VERSION, FULL, 0))
 REFUSED = replace(NEXT, verdict=Verdict(Outcome.INCOMPATIBLE, FULL, None))
 CLOSED, OPEN = Inquiry(holds_back=True), Inquiry()
-AT_BROKER = Remote(Aligned())
+AT_BROKER = BrokerState(Aligned())
 
 
 @pytest.mark.parametrize(
     ("seen", "actions"),
     [
         (replace(NEXT, inquiry=CLOSED), ()),
-        (replace(NEXT, inquiry=replace(CLOSED, is_due=True)), (Ask(),)),
-        (replace(NEXT, inquiry=replace(CLOSED, is_due=True, has_strays=True)), (StopAsking(),)),
+        (replace(NEXT, inquiry=replace(CLOSED, is_due=True)), (StartValidation(),)),
+        (replace(NEXT, inquiry=replace(CLOSED, is_due=True, has_strays=True)), (StopValidation(),)),
         (replace(NEXT, inquiry=OPEN), (Register(ME),)),
         (replace(NEXT, inquiry=replace(OPEN, is_due=True)), (Register(ME),)),
-        (replace(EQUAL, inquiry=replace(OPEN, is_due=True)), (Ask(),)),
-        (replace(EQUAL, inquiry=replace(CLOSED, is_due=True)), (Ask(),)),
+        (replace(EQUAL, inquiry=replace(OPEN, is_due=True)), (StartValidation(),)),
+        (replace(EQUAL, inquiry=replace(CLOSED, is_due=True)), (StartValidation(),)),
         (replace(EQUAL, history=history(record("id")), inquiry=CLOSED), (Claim(ME),)),
-        (replace(REFUSED, inquiry=Inquiry(has_strays=True)), (StopAsking(),)),
-        (replace(NEXT, inquiry=CLOSED, remote=AT_BROKER), ()),
-        (replace(NEXT, inquiry=OPEN, remote=AT_BROKER), (Upload(),)),
-        (replace(NEXT, inquiry=replace(CLOSED, is_due=True), remote=AT_BROKER), (Ask(),)),
+        (replace(REFUSED, inquiry=Inquiry(has_strays=True)), (StopValidation(),)),
+        (replace(NEXT, inquiry=CLOSED, broker=AT_BROKER), ()),
+        (replace(NEXT, inquiry=OPEN, broker=AT_BROKER), (Upload(),)),
+        (replace(NEXT, inquiry=replace(CLOSED, is_due=True), broker=AT_BROKER), (StartValidation(),)),
         (replace(NEXT, inquiry=replace(CLOSED, is_due=True), is_suspended=True), ()),
-        (replace(NEXT, inquiry=replace(CLOSED, is_due=True), is_being_deleted=True), ()),
         (replace(NEXT, inquiry=replace(CLOSED, is_due=True), deletes_record=True), (AddFinalizer(),)),
     ],
 )

@@ -16,7 +16,7 @@ from topicschema.judging.judge import CheckerTimeoutError
 from topicschema.judging.policies import policy_of
 from topicschema.judging.recheck import Recheck
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.runtime.conditions import FINDING_BYTES, capped
+from topicschema.reconcile.runtime.conditions import FINDING_BYTES, truncate
 from topicschema.reconcile.runtime.object_index import TopicSummary
 from topicschema.reconcile.runtime.work_queue import Key
 
@@ -188,4 +188,4 @@ def _found(conflicts: _Conflicts, check: HistoryCheck | None) -> Found:
 
 def _conflict(name: str, schema_version: int, rule: str, path: str) -> HistoryConflict:
     # A path is as long as the schema's author likes; the CRD would refuse the whole status for it.
-    return HistoryConflict(name=name, schema_version=schema_version, rule=rule, path=capped(path, FINDING_BYTES))
+    return HistoryConflict(name=name, schema_version=schema_version, rule=rule, path=truncate(path, FINDING_BYTES))

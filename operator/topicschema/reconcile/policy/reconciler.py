@@ -26,7 +26,7 @@ from topicschema.reconcile.policy import status as policy_status
 from topicschema.reconcile.policy.claim import hold_claim
 from topicschema.reconcile.policy.history_conflicts import HistoryConflicts
 from topicschema.reconcile.policy.namespace_settings_cache import NamespaceSettingsCache, NamespaceState
-from topicschema.reconcile.runtime.conditions import Moment, not_ready
+from topicschema.reconcile.runtime.conditions import ObservedAt, not_ready
 from topicschema.reconcile.runtime.object_index import TopicSummary
 from topicschema.reconcile.runtime.status_apply import ERRORS_WITHOUT_STATUS
 from topicschema.reconcile.runtime.work_queue import Key, Result
@@ -61,7 +61,7 @@ class NamespaceSchemaPolicies:
             self._lost(key)  # it governs nothing any more, however long it is held
             return Result.DONE
         before = decode_status(NamespaceSchemaPolicyStatus, wire.get("status"))
-        moment = Moment(before.conditions, metadata.generation, self._ctx.now())
+        moment = ObservedAt(before.conditions, metadata.generation, self._ctx.now())
         try:
             awaited = await self._settle(key, wire, moment)
         except ERRORS_WITHOUT_STATUS:
@@ -76,7 +76,7 @@ class NamespaceSchemaPolicies:
             raise awaited
         return Result.DONE
 
-    async def _settle(self, key: Key, wire: Mapping[str, Any], moment: Moment) -> TopicSchemaError | None:
+    async def _settle(self, key: Key, wire: Mapping[str, Any], moment: ObservedAt) -> TopicSchemaError | None:
         """What stands in the way of the policy's settings at its broker, once all else is done and reported."""
         resource = decode(NamespaceSchemaPolicy, wire)
         claims = PulsarNamespaceKey.parse(resource.spec.pulsar_cluster, resource.spec.pulsar_namespace)

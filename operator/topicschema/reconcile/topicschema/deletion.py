@@ -7,7 +7,7 @@ if the CRD is being deleted: that is no request to delete each topic's schemas.
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from topicschema.api import FINALIZER, RELEASE_ANNOTATION
@@ -18,6 +18,7 @@ from topicschema.api.wire import decode
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import (
     BrokerForbiddenError,
+    BrokerInconsistentError,
     NamespaceMissingError,
     RefusedByBrokerError,
     TenantMissingError,
@@ -25,9 +26,10 @@ from topicschema.broker.errors import (
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core import plan
 from topicschema.core.alignment import Ahead, Aligned, Alignment, Behind, Lost
+from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.history import Counter, History, Origin, Setting, TopicSettingsRecord
-from topicschema.core.overrides import Overrides
+from topicschema.core.overrides import Overrides, WriteSettings
 from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import PulsarLine
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
@@ -35,14 +37,10 @@ from topicschema.judging.policies import FoundPolicy
 from topicschema.reconcile import status_writer
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.work_queue import Key
-from topicschema.reconcile.topicschema.broker_state import BrokerQuery, BrokerState, fetch
-from topicschema.reconcile.topicschema.broker_view import (
-    BrokerView,
-    may_write,
-    retry_with_fresh_credentials,
-    topic_settings,
-)
-from topicschema.reconcile.topicschema.observe import Observation, owner_of
+from topicschema.reconcile.topicschema.actions import remove_finalizer
+from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery, fetch
+from topicschema.reconcile.topicschema.broker_gather import may_write, retry_with_fresh_credentials, topic_settings
+from topicschema.reconcile.topicschema.gather import owner_of
 from topicschema.storage.claims import KnownKeys
 from topicschema.storage.protocol import Stored
 
@@ -56,8 +54,36 @@ _GOVERNED_ELSEWHERE = "another policy governs its topic by now"
 _GRACE = 60.0
 
 
-async def observe_deletion(ctx: ReconcileContext, wire: Mapping[str, Any]) -> Observation | None:
-    """Return the observation of a resource that is being deleted; None if its spec cannot be read.
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """A TopicSchema that is being deleted, and the history that it holds.
+
+    `released` is why nothing is deleted but the resource, in words for people, or "". `broker` and `state` are set if
+    the broker is to serve its schemas no more.
+    """
+
+    resource: TopicSchema
+    stored: Stored | None = None
+    released: str = ""
+    broker: Broker | None = None
+    state: BrokerState | None = None
+
+    @property
+    def topic(self) -> Topic:
+        """The topic."""
+        return Topic.parse(self.resource.spec.topic)
+
+    @property
+    def planned(self) -> plan.DeletionAction:
+        """The next action."""
+        # Suspended means that nothing outside is written: the history stays, and the resource is not held back.
+        takes_history = self.resource.spec.deletion_policy is DeletionPolicy.DELETE and not self.resource.spec.suspend
+        is_kept = self.stored is None or not self.stored.revision or bool(self.released) or not takes_history
+        return plan.plan_deletion(None if is_kept or self.stored is None else self.stored.history, self.state)
+
+
+async def gather_deletion(ctx: ReconcileContext, wire: Mapping[str, Any]) -> Deletion | None:
+    """Return what the deletion of a resource needs; None if its spec cannot be read.
 
     WaitingError while its policy, or its broker, may still come back.
     """
@@ -72,40 +98,69 @@ async def observe_deletion(ctx: ReconcileContext, wire: Mapping[str, Any]) -> Ob
         if stored.history.claim == owner_of(resource.metadata):
             if await _is_governed_elsewhere(ctx, key, resource.metadata.namespace):
                 return _without_history(resource, _GOVERNED_ELSEWHERE)
-            return await _deleting(ctx, Observation(resource, stored))
+            return await _deleting(ctx, Deletion(resource, stored), stored)
     return _without_history(resource, "" if known.are_all else _UNKNOWN)
 
 
-def _without_history(resource: TopicSchema, why: str) -> Observation:
+async def apply_deletion(ctx: ReconcileContext, deletion: Deletion, action: plan.DeletionAction) -> Deletion | None:
+    """Carry out `action`; return what is known then, None once the resource may go."""
+    if isinstance(action, plan.RemoveFinalizer):
+        await remove_finalizer(ctx, deletion.resource.metadata)
+        return None
+    if isinstance(action, plan.SoftDelete | WriteSettings):
+        return await _apply_at_broker(deletion, action)
+    if deletion.stored is None:
+        raise TypeError("the deletion of a history that was not read")
+    if isinstance(action, plan.DeleteRecord):
+        await ctx.storage.delete(deletion.stored)
+        return replace(deletion, stored=None)
+    history = replace(deletion.stored.history, topic_settings=action.record)
+    state = None if deletion.state is None else deletion.state.with_settings_record(action.record)
+    return replace(deletion, stored=await ctx.storage.put(deletion.stored, history), state=state)
+
+
+async def _apply_at_broker(deletion: Deletion, action: plan.SoftDelete | WriteSettings) -> Deletion:
+    broker, state, topic = deletion.broker, deletion.state, deletion.topic
+    if broker is None or state is None:
+        raise TypeError("an action at a broker that was not gathered")
+    if isinstance(action, WriteSettings):
+        await broker.set_topic(topic, deletion.resource.spec.topic.partition("://")[0], action.settings)
+        return replace(deletion, state=state.with_settings(action.settings))
+    await broker.soft_delete(topic)
+    if await broker.latest(topic) is not None:
+        raise BrokerInconsistentError("the broker says that it deleted the schema, and still serves it")
+    return replace(deletion, state=replace(state, is_serving=False))
+
+
+def _without_history(resource: TopicSchema, why: str) -> Deletion:
     """Return the resource without a history of its own; `why` is reported if one was to be deleted."""
-    return Observation(resource, released=why if resource.spec.deletion_policy is DeletionPolicy.DELETE else "")
+    return Deletion(resource, released=why if resource.spec.deletion_policy is DeletionPolicy.DELETE else "")
 
 
-async def emit_released_event(ctx: ReconcileContext, wire: Mapping[str, Any], seen: Observation) -> None:
+async def emit_released_event(ctx: ReconcileContext, wire: Mapping[str, Any], deletion: Deletion) -> None:
     """Emit an Event about what stays: for the resource and, as a namespace that ends takes no Events, its history."""
-    if not seen.released:
+    if not deletion.released:
         return
-    note = (
-        f"{seen.released}; released as with Retain: the schemas of topic {seen.topic} stay at the broker and on record"
-    )
+    stay = f"the schemas of topic {deletion.topic} stay at the broker and on record"
+    note = f"{deletion.released}; released as with Retain: {stay}"
     references = [status_writer.object_reference(TOPIC_SCHEMA, wire)]
-    if seen.stored is not None:
+    if deletion.stored is not None:
         with suppress(NotFoundError):
-            record = await ctx.client.get(SCHEMA_HISTORY, ctx.namespace, seen.stored.history.key.history_name)
+            record = await ctx.client.get(SCHEMA_HISTORY, ctx.namespace, deletion.stored.history.key.history_name)
             references.append(status_writer.object_reference(SCHEMA_HISTORY, record))
     for about in references:
         await ctx.events.record(about, "Warning", RELEASED, note, "Delete")
 
 
-async def emit_settings_retained_event(ctx: ReconcileContext, wire: Mapping[str, Any], seen: Observation) -> None:
+async def emit_settings_retained_event(ctx: ReconcileContext, wire: Mapping[str, Any], deletion: Deletion) -> None:
     """Emit an Event about the topic's own settings that stay at the broker, before the record of them is deleted."""
-    if seen.stored is None or not isinstance(seen.planned[0], plan.DeleteRecord):
+    if deletion.stored is None or not isinstance(deletion.planned, plan.DeleteRecord):
         return
-    record = seen.stored.history.topic_settings
+    record = deletion.stored.history.topic_settings
     retained = [] if record is None else [*_retained_settings(record)]
     if retained:
         note = (
-            f"topic {seen.topic} keeps at the broker what was last written for it: {', '.join(retained)}; whoever "
+            f"topic {deletion.topic} keeps at the broker what was last written for it: {', '.join(retained)}; whoever "
             "wants the one of before sets it there"
         )
         await ctx.events.record(status_writer.object_reference(TOPIC_SCHEMA, wire), "Normal", RETAINED, note, "Delete")
@@ -120,46 +175,48 @@ def _retained_settings(record: TopicSettingsRecord) -> Iterator[str]:
         yield f"{Setting.ENFORCEMENT}: {enforces} ({did} before)"
 
 
-async def _deleting(ctx: ReconcileContext, seen: Observation) -> Observation:
-    """The same, with all that deletionPolicy Delete needs to know where it applies."""
-    spec, metadata = seen.resource.spec, seen.resource.metadata
-    wants_delete = spec.deletion_policy is DeletionPolicy.DELETE and FINALIZER in metadata.finalizers
-    if spec.suspend or not wants_delete or seen.stored is None:
-        return seen
+async def _deleting(ctx: ReconcileContext, deletion: Deletion, stored: Stored) -> Deletion:
+    """Return the same with all that deletionPolicy Delete needs to know where it applies."""
+    spec, metadata = deletion.resource.spec, deletion.resource.metadata
+    if spec.suspend or spec.deletion_policy is not DeletionPolicy.DELETE or FINALIZER not in metadata.finalizers:
+        return deletion
     if await _is_terminating(ctx, CUSTOM_RESOURCE_DEFINITION, TOPIC_SCHEMA.crd_name):
-        return Observation(seen.resource, seen.stored, released="the CRD of TopicSchemas is being deleted")
-    return await _at_broker(ctx, seen, seen.stored)
+        return replace(deletion, released="the CRD of TopicSchemas is being deleted")
+    return await _at_broker(ctx, deletion, stored)
 
 
-async def _at_broker(ctx: ReconcileContext, seen: Observation, stored: Stored) -> Observation:
-    """The same, with what the broker serves where it is to be asked to serve it no more."""
-    found = await _policy(ctx, seen)
+async def _at_broker(ctx: ReconcileContext, deletion: Deletion, stored: Stored) -> Deletion:
+    """Return the same with what the broker serves, if it is to serve it no more."""
+    metadata = deletion.resource.metadata
+    found = await _policy(ctx, metadata.namespace, deletion.topic)
     is_broker_named = found is not None and found.resource.spec.pulsar is not None
     if not is_broker_named and stored.history.counted_by is Counter.OPERATOR:
-        return seen
-    released = await _release(ctx, seen.resource.metadata, found)
+        return deletion
+    released = await _release(ctx, metadata, found)
     if released or found is None:
-        return Observation(seen.resource, stored, found, released=released)
-    if not may_write(found, seen.resource):
-        return Observation(seen.resource, stored, found, released="the broker is only observed")
+        return replace(deletion, released=released)
+    if not may_write(found, deletion.resource):
+        return replace(deletion, released="the broker is only observed")
     broker = await ctx.brokers.of(found.resource)
     if broker is None:
-        return seen
-    return await retry_with_fresh_credentials(ctx, found, broker, lambda known: _serving(ctx, known, found, seen))
+        return deletion
+
+    async def ask(known: Broker) -> Deletion:
+        state = await _serving(ctx, known, found, deletion.resource.spec, stored.history)
+        return replace(deletion, broker=known, state=state)
+
+    return await retry_with_fresh_credentials(ctx, found, broker, ask)
 
 
-async def _serving(ctx: ReconcileContext, broker: Broker, found: FoundPolicy, seen: Observation) -> Observation:
+async def _serving(
+    ctx: ReconcileContext, broker: Broker, found: FoundPolicy, spec: TopicSchemaSpec, history: History
+) -> BrokerState:
     """Each soft delete adds a tombstone, and hides all: so it is asked for only where something of ours is served."""
-    if seen.stored is None:
-        raise TypeError("no record was read")
-    is_serving = await broker.latest(seen.topic) is not None
-    spec, history = seen.resource.spec, seen.stored.history
+    is_serving = await broker.latest(history.key.topic) is not None
     if is_serving:
         is_serving = await _serves_ours(ctx, broker, found.policy.profile.line, spec, history)
-    domain = spec.topic.partition("://")[0]
-    under_way = await _under_way(broker, history, domain)
-    view = BrokerView(broker, BrokerState(Aligned()), domain, overrides=under_way, is_serving=is_serving)
-    return Observation(seen.resource, seen.stored, found, view=view)
+    under_way = await _under_way(broker, history, spec.topic.partition("://")[0])
+    return BrokerState(Aligned(), overrides=under_way, is_serving=is_serving)
 
 
 async def _serves_ours(
@@ -218,9 +275,9 @@ def _has_ours(there: Alignment, history: History, wanted: str) -> bool:
     return has_come or any(entry.sign in signs for entry in served)
 
 
-async def _policy(ctx: ReconcileContext, seen: Observation) -> FoundPolicy | None:
+async def _policy(ctx: ReconcileContext, namespace: str, topic: Topic) -> FoundPolicy | None:
     try:
-        return await ctx.policies.find(seen.resource.metadata.namespace, seen.topic.pulsar_namespace)
+        return await ctx.policies.find(namespace, topic.pulsar_namespace)
     except (StalledError, WaitingError) as error:
         if error.reason in ("PolicyMissing", "ClaimNotAllowed", "TopicClaimed"):
             return None

@@ -24,9 +24,9 @@ from topicschema.core.history import Counter, History, Owner
 from topicschema.core.schemas import Schema
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile.runtime.work_queue import Key
-from topicschema.reconcile.topicschema.broker_view import retry_with_fresh_credentials
+from topicschema.reconcile.topicschema.broker_gather import retry_with_fresh_credentials
 from topicschema.reconcile.topicschema.deletion import emit_released_event as tell
-from topicschema.reconcile.topicschema.deletion import observe_deletion
+from topicschema.reconcile.topicschema.deletion import gather_deletion
 from topicschema.storage.protocol import Stored
 
 
@@ -53,7 +53,7 @@ def events(world: World) -> list[str]:
     ids=["others'", "the beginning", "and more", "others' alone", "uploaded before a crash", "nothing"],
 )
 async def test_what_the_broker_never_counted_for_us_is_deleted_there_only_where_it_is_ours(
-    world: World, recorded: tuple[Schema, ...], there: tuple[Schema, ...], action: plan.Action
+    world: World, recorded: tuple[Schema, ...], there: tuple[Schema, ...], action: plan.DeletionAction
 ) -> None:
     world.there(*there)
     wire = resource(world, ONE)
@@ -82,7 +82,7 @@ async def test_what_others_bring_after_our_soft_delete_is_not_deleted_though_its
 
 @pytest.mark.parametrize(("there", "action"), [(ONE, plan.SoftDelete()), (OTHER, plan.DeleteRecord())])
 async def test_what_was_uploaded_after_a_soft_delete_of_others_and_is_not_on_record_yet_is_deleted(
-    world: World, there: Schema, action: plan.Action
+    world: World, there: Schema, action: plan.DeletionAction
 ) -> None:
     wire = resource(world, ONE)
     claimed = History(KEY).claimed_by(Owner("shop", "created", wire["metadata"]["uid"]))
@@ -99,8 +99,8 @@ async def test_what_is_on_record_and_not_at_an_observed_broker_is_seen_to_be_lac
     await holds(world, wire, ONE)
     world.resource = decode(TopicSchema, wire)
     seen = await world.seen()
-    assert seen.view is not None
-    assert seen.view.lacks == 0
+    assert seen.loaded.state is not None
+    assert seen.loaded.state.first_missing == 0
 
 
 async def test_the_minute_without_a_policy_begins_when_it_is_first_missed_not_with_the_deletion(world: World) -> None:
@@ -118,7 +118,7 @@ async def test_the_minute_without_a_policy_begins_when_it_is_first_missed_not_wi
             clock=lambda: float(second),
             enqueue=lambda key, after: enqueued.append((key, after)),
         )
-        seen = await observe_deletion(ctx, going(wire))
+        seen = await gather_deletion(ctx, going(wire))
         assert seen is not None
         return seen.released
 
@@ -142,15 +142,15 @@ async def test_who_is_let_go_because_a_claim_cannot_be_read_is_told_so(world: Wo
         PulsarNamespaceKey("pulsar", "shop", "orders").claim_name, lambda claim: claim["spec"].pop("pulsarNamespace")
     )
     world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
-    seen = await observe_deletion(world.ctx, going(wire))
+    seen = await gather_deletion(world.ctx, going(wire))
     assert seen is not None
     assert "cannot be read" in seen.released
-    assert seen.planned == (plan.RemoveFinalizer(),)
+    assert seen.planned == plan.RemoveFinalizer()
     world.api.requests.clear()
     await tell(world.ctx, going(wire), seen)
     assert len(events(world)) == 1
     kept = resource(world, ONE, deletionPolicy="Retain")
-    seen = await observe_deletion(world.ctx, going(kept))
+    seen = await gather_deletion(world.ctx, going(kept))
     assert seen is not None
     assert not seen.released  # there was nothing to delete
 
@@ -168,9 +168,9 @@ async def test_a_crd_that_is_being_deleted_takes_neither_schemas_nor_record_alon
     )
     if not is_governed:
         await world.ctx.client.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
-    seen = await observe_deletion(world.ctx, going(wire))
+    seen = await gather_deletion(world.ctx, going(wire))
     assert seen is not None
-    assert (seen.planned[0], world.broker.calls) == (plan.RemoveFinalizer(), [])
+    assert (seen.planned, world.broker.calls) == (plan.RemoveFinalizer(), [])
     await tell(world.ctx, going(wire), seen)
     (event,) = await world.ctx.client.list(EVENT, "shop")
     assert "the CRD of TopicSchemas is being deleted" in event["note"]
@@ -181,14 +181,14 @@ async def test_who_is_let_go_because_another_policy_governs_its_topic_is_told_so
     await holds(world, wire, ONE, counted_by=Counter.BROKER)
     claims = world.ctx.claims
     await claims.put_claim(await claims.get_claim(ORDERS), Owner("other", "orders", "uid-2"), "pulsar")
-    seen = await observe_deletion(world.ctx, going(wire))
+    seen = await gather_deletion(world.ctx, going(wire))
     assert seen is not None
-    assert seen.planned == (plan.RemoveFinalizer(),)
+    assert seen.planned == plan.RemoveFinalizer()
     await tell(world.ctx, going(wire), seen)
     (event,) = await world.ctx.client.list(EVENT, "shop")
     assert "another policy governs its topic by now" in event["note"]
     kept = {**wire, "spec": {**wire["spec"], "deletionPolicy": "Retain"}}
-    seen = await observe_deletion(world.ctx, going(kept))
+    seen = await gather_deletion(world.ctx, going(kept))
     assert seen is not None
     assert not seen.released
 

@@ -12,7 +12,7 @@ from topicschema.core.overrides import NoteSettings, WriteSettings
 from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import Schema
 from topicschema.core.strategies import Strategy
-from topicschema.reconcile.topicschema.actions import act
+from topicschema.reconcile.topicschema.actions import apply
 
 ONE, TWO = record("id"), record("id", "a?")
 
@@ -28,7 +28,7 @@ async def _done(world: World, steps: int) -> list[type]:
     done: list[type] = []
     for _ in range(steps):
         seen = await world.seen()
-        await act(world.ctx, seen, seen.planned[0])
+        await apply(world.ctx, seen, seen.planned[0])
         done.append(type(seen.planned[0]))
     return done
 
@@ -114,7 +114,7 @@ async def test_a_strategy_that_was_there_before_a_field_named_it_is_known_once_n
         assert (await world.history()).topic_settings == TopicSettingsRecord(TopicSettings(own))
     world.wants(ONE)
     assert await world.settle() == ""
-    assert (await world.seen()).policy.left is own
+    assert (await world.seen()).loaded.policy.left is own
     world.wants(TWO)
     assert await world.settle() == "Incompatible"
     assert world.broker.calls.count("POST schema") == 1

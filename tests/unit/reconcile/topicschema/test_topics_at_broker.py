@@ -16,8 +16,8 @@ from topicschema.core.alignment import Behind
 from topicschema.core.history import Flaw, Origin, Owner
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
-from topicschema.reconcile.topicschema.broker_state import BrokerQuery, fetch
-from topicschema.reconcile.topicschema.broker_view import refusal
+from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery, fetch
+from topicschema.reconcile.topicschema.broker_gather import refusal
 
 ONE, TWO, THREE, OTHER = record("id"), record("id", "a?"), record("id", "a?", "b?"), record("id", "z?")
 FOUR = record("id", "a?", "b?", "c?")

@@ -1,10 +1,10 @@
-"""The view of a TopicSchema's broker, and whether it may be written; the errors that end a reconcile here.
+"""Gather the state of a TopicSchema at its broker, its own settings included; the errors that end a reconcile here.
 
-`broker_state` reads from the broker, `broker_actions` writes to it.
+`broker_fetch` reads the versions from the broker, `broker_actions` writes to it.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http import HTTPStatus
 from typing import TypeVar
 
@@ -17,81 +17,24 @@ from topicschema.broker.errors import (
     RefusedByBrokerError,
     TopicMissingError,
 )
-from topicschema.core import plan
 from topicschema.core.alignment import Ahead, Alignment, Behind, Lost
+from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import History, Origin, Setting
-from topicschema.core.overrides import Overrides, noting
+from topicschema.core.overrides import Overrides
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
 from topicschema.judging.policies import FoundPolicy
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.runtime.conditions import MESSAGE_BYTES, capped
-from topicschema.reconcile.topicschema.broker_state import BrokerQuery, BrokerState, fetch
+from topicschema.reconcile.runtime.conditions import MESSAGE_BYTES, truncate
+from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery, fetch
 from topicschema.reconcile.topicschema.losses import VersionGoneError, with_note
 
 T = TypeVar("T")
 REFUSED = "RefusedByBroker"
-_MISSING = "TopicMissing"
-_TOPIC_SECONDS = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class BrokerView:
-    """The view of a topic at its broker. `refused` is the error with which the broker refused the candidate."""
-
-    broker: Broker
-    state: BrokerState
-    domain: str = "persistent"
-    may_write: bool = True
-    overrides: Overrides | None = None
-    refused: TopicSchemaError | None = None
-    is_serving: bool = False
-
-    def after(self, found: BrokerState) -> "BrokerView":
-        """Return the view with another state; a history that grows has the topic's own strategy from then on, too."""
-        if self.overrides is not None and isinstance(found.alignment, Behind):
-            history = noting(found.alignment.history, self.overrides)
-            found = replace(found, alignment=replace(found.alignment, history=history))
-        return replace(self, state=found)
-
-    @property
-    def remote(self) -> plan.Remote:
-        """The same in the plan's words."""
-        return plan.Remote(
-            alignment=self.state.alignment,
-            may_write=self.may_write,
-            overrides=self.overrides,
-            is_refused=self.refused is not None,
-            is_serving=self.is_serving,
-        )
-
-    @property
-    def left_behind(self) -> Strategy | None:
-        """The topic's own strategy at the broker, where the resource leaves it as it is."""
-        return None if self.overrides is None else self.overrides.left_behind
-
-    @property
-    def left_enforced(self) -> bool:
-        """Whether enforcement that was once written for the topic stays there, though no field manages it."""
-        return self.overrides is not None and self.overrides.left_enforced
-
-    @property
-    def lacks(self) -> int | None:
-        """The first version on record that the broker has not got."""
-        found = self.state.alignment
-        return found.missing[0].schema_version if isinstance(found, Ahead) else None
-
-    def stopped(self, topic: Topic) -> TopicSchemaError | None:
-        """Why a schema that was judged to pass is not settled; None where nothing stands in the way."""
-        if self.refused is not None or self.overrides is None or not self.overrides.waits_for_topic:
-            return self.refused
-        message = (
-            f"topic {topic} does not exist at the broker, and its own settings can only be written once it does; the "
-            "operator creates no topics: the first producer or consumer does"
-        )
-        return WaitingError(_MISSING, message, _TOPIC_SECONDS) if self.may_write else None
+MISSING = "TopicMissing"
+TOPIC_SECONDS = 10.0
 
 
 async def retry_with_fresh_credentials(
@@ -109,10 +52,10 @@ async def retry_with_fresh_credentials(
         raise
 
 
-async def gather_broker(
+async def gather_state(
     ctx: ReconcileContext, broker: Broker, found: FoundPolicy, resource: TopicSchema, query: BrokerQuery
-) -> BrokerView:
-    """Return what is seen of the resource's topic; raise StalledAtBrokerError, and the errors of `fetch`.
+) -> BrokerState:
+    """Return the state of the resource's topic; raise StalledAtBrokerError, and the errors of `fetch`.
 
     Where the topic's own settings are not told, what was seen before is not forgotten: VersionGoneError.
     """
@@ -130,7 +73,7 @@ async def gather_broker(
     with with_note(query.gone_from(seen.alignment)):
         settings = await _overrides(broker, resource, query, domain)
     refused = _refused_before(resource, found, settings)
-    return BrokerView(broker, seen, domain, may_write(found, resource), settings, refused).after(seen)
+    return replace(seen, may_write=may_write(found, resource), overrides=settings, refused=refused).after(seen)
 
 
 def may_write(found: FoundPolicy, resource: TopicSchema) -> bool:
@@ -223,18 +166,18 @@ async def topic_settings(broker: Broker, topic: Topic, domain: str) -> TopicSett
         return None
 
 
-def refusal(resource: TopicSchema, found: FoundPolicy | None, message: str) -> StalledError:
+def refusal(resource: TopicSchema, found: FoundPolicy, message: str) -> StalledError:
     """What is told of a schema that the broker refused; with settings of the topic's own also under which policy.
 
     For that schema is tried again when it or the policy changes, and not before.
     """
-    if found is None or resource.spec.schema_compatibility_strategy is None:
+    if resource.spec.schema_compatibility_strategy is None:
         return StalledError(REFUSED, message)
-    return StalledError(REFUSED, capped(message, MESSAGE_BYTES // 2) + _under(found))
+    return StalledError(REFUSED, truncate(message, MESSAGE_BYTES // 2) + _under(found))
 
 
 def refusal_of_record(
-    resource: TopicSchema, found: FoundPolicy, seen: BrokerView, what: str, why: str
+    resource: TopicSchema, found: FoundPolicy, seen: BrokerState, what: str, why: str
 ) -> TopicSchemaError:
     """What is told of a version on record that the broker refused: it waits for a topic that can have its strategy."""
     if seen.overrides is None or not seen.overrides.lacks_strategy:
@@ -245,7 +188,7 @@ def refusal_of_record(
         "the topic does not exist at the broker, and until its first producer or consumer creates it, its own strategy "
         f"cannot be written, without which {what}: {why}"
     )
-    return WaitingError(_MISSING, capped(told, MESSAGE_BYTES // 2) + _under(found), _TOPIC_SECONDS)
+    return WaitingError(MISSING, truncate(told, MESSAGE_BYTES // 2) + _under(found), TOPIC_SECONDS)
 
 
 def _under(found: FoundPolicy) -> str:
@@ -266,6 +209,6 @@ def _refused_before(resource: TopicSchema, found: FoundPolicy, settings: Overrid
             continue
         if condition.reason == REFUSED:
             return StalledError(REFUSED, condition.message)
-        if condition.reason == _MISSING and settings.lacks_strategy:
-            return WaitingError(_MISSING, condition.message, _TOPIC_SECONDS)
+        if condition.reason == MISSING and settings.lacks_strategy:
+            return WaitingError(MISSING, condition.message, TOPIC_SECONDS)
     return None

@@ -4,14 +4,14 @@
 """
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import BrokerInconsistentError
 from topicschema.broker.wire import same_content, spellings
 from topicschema.core import alignment
 from topicschema.core.alignment import Aligned, Alignment, Behind, Sight
+from topicschema.core.broker_state import BrokerState
 from topicschema.core.history import History, Origin, VersionEntry
 from topicschema.core.imports import entry_of
 from topicschema.core.remote import RemoteVersion
@@ -65,14 +65,6 @@ class BrokerQuery:
             return None
         there = seen.history.equal_to(known.fingerprint)
         return None if there is not None and there.schema_version == known.schema_version else known
-
-
-@dataclass(frozen=True, slots=True)
-class BrokerState:
-    """The alignment of history and broker, and schemas of the versions to import, by number: as many as fit."""
-
-    alignment: Alignment
-    payloads: Mapping[int, SchemaInfo] = field(default_factory=dict)
 
 
 async def fetch(ctx: ReconcileContext, broker: Broker, query: BrokerQuery) -> BrokerState:
