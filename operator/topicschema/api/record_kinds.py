@@ -48,22 +48,14 @@ class TopicSettingsValues:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PendingTopicSettingsSpec:
-    """A change that is under way: what to put back when the schema that it is for is refused."""
-
-    before: Annotated[TopicSettingsValues, Field("What the broker has before it.")]
-    wanted: Annotated[TopicSettingsValues, Field("What is being written.")]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSettingsSpec:
     """What was found and what was written of a topic's own settings at the broker."""
 
     found: Annotated[TopicSettingsValues, Field("What each setting was before it was first written.")]
     written: Annotated[
-        TopicSettingsValues, Field("What each setting was last written to; absent where it never was.")
+        TopicSettingsValues,
+        Field("What the operator last wrote; absent if nothing, or if it restored what was found."),
     ] = field(default_factory=TopicSettingsValues)
-    pending: Annotated[PendingTopicSettingsSpec | None, Field("The change that is under way, if one is.")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

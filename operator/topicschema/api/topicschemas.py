@@ -138,7 +138,7 @@ class TopicSchemaSpec:
         Strategy | None,
         Field(
             "The topic's own schema compatibility strategy, by Pulsar's name, where the policy allows it. UNDEFINED: "
-            "the policy's. Absent: the same, but at a broker the topic keeps what it has."
+            "the policy's. Absent: the same, but a strategy that the topic has of its own at the broker stays."
         ),
     ] = None
     schema_validation_enforced: Annotated[

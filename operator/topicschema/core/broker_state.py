@@ -50,11 +50,6 @@ class BrokerState:
         return None if self.overrides is None else self.overrides.left_behind
 
     @property
-    def left_enforced(self) -> bool:
-        """True if the broker still enforces validation because of a field that is gone."""
-        return self.overrides is not None and self.overrides.left_enforced
-
-    @property
     def first_missing(self) -> int | None:
         """The first version of the history that the broker lacks."""
         return self.alignment.missing[0].schema_version if isinstance(self.alignment, Ahead) else None

@@ -3,7 +3,7 @@
 One action at a time: what comes after it is decided anew, from the world that it made. `reconcile` carries it out.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from topicschema.core import overrides
 from topicschema.core.alignment import Ahead, Aligned, Behind
@@ -90,7 +90,7 @@ Action = (
     | StartValidation
     | StopValidation
 )
-DeletionAction = RemoveFinalizer | NoteSettings | WriteSettings | SoftDelete | DeleteRecord
+DeletionAction = RemoveFinalizer | WriteSettings | SoftDelete | DeleteRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,10 @@ def plan_deletion(history: History | None, broker: BrokerState | None) -> Deleti
     """Return the next action of a deletion; `history` is what the resource takes along, None if nothing (any more)."""
     if history is None:
         return RemoveFinalizer()
-    return _restore(broker) or (SoftDelete() if broker is not None and broker.is_serving else DeleteRecord())
+    step = None if broker is None or broker.overrides is None else overrides.restore(broker.overrides)
+    if isinstance(step, WriteSettings):  # a record of it would be deleted next
+        return step
+    return SoftDelete() if broker is not None and broker.is_serving else DeleteRecord()
 
 
 def _validate(observed: Observed) -> tuple[Action, ...]:
@@ -162,41 +165,29 @@ def _align(observed: Observed, broker: BrokerState) -> tuple[Action, ...]:
         case Behind(history) if history.room < 0:
             return _hold_deletion(observed, may_claim=False)
         case Behind(history, arrived):
-            return (Import(_with_candidate(observed, history, arrived), arrived),)
+            return (Import(_with_candidate(observed, history), arrived),)
         case Ahead(missing) if broker.may_write:
             if broker.refused is not None:
-                return _undo(observed)
-            step = None if broker.overrides is None else overrides.toward(broker.overrides, is_before_schema=True)
-            return (UploadRecorded(missing) if step is None else step,)
+                return _restore(broker)
+            return _write_settings(broker, is_before_schema=True) or (UploadRecorded(missing),)
         case Ahead() if observed.verdict is not None:
             return _settle(observed, observed.verdict)
         case _:
             return ()
 
 
-def _with_candidate(observed: Observed, history: History, arrived: tuple[VersionEntry, ...]) -> History:
-    """The record to be; where the candidate is in it, it is the resource's.
-
-    Once the candidate has come, no change of settings is under way for it. One that is withdrawn was for another
-    candidate, whoever brought this one, and so was any where the broker has switched settings off.
-    """
-    if history.equal_to(observed.fingerprint) is None:
-        return history
-    settings, has_come = history.topic_settings, any(each.fingerprint == observed.fingerprint for each in arrived)
-    changed = None if observed.broker is None else observed.broker.overrides
-    is_for_it = changed is not None and not changed.is_withdrawn
-    if has_come and is_for_it and settings is not None and settings.pending is not None:
-        history = replace(history, topic_settings=replace(settings, pending=None))
+def _with_candidate(observed: Observed, history: History) -> History:
+    """Return the history to be; if the candidate is in it, the resource claims it."""
     is_held = observed.deletes_record and not observed.has_finalizer
-    return history if is_held else history.claimed_by(observed.owner)
+    if is_held or history.equal_to(observed.fingerprint) is None:
+        return history
+    return history.claimed_by(observed.owner)
 
 
 def _settle(observed: Observed, verdict: Verdict) -> tuple[Action, ...]:
-    step = _hold_deletion(observed, may_claim=verdict.is_compatible)
-    if step:
+    step = _hold_deletion(observed, may_claim=verdict.is_compatible) or _restore(observed.broker)
+    if step or not verdict.is_compatible or _is_held_back(observed, verdict):
         return step
-    if not verdict.is_compatible or _is_held_back(observed, verdict):
-        return _undo(observed)
     if observed.broker is not None:
         return _advance_at_broker(observed, observed.broker, verdict)
     return (Register(observed.owner),) if verdict.outcome is Outcome.NEXT_VERSION else _claim(observed)
@@ -228,19 +219,15 @@ def _claim(observed: Observed) -> tuple[Action, ...]:
 def _advance_at_broker(observed: Observed, broker: BrokerState, verdict: Verdict) -> tuple[Action, ...]:
     is_next = verdict.outcome is Outcome.NEXT_VERSION
     if broker.refused is not None and is_next:
-        return _undo(observed)
+        return ()
     # Before the upload, or without one: of two that want one topic, the record's compare-and-swap lets one be.
     claim = () if is_next and observed.history.claim == observed.owner else _claim(observed)
     if claim or not broker.may_write:
         return claim
     settings = broker.overrides
-    if settings is not None:
-        if settings.waits_for_topic and (not is_next or has_to_wait(observed.history, settings)):
-            return ()
-        step = overrides.toward(settings, is_before_schema=is_next)
-        if step is not None:
-            return (step,)
-    return (Upload(),) if is_next else ()
+    if settings is not None and settings.waits_for_topic and (not is_next or has_to_wait(observed.history, settings)):
+        return ()
+    return _write_settings(broker, is_before_schema=is_next) or ((Upload(),) if is_next else ())
 
 
 def has_to_wait(history: History, settings: Overrides | None) -> bool:
@@ -251,11 +238,16 @@ def has_to_wait(history: History, settings: Overrides | None) -> bool:
     return settings is not None and settings.waits_for_topic and bool(history.trimmed)
 
 
-def _undo(observed: Observed) -> tuple[Action, ...]:
-    broker = observed.broker
-    step = _restore(broker) if broker is not None and broker.may_write else None
+def _restore(broker: BrokerState | None) -> tuple[Action, ...]:
+    """Return the step that restores what no field names any more: before all else, for the broker judges by it."""
+    if broker is None or broker.overrides is None or not broker.may_write:
+        return ()
+    step = overrides.restore(broker.overrides)
     return () if step is None else (step,)
 
 
-def _restore(broker: BrokerState | None) -> overrides.Step | None:
-    return None if broker is None or broker.overrides is None else overrides.back(broker.overrides)
+def _write_settings(broker: BrokerState, *, is_before_schema: bool) -> tuple[Action, ...]:
+    if broker.overrides is None:
+        return ()
+    step = overrides.restore(broker.overrides) or overrides.apply(broker.overrides, is_before_schema=is_before_schema)
+    return () if step is None else (step,)

@@ -14,6 +14,8 @@ from support.pulsar.brokered_topic import CLASHING, ONE, OTHER, THREE, TWO, Brok
 from testbed import broker_faults
 from testbed.calls import Fault
 from topicschema.core.history import Setting
+from topicschema.core.remote import TopicSettings
+from topicschema.core.strategies import Strategy
 
 ORDER = 'syntax = "proto3";\npackage shop;\nmessage Order { string id = 1; }\n'
 PAIR = {
@@ -128,14 +130,12 @@ async def is_overridden(topic: BrokeredTopic) -> None:
     assert _own(topic, "schemaValidationEnforced") is True
     recorded = (await topic.history()).topic_settings
     assert recorded is not None
-    assert recorded.pending is None
+    assert recorded.written == TopicSettings(Strategy.ALWAYS_COMPATIBLE, enforces_validation=True)
 
 
-async def is_put_back(topic: BrokeredTopic) -> None:
+async def is_overridden_alone(topic: BrokeredTopic) -> None:
     assert _is_alone(topic)
-    recorded = (await topic.history()).topic_settings
-    assert recorded is None or recorded.pending is None
-    assert _own(topic, "schemaCompatibilityStrategy") in (None, "UNDEFINED")
+    assert _own(topic, "schemaCompatibilityStrategy") == "ALWAYS_COMPATIBLE"
 
 
 async def is_set(topic: BrokeredTopic) -> None:
@@ -188,7 +188,7 @@ FLOWS = (
         existing,
         put(CLASHING, **OVERRIDDEN),
         ("RefusedByBroker", [0]),
-        is_put_back,
+        is_overridden_alone,
         refused,
         writes=3,
     ),

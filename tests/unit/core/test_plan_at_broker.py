@@ -8,7 +8,7 @@ from support.schemas.examples import KEY, ME, OTHER, history, record
 from topicschema.core.alignment import Ahead, Aligned, Behind, Lost
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledError
-from topicschema.core.history import Counter, History, PendingTopicSettings, TopicSettingsRecord
+from topicschema.core.history import Counter, History, TopicSettingsRecord
 from topicschema.core.overrides import NoteSettings, Overrides, WriteSettings
 from topicschema.core.plan import (
     Action,
@@ -35,9 +35,9 @@ NEXT, EQUAL = Verdict(Outcome.NEXT_VERSION, FULL, 1), Verdict(Outcome.EQUAL_VERS
 REFUSED = Verdict(Outcome.INCOMPATIBLE, FULL, None)
 COUNTED = replace(history(ONE, claim=ME), counted_by=Counter.BROKER)
 WISH = TopicSettings(Strategy.BACKWARD)
-UNDER_WAY = TopicSettingsRecord(TopicSettings(), WISH, PendingTopicSettings(TopicSettings(), WISH))
+WRITTEN = TopicSettingsRecord(TopicSettings(), WISH)
 UNSET = TopicSettings(Strategy.UNDEFINED)
-SET = Overrides(WISH, WISH, UNDER_WAY)
+SET = Overrides(WISH, WISH, WRITTEN)
 NO = StalledError("RefusedByBroker", "no")
 WITHDRAWN = replace(SET, wanted=TopicSettings())
 
@@ -68,13 +68,15 @@ def at(overrides: Overrides | None = None, **others: object) -> BrokerState:
         (observed(None, BrokerState(Ahead(COUNTED.entries))), (UploadRecorded(COUNTED.entries),)),
         (observed(None, BrokerState(Ahead(COUNTED.entries), refused=NO)), ()),
         (observed(EQUAL, BrokerState(Ahead(COUNTED.entries), may_write=False)), ()),
-        (observed(NEXT, at(Overrides(WISH, TopicSettings(), UNDER_WAY))), (WriteSettings(WISH),)),
+        (observed(NEXT, at(Overrides(WISH, TopicSettings(), WRITTEN))), (WriteSettings(WISH),)),
         (observed(NEXT, at(SET)), (Upload(),)),
-        (observed(NEXT, at(SET, refused=NO)), (WriteSettings(UNSET),)),
+        (observed(NEXT, at(SET, refused=NO)), ()),
+        (observed(NEXT, at(WITHDRAWN, refused=NO)), (WriteSettings(UNSET),)),
         (observed(NEXT, at(SET, may_write=False)), ()),
-        (observed(REFUSED, at(SET)), (WriteSettings(UNSET),)),
-        (observed(REFUSED, at(SET, may_write=False)), ()),
-        (observed(EQUAL, at(SET)), (NoteSettings(TopicSettingsRecord(TopicSettings(), WISH)),)),
+        (observed(REFUSED, at(SET)), ()),
+        (observed(REFUSED, at(WITHDRAWN)), (WriteSettings(UNSET),)),
+        (observed(REFUSED, at(WITHDRAWN, may_write=False)), ()),
+        (observed(EQUAL, at(SET)), ()),
         (observed(NEXT, at(Overrides(WISH, None))), ()),
         (observed(EQUAL, at(Overrides(WISH, None))), ()),
         (observed(NEXT, at(WITHDRAWN)), (WriteSettings(UNSET),)),
@@ -101,34 +103,16 @@ def test_settings_that_a_recorded_history_needs_come_before_it() -> None:
 
 
 def test_what_the_broker_has_comes_on_record_and_with_the_candidate_the_claim() -> None:
-    grown = replace(history(ONE, TWO), counted_by=Counter.BROKER, topic_settings=UNDER_WAY)
+    grown = replace(history(ONE, TWO), counted_by=Counter.BROKER, topic_settings=WRITTEN)
     behind = BrokerState(Behind(grown, grown.entries[1:]), overrides=SET)
     unclaimed = replace(COUNTED, claim=None)
     (action,) = plan(observed(None, behind, unclaimed, fingerprint="sha256:of another"))
     assert action == Import(grown, grown.entries[1:])
     (action,) = plan(observed(None, behind, unclaimed, fingerprint=TWO.fingerprint))
-    done = replace(UNDER_WAY, pending=None)
-    assert action == Import(replace(grown, claim=ME, topic_settings=done), grown.entries[1:])
+    assert action == Import(replace(grown, claim=ME), grown.entries[1:])
     (action,) = plan(observed(None, behind, unclaimed, fingerprint=TWO.fingerprint, deletes_record=True))
     assert isinstance(action, Import)
     assert action.history.claim is None  # the finalizer comes first
-
-
-def test_a_change_of_settings_stays_under_way_while_only_others_versions_come() -> None:
-    grown = replace(history(ONE, TWO), counted_by=Counter.BROKER, topic_settings=UNDER_WAY)
-    behind = BrokerState(Behind(grown, grown.entries[1:]), overrides=SET)
-    (action,) = plan(observed(None, behind, fingerprint=ONE.fingerprint))
-    assert action == Import(replace(grown, claim=ME), grown.entries[1:])
-
-
-@pytest.mark.parametrize("settings", [None, WITHDRAWN, replace(SET, wanted=TopicSettings(Strategy.FULL))])
-def test_a_change_that_was_for_another_schema_or_cannot_be_looked_at_stays_under_way(
-    settings: Overrides | None,
-) -> None:
-    grown = replace(history(ONE, TWO), counted_by=Counter.BROKER, topic_settings=UNDER_WAY)
-    behind = BrokerState(Behind(grown, grown.entries[1:]), overrides=settings)
-    (action,) = plan(observed(None, behind, fingerprint=TWO.fingerprint))
-    assert action == Import(replace(grown, claim=ME), grown.entries[1:])
 
 
 @pytest.mark.parametrize(
@@ -136,7 +120,8 @@ def test_a_change_that_was_for_another_schema_or_cannot_be_looked_at_stays_under
     [
         (at(is_serving=True), SoftDelete()),
         (at(WITHDRAWN, is_serving=True), WriteSettings(UNSET)),
-        (at(replace(WITHDRAWN, there=None)), NoteSettings(TopicSettingsRecord(TopicSettings(), UNSET))),
+        (at(replace(WITHDRAWN, there=TopicSettings()), is_serving=True), SoftDelete()),
+        (at(replace(WITHDRAWN, there=None)), DeleteRecord()),
         (at(), DeleteRecord()),
         (None, DeleteRecord()),
     ],

@@ -14,7 +14,7 @@ from topicschema.cluster.errors import NotLeadingError
 from topicschema.core import plan
 from topicschema.core.alignment import Ahead, Aligned, Behind
 from topicschema.core.broker_state import BrokerState
-from topicschema.core.errors import StalledAtBrokerError, TopicSchemaError, WaitingError
+from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import Origin, VersionEntry
 from topicschema.core.overrides import WriteSettings
 from topicschema.core.policy import StrategySource, effective_strategy
@@ -25,7 +25,7 @@ from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy.namespace_settings import other_line
 from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.topicschema.broker_fetch import fetch, fetch_after_upload
-from topicschema.reconcile.topicschema.broker_gather import REFUSED, refusal, refusal_of_record, topic_settings
+from topicschema.reconcile.topicschema.broker_gather import REFUSED, refusal_of_record, topic_settings
 from topicschema.reconcile.topicschema.gather import Loaded
 
 _LOG = logging.getLogger(__name__)
@@ -187,7 +187,7 @@ async def _upload_recorded(ctx: ReconcileContext, loaded: Loaded, missing: tuple
         except RefusedByBrokerError as error:
             await _wait_for_policy(ctx, loaded, error.message)
             what = f"the broker refuses version {entry.schema_version} of the record, which it does not have yet"
-            refused = refusal_of_record(loaded.resource, loaded.found, state, what, error.message)
+            refused = refusal_of_record(state.overrides, what, error.message)
             return _with_error(loaded, refused)
         if number != entry.schema_version:
             break  # whatever came in between is seen now
@@ -201,7 +201,7 @@ async def _upload_recorded(ctx: ReconcileContext, loaded: Loaded, missing: tuple
 
 
 def _with_refusal(loaded: Loaded, message: str) -> Loaded:
-    return _with_error(loaded, refusal(loaded.resource, loaded.found, message))
+    return _with_error(loaded, StalledError(REFUSED, message))
 
 
 def _with_error(loaded: Loaded, error: TopicSchemaError) -> Loaded:

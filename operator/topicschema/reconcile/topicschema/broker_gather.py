@@ -27,7 +27,6 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
 from topicschema.judging.policies import FoundPolicy
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.runtime.conditions import MESSAGE_BYTES, truncate
 from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery, fetch
 from topicschema.reconcile.topicschema.losses import VersionGoneError, with_note
 
@@ -72,8 +71,7 @@ async def gather_state(
     domain = resource.spec.topic.partition("://")[0]
     with with_note(query.gone_from(seen.alignment)):
         settings = await _overrides(broker, resource, query, domain)
-    refused = _refused_before(resource, found, settings)
-    return replace(seen, may_write=may_write(found, resource), overrides=settings, refused=refused).after(seen)
+    return replace(seen, may_write=may_write(found, resource), overrides=settings).after(seen)
 
 
 def may_write(found: FoundPolicy, resource: TopicSchema) -> bool:
@@ -166,49 +164,14 @@ async def topic_settings(broker: Broker, topic: Topic, domain: str) -> TopicSett
         return None
 
 
-def refusal(resource: TopicSchema, found: FoundPolicy, message: str) -> StalledError:
-    """What is told of a schema that the broker refused; with settings of the topic's own also under which policy.
-
-    For that schema is tried again when it or the policy changes, and not before.
-    """
-    if resource.spec.schema_compatibility_strategy is None:
-        return StalledError(REFUSED, message)
-    return StalledError(REFUSED, truncate(message, MESSAGE_BYTES // 2) + _under(found))
-
-
-def refusal_of_record(
-    resource: TopicSchema, found: FoundPolicy, seen: BrokerState, what: str, why: str
-) -> TopicSchemaError:
-    """What is told of a version on record that the broker refused: it waits for a topic that can have its strategy."""
-    if seen.overrides is None or not seen.overrides.lacks_strategy:
+def refusal_of_record(overrides: Overrides | None, what: str, why: str) -> TopicSchemaError:
+    """Return the error for a version on record that the broker refused: it waits for a topic to have its strategy."""
+    if overrides is None or not overrides.lacks_strategy:
         afterwards = f"until it has the record, then what it was, or {Strategy.UNDEFINED} for none"
         advice = f"set {Setting.STRATEGY}: {Strategy.ALWAYS_COMPATIBLE} {afterwards}"
-        return refusal(resource, found, f"{what}; {advice}: {why}")
+        return StalledError(REFUSED, f"{what}; {advice}: {why}")
     told = (
         "the topic does not exist at the broker, and until its first producer or consumer creates it, its own strategy "
         f"cannot be written, without which {what}: {why}"
     )
-    return WaitingError(MISSING, truncate(told, MESSAGE_BYTES // 2) + _under(found), TOPIC_SECONDS)
-
-
-def _under(found: FoundPolicy) -> str:
-    policy = found.resource.metadata
-    return f" (policy {policy.name}, {policy.uid[:8]}, generation {policy.generation})"
-
-
-def _refused_before(resource: TopicSchema, found: FoundPolicy, settings: Overrides | None) -> TopicSchemaError | None:
-    """What the broker said of this very generation: its topic's settings are not turned to and fro at each look.
-
-    Nor is a version on record, which waits for a topic, sent at each.
-    """
-    if settings is None or resource.spec.schema_compatibility_strategy is None:
-        return None
-    for condition in resource.status.conditions:
-        is_of_this = condition.observed_generation == resource.metadata.generation
-        if not is_of_this or not condition.message.endswith(_under(found)):
-            continue
-        if condition.reason == REFUSED:
-            return StalledError(REFUSED, condition.message)
-        if condition.reason == MISSING and settings.lacks_strategy:
-            return WaitingError(MISSING, condition.message, TOPIC_SECONDS)
-    return None
+    return WaitingError(MISSING, told, TOPIC_SECONDS)

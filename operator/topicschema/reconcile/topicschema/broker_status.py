@@ -31,8 +31,6 @@ def broker_notes(history: History, state: BrokerState | None) -> Iterator[str]:
         return
     if state.left_behind is not None:
         yield f"the topic keeps a strategy of its own at the broker, {state.left_behind}, which no field manages"
-    if state.left_enforced:
-        yield "the topic keeps schemaValidationEnforced: true at the broker, which no field manages"
     deleted = max((each.schema_version for each in history.entries if each.is_tombstone), default=0)
     if deleted:
         yield f"versions before {deleted} were deleted at the broker, which serves them to nobody any more"

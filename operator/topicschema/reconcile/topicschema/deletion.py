@@ -111,12 +111,8 @@ async def apply_deletion(ctx: ReconcileContext, deletion: Deletion, action: plan
         return await _apply_at_broker(deletion, action)
     if deletion.stored is None:
         raise TypeError("the deletion of a history that was not read")
-    if isinstance(action, plan.DeleteRecord):
-        await ctx.storage.delete(deletion.stored)
-        return replace(deletion, stored=None)
-    history = replace(deletion.stored.history, topic_settings=action.record)
-    state = None if deletion.state is None else deletion.state.with_settings_record(action.record)
-    return replace(deletion, stored=await ctx.storage.put(deletion.stored, history), state=state)
+    await ctx.storage.delete(deletion.stored)
+    return replace(deletion, stored=None)
 
 
 async def _apply_at_broker(deletion: Deletion, action: plan.SoftDelete | WriteSettings) -> Deletion:
@@ -153,8 +149,10 @@ async def emit_released_event(ctx: ReconcileContext, wire: Mapping[str, Any], de
 
 
 async def emit_settings_retained_event(ctx: ReconcileContext, wire: Mapping[str, Any], deletion: Deletion) -> None:
-    """Emit an Event about the topic's own settings that stay at the broker, before the record of them is deleted."""
+    """Emit an Event about the topic's own settings that were not restored, before the record of them is deleted."""
     if deletion.stored is None or not isinstance(deletion.planned, plan.DeleteRecord):
+        return
+    if deletion.state is not None and deletion.state.overrides is not None:
         return
     record = deletion.stored.history.topic_settings
     retained = [] if record is None else [*_retained_settings(record)]
@@ -215,8 +213,8 @@ async def _serving(
     is_serving = await broker.latest(history.key.topic) is not None
     if is_serving:
         is_serving = await _serves_ours(ctx, broker, found.policy.profile.line, spec, history)
-    under_way = await _under_way(broker, history, spec.topic.partition("://")[0])
-    return BrokerState(Aligned(), overrides=under_way, is_serving=is_serving)
+    overrides = await _overrides(broker, history, spec.topic.partition("://")[0])
+    return BrokerState(Aligned(), overrides=overrides, is_serving=is_serving)
 
 
 async def _serves_ours(
@@ -244,10 +242,10 @@ async def _serves_ours(
     return is_ours
 
 
-async def _under_way(broker: Broker, history: History, domain: str) -> Overrides | None:
-    """The topic's settings where a change of them is to be put back; None where none is, or they are not told."""
+async def _overrides(broker: Broker, history: History, domain: str) -> Overrides | None:
+    """Return the topic's settings if the operator wrote any; None, too, if the broker does not tell them."""
     record = history.topic_settings
-    if record is None or record.pending is None:
+    if record is None or record.written == TopicSettings():
         return None
     with suppress(BrokerForbiddenError, RefusedByBrokerError, TenantNotFoundError, NamespaceNotFoundError):
         return Overrides(TopicSettings(), await topic_settings(broker, history.key.topic, domain), record)

@@ -10,7 +10,7 @@ from topicschema.broker.errors import BrokerUnavailableError
 from topicschema.core.alignment import Ahead, Aligned
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
-from topicschema.core.history import Counter, Origin, TopicSettingsRecord
+from topicschema.core.history import Counter, Origin
 from topicschema.core.overrides import Overrides
 from topicschema.core.policy import EffectiveStrategy, StrategySource
 from topicschema.core.remote import TopicSettings
@@ -150,11 +150,6 @@ def test_what_is_kept_at_the_broker_though_nobody_manages_it_is_told() -> None:
     own = Overrides(TopicSettings(), TopicSettings(Strategy.BACKWARD))
     status = settled(StatusInput(ONE.fingerprint, EQUAL, OURS, (), replace(THERE, overrides=own)), MOMENT)
     assert "keeps a strategy of its own at the broker, BACKWARD" in message(status)
-    assert "schemaValidationEnforced" not in message(status)
-    enforced = TopicSettings(enforces_validation=True)
-    own = Overrides(TopicSettings(), enforced, TopicSettingsRecord(TopicSettings(), enforced))
-    status = settled(StatusInput(ONE.fingerprint, EQUAL, OURS, (), replace(THERE, overrides=own)), MOMENT)
-    assert "keeps schemaValidationEnforced: true at the broker, which no field manages" in message(status)
 
 
 def test_what_was_deleted_at_the_broker_is_told_of_and_the_tombstone_is_no_version() -> None:
