@@ -46,7 +46,6 @@ class ObjectIndex:
         self.are_topics_listed = False
         self._topics: dict[Key, TopicSummary] = {}
         self._policies: dict[Key, PulsarNamespaceKey] = {}
-        self._without_policy: dict[Key, float] = {}
         self._stale: set[Key] = set()
         self._with_jobs: set[Key] = set()
         self._denied: defaultdict[tuple[str, str], set[Key]] = defaultdict(set)
@@ -69,14 +68,6 @@ class ObjectIndex:
     def pop_denied(self, namespace: str, pulsar_namespace: str) -> tuple[Key, ...]:
         """Remove and return, in order, the topics that were denied access to a Pulsar namespace."""
         return tuple(sorted(self._denied.pop((namespace, pulsar_namespace), ())))
-
-    def since_without_policy(self, key: Key, now: float) -> float:
-        """Return since when reconciles of a topic that is being deleted have found no policy."""
-        return self._without_policy.setdefault(key, now)
-
-    def clear_without_policy(self, key: Key) -> None:
-        """Forget that, since a reconcile found a policy."""
-        self._without_policy.pop(key, None)
 
     def mark_stale(self, key: Key) -> None:
         """Mark a policy whose broker has other settings than it says: the next reconcile reads them again."""
@@ -102,7 +93,6 @@ class ObjectIndex:
 
     def remove_topic(self, key: Key) -> TopicSummary | None:
         """Remove a topic that is gone; return its last summary."""
-        self.clear_without_policy(key)
         self.clear_job(key)
         self.known[key.plural].discard(key)
         return self._drop(key)

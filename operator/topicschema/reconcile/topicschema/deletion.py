@@ -1,8 +1,8 @@
 """The deletion of a TopicSchema: the reads of its history and its broker, and the reason to release it.
 
-With deletionPolicy Delete the schemas go with it, first those at the broker, then the history. If that is not possible,
-the resource is released as with Retain: a broker that cannot be reached any more must not block a namespace. So it is
-if the CRD is being deleted: that is no request to delete each topic's schemas.
+With deletionPolicy Delete the schemas go with it, first those at the broker, then the history. If the broker cannot be
+called, the deletion waits, with backoff, until it can or until the annotation skip-broker-delete is set. If the CRD or
+the Kubernetes namespace is being deleted, the schemas stay: that is no request to delete each topic's schemas.
 """
 
 from collections.abc import Iterator, Mapping
@@ -36,7 +36,6 @@ from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.judging.policies import FoundPolicy
 from topicschema.reconcile import status_writer
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.topicschema.actions import remove_finalizer
 from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery, fetch
 from topicschema.reconcile.topicschema.broker_gather import may_write, retry_with_fresh_credentials, topic_settings
@@ -48,15 +47,13 @@ RELEASED = "DeletionSkipped"
 """The reason of the Event."""
 RETAINED = "SettingRetained"
 """The reason of the Event about a topic's own settings."""
-_UNKNOWN = "a PulsarNamespaceClaim on record cannot be read, and no record is known to be this resource's"
-_GOVERNED_ELSEWHERE = "another policy governs its topic by now"
-# A policy that was deleted together with its topics may come back within this time. Seconds.
-_GRACE = 60.0
+_SKIP = f'to leave its schemas at the broker and on record, set the annotation {SKIP_BROKER_DELETE_ANNOTATION}: "true"'
+_NO_POLICY = ("PolicyNotFound", "ClaimNotAllowed", "TopicAlreadyClaimed")
 
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """A TopicSchema that is being deleted, and the history that it holds.
+    """A TopicSchema that is being deleted, and the history that it takes along.
 
     `released` is why nothing is deleted but the resource, in words for people, or "". `broker` and `state` are set if
     the broker is to serve its schemas no more.
@@ -76,30 +73,38 @@ class Deletion:
     @property
     def planned(self) -> plan.DeletionAction:
         """The next action."""
-        # Suspended means that nothing outside is written: the history stays, and the resource is not held back.
-        takes_history = self.resource.spec.deletion_policy is DeletionPolicy.DELETE and not self.resource.spec.suspend
-        is_kept = self.stored is None or not self.stored.revision or bool(self.released) or not takes_history
+        is_kept = self.stored is None or not self.stored.revision or bool(self.released)
         return plan.plan_deletion(None if is_kept or self.stored is None else self.stored.history, self.state)
 
 
 async def gather_deletion(ctx: ReconcileContext, wire: Mapping[str, Any]) -> Deletion | None:
     """Return what the deletion of a resource needs; None if its spec cannot be read.
 
-    WaitingError while its policy, or its broker, may still come back.
+    WaitingError if its schemas cannot be deleted now, until the annotation skip-broker-delete is set.
     """
     try:
         resource = decode(TopicSchema, wire)
         topic = Topic.parse(resource.spec.topic)
     except StalledError:
         return None
+    metadata, spec = resource.metadata, resource.spec
+    if spec.suspend or spec.deletion_policy is not DeletionPolicy.DELETE or FINALIZER not in metadata.finalizers:
+        return Deletion(resource)
+    is_skipped = metadata.annotations.get(SKIP_BROKER_DELETE_ANNOTATION) == "true"
     known = await ctx.claims.list_keys(topic.pulsar_namespace)
-    for key in _possible_keys(ctx, resource.metadata.namespace, topic, known):
+    for key in _possible_keys(ctx, metadata.namespace, topic, known):
         stored = await ctx.storage.get_history(key)
-        if stored.history.claim == owner_of(resource.metadata):
-            if await _is_governed_elsewhere(ctx, key, resource.metadata.namespace):
-                return _without_history(resource, _GOVERNED_ELSEWHERE)
-            return await _deleting(ctx, Deletion(resource, stored), stored)
-    return _without_history(resource, "" if known.are_all else _UNKNOWN)
+        if stored.history.claim != owner_of(metadata):
+            continue
+        if await _is_governed_elsewhere(ctx, key, metadata.namespace):
+            return Deletion(resource, released="another policy governs its topic by now")
+        released = await _reason_to_keep(ctx, metadata, is_skipped=is_skipped)
+        deletion = Deletion(resource, stored, released)
+        return deletion if released else await _at_broker(ctx, deletion, stored)
+    if not known.are_all and not is_skipped:
+        message = "a PulsarNamespaceClaim on record cannot be read, and no record is known to be this resource's"
+        raise WaitingError("RecordDamaged", f"{message}; {_SKIP}")
+    return Deletion(resource)
 
 
 async def apply_deletion(ctx: ReconcileContext, deletion: Deletion, action: plan.DeletionAction) -> Deletion | None:
@@ -126,11 +131,6 @@ async def _apply_at_broker(deletion: Deletion, action: plan.SoftDelete | WriteSe
     if await broker.latest(topic) is not None:
         raise BrokerInconsistentError("the broker says that it deleted the schema, and still serves it")
     return replace(deletion, state=replace(state, is_serving=False))
-
-
-def _without_history(resource: TopicSchema, why: str) -> Deletion:
-    """Return the resource without a history of its own; `why` is reported if one was to be deleted."""
-    return Deletion(resource, released=why if resource.spec.deletion_policy is DeletionPolicy.DELETE else "")
 
 
 async def emit_released_event(ctx: ReconcileContext, wire: Mapping[str, Any], deletion: Deletion) -> None:
@@ -173,31 +173,27 @@ def _retained_settings(record: TopicSettingsRecord) -> Iterator[str]:
         yield f"{Setting.ENFORCEMENT}: {enforces} ({did} before)"
 
 
-async def _deleting(ctx: ReconcileContext, deletion: Deletion, stored: Stored) -> Deletion:
-    """Return the same with all that deletionPolicy Delete needs to know where it applies."""
-    spec, metadata = deletion.resource.spec, deletion.resource.metadata
-    if spec.suspend or spec.deletion_policy is not DeletionPolicy.DELETE or FINALIZER not in metadata.finalizers:
-        return deletion
+async def _reason_to_keep(ctx: ReconcileContext, metadata: Metadata, *, is_skipped: bool) -> str:
+    """Return why the schemas stay, or ""."""
+    if is_skipped:
+        return f"the annotation {SKIP_BROKER_DELETE_ANNOTATION} is set"
     if await _is_terminating(ctx, CUSTOM_RESOURCE_DEFINITION, TOPIC_SCHEMA.crd_name):
-        return replace(deletion, released="the CRD of TopicSchemas is being deleted")
-    return await _at_broker(ctx, deletion, stored)
+        return "the CRD of TopicSchemas is being deleted"
+    if await _is_terminating(ctx, NAMESPACE, metadata.namespace):
+        return "its Kubernetes namespace is being deleted"
+    return ""
 
 
 async def _at_broker(ctx: ReconcileContext, deletion: Deletion, stored: Stored) -> Deletion:
     """Return the same with what the broker serves, if it is to serve it no more."""
-    metadata = deletion.resource.metadata
-    found = await _policy(ctx, metadata.namespace, deletion.topic)
-    is_broker_named = found is not None and found.resource.spec.pulsar is not None
-    if not is_broker_named and stored.history.counted_by is Counter.OPERATOR:
-        return deletion
-    released = await _release(ctx, metadata, found)
-    if released or found is None:
-        return replace(deletion, released=released)
+    found = await _policy(ctx, deletion)
+    broker = None if found is None else await ctx.brokers.of(found.resource)
+    if found is None or broker is None:
+        if stored.history.counted_by is Counter.OPERATOR:
+            return deletion
+        raise WaitingError("PolicyNotFound", f"no policy names a broker of topic {deletion.topic}; {_SKIP}")
     if not may_write(found, deletion.resource):
         return replace(deletion, released="the broker is only observed")
-    broker = await ctx.brokers.of(found.resource)
-    if broker is None:
-        return deletion
 
     async def ask(known: Broker) -> Deletion:
         state = await _serving(ctx, known, found, deletion.resource.spec, stored.history)
@@ -273,36 +269,13 @@ def _has_ours(there: Alignment, history: History, wanted: str) -> bool:
     return has_come or any(entry.sign in signs for entry in served)
 
 
-async def _policy(ctx: ReconcileContext, namespace: str, topic: Topic) -> FoundPolicy | None:
+async def _policy(ctx: ReconcileContext, deletion: Deletion) -> FoundPolicy | None:
     try:
-        return await ctx.policies.find(namespace, topic.pulsar_namespace)
+        return await ctx.policies.find(deletion.resource.metadata.namespace, deletion.topic.pulsar_namespace)
     except (StalledError, WaitingError) as error:
-        if error.reason in ("PolicyNotFound", "ClaimNotAllowed", "TopicAlreadyClaimed"):
+        if error.reason in _NO_POLICY:
             return None
         raise
-
-
-async def _release(ctx: ReconcileContext, metadata: Metadata, found: FoundPolicy | None) -> str:
-    """Why the broker is left as it is, or ""; WaitingError(PolicyNotFound) for a minute without a policy.
-
-    The minute begins when a pass first finds none, however long the resource has been waiting for its end.
-    """
-    key = Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name)
-    if found is not None:
-        ctx.index.clear_without_policy(key)
-    if metadata.annotations.get(SKIP_BROKER_DELETE_ANNOTATION) == "true":
-        return f"the annotation {SKIP_BROKER_DELETE_ANNOTATION} gives up"
-    if await _is_terminating(ctx, NAMESPACE, metadata.namespace):
-        return "its Kubernetes namespace is being deleted"
-    if found is not None:
-        return "" if found.resource.spec.pulsar is not None else "its policy names no broker any more"
-    now = ctx.clock()
-    left = _GRACE - (now - ctx.index.since_without_policy(key, now))
-    if left <= 0:
-        return "no policy governs its topic any more"
-    ctx.enqueue(key, left)
-    message = f"no policy governs its topic: without one within {_GRACE:g} seconds the broker is left as it is"
-    raise WaitingError("PolicyNotFound", message, after=_GRACE)
 
 
 async def _is_terminating(ctx: ReconcileContext, kind: Kind, name: str) -> bool:

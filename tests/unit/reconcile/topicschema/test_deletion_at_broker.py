@@ -1,12 +1,13 @@
 """What a deletion may take along from a broker: what is ours, and never what others have there."""
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from support.kubernetes.topic import ORDERS, TOPIC, World
 from support.pulsar.deleted_topic import KEY, ONE, OTHER, TWO, first, going, holds, in_a_namespace, resource
+from topicschema.api import SKIP_BROKER_DELETE_ANNOTATION
 from topicschema.api.kinds import (
     EVENT,
     NAMESPACE_SCHEMA_POLICY,
@@ -23,7 +24,6 @@ from topicschema.core.errors import WaitingError
 from topicschema.core.history import Counter, History, Owner
 from topicschema.core.schemas import Schema
 from topicschema.core.topics import PulsarNamespaceKey
-from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.topicschema.broker_gather import retry_with_fresh_credentials
 from topicschema.reconcile.topicschema.deletion import emit_released_event as tell
 from topicschema.reconcile.topicschema.deletion import gather_deletion
@@ -34,10 +34,6 @@ from topicschema.storage.protocol import Stored
 async def world() -> AsyncIterator[World]:
     async with in_a_namespace() as world:
         yield world
-
-
-def events(world: World) -> list[str]:
-    return [request for request in world.api.requests if request.startswith("POST") and request.endswith("/events")]
 
 
 @pytest.mark.parametrize(
@@ -103,56 +99,51 @@ async def test_what_is_on_record_and_not_at_an_observed_broker_is_seen_to_be_lac
     assert seen.loaded.state.first_missing == 0
 
 
-async def test_the_minute_without_a_policy_begins_when_it_is_first_missed_not_with_the_deletion(world: World) -> None:
+def is_skipped(wire: dict[str, Any]) -> dict[str, Any]:
+    metadata = {**wire["metadata"], "annotations": {SKIP_BROKER_DELETE_ANNOTATION: "true"}}
+    return {**wire, "metadata": metadata}
+
+
+async def lets_go_of(world: World, wire: dict[str, Any]) -> str:
+    """The resource goes alone: what its Event says."""
+    deletion = await gather_deletion(world.ctx, going(wire))
+    assert deletion is not None
+    assert deletion.planned == plan.RemoveFinalizer()
+    await tell(world.ctx, going(wire), deletion)
+    return " ".join(event["note"] for event in await world.ctx.client.list(EVENT, "shop"))
+
+
+@pytest.mark.parametrize("is_governed", [True, False], ids=["of no broker", "no policy"])
+async def test_what_a_broker_counted_waits_for_a_policy_that_names_one_or_for_the_annotation(
+    world: World,
+    is_governed: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
     world.there(ONE)
     wire = resource(world, ONE)
     await holds(world, wire, ONE, counted_by=Counter.BROKER)
     policy = world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
-    enqueued: list[tuple[Key, float]] = []
-
-    async def released_at(second: int) -> str:
-        # The time of day is set back by an hour each second.
-        ctx = replace(
-            world.ctx,
-            now=lambda: f"2026-11-21T{23 - second % 24:02}:00:00Z",
-            clock=lambda: float(second),
-            enqueue=lambda key, after: enqueued.append((key, after)),
-        )
-        seen = await gather_deletion(ctx, going(wire))
-        assert seen is not None
-        return seen.released
-
-    for second in (0, 59):
-        with pytest.raises(WaitingError, match="no policy governs"):
-            await released_at(second)
-    world.api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", policy)
-    assert not await released_at(61)
-    world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
-    with pytest.raises(WaitingError, match="no policy governs"):
-        await released_at(70)
-    assert await released_at(130) == "no policy governs its topic any more"
-    topic = Key(TOPIC_SCHEMA.plural, "shop", "created")
-    assert enqueued == [(topic, 60), (topic, 1), (topic, 60)]  # it is looked at again as soon as a minute is over
+    if is_governed:
+        spec = {name: value for name, value in policy["spec"].items() if name != "pulsar"}
+        owner = world.api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", {"spec": spec})["metadata"]["uid"]
+        await world.ctx.claims.put_claim(await world.ctx.claims.get_claim(ORDERS), Owner("shop", "orders", owner))
+    for _ in range(2):
+        with pytest.raises(WaitingError, match="skip-broker-delete") as waits:
+            await gather_deletion(world.ctx, going(wire))
+        assert waits.value.reason == "PolicyNotFound"
+    assert "skip-broker-delete is set" in await lets_go_of(world, is_skipped(wire))
 
 
-async def test_who_is_let_go_because_a_claim_cannot_be_read_is_told_so(world: World) -> None:
+async def test_what_cannot_be_found_because_a_claim_cannot_be_read_waits_for_the_annotation(world: World) -> None:
     wire = resource(world, ONE)
     await holds(world, wire, ONE)
     world.api.change(
         PulsarNamespaceKey("pulsar", "shop", "orders").claim_name, lambda claim: claim["spec"].pop("pulsarNamespace")
     )
     world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
-    seen = await gather_deletion(world.ctx, going(wire))
-    assert seen is not None
-    assert "cannot be read" in seen.released
-    assert seen.planned == plan.RemoveFinalizer()
-    world.api.requests.clear()
-    await tell(world.ctx, going(wire), seen)
-    assert len(events(world)) == 1
-    kept = resource(world, ONE, deletionPolicy="Retain")
-    seen = await gather_deletion(world.ctx, going(kept))
-    assert seen is not None
-    assert not seen.released  # there was nothing to delete
+    with pytest.raises(WaitingError, match="cannot be read"):
+        await gather_deletion(world.ctx, going(wire))
+    assert await lets_go_of(world, is_skipped(wire)) == ""
+    assert await lets_go_of(world, resource(world, ONE, deletionPolicy="Retain")) == ""
 
 
 @pytest.mark.parametrize("counted_by", [Counter.BROKER, Counter.OPERATOR])
@@ -181,16 +172,8 @@ async def test_who_is_let_go_because_another_policy_governs_its_topic_is_told_so
     await holds(world, wire, ONE, counted_by=Counter.BROKER)
     claims = world.ctx.claims
     await claims.put_claim(await claims.get_claim(ORDERS), Owner("other", "orders", "uid-2"), "pulsar")
-    seen = await gather_deletion(world.ctx, going(wire))
-    assert seen is not None
-    assert seen.planned == plan.RemoveFinalizer()
-    await tell(world.ctx, going(wire), seen)
-    (event,) = await world.ctx.client.list(EVENT, "shop")
-    assert "another policy governs its topic by now" in event["note"]
-    kept = {**wire, "spec": {**wire["spec"], "deletionPolicy": "Retain"}}
-    seen = await gather_deletion(world.ctx, going(kept))
-    assert seen is not None
-    assert not seen.released
+    assert await lets_go_of(world, {**wire, "spec": {**wire["spec"], "deletionPolicy": "Retain"}}) == ""
+    assert "another policy governs its topic by now" in await lets_go_of(world, wire)
 
 
 async def test_who_is_not_known_any_more_asks_again_as_the_secret_has_it_now(world: World) -> None:

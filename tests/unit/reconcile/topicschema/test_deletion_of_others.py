@@ -156,18 +156,23 @@ async def test_a_version_of_others_that_the_spec_is_goes_though_another_line_s_p
 
 
 @pytest.mark.parametrize(
-    ("spec", "revision", "released", "action"),
+    ("revision", "released", "action"),
     [
-        ({}, "1", "", plan.DeleteRecord()),
-        ({}, "1", "its policy names no broker any more", plan.RemoveFinalizer()),
-        ({}, "", "", plan.RemoveFinalizer()),
-        ({"suspend": True}, "1", "", plan.RemoveFinalizer()),
-        ({"deletionPolicy": "Retain"}, "1", "", plan.RemoveFinalizer()),
+        ("1", "", plan.DeleteRecord()),
+        ("1", "the broker is only observed", plan.RemoveFinalizer()),
+        ("", "", plan.RemoveFinalizer()),
     ],
-    ids=["deleted", "released", "never stored", "suspended", "retained"],
+    ids=["deleted", "released", "never stored"],
 )
-async def test_a_history_goes_only_with_a_resource_that_takes_it_along(
-    world: World, spec: dict[str, Any], revision: str, released: str, action: plan.DeletionAction
+async def test_a_history_goes_only_if_it_was_stored_and_is_not_kept(
+    world: World, revision: str, released: str, action: plan.DeletionAction
 ) -> None:
-    going = decode(TopicSchema, resource(world, ONE, **spec))
-    assert Deletion(going, Stored(History(KEY), revision), released).planned == action
+    resource_going = decode(TopicSchema, resource(world, ONE))
+    assert Deletion(resource_going, Stored(History(KEY), revision), released).planned == action
+
+
+@pytest.mark.parametrize("spec", [{"suspend": True}, {"deletionPolicy": "Retain"}], ids=["suspended", "retained"])
+async def test_a_resource_that_takes_nothing_along_goes_alone(world: World, spec: dict[str, Any]) -> None:
+    wire = resource(world, ONE, **spec)
+    await holds(world, wire, ONE)
+    assert await first(world, wire) == plan.RemoveFinalizer()
