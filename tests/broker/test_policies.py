@@ -19,7 +19,7 @@ from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.history import Setting
 from topicschema.core.remote import NamespaceSettings
 from topicschema.core.strategies import Strategy
-from topicschema.judging.policies import Policies
+from topicschema.judging.policies import PolicyResolver
 from topicschema.storage.claims import Claims
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
@@ -225,9 +225,9 @@ async def test_topics_are_judged_while_the_broker_of_their_policy_is_away(shop: 
     await shop.in_sync("BrokerUnavailable")
     shop.apply(schemaCompatibilityStrategy="FULL")
     await shop.policy_ready("BrokerUnavailable")
-    found = await Policies(
-        shop.watched.shop.client, Claims(shop.watched.shop.client, SYSTEM), believes_status=True
-    ).find(shop.watched.namespace, shop.pulsar_namespace)
+    found = await PolicyResolver(
+        shop.watched.shop.client, Claims(shop.watched.shop.client, SYSTEM), trust_status=True
+    ).resolve(shop.watched.namespace, shop.pulsar_namespace)
     assert found is not None
     assert found.policy.strategy is Strategy.FULL
 

@@ -8,7 +8,6 @@ Edits of one Kubernetes namespace are judged one after the other, so that they h
 import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from topicschema.admission import brokers, messages, object_size, pending
@@ -21,25 +20,19 @@ from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import History, Owner
 from topicschema.core.policy import Policy, Strictness
-from topicschema.core.schemas import PulsarLine, Schema, SchemaType
+from topicschema.core.schemas import Schema
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.judging import full_history
 from topicschema.judging.holders import other_holder
 from topicschema.judging.judge import Judge
-from topicschema.judging.policies import FoundPolicy, Policies, Reader
-from topicschema.judging.schema_source import size_of, sources_of
-from topicschema.judging.versions import LARGE
+from topicschema.judging.policies import FoundPolicy, PolicyResolver, Reader
 from topicschema.storage.protocol import SchemaStorage, Stored
-
-T = TypeVar("T")
 
 _LOST = "HistoryLost"
 _NOT_IN_FORCE = frozenset({"PolicyNotFound", "ClaimNotAllowed", "TopicAlreadyClaimed"})
 # The share of the time in which the API server waits; the rest is for the answer.
 _TO_JUDGE = 0.9
-# Turns of the event loop until the reads have sent their requests: the parsing then falls into the time of waiting.
-_TURNS_TO_SEND = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +65,7 @@ class _Asked:
 class TopicSchemas:
     """Reviews TopicSchemas."""
 
-    def __init__(self, client: Reader, storage: SchemaStorage, policies: Policies, judge: Judge) -> None:
+    def __init__(self, client: Reader, storage: SchemaStorage, policies: PolicyResolver, judge: Judge) -> None:
         self._client = client
         self._storage = storage
         self._policies = policies
@@ -100,22 +93,15 @@ class TopicSchemas:
 
     async def _review(self, resource: TopicSchema, old: TopicSchema | None, topic: Topic, deadline: float) -> Answer:
         namespace, spec = resource.metadata.namespace, resource.spec
-        line = self._policies.expected_line(namespace, topic)
-        read, early = await asyncio.gather(
-            self._read(namespace, topic), self._parse_meanwhile(spec, line), return_exceptions=True
-        )
         try:
-            if isinstance(read, BaseException):
-                await self._judge.demand_a_line(spec)  # whoever will govern the topic
-                raise read
-            governing, stored = read
+            governing, stored = await self._read(namespace, topic, spec)
             found = brokers.as_for(governing, spec, old, stored.history)
-            governs = found.policy.profile.line
+            line = found.policy.profile.line
             turn = self._turns.setdefault(namespace, asyncio.Lock())
             try:
                 async with asyncio.timeout_at(deadline), turn:
-                    history = await self._judge.under(stored.history, governs)
-                    schema = await self._schema(spec, governs, early if governs is line else None, history)
+                    history = await self._judge.for_version(stored.history, line)
+                    schema = await self._judge.schema_of(spec, line, history)
                     return await self._judged(_Asked(resource, old, schema), found, history)
             except TimeoutError:
                 return _not_in_time(found.policy, stored.history)
@@ -130,33 +116,27 @@ class TopicSchemas:
                 raise
             return _not_judged(error)
 
-    async def _parse_meanwhile(self, spec: TopicSchemaSpec, line: PulsarLine) -> Schema | None:
-        if sources_of(spec) is not None or spec.type is SchemaType.STRING or size_of(spec) >= LARGE:
-            # The history may have what the sources were compiled to, and which of its two texts a STRING has. A worker
-            # parses a large text, in the turn of its namespace.
-            return None
-        for _ in range(_TURNS_TO_SEND):
-            await asyncio.sleep(0)
-        return await self._judge.schema_of(spec, line, None)
-
-    async def _schema(
-        self, spec: TopicSchemaSpec, line: PulsarLine, early: Schema | BaseException | None, history: History
-    ) -> Schema:
-        """What was parsed meanwhile; without that, what is parsed now that line and history are known."""
-        return await self._judge.schema_of(spec, line, history) if early is None else _unless_raised(early)
-
-    async def _read(self, namespace: str, topic: Topic) -> tuple[FoundPolicy, Stored]:
-        """The policy in force and the history as they are now; both at once where the key can be foreseen."""
+    async def _read(self, namespace: str, topic: Topic, spec: TopicSchemaSpec) -> tuple[FoundPolicy, Stored]:
+        """Return the policy in force and the history as they are now: read at once if the key is known."""
         expected = self._policies.expected_key(namespace, topic)
-        finding = self._policies.find(namespace, topic.pulsar_namespace)
-        if expected is None:
-            found = _governing(await finding, topic)
-            return found, await self._storage.get_history(found.key(topic))
-        finds, early = await asyncio.gather(finding, self._storage.get_history(expected), return_exceptions=True)
-        found = _governing(_unless_raised(finds), topic)
-        if found.key(topic) == expected:
-            return found, _unless_raised(early)
-        return found, await self._storage.get_history(found.key(topic))
+        try:
+            if expected is None:
+                found = await self._policy(namespace, topic)
+                return found, await self._storage.get_history(found.key(topic))
+            found, stored = await asyncio.gather(self._policy(namespace, topic), self._storage.get_history(expected))
+        except TopicSchemaError:
+            await self._judge.require_supported_version(spec)  # whichever policy will govern the topic
+            raise
+        if found.key(topic) != expected:
+            stored = await self._storage.get_history(found.key(topic))
+        return found, stored
+
+    async def _policy(self, namespace: str, topic: Topic) -> FoundPolicy:
+        found = await self._policies.resolve(namespace, topic.pulsar_namespace)
+        if found is None:
+            where = "no NamespaceSchemaPolicy in this Kubernetes namespace"
+            raise WaitingError("PolicyNotFound", f"{where} governs {topic.pulsar_namespace}")
+        return found
 
     async def _judged(self, asked: _Asked, found: FoundPolicy, history: History) -> Answer:
         holder = await other_holder(self._client, history.claim, asked.owner)
@@ -196,19 +176,6 @@ class TopicSchemas:
         verdict = await self._judge.judge(asked.candidate, history, lenient)
         too = await self._judge.compare(asked.candidate, earlier, history, lenient)
         return frozenset((*verdict.risks, *too.risks))
-
-
-def _unless_raised(outcome: T | BaseException) -> T:
-    if isinstance(outcome, BaseException):
-        raise outcome
-    return outcome
-
-
-def _governing(found: FoundPolicy | None, topic: Topic) -> FoundPolicy:
-    if found is None:
-        where = "no NamespaceSchemaPolicy in this Kubernetes namespace"
-        raise WaitingError("PolicyNotFound", f"{where} governs {topic.pulsar_namespace}")
-    return found
 
 
 def _judged(resource: TopicSchema) -> TopicSchemaSpec:

@@ -27,7 +27,7 @@ from topicschema.cluster.lease import Elector, LeaseTimes
 from topicschema.controller.watch_middleware import Answer, Scope, Watching, served
 from topicschema.core.errors import TopicSchemaError
 from topicschema.judging.judge import Judge
-from topicschema.judging.policies import Policies
+from topicschema.judging.policies import PolicyResolver
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
@@ -96,7 +96,7 @@ class Term:
             client=client,
             storage=storage,
             claims=claims,
-            policies=Policies(client, claims),
+            policies=PolicyResolver(client, claims),
             judge=self._judge,
             events=EventRecorder(client, settings.identity),
             brokers=self._brokers,

@@ -18,7 +18,6 @@ from topicschema.cluster.errors import ConflictError, NotFoundError
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import Owner
 from topicschema.core.policy import BrokerProfile, Constraints, Policy
-from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import BY_AUTO_UPDATE_NAME, Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.judging.single_flight import SingleFlight
@@ -52,11 +51,10 @@ class ClaimReader(Protocol):
 
 
 class _Known(NamedTuple):
-    """What the last policy found said."""
+    """The names of the last policy that was found."""
 
     name: str
     pulsar_cluster: str
-    line: PulsarLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,24 +69,24 @@ class FoundPolicy:
         return TopicKey(self.resource.spec.pulsar_cluster, topic)
 
 
-class Policies:
+class PolicyResolver:
     """Finds the policy that is in force.
 
     The name of each policy found is remembered, so that the next question is two GETs at once and no LIST. What the
     policy says and who holds the claim is read after each question; questions asked at the same time share a read.
 
-    With `believes_status` a policy whose own status calls it in force is not asked for its claim: enough to answer by,
+    With `trust_status` a policy whose own status calls it in force is not asked for its claim: enough to answer by,
     never to register by (docs/decisions/0009-two-reads-for-an-answer.md).
     """
 
-    def __init__(self, client: Reader, claims: ClaimReader, *, believes_status: bool = False) -> None:
+    def __init__(self, client: Reader, claims: ClaimReader, *, trust_status: bool = False) -> None:
         self._client = client
         self._claims = claims
-        self._believes_status = believes_status
+        self._trust_status = trust_status
         self._remembered: dict[_Names, _Known] = {}
         self._reads = SingleFlight(self._find)
 
-    async def find(self, namespace: str, pulsar_namespace: str) -> FoundPolicy | None:
+    async def resolve(self, namespace: str, pulsar_namespace: str) -> FoundPolicy | None:
         """The policy in force for `tenant/namespace` in that Kubernetes namespace; None when no policy names it.
 
         StalledError(ClaimNotAllowed, TopicAlreadyClaimed) or WaitingError(PolicyNotFound) if one has no claim.
@@ -99,11 +97,6 @@ class Policies:
         """The key the topic had at the last find, or None: good enough to begin reading, never to answer with."""
         known = self._remembered.get((namespace, topic.pulsar_namespace))
         return TopicKey(known.pulsar_cluster, topic) if known else None
-
-    def expected_line(self, namespace: str, topic: Topic) -> PulsarLine:
-        """The line of the topic's broker at the last find, or Pulsar's default: to begin parsing, as above."""
-        known = self._remembered.get((namespace, topic.pulsar_namespace))
-        return known.line if known else BrokerProfile().line
 
     async def _find(self, names: _Names) -> FoundPolicy | None:
         known = self._remembered.get(names)
@@ -117,14 +110,14 @@ class Policies:
     async def _find_known(self, namespace: str, pulsar_namespace: str, known: _Known) -> FoundPolicy | None:
         key = PulsarNamespaceKey.parse(known.pulsar_cluster, pulsar_namespace)
         reading = self._client.get(NAMESPACE_SCHEMA_POLICY, namespace, known.name)
-        asked = () if self._believes_status else (self._claims.get_claim(key),)
+        asked = () if self._trust_status else (self._claims.get_claim(key),)
         wire, *claims = await asyncio.gather(reading, *asked, return_exceptions=True)
         if isinstance(wire, NotFoundError):
             return None
         resource = _readable(_unless_raised(wire))
         if resource is None or not _names(resource, key):
             return None
-        if self._believes_status and resource.metadata.deletion_timestamp is None and says_in_force(resource):
+        if self._trust_status and resource.metadata.deletion_timestamp is None and says_in_force(resource):
             return self._remember(namespace, resource)
         claim = _unless_raised(claims[0]) if claims else await self._claims.get_claim(key)
         return self._remember(namespace, resource) if self._holds(claim, resource) else None
@@ -133,9 +126,8 @@ class Policies:
         names = (namespace, resource.spec.pulsar_namespace)
         if names not in self._remembered and len(self._remembered) >= _REMEMBERED:
             self._remembered.clear()
-        policy = policy_of(resource)
-        self._remembered[names] = _Known(resource.metadata.name, resource.spec.pulsar_cluster, policy.profile.line)
-        return FoundPolicy(resource, policy)
+        self._remembered[names] = _Known(resource.metadata.name, resource.spec.pulsar_cluster)
+        return FoundPolicy(resource, policy_of(resource))
 
     async def find_holder(self, namespace: str, pulsar_namespace: str) -> NamespaceSchemaPolicy | None:
         """A policy in that Kubernetes namespace with a claim on `tenant/namespace`, for whatever Pulsar cluster."""
@@ -153,7 +145,7 @@ class Policies:
 
     def _holds(self, claim: StoredClaim, resource: NamespaceSchemaPolicy) -> bool:
         """Whether the policy governs; to register, at the broker that it names now, which may be another's by then."""
-        is_there = self._believes_status or claim.address == address_of(resource)
+        is_there = self._trust_status or claim.address == address_of(resource)
         return is_there and _owns(claim, resource)
 
     async def _search(self, namespace: str, pulsar_namespace: str) -> FoundPolicy | None:

@@ -23,7 +23,7 @@ class Rereading:
         self._versions = versions
         self._cache: LruCache[tuple[VersionEntry, PulsarLine], VersionEntry] = LruCache(_KEPT_BYTES)
 
-    async def under(self, history: History, line: PulsarLine) -> History:
+    async def for_version(self, history: History, line: PulsarLine) -> History:
         """The history as a broker of that line reads it; StalledError(RecordDamaged) when the record is unusable."""
         flawed = history.flawed_by_another(line)
         if not flawed:

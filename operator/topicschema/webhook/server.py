@@ -29,7 +29,7 @@ from topicschema.cluster.client import ApiClient
 from topicschema.cluster.connection import Connection
 from topicschema.core.errors import StalledError, TopicSchemaError
 from topicschema.judging.judge import Judge
-from topicschema.judging.policies import Policies
+from topicschema.judging.policies import PolicyResolver
 from topicschema.settings import Claims as ClaimMode
 from topicschema.settings import InvalidSettingError, WebhookSettings
 from topicschema.storage.claims import Claims
@@ -209,7 +209,7 @@ def reviewers(
     """Who reviews which kind."""
     claims = Claims(client, settings.namespace)
     hosts = None if settings.broker_hosts is None else AllowedHosts.parse(settings.broker_hosts)
-    places, found = policies.Places(client, storage, claims, hosts), Policies(client, claims, believes_status=True)
+    places, found = policies.Places(client, storage, claims, hosts), PolicyResolver(client, claims, trust_status=True)
     is_open = settings.claims is ClaimMode.OPEN
     return {
         TOPIC_SCHEMA.name: topicschemas.TopicSchemas(client, storage, found, judge).review,

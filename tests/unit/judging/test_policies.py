@@ -14,7 +14,7 @@ from topicschema.core.history import Owner
 from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
-from topicschema.judging.policies import Policies
+from topicschema.judging.policies import PolicyResolver
 from topicschema.storage.claims import Claims
 
 TOPIC = Topic("shop", "orders", "created")
@@ -27,7 +27,7 @@ class Shop:
         self.api = api
         self.client = client
         self.claims = Claims(client, SYSTEM)
-        self.policies = Policies(client, self.claims)
+        self.policies = PolicyResolver(client, self.claims)
 
     def policy(
         self, name: str, namespace: str = "shop", *, pulsar_cluster: str = "pulsar", **members: object
@@ -40,7 +40,7 @@ class Shop:
         await self.claims.put_claim(stored, None if policy is None else _owner(policy))
 
     async def name(self) -> str | None:
-        found = await self.policies.find("shop", "shop/orders")
+        found = await self.policies.resolve("shop", "shop/orders")
         return found.resource.metadata.name if found else None
 
 
@@ -64,7 +64,7 @@ async def test_the_policy_that_holds_the_claim_is_found_with_its_words(shop: Sho
     policy = shop.policy("orders")
     policy["spec"] |= {"schemaCompatibilityStrategy": "FULL", "constraints": {"allowedTypes": ["AVRO"]}}
     await shop.claim(policy)
-    found = await shop.policies.find("shop", "shop/orders")
+    found = await shop.policies.resolve("shop", "shop/orders")
     assert found is not None
     assert found.policy.strategy is Strategy.FULL
     assert found.policy.constraints.allowed_types == (SchemaType.AVRO,)
@@ -196,7 +196,7 @@ def claims_read(shop: Shop) -> int:
 @pytest.fixture
 def answering(shop: Shop) -> Shop:
     """The same, asked for answers only."""
-    shop.policies = Policies(shop.client, shop.claims, believes_status=True)
+    shop.policies = PolicyResolver(shop.client, shop.claims, trust_status=True)
     return shop
 
 

@@ -223,7 +223,7 @@ async def _serves_ours(
     schema, unknown = None, None
     # One of others' may be what the spec stands for; or that was uploaded, and a crash kept it from the record.
     try:
-        history = await ctx.judge.under(history, line)
+        history = await ctx.judge.for_version(history, line)
         schema = await ctx.judge.schema_of(spec, line, history)
     except StalledError:
         pass
@@ -271,7 +271,7 @@ def _has_ours(there: Alignment, history: History, wanted: str) -> bool:
 
 async def _policy(ctx: ReconcileContext, deletion: Deletion) -> FoundPolicy | None:
     try:
-        return await ctx.policies.find(deletion.resource.metadata.namespace, deletion.topic.pulsar_namespace)
+        return await ctx.policies.resolve(deletion.resource.metadata.namespace, deletion.topic.pulsar_namespace)
     except (StalledError, WaitingError) as error:
         if error.reason in _NO_POLICY:
             return None

@@ -126,7 +126,7 @@ def owner_of(metadata: Metadata) -> Owner:
 async def governing_policy(ctx: ReconcileContext, resource: TopicSchema) -> FoundPolicy:
     """Return the policy that governs the resource; the errors of design section 8 if none does."""
     topic = Topic.parse(resource.spec.topic)
-    found = await ctx.policies.find(resource.metadata.namespace, topic.pulsar_namespace)
+    found = await ctx.policies.resolve(resource.metadata.namespace, topic.pulsar_namespace)
     if found is None:
         raise WaitingError("PolicyNotFound", f"no NamespaceSchemaPolicy here governs {topic.pulsar_namespace}")
     require_partition(address_of(found.resource))
@@ -144,7 +144,7 @@ async def load(ctx: ReconcileContext, resource: TopicSchema, found: FoundPolicy)
     if found.resource.spec.pulsar is None:
         _check_history_present(stored, resource)
     line = found.policy.profile.line
-    stored = replace(stored, history=await ctx.judge.under(stored.history, line))
+    stored = replace(stored, history=await ctx.judge.for_version(stored.history, line))
     return Loaded(resource, found, stored, await ctx.judge.schema_of(resource.spec, line, stored.history))
 
 

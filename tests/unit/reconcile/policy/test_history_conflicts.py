@@ -63,7 +63,7 @@ def edit(world: World, **spec: object) -> None:
 
 
 async def status(world: World) -> NamespaceSchemaPolicyStatus:
-    found = await world.ctx.policies.find("shop", "shop/orders")
+    found = await world.ctx.policies.resolve("shop", "shop/orders")
     assert found is not None
     return found.resource.status
 

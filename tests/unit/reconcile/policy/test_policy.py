@@ -75,7 +75,7 @@ def sees(world: World, strategy: Strategy | None = None, name: str = "created", 
 async def conflicts(world: World, policies: NamespaceSchemaPolicies) -> int:
     """How many versions on record the policy's status says would not pass now."""
     assert await policies.reconcile(KEY) is Result.DONE
-    found = await world.ctx.policies.find("shop", "shop/orders")
+    found = await world.ctx.policies.resolve("shop", "shop/orders")
     assert found is not None
     return found.resource.status.history_conflict_count
 
@@ -117,7 +117,7 @@ async def policy_says(world: World, policies: NamespaceSchemaPolicies) -> dict[s
             await policies.reconcile(KEY)
         written = [each for each in world.api.requests[before:] if not each.startswith("GET")]
         assert not (is_second and written)
-    found = await world.ctx.policies.find("shop", "shop/orders")
+    found = await world.ctx.policies.resolve("shop", "shop/orders")
     assert found is not None
     return {each.type: each.status for each in found.resource.status.conditions}
 

@@ -180,7 +180,7 @@ async def test_who_is_not_known_any_more_asks_again_as_the_secret_has_it_now(wor
     there = {"authentication": {"token": {"secretKeyRef": {"name": "admin", "key": "token"}}}}
     world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire["spec"]["pulsar"].update(there))
     world.api.put(SECRET, "shop", "admin", {"data": {"token": "b25l"}})
-    found = await world.ctx.policies.find("shop", "shop/orders")
+    found = await world.ctx.policies.resolve("shop", "shop/orders")
     assert found is not None
     broker = await world.ctx.brokers.of(found.resource)
     assert broker is not None

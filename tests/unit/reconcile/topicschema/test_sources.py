@@ -98,9 +98,9 @@ async def test_sources_that_no_line_could_take_are_compiled_once() -> None:
     judge = Judge(MemoryStorage())
     judge._envelopes = counting = Counting()
     with pytest.raises(InvalidSchemaError) as raised:
-        await judge.demand_a_line(spec("message"))
+        await judge.require_supported_version(spec("message"))
     assert (raised.value.rule, counting.compiled) == ("INVALID_PROTO", 1)
-    await judge.demand_a_line(spec(ORDER))
+    await judge.require_supported_version(spec(ORDER))
     judge.close()
 
 

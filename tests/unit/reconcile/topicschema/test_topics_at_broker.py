@@ -183,7 +183,7 @@ async def test_a_history_too_large_for_one_answer_is_read_version_by_version(wor
 
 async def test_no_more_of_a_history_is_in_memory_at_once_than_its_bound(world: World) -> None:
     has_large(world, 3 << 20)
-    found = await world.ctx.policies.find("shop", "shop/orders")
+    found = await world.ctx.policies.resolve("shop", "shop/orders")
     broker = None if found is None else await world.ctx.brokers.of(found.resource)
     assert broker is not None
     seen = await fetch(world.ctx, broker, BrokerQuery(await world.history(), PulsarLine.V4_0))
