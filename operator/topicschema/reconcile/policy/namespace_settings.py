@@ -1,7 +1,7 @@
 """What a policy wants of its Pulsar namespace at the broker, against what is there: pure, setting by setting.
 
 A field that the policy leaves out is not managed: the broker keeps what it has, and people are told of it. Asking and
-writing is `namespace_settings_cache`'s matter.
+writing is `namespace_state`'s matter.
 """
 
 import re

@@ -24,8 +24,8 @@ from topicschema.reconcile import status_writer
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy import status as policy_status
 from topicschema.reconcile.policy.claim import hold_claim
-from topicschema.reconcile.policy.history_conflicts import HistoryConflicts
-from topicschema.reconcile.policy.namespace_settings_cache import NamespaceSettingsCache, NamespaceState
+from topicschema.reconcile.policy.history_conflicts import HistoryConflicts, unchecked
+from topicschema.reconcile.policy.namespace_state import NamespaceState, apply_settings
 from topicschema.reconcile.runtime.conditions import ObservedAt, not_ready
 from topicschema.reconcile.runtime.object_index import TopicSummary
 from topicschema.reconcile.runtime.status_apply import ERRORS_WITHOUT_STATUS
@@ -43,10 +43,9 @@ class NamespaceSchemaPolicies:
 
     def __init__(self, ctx: ReconcileContext, resync: float) -> None:
         self._ctx = ctx
-        self._settings_cache = NamespaceSettingsCache(ctx, resync)
         self._uids: dict[Key, str] = {}
         self._unseen: dict[Key, float] = {}
-        self._histories = HistoryConflicts(ctx)
+        self._histories = HistoryConflicts(ctx, resync)
 
     async def reconcile(self, key: Key) -> Result:
         """Bring what the key names one step nearer to its spec, and report; raises what stands in the way."""
@@ -85,7 +84,8 @@ class NamespaceSchemaPolicies:
         self._know(key, resource.metadata.uid)
         claim = await hold_claim(self._ctx, resource, claims)
         ours = self._topics(key, claims)
-        state = await self._settings_cache.get(resource, claim, None if ours is None else _local_names(ours, claims))
+        declared = None if ours is None else _local_names(ours, claims)
+        state = await apply_settings(self._ctx, resource, claim, declared)
         counts = await self._counts(key, resource, state, ours)
         undeclared = state.undeclared or ()
         status = replace(
@@ -135,7 +135,7 @@ class NamespaceSchemaPolicies:
         """
         now = replace(resource, status=replace(resource.status, observed=state.observed))
         if ours is None:
-            found, topics = self._histories.unchecked(key, resource, now), resource.status.topics
+            found, topics = unchecked(resource, now), resource.status.topics
         else:
             found = await self._histories.check(key, resource, now, ours)
             topics = TopicCounts(
@@ -168,7 +168,7 @@ class NamespaceSchemaPolicies:
 
     def _forget(self, key: Key, uid: str) -> None:
         self._histories.forget(key)
-        self._settings_cache.forget(uid)
+        self._ctx.brokers.forget(uid)
 
     def _lost(self, key: Key) -> None:
         self._unseen.pop(key, None)

@@ -11,7 +11,7 @@ from topicschema.api.metadata import ConditionStatus, ConditionType
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.judging.policies import says_ready
-from topicschema.reconcile.policy.namespace_settings_cache import NamespaceState
+from topicschema.reconcile.policy.namespace_state import NamespaceState
 from topicschema.reconcile.runtime.conditions import ConditionInput, describe_error, not_ready, ready
 
 UNDECLARED: Final = "UnmanagedTopics"

@@ -46,7 +46,6 @@ class ObjectIndex:
         self.are_topics_listed = False
         self._topics: dict[Key, TopicSummary] = {}
         self._policies: dict[Key, PulsarNamespaceKey] = {}
-        self._stale: set[Key] = set()
         self._with_jobs: set[Key] = set()
         self._denied: defaultdict[tuple[str, str], set[Key]] = defaultdict(set)
         self._of_topic: defaultdict[tuple[str, str], set[Key]] = defaultdict(set)
@@ -68,16 +67,6 @@ class ObjectIndex:
     def pop_denied(self, namespace: str, pulsar_namespace: str) -> tuple[Key, ...]:
         """Remove and return, in order, the topics that were denied access to a Pulsar namespace."""
         return tuple(sorted(self._denied.pop((namespace, pulsar_namespace), ())))
-
-    def mark_stale(self, key: Key) -> None:
-        """Mark a policy whose broker has other settings than it says: the next reconcile reads them again."""
-        self._stale.add(key)
-
-    def pop_stale(self, key: Key) -> bool:
-        """Return whether the policy was marked, and remove the mark."""
-        was_stale = key in self._stale
-        self._stale.discard(key)
-        return was_stale
 
     def mark_job_seen(self, key: Key) -> None:
         """Note that a validation Job of the topic exists, or did, whether the status has it or not."""
@@ -107,7 +96,6 @@ class ObjectIndex:
     def remove_policy(self, key: Key) -> PulsarNamespaceKey | None:
         """Remove a policy that is gone; return the Pulsar namespace that it named."""
         self.known[key.plural].discard(key)
-        self._stale.discard(key)
         return self._policies.pop(key, None)
 
     def topics_sharing(self, summary: TopicSummary) -> set[Key]:

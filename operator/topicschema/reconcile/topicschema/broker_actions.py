@@ -164,7 +164,6 @@ async def _wait_for_policy(ctx: ReconcileContext, loaded: Loaded, why: str) -> N
         return
     if says_ready(found.resource):  # else it looks by itself
         key = Key(NAMESPACE_SCHEMA_POLICY.plural, metadata.namespace, metadata.name)
-        ctx.index.mark_stale(key)
         ctx.enqueue(key, 0.0)
     message = (
         f"at the broker {spec.pulsar_namespace} has {_named(there)}, and not {_named(here)}, by which the schema was "
