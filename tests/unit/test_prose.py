@@ -13,13 +13,20 @@ DOCUMENTS = (
     "README.md",
     "docs/admission.md",
     "docs/architecture.md",
+    "docs/broker.md",
     "docs/checkers.md",
+    "docs/cli.md",
+    "docs/clients.md",
     "docs/decisions/*.md",
     "docs/features.md",
     "docs/first-steps.md",
     "docs/glossary.md",
     "docs/incompatible-change.md",
+    "docs/operations.md",
+    "docs/payloads.md",
     "docs/testing.md",
+    "docs/validation-reasons.md",
+    "docs/validation.md",
 )
 # Each banned word, as a pattern, with the term to use instead. Code and link targets are not examined.
 TERMS = {
