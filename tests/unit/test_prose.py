@@ -28,6 +28,8 @@ DOCUMENTS = (
     "docs/validation-reasons.md",
     "docs/validation.md",
 )
+# Files whose comments are prose.
+COMMENTED = ("charts/topicschema/values.yaml", "charts/topicschema/templates/*.yaml", "manifests/**/*.yaml", "images/*/*")
 # Each banned word, as a pattern, with the term to use instead. Code and link targets are not examined.
 TERMS = {
     r"anew": "again, restart, retry",
@@ -59,6 +61,7 @@ _FENCE = re.compile(r"^( *)```.*?^\1```", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"`[^`]*`")
 _LINK = re.compile(r"\]\([^)\s]*\)")
 _BLOCK = re.compile(r"^\s*(?:#+|[*-]|\d+\.|\||$)")
+_COMMENT = re.compile(r"(?:^|\s)# ?(.*)")
 _END = re.compile(r"[.!?][)\"*_]*$")
 
 
@@ -114,16 +117,30 @@ def banned_words(name: str, text: str) -> list[str]:
     ]
 
 
-def documents() -> list[str]:
-    """Return the finished documents: each entry is a path or a pattern."""
-    return sorted(str(path.relative_to(ROOT)) for entry in DOCUMENTS for path in ROOT.glob(entry))
+def comments(text: str) -> str:
+    """Return only the comments, on the lines where they were. One beside code is a list item, so that it ends there."""
+    found = [(_COMMENT.search(line), line.lstrip().startswith("#")) for line in text.splitlines()]
+    return "\n".join(f"{'' if alone else '* '}{match[1]}" if match else "" for match, alone in found)
 
 
-@pytest.mark.parametrize("name", documents())
+def files(entries: tuple[str, ...]) -> list[str]:
+    """Return the files that the entries name: each entry is a path or a pattern."""
+    return sorted(str(path.relative_to(ROOT)) for entry in entries for path in ROOT.glob(entry))
+
+
+def complaints(name: str, text: str) -> str:
+    """Return one line for each long sentence and each banned word."""
+    return "\n".join(long_sentences(name, text) + banned_words(name, text))
+
+
+@pytest.mark.parametrize("name", files(DOCUMENTS))
 def test_sentences_are_short_and_words_are_those_of_the_field(name: str) -> None:
-    text = (ROOT / name).read_text(encoding="utf-8")
-    complaints = long_sentences(name, text) + banned_words(name, text)
-    assert not complaints, "\n".join(complaints)
+    assert complaints(name, (ROOT / name).read_text(encoding="utf-8")) == ""
+
+
+@pytest.mark.parametrize("name", files(COMMENTED))
+def test_comments_are_short_and_use_the_words_of_the_field(name: str) -> None:
+    assert complaints(name, comments((ROOT / name).read_text(encoding="utf-8"))) == ""
 
 
 def test_a_long_sentence_is_reported_with_its_line() -> None:
@@ -134,6 +151,10 @@ def test_a_long_sentence_is_reported_with_its_line() -> None:
 def test_a_paragraph_a_list_item_and_a_table_cell_end_a_sentence() -> None:
     piece = "word " * 20
     assert long_sentences("a.md", f"# {piece}\n\n{piece}\n* {piece}\n1. {piece}\n| {piece}| {piece}|\n") == []
+
+
+def test_only_comments_are_prose_in_a_file_of_code() -> None:
+    assert comments("# A lane.\nlanes: 1  # a lane\nx: 2\n# Another\n# lane.\n") == "A lane.\n* a lane\n\nAnother\nlane."
 
 
 def test_a_banned_word_is_reported_with_line_and_term() -> None:
