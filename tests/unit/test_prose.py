@@ -3,8 +3,10 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[2]
 MAX_WORDS = 30
@@ -29,7 +31,12 @@ DOCUMENTS = (
     "docs/validation.md",
 )
 # Files whose comments are prose.
-COMMENTED = ("charts/topicschema/values.yaml", "charts/topicschema/templates/*.yaml", "manifests/**/*.yaml", "images/*/*")
+COMMENTED = (
+    "charts/topicschema/values.yaml",
+    "charts/topicschema/templates/*.yaml",
+    "images/*/*",
+    "manifests/**/*.yaml",
+)
 # Each banned word, as a pattern, with the term to use instead. Code and link targets are not examined.
 TERMS = {
     r"anew": "again, restart, retry",
@@ -128,6 +135,15 @@ def files(entries: tuple[str, ...]) -> list[str]:
     return sorted(str(path.relative_to(ROOT)) for entry in entries for path in ROOT.glob(entry))
 
 
+def texts(node: Any) -> Iterator[str]:
+    """Yield the descriptions of a CRD and the messages of its rules."""
+    if isinstance(node, dict):
+        yield from (each for key in ("description", "message") if isinstance(each := node.get(key), str))
+    if isinstance(node, dict | list):
+        for child in node.values() if isinstance(node, dict) else node:
+            yield from texts(child)
+
+
 def complaints(name: str, text: str) -> str:
     """Return one line for each long sentence and each banned word."""
     return "\n".join(long_sentences(name, text) + banned_words(name, text))
@@ -143,6 +159,12 @@ def test_comments_are_short_and_use_the_words_of_the_field(name: str) -> None:
     assert complaints(name, comments((ROOT / name).read_text(encoding="utf-8"))) == ""
 
 
+@pytest.mark.parametrize("name", files(("crds/*.yaml",)))
+def test_descriptions_of_crds_are_short_and_use_the_words_of_the_field(name: str) -> None:
+    found = dict.fromkeys(texts(yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))))
+    assert complaints(name, "\n\n".join(found)) == ""
+
+
 def test_a_long_sentence_is_reported_with_its_line() -> None:
     text = "# Title\n\nShort. `code.` " + "word " * 15 + "\n" + "word " * 16 + "\n"
     assert long_sentences("a.md", text) == ["a.md:3: 32 words, at most 30: CODE word word word word word word word ..."]
@@ -154,7 +176,8 @@ def test_a_paragraph_a_list_item_and_a_table_cell_end_a_sentence() -> None:
 
 
 def test_only_comments_are_prose_in_a_file_of_code() -> None:
-    assert comments("# A lane.\nlanes: 1  # a lane\nx: 2\n# Another\n# lane.\n") == "A lane.\n* a lane\n\nAnother\nlane."
+    text = "# A lane.\nlanes: 1  # a lane\nx: 2\n# Another\n# lane.\n"
+    assert comments(text) == "A lane.\n* a lane\n\nAnother\nlane."
 
 
 def test_a_banned_word_is_reported_with_line_and_term() -> None:
