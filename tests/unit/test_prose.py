@@ -1,5 +1,6 @@
 """Documents are plain English: short sentences, and the terms of Kubernetes, Pulsar and Avro."""
 
+import argparse
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +8,8 @@ from typing import Any
 
 import pytest
 import yaml
+
+from topicschema.cli import arguments
 
 ROOT = Path(__file__).parents[2]
 MAX_WORDS = 30
@@ -144,6 +147,16 @@ def texts(node: Any) -> Iterator[str]:
             yield from texts(child)
 
 
+def helps(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield the help texts of a command and of its subcommands."""
+    yield parser.description or ""
+    for action in parser._actions:
+        yield action.help or ""
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from helps(command)
+
+
 def complaints(name: str, text: str) -> str:
     """Return one line for each long sentence and each banned word."""
     return "\n".join(long_sentences(name, text) + banned_words(name, text))
@@ -163,6 +176,10 @@ def test_comments_are_short_and_use_the_words_of_the_field(name: str) -> None:
 def test_descriptions_of_crds_are_short_and_use_the_words_of_the_field(name: str) -> None:
     found = dict.fromkeys(texts(yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))))
     assert complaints(name, "\n\n".join(found)) == ""
+
+
+def test_help_texts_are_short_and_use_the_words_of_the_field() -> None:
+    assert complaints("help", "\n\n".join(dict.fromkeys(helps(arguments.parser())))) == ""
 
 
 def test_a_long_sentence_is_reported_with_its_line() -> None:
