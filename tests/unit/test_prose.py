@@ -29,6 +29,7 @@ DOCUMENTS = (
     "docs/incompatible-change.md",
     "docs/operations.md",
     "docs/payloads.md",
+    "docs/rules.md",
     "docs/testing.md",
     "docs/validation-reasons.md",
     "docs/validation.md",
