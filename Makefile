@@ -72,7 +72,7 @@ well-known: setup ## the descriptors of google/protobuf that Pulsar's Java clien
 	work=$$(mktemp -d); trap 'rm -rf $$work' EXIT; (cd $$work && \
 	  mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.6.1:unpack -Dartifact=com.google.protobuf:protobuf-java:3.25.5 \
 	  -Dmdep.unpack.includes='google/protobuf/*.proto' -DoutputDirectory=$$work) && \
-	  $(BIN)/python -m grpc_tools.protoc -I$$work --descriptor_set_out=operator/topicschema/sources/java_client.binpb \
+	  $(BIN)/python -m grpc_tools.protoc -I$$work --descriptor_set_out=operator/topicschema/protoc/java_client.binpb \
 	  google/protobuf/api.proto google/protobuf/descriptor.proto
 
 lock: setup ## the locked dependencies, from pyproject.toml; versions move only with LOCK="--upgrade"

@@ -12,7 +12,7 @@ mkdir -p "$NUMBA_CACHE_DIR" && cp -r /opt/topicschema/numba/. "$NUMBA_CACHE_DIR"
 case "${1:-}" in
 driver)
   shift
-  exec python -m topicschema.spark.driver "$@"
+  exec python -m topicschema.validation.run.driver "$@"
   ;;
 executor)
   mapfile -t options < <(env | grep '^SPARK_JAVA_OPT_' | sort -t_ -k4 -n | sed 's/^[^=]*=//')

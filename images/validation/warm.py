@@ -17,14 +17,16 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSe
 from numba.core.caching import NullCache
 from numba.core.dispatcher import Dispatcher
 
-import topicschema.spark.driver
-import topicschema.spark.in_spark
+import topicschema.validation.run.driver
+import topicschema.validation.run.spark
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
-from topicschema.payload.judges import judge_of
-from topicschema.payload.judges.column import Column
-from topicschema.spark.sources.pulsar import frames, protocol, singles
+from topicschema.payload.columnar import validator_for
+from topicschema.payload.columnar.column import Column
+from topicschema.validation.sources.pulsar import frames
+from topicschema.validation.sources.pulsar import protocol
+from topicschema.validation.sources.pulsar import batch_splitter
 
-NEEDED = (pyarrow.dataset, pyarrow.fs, pyarrow.parquet, pyspark.sql, topicschema.spark)
+NEEDED = (pyarrow.dataset, pyarrow.fs, pyarrow.parquet, pyspark.sql, topicschema.validation)
 AVRO = b'{"type":"record","name":"Order","fields":[{"name":"id","type":"long"}]}'
 
 
@@ -38,11 +40,11 @@ def protobuf() -> bytes:
 
 for kind, schema, payload in ((SchemaType.AVRO, AVRO, b"\x02"), (SchemaType.PROTOBUF_NATIVE, protobuf(), b"\x08\x02")):
     info = SchemaInfo(kind, schema)
-    verdicts = judge_of(info, info, next(iter(PulsarLine))).judge(Column.of([payload, payload[:-1] + b"\xff"]))
+    verdicts = validator_for(info, info, next(iter(PulsarLine))).validate(Column.of([payload, payload[:-1] + b"\xff"]))
     if [bool(each) for each in verdicts.reasons] != [False, True]:
         raise SystemExit(f"the compiled loop judges {kind.value} wrongly")
 came = np.frombuffer(protocol.frame(protocol.Kind.PONG, {}), np.uint8)
-singles.split(came, frames.scan(came)[0])
+batch_splitter.split(came, frames.scan(came)[0])
 kept = [each for each in gc.get_objects() if isinstance(each, Dispatcher) and not isinstance(each._cache, NullCache)]
 for each in kept:
     if not each.signatures:

@@ -8,8 +8,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Self
 
-from topicschema.broker.allowed import AllowedHosts
-from topicschema.broker.pace import PER_SECOND
+from topicschema.broker.host_allow_list import AllowedHosts
+from topicschema.broker.rate_limiter import PER_SECOND
 from topicschema.core.checkers import BUILT_IN, Checkers
 
 _MAX_PORT = 65_535

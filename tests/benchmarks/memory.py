@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks import orders, peak_memory, pipeline
 from benchmarks.rows import Goal, Row, beside
-from topicschema.spark.verdict import FAILED_STATUS
+from topicschema.validation.job.result import FAILED_STATUS
 
 _FEW, _MANY = 200_000, 2_000_000
 _FILES = 8
@@ -35,7 +35,14 @@ def measure() -> Iterator[Row]:
 def _peaks(folder: Path, count: int) -> Mapping[str, int]:
     """In MiB, by how the run is made."""
     packed = _asked(folder, count)
-    pod = [sys.executable, "-m", "topicschema.spark.driver", str(folder), "--termination-log", str(folder / "verdict")]
+    pod = [
+        sys.executable,
+        "-m",
+        "topicschema.validation.run.driver",
+        str(folder),
+        "--termination-log",
+        str(folder / "verdict"),
+    ]
     spark = [sys.executable, "-m", "benchmarks.run_pipeline", str(packed)]
     return {
         "a pod without executors": peak_memory.of_command(pod, {FAILED_STATUS}),

@@ -25,9 +25,9 @@ from testbed import maven, paths
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.spark import running
-from topicschema.spark.question import FilesAsked, Question
-from topicschema.spark.sources.files import Files
+from topicschema.validation.request import FilesAsked, Question
+from topicschema.validation.run import runner
+from topicschema.validation.sources.files.source import Files
 
 COUNT, BAD = 2_000_000, 12_994
 POOL = 20_000
@@ -58,7 +58,7 @@ def measure() -> Iterator[Row]:
 def _alone(asked: Question) -> Row:
     """Without Spark: as a pod without executors runs."""
     assert asked.files is not None  # it was made with them
-    found = [running.run(asked, Files(asked.files), processes=2).document for _ in range(3)]
+    found = [runner.run(asked, Files(asked.files), processes=2).document for _ in range(3)]
     if [each["invalid"] for each in found] != [BAD] * 3:
         raise RuntimeError("the bad messages are not the ones that were found")
     return row(

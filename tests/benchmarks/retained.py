@@ -26,11 +26,11 @@ from testbed.progress import Progress
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.spark.question import PulsarAsked, Question
-from topicschema.spark.sampling import Sampling
-from topicschema.spark.sources import Gone, Split, Withheld
-from topicschema.spark.sources.pulsar.source import PulsarSource
-from topicschema.spark.work import Work
+from topicschema.validation.request import PulsarAsked, Question
+from topicschema.validation.run.sampling import Sampling
+from topicschema.validation.run.task import Work
+from topicschema.validation.sources import Gone, Split, Withheld
+from topicschema.validation.sources.pulsar.source import PulsarSource
 
 _MESSAGES, _MADE, _READERS, _ROUNDS = 1_000_000, 2_000, 2, 5
 _GOAL = Goal(0.9, at_most=False)

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
 
-from topicschema.spark import question, running, session
-from topicschema.spark.sources.opening import source_of
+from topicschema.validation import request
+from topicschema.validation.run import runner, session
+from topicschema.validation.sources.opening import source_of
 
 TOLD = {
     "spark.master": "local[2]",
@@ -25,13 +26,13 @@ TOLD = {
 
 def main() -> None:
     """Serve rounds until standard input ends."""
-    asked = question.read(Path(sys.argv[1]).read_bytes())
+    asked = request.read(Path(sys.argv[1]).read_bytes())
     context = SparkContext(conf=SparkConf().setAll(list(TOLD.items())))
     context.pythonExec = sys.executable
     context.setLogLevel("OFF")
     for _ in sys.stdin:
         start = time.perf_counter()
-        report = running.run(asked, source_of(asked, 0), spark=context)
+        report = runner.run(asked, source_of(asked, 0), spark=context)
         len(report.text)
         print(json.dumps([time.perf_counter() - start, report.document["invalid"]]), flush=True)
 

@@ -25,7 +25,9 @@ from testbed.node_part import GivenNode, NodePart
 from testbed.progress import Progress
 
 _MESSAGES, _ROUNDS = 1_000, 5
-_LOADS = "import topicschema.spark.driver, topicschema.spark.judging, topicschema.spark.sources.pulsar.source"
+_LOADS = (
+    "from topicschema.validation.run import driver, judging; from topicschema.validation.sources.pulsar import source"
+)
 _GOAL = Goal(2, at_most=True)
 
 

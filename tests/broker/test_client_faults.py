@@ -10,7 +10,6 @@ from testbed import broker_faults
 from testbed.calls import Fault
 from testbed.fault_proxy import FaultProxy
 from testbed.pulsar import Pulsar
-from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import (
     BrokerForbiddenError,
@@ -19,6 +18,7 @@ from topicschema.broker.errors import (
     BrokerUnauthorizedError,
     BrokerUnavailableError,
 )
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.transport import Access
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.remote import NamespaceSettings

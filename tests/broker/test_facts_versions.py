@@ -12,8 +12,8 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSe
 from support.pulsar.rest_topic import RestTopic, optional, record
 from support.schemas import protobuf_schemas
 from testbed.pulsar import LINE, Pulsar
+from topicschema.core.broker_errors import BrokerError
 from topicschema.core.clients import Client, TopicState, connect
-from topicschema.core.refusals import BrokerError
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 

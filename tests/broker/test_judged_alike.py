@@ -13,20 +13,20 @@ from testbed.pulsar import Pulsar
 from topicschema.api.brokers import PulsarSpec
 from topicschema.api.metadata import Metadata
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec, NamespaceSchemaPolicyStatus
-from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.transport import Access
 from topicschema.core import formats
-from topicschema.core.arrivals import entry_of
 from topicschema.core.history import Counter, History
+from topicschema.core.imports import entry_of
 from topicschema.core.policy import Policy, effective_strategy
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.core.verdict import Candidate, Verdict
-from topicschema.reconcile.judging import Judge
-from topicschema.reconcile.namespace_settings import observed
-from topicschema.reconcile.policies import policy_of
+from topicschema.judging.judge import Judge
+from topicschema.judging.policies import policy_of
+from topicschema.reconcile.policy.namespace_settings import observed
 from topicschema.storage.memory import MemoryStorage
 from topicschema.storage.protocol import Stored
 

@@ -20,10 +20,10 @@ from support.validation.topic_messages import RetainedTopic, Sent, client_of, ro
 from testbed.pulsar import Pulsar
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.spark import running
-from topicschema.spark.question import Question, Sample
-from topicschema.spark.report import Report
-from topicschema.spark.sources.opening import source_of
+from topicschema.validation.report.report import Report
+from topicschema.validation.request import Question, Sample
+from topicschema.validation.run import runner
+from topicschema.validation.sources.opening import source_of
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 GOOD, BAD = 60, 3
@@ -108,7 +108,7 @@ def filled(pulsar: Pulsar, case: Case) -> RetainedTopic:
 
 def ran(topic: RetainedTopic, case: Case, **more: Any) -> Report:
     asked = Question(case.proposed, {0: case.written}, topic.full_name, pulsar=topic.asked, **more)
-    return running.run(asked, source_of(asked, int(time.time() * 1000)), processes=1)
+    return runner.run(asked, source_of(asked, int(time.time() * 1000)), processes=1)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)

@@ -20,9 +20,9 @@ from support.validation.topic_messages import RetainedTopic, Sent, client_of, co
 from testbed.fault_proxy import FaultProxy
 from testbed.pulsar import Pulsar
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.spark.batches import ENCRYPTED, NO_VERSION
-from topicschema.spark.sources import Split
-from topicschema.spark.sources.pulsar.source import PulsarSource
+from topicschema.validation.run.batches import ENCRYPTED, NO_VERSION
+from topicschema.validation.sources import Split
+from topicschema.validation.sources.pulsar.source import PulsarSource
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.broker]
 

@@ -11,8 +11,8 @@ import pytest
 
 from support.validation.topic_messages import RetainedTopic, client_of, contents, rows
 from testbed.pulsar import Pulsar
-from topicschema.spark.batches import DAMAGED
-from topicschema.spark.sources.pulsar.source import PulsarSource
+from topicschema.validation.run.batches import DAMAGED
+from topicschema.validation.sources.pulsar.source import PulsarSource
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.broker]
 

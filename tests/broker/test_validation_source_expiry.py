@@ -10,7 +10,7 @@ import pytest
 
 from support.validation.topic_messages import RetainedTopic, client_of, contents, places
 from testbed.pulsar import Pulsar
-from topicschema.spark.sources import Gone
+from topicschema.validation.sources import Gone
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 

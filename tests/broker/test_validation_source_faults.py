@@ -16,11 +16,11 @@ from support.validation.topic_messages import RetainedTopic, client_of, contents
 from testbed import ports
 from testbed.pulsar import Pulsar
 from testbed.pulsar_setup import Access
-from topicschema.spark.errors import SourceError
-from topicschema.spark.question import OAuth2Asked, PulsarAsked
-from topicschema.spark.sources import Gone
-from topicschema.spark.sources.pulsar.errors import SourceRefusedError, SourceSilentError
-from topicschema.spark.sources.pulsar.source import PulsarSource
+from topicschema.validation.errors import SourceError
+from topicschema.validation.request import OAuth2Asked, PulsarAsked
+from topicschema.validation.sources import Gone
+from topicschema.validation.sources.pulsar.errors import SourceRefusedError, SourceSilentError
+from topicschema.validation.sources.pulsar.source import PulsarSource
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
 

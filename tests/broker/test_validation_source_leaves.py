@@ -11,9 +11,9 @@ from support.pulsar.rest_topic import RestTopic, optional, record
 from support.sizes import sized
 from support.validation.topic_messages import RetainedTopic, client_of, contents, rows
 from testbed.pulsar import Pulsar
-from topicschema.spark.question import PulsarAsked
-from topicschema.spark.sources.pulsar.errors import SourceDeletedError
-from topicschema.spark.sources.pulsar.source import PulsarSource
+from topicschema.validation.request import PulsarAsked
+from topicschema.validation.sources.pulsar.errors import SourceDeletedError
+from topicschema.validation.sources.pulsar.source import PulsarSource
 
 pytestmark = [pytest.mark.timeout(400), pytest.mark.broker]
 

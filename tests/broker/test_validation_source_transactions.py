@@ -14,8 +14,8 @@ from support.pulsar.transactions import Transactions
 from support.sizes import IS_FULL
 from support.validation.topic_messages import RetainedTopic, client_of, rows
 from testbed.pulsar import Pulsar
-from topicschema.spark.sources import Withheld
-from topicschema.spark.sources.pulsar.errors import SourceSilentError
+from topicschema.validation.sources import Withheld
+from topicschema.validation.sources.pulsar.errors import SourceSilentError
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 

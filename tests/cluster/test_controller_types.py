@@ -13,7 +13,7 @@ from topicschema.core import formats
 from topicschema.core.formats import key_value
 from topicschema.core.history import Origin
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.sources import ProtobufSources, compile_envelope
+from topicschema.protoc import ProtobufSources, compile_envelope
 from topicschema.storage.record import RecordStorage
 
 pytestmark = pytest.mark.timeout(180)
@@ -163,7 +163,7 @@ async def test_a_policy_made_strict_keeps_the_version_and_names_it(shop: Watched
         shop.put(schema)
         await shop.ready("Registered")
     shop.apply(shop.shop.policy(schemaCompatibilityStrategy="BACKWARD", strictness="Strict"))
-    (conflict,) = (await shop.policy_ready("InForce"))["historyConflicts"]
+    (conflict,) = (await shop.policy_ready("Active"))["historyConflicts"]
     assert (conflict["name"], conflict["schemaVersion"]) == ("created", 1)
     assert conditions(await shop.ready("Registered"))["Compatible"]["reason"] == "ConsumerRisk"
     assert await shop.looked_again() == []

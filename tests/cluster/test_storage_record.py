@@ -25,9 +25,9 @@ from topicschema.core.remote import NamespaceSettings
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.storage.claims import Claims, StoredClaim
+from topicschema.storage.garbage_collection import Sweeper
 from topicschema.storage.protocol import Stored
 from topicschema.storage.record import RecordStorage
-from topicschema.storage.sweep import Sweeper
 
 KEY = TopicKey("pulsar", Topic("shop", "orders", "created"))
 CLAIM = PulsarNamespaceKey("pulsar", "shop", "orders")

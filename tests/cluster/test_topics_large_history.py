@@ -18,7 +18,7 @@ from testbed.instances import Instance
 from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.reconcile.work_queue import Result
+from topicschema.reconcile.runtime.work_queue import Result
 from topicschema.storage.record import RecordStorage
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1800)]

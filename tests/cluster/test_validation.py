@@ -9,7 +9,7 @@ from support.validation.validated_namespace import ENVIRONMENT, GATE, REPORT, Va
 from testbed.cluster import Cluster
 from testbed.instances import Instance
 from testbed.product import PATIENT_LEASE, Product
-from topicschema.spark.verdict import Answer
+from topicschema.validation.job.result import Answer
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -230,6 +230,6 @@ async def test_a_run_ends_with_the_claim_that_gave_the_right_to_it(shop: Validat
     await shop.validation("Running")
     shop.watched.delete("nsp/orders")
     await shop.gone(job)
-    status = await shop.watched.ready("PolicyMissing")
+    status = await shop.watched.ready("PolicyNotFound")
     assert "validation" not in status
     assert await shop.watched.looked_again() == []

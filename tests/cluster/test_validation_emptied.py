@@ -11,11 +11,11 @@ from testbed.cluster import Cluster
 from topicschema.api.kinds import CONFIG_MAP, TOPIC_SCHEMA
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaStatus
 from topicschema.api.wire import decode
-from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.connection import Connection
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.status_write import FIELD_MANAGER
+from topicschema.reconcile.runtime.status_apply import FIELD_MANAGER
 from topicschema.reconcile.validation.report_configmap import manifest, without_values
 
 SHOWN = b'{"examples":[{"value":"4111 1111"}]}'

@@ -13,9 +13,9 @@ from testbed.cluster import Cluster
 from testbed.instances import Instance
 from testbed.product import PATIENT_LEASE, Product
 from topicschema.api.kinds import TOPIC_SCHEMA
+from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.validation.job_limiter import JobLimiter, Limits
-from topicschema.reconcile.work_queue import Key
-from topicschema.spark.jobs import ATTEMPT_ANNOTATION
+from topicschema.validation.job.manifest import ATTEMPT_ANNOTATION
 
 pytestmark = pytest.mark.timeout(180)
 

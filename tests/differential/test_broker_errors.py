@@ -13,7 +13,7 @@ import pytest
 
 from differential import oracle, seeds
 from support.schemas import avro_circles, avro_pairs
-from topicschema.cli.asking import Answer, Question, Step, answer, as_stored
+from topicschema.cli.check.engine import Answer, Question, Step, answer, as_stored
 from topicschema.core.policy import BrokerProfile, Policy
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
@@ -75,7 +75,7 @@ def is_undecided(ours: Answer, theirs: Any) -> bool:
     """
     rules = {each.rule for each in ours.incompatibilities}
     is_half_made = theirs["verdict"] == "error:NullPointerException"
-    return "FIELD_WITHOUT_DEFAULT" in rules and (is_half_made or "ENDLESS_RECORD" in rules)
+    return "FIELD_WITHOUT_DEFAULT" in rules and (is_half_made or "INFINITE_RECORD" in rules)
 
 
 @pytest.mark.timeout(900)

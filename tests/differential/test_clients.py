@@ -14,8 +14,8 @@ import pytest
 
 from differential import oracle
 from support.pulsar.connections import avro, consumer, field, producer, topic
+from topicschema.core.broker_errors import BrokerError
 from topicschema.core.clients import Connection
-from topicschema.core.refusals import BrokerError
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from differential import oracle, seeds
+from topicschema.core.broker_errors import BrokerError
 from topicschema.core.clients import Client, Connection, TopicState, connect
 from topicschema.core.formats.key_value import KeyValue, Part, encode
-from topicschema.core.refusals import BrokerError
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 

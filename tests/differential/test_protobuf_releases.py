@@ -14,7 +14,7 @@ from differential import oracle
 from differential.test_protobuf_sources import ORACLE, sources_in, the_clients, with_imports
 from support.sizes import sized
 from testbed import maven
-from topicschema.sources import ProtobufSources, compile_envelope
+from topicschema.protoc import ProtobufSources, compile_envelope
 
 pytestmark = pytest.mark.differential
 

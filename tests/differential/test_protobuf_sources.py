@@ -20,7 +20,7 @@ from differential import oracle
 from support.schemas import avro_schemas, proto_sources
 from support.sizes import sized
 from testbed import maven
-from topicschema.sources import ProtobufSources, compile_envelope
+from topicschema.protoc import ProtobufSources, compile_envelope
 
 pytestmark = pytest.mark.differential
 

@@ -8,8 +8,8 @@ import time
 from typing import Any
 
 from faults.world import World
-from topicschema.spark.jobs import QUESTION_ANNOTATION
-from topicschema.spark.verdict import Answer, VerdictDocument
+from topicschema.validation.job.manifest import QUESTION_ANNOTATION
+from topicschema.validation.job.result import Answer, VerdictDocument
 
 _SECONDS = 600.0
 IMAGE = {"TOPICSCHEMA_VALIDATION_IMAGE": "registry.test/validation:1"}

@@ -16,8 +16,8 @@ from support.pulsar.schema_service import PulsarSchemas, RefusedError
 from support.schemas.examples import KEY, ME, record
 from topicschema.core import alignment
 from topicschema.core.alignment import Ahead, Alignment, Lost, Sight
-from topicschema.core.arrivals import entry_of
 from topicschema.core.history import Counter, History, Origin
+from topicschema.core.imports import entry_of
 from topicschema.core.overrides import NoteSettings, Overrides, WriteSettings
 from topicschema.core.plan import (
     Action,

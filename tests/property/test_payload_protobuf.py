@@ -15,7 +15,7 @@ from support.payloads import protobuf_values
 from topicschema import payload
 from topicschema.core.errors import InvalidPayloadError
 from topicschema.core.formats.protobuf_native import ProtobufNativeSchema
-from topicschema.payload import json_form
+from topicschema.payload import display_json
 from topicschema.payload.protobuf_native import of
 
 SEEDS = st.integers(0, 2**32)
@@ -70,4 +70,4 @@ def test_no_bytes_raise_anything_but_our_own_errors(seed: int, content: bytes) -
         except InvalidPayloadError:
             assert not all(finding.is_tolerated for finding in found)
         else:
-            assert json_form.of_json(schema, json_form.to_json(schema, value)).keys() == value.keys()
+            assert display_json.of_json(schema, display_json.to_json(schema, value)).keys() == value.keys()

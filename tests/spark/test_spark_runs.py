@@ -11,12 +11,13 @@ import pytest
 
 from support.validation import order_files
 from support.validation.killed_workers import DyingFiles
-from topicschema.spark import in_spark, running
-from topicschema.spark.errors import SourceError
-from topicschema.spark.report import Report
-from topicschema.spark.sampling import Sampling
-from topicschema.spark.sources.files import Files
-from topicschema.spark.work import Work
+from topicschema.validation.errors import SourceError
+from topicschema.validation.report.report import Report
+from topicschema.validation.run import runner
+from topicschema.validation.run import spark as run_spark
+from topicschema.validation.run.sampling import Sampling
+from topicschema.validation.run.task import Work
+from topicschema.validation.sources.files.source import Files
 
 ORDERS = order_files.orders(6_000)
 
@@ -36,10 +37,10 @@ def test_a_worker_that_is_killed_in_the_middle_of_a_split_changes_no_figure(
     asked = order_files.question(stored)
     assert asked.files is not None
     files = Files(asked.files, split_bytes=1)
-    here = running.run(asked, files, processes=1)
+    here = runner.run(asked, files, processes=1)
     told: list[tuple[int, int]] = []
     trace = tmp_path / "died"
-    there = running.run(asked, DyingFiles(files, trace), spark=spark, progress=lambda *each: told.append(each))
+    there = runner.run(asked, DyingFiles(files, trace), spark=spark, progress=lambda *each: told.append(each))
     assert trace.exists()
     assert figures(there) == figures(here)
     assert {each["reason"]: each["messages"] for each in there.document["byReason"]} == order_files.reasons(ORDERS)
@@ -53,9 +54,9 @@ def test_more_tasks_than_are_merged_at_once_are_merged_in_a_tree_to_the_same_fig
     asked = order_files.question(order_files.write(ORDERS, tmp_path / "orders.parquet", group=40))
     assert asked.files is not None
     files = Files(asked.files, split_bytes=1)
-    assert len(files.plan().splits) == 150 > in_spark.AT_ONCE
-    there = running.run(asked, files, spark=spark)
-    assert figures(there) == figures(running.run(asked, files, processes=1))
+    assert len(files.plan().splits) == 150 > run_spark.AT_ONCE
+    there = runner.run(asked, files, spark=spark)
+    assert figures(there) == figures(runner.run(asked, files, processes=1))
     assert {each["reason"]: each["messages"] for each in there.document["byReason"]} == order_files.reasons(ORDERS)
     assert len(there.document["examples"]) == 10
 
@@ -68,4 +69,4 @@ def test_a_file_that_cannot_be_read_is_told_with_its_name_and_is_no_verdict(spar
     stored.write_bytes(stored.read_bytes() + b"x")
     work = Work("a run", asked.pack().content, files, Sampling(0))
     with pytest.raises(SourceError, match=r"orders\.parquet: the file has changed since the run began"):
-        in_spark.tally(spark, work, splits, lambda _share: None)
+        run_spark.tally(spark, work, splits, lambda _share: None)

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.errors import BrokerNotAllowedError
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.settings import (
     Claims,
     InvalidSettingError,

@@ -11,13 +11,13 @@ from dataclasses import replace
 from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy, ObservedBroker
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
 from topicschema.api.topicschemas import DeletionPolicy, EffectiveStrategyStatus, TopicSchema, TopicSchemaSpec
-from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.errors import BrokerNotAllowedError
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.core.history import History, Setting
 from topicschema.core.policy import StrategySource, effective_strategy
 from topicschema.core.schemas import SchemaInfo, SchemaType, fingerprint_of_bytes
 from topicschema.core.strategies import Strategy
-from topicschema.reconcile.policies import FoundPolicy
+from topicschema.judging.policies import FoundPolicy
 
 _NO_BROKER = "names no broker (spec.pulsar)"
 _PLAIN = "http:"

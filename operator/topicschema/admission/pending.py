@@ -14,8 +14,8 @@ from topicschema.core.errors import StalledError
 from topicschema.core.history import History
 from topicschema.core.schemas import Schema
 from topicschema.core.verdict import Candidate
-from topicschema.reconcile.judging import Judge
-from topicschema.reconcile.policies import FoundPolicy
+from topicschema.judging.judge import Judge
+from topicschema.judging.policies import FoundPolicy
 
 _REFUSALS = frozenset({"AdoptionRefused", "Incompatible", "InvalidSchema", "RefusedByBroker", "ValidationFailed"})
 

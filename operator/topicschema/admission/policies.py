@@ -10,24 +10,31 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from topicschema.admission import brokers, validation, wording
+from topicschema.admission import brokers, messages, validation_settings
 from topicschema.admission.review import Answer, Cause, Review, allow, deny
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.api.policies import NamespaceSchemaPolicy
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
-from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import History, Owner
 from topicschema.core.policy import effective_strategy, violations
 from topicschema.core.topics import PulsarNamespaceKey
-from topicschema.reconcile.holders import holds_namespace, may_govern
-from topicschema.reconcile.judging import Judge
-from topicschema.reconcile.policies import ClaimReader, FoundPolicy, Reader, address_of, owner_of, policy_of
-from topicschema.reconcile.recheck import Recheck
+from topicschema.judging.holders import holds_namespace, may_govern
+from topicschema.judging.judge import Judge
+from topicschema.judging.policies import (
+    ClaimReader,
+    FoundPolicy,
+    Reader,
+    address_of,
+    owner_of,
+    policy_of,
+)
+from topicschema.judging.recheck import Recheck
 from topicschema.storage.protocol import SchemaStorage
 
 _FIELD = "spec.pulsarNamespace"
@@ -49,7 +56,7 @@ _CANNOT_BE_JUDGED = frozenset(
 """What speaks of one topic; a version on record that a broker of another line cannot read is one of the first."""
 
 
-class Asked(Reader, validation.Authorizer, Protocol):
+class Asked(Reader, validation_settings.Authorizer, Protocol):
     """What the API server is asked."""
 
 
@@ -101,7 +108,7 @@ class Policies:
         except StalledError as error:
             return deny(error.reason, [_unreadable(error)])
         old = _readable(review.old)
-        forbidden = await validation.refusal(self._client, review, resource, old)
+        forbidden = await validation_settings.refusal(self._client, review, resource, old)
         if forbidden is not None:
             return deny("Forbidden", [forbidden])
         refusals = [cause async for cause in self._refusals(resource, key)]
@@ -111,7 +118,7 @@ class Policies:
         warnings += brokers.warnings_of_policy(resource, old)
         if self._broker_hosts is not None:
             warnings += brokers.warnings_of_hosts(resource, self._broker_hosts)
-        warnings += validation.warnings(resource, old)
+        warnings += validation_settings.warnings(resource, old)
         if old is None or policy_of(old) != policy_of(resource):
             warnings += await self._consequences(resource, key)
         return allow(*warnings)
@@ -201,7 +208,7 @@ def _readable(wire: object) -> NamespaceSchemaPolicy | None:
 
 
 def _unreadable(error: StalledError) -> Cause:
-    return wording.invalid_resource(error) if error.reason == "InvalidResource" else wording.stalled(error, _FIELD)
+    return messages.invalid_resource(error) if error.reason == "InvalidResource" else messages.stalled(error, _FIELD)
 
 
 def _not_allowed(namespace: str, key: PulsarNamespaceKey) -> Cause:
@@ -213,7 +220,7 @@ def _not_allowed(namespace: str, key: PulsarNamespaceKey) -> Cause:
 
 
 def _claimed(holder: str, key: PulsarNamespaceKey) -> Cause:
-    message = f"TopicClaimed: {holder} already governs {key.pulsar_namespace}; a Pulsar namespace has one policy"
+    message = f"TopicAlreadyClaimed: {holder} already governs {key.pulsar_namespace}; a Pulsar namespace has one policy"
     return Cause(_FIELD, message, "FieldValueDuplicate")
 
 

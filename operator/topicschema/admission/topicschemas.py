@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from topicschema.admission import brokers, object_size, pending, wording
+from topicschema.admission import brokers, messages, object_size, pending
 from topicschema.admission.review import Answer, Cause, Review, allow, deny
 from topicschema.api.metadata import ConditionType
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchema, TopicSchemaSpec
@@ -24,18 +24,18 @@ from topicschema.core.policy import Policy, Strictness
 from topicschema.core.schemas import PulsarLine, Schema, SchemaType
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
-from topicschema.reconcile import full_history
-from topicschema.reconcile.holders import other_holder
-from topicschema.reconcile.judging import Judge
-from topicschema.reconcile.policies import FoundPolicy, Policies, Reader
-from topicschema.reconcile.schema_source import size_of, sources_of
-from topicschema.reconcile.versions import LARGE
+from topicschema.judging import full_history
+from topicschema.judging.holders import other_holder
+from topicschema.judging.judge import Judge
+from topicschema.judging.policies import FoundPolicy, Policies, Reader
+from topicschema.judging.schema_source import size_of, sources_of
+from topicschema.judging.versions import LARGE
 from topicschema.storage.protocol import SchemaStorage, Stored
 
 T = TypeVar("T")
 
 _LOST = "HistoryLost"
-_NOT_IN_FORCE = frozenset({"PolicyMissing", "ClaimNotAllowed", "TopicClaimed"})
+_NOT_IN_FORCE = frozenset({"PolicyNotFound", "ClaimNotAllowed", "TopicAlreadyClaimed"})
 # The share of the time in which the API server waits; the rest is for the answer.
 _TO_JUDGE = 0.9
 # Turns of the event loop until the reads have sent their requests: the parsing then falls into the time of waiting.
@@ -90,11 +90,11 @@ class TopicSchemas:
         try:
             resource = decode(TopicSchema, wanted)
         except StalledError as error:
-            return deny(error.reason, [wording.invalid_resource(error)])
+            return deny(error.reason, [messages.invalid_resource(error)])
         try:
             topic = Topic.parse(resource.spec.topic)
         except StalledError as error:
-            return deny(error.reason, [wording.stalled(error, wording.TOPIC_FIELD)])
+            return deny(error.reason, [messages.stalled(error, messages.TOPIC_FIELD)])
         deadline = asyncio.get_running_loop().time() + _TO_JUDGE * review.seconds
         return await self._review(resource, pending.readable(review.old), topic, deadline)
 
@@ -120,7 +120,7 @@ class TopicSchemas:
             except TimeoutError:
                 return _not_in_time(found.policy, stored.history)
         except InvalidSchemaError as error:
-            return deny(error.reason, [wording.invalid_schema(error, spec)])
+            return deny(error.reason, [messages.invalid_schema(error, spec)])
         except ApiRefusedError:
             raise  # what we asked was wrong, not what the user did
         except StalledError as error:
@@ -161,7 +161,7 @@ class TopicSchemas:
     async def _judged(self, asked: _Asked, found: FoundPolicy, history: History) -> Answer:
         holder = await other_holder(self._client, history.claim, asked.owner)
         if holder is not None:
-            return _refused(asked, "TopicClaimed", (_claimed(holder),))
+            return _refused(asked, "TopicAlreadyClaimed", (_claimed(holder),))
         verdict = await self._judge.judge(asked.candidate, history, found.policy)
         earlier = await pending.pending(self._judge, asked.predecessor, history, found)
         if verdict.outcome is not Outcome.EQUAL_VERSION:
@@ -169,16 +169,16 @@ class TopicSchemas:
             found_now = tuple(dict.fromkeys((*too.incompatibilities, *verdict.incompatibilities)))
             risks = tuple(dict.fromkeys((*too.risks, *verdict.risks)))
             verdict = replace(verdict, incompatibilities=found_now, risks=risks)
-        judged = wording.Judged(asked.resource.spec, verdict.strategy, found.resource)
+        judged = messages.Judged(asked.resource.spec, verdict.strategy, found.resource)
         if verdict.incompatibilities:
             strictly = await self._refused_by_policy(asked, found.policy, history, earlier)
             judged = replace(judged, risks=strictly)
-            causes = tuple(wording.cause_of(finding, judged) for finding in verdict.incompatibilities)
-            lost = (Cause(wording.TOPIC_FIELD, told) for told in _reported_loss(asked.predecessor))
+            causes = tuple(messages.cause_of(finding, judged) for finding in verdict.incompatibilities)
+            lost = (Cause(messages.TOPIC_FIELD, told) for told in _reported_loss(asked.predecessor))
             return _refused(asked, "Incompatible", (*lost, *causes))
         full = full_history.refusal(history, verdict)
         if full is not None:
-            return _refused(asked, full.reason, (wording.stalled(full, wording.TOPIC_FIELD),))
+            return _refused(asked, full.reason, (messages.stalled(full, messages.TOPIC_FIELD),))
         replaced = earlier is not None and earlier.fingerprint != asked.schema.fingerprint
         has_broker = found.resource.spec.pulsar is not None
         losses = _reported_loss(asked.predecessor) if has_broker else _lost(asked.predecessor, history)
@@ -207,7 +207,7 @@ def _unless_raised(outcome: T | BaseException) -> T:
 def _governing(found: FoundPolicy | None, topic: Topic) -> FoundPolicy:
     if found is None:
         where = "no NamespaceSchemaPolicy in this Kubernetes namespace"
-        raise WaitingError("PolicyMissing", f"{where} governs {topic.pulsar_namespace}")
+        raise WaitingError("PolicyNotFound", f"{where} governs {topic.pulsar_namespace}")
     return found
 
 
@@ -235,19 +235,19 @@ def _not_in_time(policy: Policy, history: History) -> Answer:
     if policy.strictness is Strictness.BROKER:
         return allow(f"{what}; admitted unjudged: the controller judges it, and the status says what comes of it")
     todo = "try again; if that does not help, make the schema smaller or compare with the latest version alone"
-    return deny("NotJudgedInTime", [Cause(wording.TOPIC_FIELD, f"{what}, and Strict admits nothing unjudged; {todo}")])
+    return deny("NotJudgedInTime", [Cause(messages.TOPIC_FIELD, f"{what}, and Strict admits nothing unjudged; {todo}")])
 
 
 def _damaged(error: StalledError) -> Cause:
-    return wording.stalled(error, wording.TOPIC_FIELD)
+    return messages.stalled(error, messages.TOPIC_FIELD)
 
 
 def _claimed(holder: Owner) -> Cause:
     what = (
-        f"TopicClaimed: TopicSchema {holder.name} already holds this topic; one topic has one TopicSchema, so edit or "
-        "delete that one"
+        f"TopicAlreadyClaimed: TopicSchema {holder.name} already holds this topic; one topic has one TopicSchema, "
+        "so edit or delete that one"
     )
-    return Cause(wording.TOPIC_FIELD, what, "FieldValueDuplicate")
+    return Cause(messages.TOPIC_FIELD, what, "FieldValueDuplicate")
 
 
 def _lost(old: TopicSchema | None, history: History) -> Iterator[str]:
@@ -268,8 +268,8 @@ def _reported_loss(old: TopicSchema | None) -> Iterator[str]:
             yield f"{_LOST}: {condition.message}"
 
 
-def _warnings(verdict: Verdict, history: History, judged: wording.Judged, *, replaced: bool) -> Iterator[str]:
-    yield from wording.risks_of(verdict.risks)
+def _warnings(verdict: Verdict, history: History, judged: messages.Judged, *, replaced: bool) -> Iterator[str]:
+    yield from messages.risks_of(verdict.risks)
     if replaced:
         yield "this replaces an accepted edit that is not registered yet; that one may never become a version"
     latest = history.latest
@@ -279,4 +279,4 @@ def _warnings(verdict: Verdict, history: History, judged: wording.Judged, *, rep
             f"and version {latest.schema_version} stays the topic's latest"
         )
     yield from (note.message for note in verdict.notes)
-    yield from wording.notice_of(judged)
+    yield from messages.notice_of(judged)

@@ -12,11 +12,11 @@ from typing import Final
 import aiohttp
 from yarl import URL
 
-from topicschema.broker import foreign
-from topicschema.broker.allowed import AllowedHosts, GuardedResolver
+from topicschema.broker import error_mapping
 from topicschema.broker.credentials import ClientCertificate, Credential
+from topicschema.broker.error_mapping import Asked, Effect, Trouble
 from topicschema.broker.errors import AnswerTooLargeError, BrokerNotAllowedError, BrokerUnavailableError
-from topicschema.broker.foreign import Asked, Effect, Trouble
+from topicschema.broker.host_allow_list import AllowedHosts, GuardedResolver
 from topicschema.broker.tls import context_of
 
 _CONNECT_SECONDS: Final = 5.0
@@ -114,8 +114,8 @@ class Connections:
             ) as response:
                 body = await _body(response, exchange)
                 return Answer(response.status, response.headers, body)
-        except foreign.FOREIGN as error:
-            return foreign.from_silence(error, exchange.asked)
+        except error_mapping.FOREIGN as error:
+            return error_mapping.from_silence(error, exchange.asked)
         except AnswerTooLargeError as error:
             return Trouble(error, effect=Effect.SLOWER)
 

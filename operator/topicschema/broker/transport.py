@@ -10,16 +10,16 @@ from urllib.parse import unquote
 from yarl import URL
 
 from topicschema import telemetry
-from topicschema.broker import foreign, large_json
-from topicschema.broker.allowed import AllowedHosts
-from topicschema.broker.circuit import Circuit
+from topicschema.broker import error_mapping, large_json
+from topicschema.broker.circuit_breaker import Circuit
 from topicschema.broker.clock import Clock
 from topicschema.broker.connections import Connections, Exchange, check_downgrade
 from topicschema.broker.credentials import Credential
+from topicschema.broker.error_mapping import Asked, Call, Effect, Trouble
 from topicschema.broker.errors import BrokerNotAllowedError, BrokerUnauthorizedError
-from topicschema.broker.foreign import Asked, Call, Effect, Trouble
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.identity import Identity
-from topicschema.broker.pace import Pace
+from topicschema.broker.rate_limiter import Pace
 from topicschema.core.errors import TopicSchemaError, WaitingError
 
 _AT_ONCE: Final = 8
@@ -190,7 +190,7 @@ class Transport:
         url = URL(self._base + request.path, encoded=True)
         for _ in range(_MAX_REDIRECTS + 1):
             await self._turn()
-            if request.call in foreign.WRITES:
+            if request.call in error_mapping.WRITES:
                 self._fence()
             exchange = _exchange(request, url, headers)
             answer = await self._connections.send(exchange)
@@ -201,10 +201,10 @@ class Transport:
             target = answer.next_url(url)
             if target is None:
                 body = self._identity.hide(answer.body)
-                return foreign.from_answer(exchange.asked, answer.status, answer.headers, body)
+                return error_mapping.from_answer(exchange.asked, answer.status, answer.headers, body)
             check_downgrade(url, target)
             url = target
-        return foreign.from_stranger(exchange.asked, "redirected in circles")
+        return error_mapping.from_stranger(exchange.asked, "redirected in circles")
 
     async def _fetch(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
         """Status and body of what an issuer of tokens answers."""
@@ -264,4 +264,4 @@ async def _told(body: bytes, request: Request, asked: Asked) -> Told | Trouble:
     try:
         return Told(body.decode() if request.is_text else await large_json.read(body))
     except (ValueError, RecursionError):
-        return foreign.from_stranger(asked, "the answer is not JSON, or not all of it")
+        return error_mapping.from_stranger(asked, "the answer is not JSON, or not all of it")

@@ -6,14 +6,18 @@ from enum import StrEnum
 from typing import Final
 
 from topicschema import __version__
-from topicschema.cli import message_arguments, payload_arguments
+from topicschema.cli import payload_arguments
+from topicschema.cli.validate_messages import arguments
 from topicschema.core.policy import Strictness
 from topicschema.core.schemas import PulsarLine, SchemaType
 from topicschema.core.strategies import Strategy
 
 _PROCESSES: Final = {
-    "controller": "register accepted schemas; one replica is the leader",
-    "webhook": "review TopicSchemas and NamespaceSchemaPolicies at admission",
+    "controller": (
+        "controller.process",
+        "register accepted schemas; one replica is the leader",
+    ),
+    "webhook": ("webhook.server", "review TopicSchemas and NamespaceSchemaPolicies at admission"),
 }
 _DESCRIPTION: Final = (
     "Apache Pulsar topic schemas as Kubernetes resources. The processes take their settings from the environment "
@@ -24,7 +28,7 @@ AUTO_PRODUCE: Final = "AUTO_PRODUCE"
 """What clients call AUTO_PUBLISH (Java's AUTO_PRODUCE_BYTES)."""
 NOT_WITH_BATCH: Final[Mapping[str, object]] = {
     "type": None,
-    "line": PulsarLine.V4_0.value,
+    "pulsar_version": PulsarLine.V4_0.value,
     "strategy": Strategy.UNDEFINED.value,
     "strictness": Strictness.BROKER.value,
     "history": [],
@@ -60,10 +64,10 @@ exit codes:
 
 examples:
   topicschema can-connect producer --strategy FULL --no-auto-update --history v1.avsc v2.avsc
-  topicschema can-connect consumer --type STRING --active"""
-_RECORD = """Standard input is the output of kubectl for one SchemaHistory and its SchemaVersions (docs/broker.md):
+  topicschema can-connect consumer --type STRING --topic-active"""
+_EXPORT = """Standard input is the output of kubectl for one SchemaHistory and its SchemaVersions (docs/broker.md):
   { kubectl get schemahistory NAME -o json
-    kubectl get schemaversions -l topicschema.io/history=NAME -o json; } | topicschema record"""
+    kubectl get schemaversions -l topicschema.io/history=NAME -o json; } | topicschema export"""
 
 
 def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> argparse.ArgumentParser:
@@ -77,13 +81,13 @@ def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> arg
     _fingerprint(_command(commands, "fingerprint", "print the fingerprint of a schema: equal schemas have equal ones"))
     _explain(_command(commands, "explain", "explain a rule, and what to do"))
     _manifest(_command(commands, "manifest", "print the TopicSchema manifest for a schema's file"))
-    _command(commands, "record", "print the uploads for a broker that lost a topic's versions", _RECORD)
+    _command(commands, "export", "a topic's stored versions, as uploads to a broker that lost them", _EXPORT)
     payload_arguments.add(commands, _proto_options)
-    _validate_messages(_command(commands, "validate-messages", message_arguments.SUMMARY, message_arguments.EPILOG))
+    _validate_messages(_command(commands, "validate-messages", arguments.SUMMARY, arguments.EPILOG))
     _completion(_command(commands, "completion", "print the completion script for a shell"))
-    for name, text in _PROCESSES.items():
+    for name, (module, text) in _PROCESSES.items():
         process = commands.add_parser(name, help=text, description=text)
-        process.set_defaults(module=f"topicschema.{name}", is_process=True)
+        process.set_defaults(module=f"topicschema.{module}", is_process=True)
     return top
 
 
@@ -91,7 +95,7 @@ def _command(
     commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, text: str, epilog: str | None = None
 ) -> argparse.ArgumentParser:
     command = commands.add_parser(name, help=text, description=text, epilog=epilog, formatter_class=_AS_WRITTEN)
-    command.set_defaults(module=f"topicschema.cli.{name.replace('-', '_')}", is_process=False)
+    command.set_defaults(module=f"topicschema.cli.commands.{name.replace('-', '_')}", is_process=False)
     return command
 
 
@@ -141,14 +145,14 @@ def _client(command: argparse.ArgumentParser) -> None:
     command.add_argument("--enforced", action="store_true", help="schemaValidationEnforced is true")
     use = command.add_mutually_exclusive_group()
     use.add_argument(
-        "--active",
+        "--topic-active",
         action="store_const",
         const=True,
         dest="is_in_use",
         help="the topic has producers, other consumers or messages; a topic with a schema always counts as active",
     )
     use.add_argument(
-        "--inactive",
+        "--topic-inactive",
         action="store_const",
         const=False,
         dest="is_in_use",
@@ -185,7 +189,7 @@ def _manifest(command: argparse.ArgumentParser) -> None:
 def _validate_messages(command: argparse.ArgumentParser) -> None:
     _schema_options(command)
     _proto_options(command)
-    message_arguments.add(command)
+    arguments.add(command)
 
 
 def _completion(command: argparse.ArgumentParser) -> None:
@@ -231,10 +235,10 @@ def _schema_options(command: argparse.ArgumentParser, *more: str) -> None:
         help="schema type, by Pulsar's name (default: AVRO, or PROTOBUF_NATIVE for .proto files)",
     )
     command.add_argument(
-        "--line",
+        "--pulsar-version",
         default=PulsarLine.V4_0.value,
         choices=_names(PulsarLine),
-        help="Pulsar version that judges (default: 4.0)",
+        help="the Pulsar version whose verdict is wanted (default: 4.0)",
     )
 
 

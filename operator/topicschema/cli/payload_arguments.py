@@ -46,7 +46,7 @@ def add(
     for name, (text, epilog) in _TEXTS.items():
         command = commands.add_parser(name, help=text, description=text, epilog=epilog, formatter_class=_AS_WRITTEN)
         proto_options(command)
-        command.set_defaults(module=f"topicschema.cli.{name}", is_process=False)
+        command.set_defaults(module=f"topicschema.cli.commands.{name}", is_process=False)
         _schema(command)
         _form(command)
         _ADDED[name](command)
@@ -76,10 +76,10 @@ def _schema(command: argparse.ArgumentParser) -> None:
         help="a property of the schema, for instance key.schema.type=STRING of a KEY_VALUE; repeatable",
     )
     command.add_argument(
-        "--line",
+        "--pulsar-version",
         default=PulsarLine.V4_0.value,
         choices=tuple(each.value for each in PulsarLine),
-        help="Pulsar version that reads the schema (default: 4.0)",
+        help="the Pulsar version whose reading of schemas is wanted (default: 4.0)",
     )
 
 

@@ -18,7 +18,7 @@ import aiohttp
 from yarl import URL
 
 from topicschema.api.kinds import POD, Kind
-from topicschema.cluster import foreign
+from topicschema.cluster import error_mapping
 from topicschema.cluster.connection import Connection
 from topicschema.cluster.errors import ApiUnavailableError, ThrottledError
 
@@ -187,10 +187,10 @@ class ApiClient:
                 server_hostname=self._connection.tls_server_name,
             ) as response:
                 body = await _body(response)
-        except foreign.FOREIGN as error:
-            raise foreign.from_silence(error, str(request)) from error
+        except error_mapping.FOREIGN as error:
+            raise error_mapping.from_silence(error, str(request)) from error
         if not response.ok or response.status >= 300:  # noqa: PLR2004 - a redirect is no answer either
-            raise foreign.from_answer(response.status, response.headers, body, str(request))
+            raise error_mapping.from_answer(response.status, response.headers, body, str(request))
         return body
 
 

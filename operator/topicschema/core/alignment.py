@@ -1,7 +1,7 @@
 """Where a topic's record and its broker differ, and what follows: the broker counts, the record copies.
 
-Pure comparison of values. `reconcile.broker_state` reads the broker, `plan` decides what is done next. The rules
-of numbers and tombstones are Pulsar's (SchemaRegistryServiceImpl, BookkeeperSchemaStorage; docs/broker.md).
+Pure comparison of values. `reconcile.topicschema.broker_state` reads the broker, `plan` decides the next action. The
+rules of numbers and tombstones are Pulsar's (SchemaRegistryServiceImpl, BookkeeperSchemaStorage; docs/broker.md).
 """
 
 from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
-from topicschema.core import compatibility, formats, parts, refusals
+from topicschema.core import broker_errors, compatibility, formats, parts
 from topicschema.core.checkers import Checkers
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.history import History, VersionEntry
@@ -214,7 +214,7 @@ def strictly(policy: Policy, found: Found, strategy: Strategy | None = None) -> 
     `strategy` is the one under which Pulsar's own checkers were asked, None if they were not.
     """
     refused, risks = compatibility.listed(found.refused), compatibility.listed(found.risks)
-    thrown = None if strategy is None else refusals.thrown(strategy, refused)
+    thrown = None if strategy is None else broker_errors.thrown(strategy, refused)
     given_up = (found.given_up,) if found.given_up else ()
     if policy.strictness is Strictness.STRICT:
         return Comparison((*refused, *risks, *given_up), (), thrown)
@@ -265,4 +265,4 @@ def _kept_text(schema: Schema, equal: VersionEntry) -> tuple[Incompatibility, ..
         return ()
     ignored = "what Pulsar does not compare (docs, aliases, properties, spacing)"
     message = f"the schema equals version {equal.schema_version} but for {ignored}: what is stored stays as it was"
-    return (Incompatibility("STORED_TEXT_KEPT", "$", message, None, equal.schema_version),)
+    return (Incompatibility("STORED_SCHEMA_UNCHANGED", "$", message, None, equal.schema_version),)

@@ -18,8 +18,8 @@ from topicschema.payload.avro import AvroCodec, ResolvingCodec
 from topicschema.payload.avro.resolving import Resolver
 from topicschema.payload.codec import Codec
 from topicschema.payload.finding import Finding, Unreadable
+from topicschema.payload.json import JsonCodec
 from topicschema.payload.key_value import KeyValueCodec, Pair
-from topicschema.payload.plain_json import JsonCodec
 from topicschema.payload.primitives import Instant, LocalDateTime
 
 __all__ = [

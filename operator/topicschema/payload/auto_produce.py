@@ -20,8 +20,8 @@ from topicschema.payload import primitives, text
 from topicschema.payload.avro import reading
 from topicschema.payload.codec import Codec
 from topicschema.payload.finding import Finding, Unreadable
+from topicschema.payload.json import JsonCodec, document
 from topicschema.payload.key_value import KeyValueCodec
-from topicschema.payload.plain_json import JsonCodec, document
 
 _TRAILING: Final = "TRAILING_BYTES"
 _GLUED: Final = re.compile(rb"[ \t\r\n]*(?:-?[0-9][0-9.eE+-]*(?![0-9.eE+\- \t\r\n]|\Z)|(?:true|false|null)[\w$])")

@@ -1,1 +1,1 @@
-"""The operator's story: what is done about a key. Observe, judge, plan, act, report."""
+"""Reconciles one key at a time: gathers, judges, plans, acts and reports."""

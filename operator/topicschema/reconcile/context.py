@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.events import EventRecorder
+from topicschema.judging.judge import Judge
+from topicschema.judging.policies import Policies
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.judging import Judge
-from topicschema.reconcile.object_index import ObjectIndex
-from topicschema.reconcile.own_writes import OwnWrites
-from topicschema.reconcile.policies import Policies
+from topicschema.reconcile.runtime.object_index import ObjectIndex
+from topicschema.reconcile.runtime.own_writes import OwnWrites
+from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.validation.job_limiter import Validations
-from topicschema.reconcile.work_queue import Key
 from topicschema.storage.claims import Claims
 from topicschema.storage.protocol import SchemaStorage
 

@@ -9,11 +9,11 @@ from typing import Any
 from topicschema.api.kinds import Kind
 from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.report import CONSUMER_RISK
-from topicschema.reconcile.status_write import write_status
-from topicschema.reconcile.work_queue import Key
+from topicschema.reconcile.runtime.conditions import CONSUMER_RISK
+from topicschema.reconcile.runtime.status_apply import write_status
+from topicschema.reconcile.runtime.work_queue import Key
 
-ACCESS_DENIED = frozenset({"BrokerForbidden", "TenantMissing", "NamespaceMissing"})
+ACCESS_DENIED = frozenset({"BrokerForbidden", "TenantNotFound", "NamespaceNotFound"})
 """Reasons that hold for all topics of a policy; the broker answers them at once."""
 _SPREAD_SECONDS = 0.05  # between two keys: as fast as a broker is asked
 

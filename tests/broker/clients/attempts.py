@@ -21,9 +21,9 @@ from pulsar.schema import Schema as PythonSchema
 from support.pulsar.rest_topic import RestTopic
 from testbed import maven
 from testbed.pulsar import Pulsar
+from topicschema.core.broker_errors import BrokerError
 from topicschema.core.clients import Client, Connection, Outcome, TopicState, connect
 from topicschema.core.formats import key_value
-from topicschema.core.refusals import BrokerError
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 

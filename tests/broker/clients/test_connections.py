@@ -43,9 +43,9 @@ from support.schemas.protobuf_schemas import envelope
 from support.sizes import IS_FULL
 from testbed import maven
 from testbed.pulsar import LINE, Pulsar
+from topicschema.core.broker_errors import BrokerError
 from topicschema.core.clients import Client, Outcome, TopicState
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
-from topicschema.core.refusals import BrokerError
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 

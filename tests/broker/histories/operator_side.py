@@ -19,16 +19,16 @@ from support.pulsar.topic_passes import Process, process
 from testbed.product import NAMESPACE as SYSTEM
 from topicschema.admission import review
 from topicschema.api.kinds import TOPIC_SCHEMA
-from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.clock import Clock
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.errors import ApiRefusedError, NotFoundError
 from topicschema.core.compatibility import Incompatibility
 from topicschema.core.strategies import Direction
+from topicschema.judging.judge import Judge
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.judging import Judge
 from topicschema.settings import WebhookSettings
 from topicschema.storage.record import RecordStorage
-from topicschema.webhook import Reviewer, reviewers
+from topicschema.webhook.server import Reviewer, reviewers
 
 _HASTE: Final = 100.0
 HASTY: Final = Clock(lambda: time.monotonic() * _HASTE, lambda seconds: sleep(seconds / _HASTE))

@@ -15,7 +15,7 @@ from support.pulsar.brokered_namespace import BrokeredShop
 from support.pulsar.rest_topic import RestTopic
 from support.sizes import SEED
 from testbed.pulsar import LINE, Answer
-from topicschema.core import formats, jackson, refusals
+from topicschema.core import broker_errors, formats, jackson
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import key_value
 from topicschema.core.jackson import Reading
@@ -166,7 +166,7 @@ def _parts(info: SchemaInfo) -> tuple[SchemaInfo, ...]:
 
 def _is_jacksons(info: SchemaInfo) -> bool:
     """Whether the broker takes it for a JSON Schema of old clients, of which Avro knows nothing."""
-    is_asked = info.type is SchemaType.JSON and refusals.asks_jackson(info, _LINE)
+    is_asked = info.type is SchemaType.JSON and broker_errors.asks_jackson(info, _LINE)
     return is_asked and jackson.reading(info.schema) is Reading.JSON_SCHEMA
 
 
@@ -195,9 +195,9 @@ def statuses(ours: Ours, info: SchemaInfo, strategy: Strategy) -> set[int]:
     if "INVALID_HISTORY" in rules:
         return {500}
     if not ours.found:
-        return {409, 500} if rules & refusals._THROWS else {409}
+        return {409, 500} if rules & broker_errors._THROWS else {409}
     strategy = Strategy.FULL if strategy is Strategy.UNDEFINED else strategy
-    return {500} if refusals.thrown(strategy, ours.found) else {409}
+    return {500} if broker_errors.thrown(strategy, ours.found) else {409}
 
 
 def _of_invalid(info: SchemaInfo, rules: set[str]) -> set[int]:
@@ -210,7 +210,7 @@ def _of_invalid(info: SchemaInfo, rules: set[str]) -> set[int]:
         return _of_invalid_pair(info)
     if _parses_without_defaults(info) or "CIRCULAR_IMPORT" in rules:
         return {500}
-    if info.type is SchemaType.JSON and refusals.asks_jackson(info, _LINE):
+    if info.type is SchemaType.JSON and broker_errors.asks_jackson(info, _LINE):
         if rules & {"INVALID_ATTRIBUTE", "INVALID_NAME"}:
             return {422, 500}
         return {422} if jackson.reading(info.schema) is Reading.NEITHER else {500}

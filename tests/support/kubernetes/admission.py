@@ -18,11 +18,11 @@ from topicschema.core import formats
 from topicschema.core.history import Origin, Owner
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
-from topicschema.reconcile.judging import Judge
+from topicschema.judging.judge import Judge
 from topicschema.settings import WebhookSettings
 from topicschema.storage.claims import Claims
 from topicschema.storage.record import RecordStorage
-from topicschema.webhook import Endpoint, reviewers
+from topicschema.webhook.server import Endpoint, reviewers
 
 SYSTEM = "topicschema-system"
 TOPIC = "persistent://shop/orders/created"

@@ -4,9 +4,9 @@ from typing import Any
 
 from topicschema.core.history import Owner
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.spark.jobs import JobRequest, manifest
-from topicschema.spark.question import PulsarAsked, Question
-from topicschema.spark.verdict import Answer, VerdictDocument
+from topicschema.validation.job.manifest import JobRequest, manifest
+from topicschema.validation.job.result import Answer, VerdictDocument
+from topicschema.validation.request import PulsarAsked, Question
 
 Object = dict[str, Any]
 

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from testbed.product import NAMESPACE as SYSTEM
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.events import EventRecorder
+from topicschema.judging.judge import Judge
+from topicschema.judging.policies import Policies
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.judging import Judge
-from topicschema.reconcile.object_index import ObjectIndex
-from topicschema.reconcile.own_writes import OwnWrites
-from topicschema.reconcile.policies import Policies
+from topicschema.reconcile.runtime.object_index import ObjectIndex
+from topicschema.reconcile.runtime.own_writes import OwnWrites
 from topicschema.storage.claims import Claims
 from topicschema.storage.record import RecordStorage
 

@@ -17,8 +17,8 @@ from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, SCHEMA_HIS
 from topicschema.api.metadata import Metadata
 from topicschema.api.record import version_name
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec
-from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.errors import BrokerInconsistentError
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError
@@ -26,10 +26,10 @@ from topicschema.core.history import History, Owner
 from topicschema.core.schemas import Schema
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
-from topicschema.reconcile.act import act
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.observe import Observation, at_broker, governed, on_record
+from topicschema.reconcile.topicschema.actions import act
+from topicschema.reconcile.topicschema.observe import Observation, at_broker, governed, on_record
 
 ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
 TOPIC = "created"

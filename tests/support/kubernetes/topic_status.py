@@ -10,8 +10,8 @@ from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.history import Owner
 from topicschema.core.schemas import Schema
-from topicschema.reconcile.topicschema import TopicSchemas
-from topicschema.reconcile.work_queue import Key, Result
+from topicschema.reconcile.runtime.work_queue import Key, Result
+from topicschema.reconcile.topicschema.reconciler import TopicSchemas
 
 KEY = Key(TOPIC_SCHEMA.plural, "shop", "created")
 TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"

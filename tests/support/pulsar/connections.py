@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
+from topicschema.core.broker_errors import BrokerError
 from topicschema.core.clients import Client, Connection, Outcome, TopicState, connect
-from topicschema.core.refusals import BrokerError
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 

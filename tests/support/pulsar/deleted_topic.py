@@ -15,7 +15,7 @@ from topicschema.core import plan
 from topicschema.core.history import Counter, History, Origin, Owner
 from topicschema.core.schemas import Schema
 from topicschema.core.topics import Topic, TopicKey
-from topicschema.reconcile.deletion import observe_deletion
+from topicschema.reconcile.topicschema.deletion import observe_deletion
 from topicschema.storage.protocol import Stored
 
 KEY = TopicKey("pulsar", Topic("shop", "orders", TOPIC))

@@ -15,9 +15,9 @@ from threading import Thread
 
 from typing_extensions import override
 
-from topicschema.spark.question import PulsarAsked
-from topicschema.spark.sources.pulsar import protocol
-from topicschema.spark.sources.pulsar.protocol import Kind, Members, written
+from topicschema.validation.request import PulsarAsked
+from topicschema.validation.sources.pulsar import protocol
+from topicschema.validation.sources.pulsar.protocol import Kind, Members, written
 
 
 def message(entry: int, body: bytes, metadata: dict[int, int | bytes] | None = None, ledger: int = 3) -> bytes:

@@ -16,14 +16,14 @@ from support.kubernetes.watched_namespace import WatchedShop
 from support.pulsar.brokered_namespace import BrokeredShop
 from testbed import broker_faults
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
-from topicschema.broker.allowed import AllowedHosts
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile.brokers import Brokers
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.policy import NamespaceSchemaPolicies
-from topicschema.reconcile.topicschema import TopicSchemas
-from topicschema.reconcile.work_queue import Key, Result
+from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
+from topicschema.reconcile.runtime.work_queue import Key, Result
+from topicschema.reconcile.topicschema.reconciler import TopicSchemas
 
 _PASSES = 20
 _RESYNC = 600.0

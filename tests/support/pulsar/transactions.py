@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from urllib.parse import urlsplit
 
-from topicschema.spark.sources.pulsar.protocol import Kind, Members, command, number, text, written
+from topicschema.validation.sources.pulsar.protocol import Kind, Members, command, number, text, written
 
 _COORDINATOR = "persistent://pulsar/system/transaction_coordinator_assign-partition-0"
 _SECONDS = 20

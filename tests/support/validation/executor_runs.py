@@ -13,7 +13,7 @@ import yaml
 
 from support.kubernetes.pods import Pods
 from testbed import audit
-from topicschema.spark.marks import progress_in
+from topicschema.validation.job.log_protocol import progress_in
 
 Object = dict[str, Any]
 T = TypeVar("T")

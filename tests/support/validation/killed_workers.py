@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from topicschema.spark.sources import Plan, Split
-from topicschema.spark.sources.files import Files
+from topicschema.validation.sources import Plan, Split
+from topicschema.validation.sources.files.source import Files
 
 
 @dataclass(frozen=True, slots=True)

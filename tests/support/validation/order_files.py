@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.spark.question import FilesAsked, Question
+from topicschema.validation.request import FilesAsked, Question
 
 START: Final = 1_760_000_000_000
 _TEXTS: Final = (

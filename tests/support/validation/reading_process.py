@@ -7,9 +7,9 @@ import json
 import sys
 
 from support.memory import peak
-from topicschema.spark.errors import SourceError
-from topicschema.spark.question import FilesAsked
-from topicschema.spark.sources.files import Files
+from topicschema.validation.errors import SourceError
+from topicschema.validation.request import FilesAsked
+from topicschema.validation.sources.files.source import Files
 
 _MIB = 1024 * 1024
 

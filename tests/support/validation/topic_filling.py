@@ -9,8 +9,8 @@ from contextlib import closing
 from urllib.parse import urlsplit
 
 from testbed.pulsar_setup import Credentials
-from topicschema.spark.sources.pulsar import protocol
-from topicschema.spark.sources.pulsar.protocol import Kind, Members, command, written
+from topicschema.validation.sources.pulsar import protocol
+from topicschema.validation.sources.pulsar.protocol import Kind, Members, command, written
 
 _PRODUCER, _SEND, _RECEIPT, _PRODUCER_SUCCESS = 5, 6, 7, 17
 _BATCH_BYTES = 100_000

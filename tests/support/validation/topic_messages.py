@@ -13,9 +13,9 @@ from pulsar.schema import Schema
 
 from testbed.pulsar import Pulsar
 from topicschema.core.schemas import SchemaInfo
-from topicschema.spark.question import PulsarAsked
-from topicschema.spark.sources import Gone, Plan, Withheld
-from topicschema.spark.sources.pulsar.source import PulsarSource
+from topicschema.validation.request import PulsarAsked
+from topicschema.validation.sources import Gone, Plan, Withheld
+from topicschema.validation.sources.pulsar.source import PulsarSource
 
 Row = Mapping[str, Any]
 

@@ -10,8 +10,8 @@ from typing import Any
 from support.kubernetes.watched_namespace import WatchedShop, until
 from topicschema.api.kinds import CONFIG_MAP, JOB, POD, TOPIC_SCHEMA
 from topicschema.api.validation import ExampleStatus, ReasonStatus
-from topicschema.spark.jobs import QUESTION_ANNOTATION, TOPIC_LABEL
-from topicschema.spark.verdict import Answer, VerdictDocument
+from topicschema.validation.job.manifest import QUESTION_ANNOTATION, TOPIC_LABEL
+from topicschema.validation.job.result import Answer, VerdictDocument
 
 Object = dict[str, Any]
 

@@ -12,13 +12,13 @@ from support.schemas.examples import record
 from topicschema.api.kinds import CONFIG_MAP, JOB, NAMESPACE_SCHEMA_POLICY, POD, TOPIC_SCHEMA
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.schemas import Schema
-from topicschema.reconcile.topicschema import TopicSchemas
+from topicschema.reconcile.runtime.work_queue import Key, Result
+from topicschema.reconcile.topicschema.reconciler import TopicSchemas
 from topicschema.reconcile.validation.job_limiter import JobLimiter, Validations
-from topicschema.reconcile.work_queue import Key, Result
-from topicschema.spark.jobs import ATTEMPT_ANNOTATION, QUESTION_ANNOTATION
-from topicschema.spark.marks import report_lines
-from topicschema.spark.verdict import Answer, VerdictDocument
 from topicschema.storage.record import RecordStorage
+from topicschema.validation.job.log_protocol import report_lines
+from topicschema.validation.job.manifest import ATTEMPT_ANNOTATION, QUESTION_ANNOTATION
+from topicschema.validation.job.result import Answer, VerdictDocument
 
 Object = dict[str, Any]
 

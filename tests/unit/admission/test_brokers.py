@@ -11,8 +11,8 @@ from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto,
 from support.kubernetes.admission import ID, NOTE, NOTE_WITH_DEFAULT, TOPIC, V0, World, record_schema
 from support.kubernetes.api_server import Object
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
-from topicschema.core.arrivals import entry_of
 from topicschema.core.history import Counter, History, Owner, PendingTopicSettings, TopicSettingsRecord
+from topicschema.core.imports import entry_of
 from topicschema.core.remote import RemoteVersion, TopicSettings
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy

@@ -10,11 +10,11 @@ from support.kubernetes.admission import V0, Reply, World, as_go_writes, wanted_
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 from topicschema.core.history import Owner
 from topicschema.core.topics import PulsarNamespaceKey
-from topicschema.reconcile.judging import Judge
+from topicschema.judging.judge import Judge
 
 
 async def test_a_comparison_that_takes_too_many_steps_is_refused(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicschema.reconcile.judging.MOST_STEPS", 10_000)
+    monkeypatch.setattr("topicschema.judging.judge.MOST_STEPS", 10_000)
     earlier, candidate = (FAMILIES["full"](40, version) for version in range(2))
     await world.policy(schemaCompatibilityStrategy="BACKWARD")
     await world.versions(earlier.schema.decode())

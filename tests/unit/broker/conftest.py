@@ -3,8 +3,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from support.pulsar.fake_broker import PlayedBroker, TurnedClock, playing
-from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.transport import Access
 
 LOOPBACK = AllowedHosts.parse("127.0.0.1")

@@ -8,11 +8,11 @@ import pytest
 from aiohttp import web
 
 from support.pulsar.fake_broker import PlayedBroker, TurnedClock, reset
-from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker
-from topicschema.broker.circuit import Circuit
+from topicschema.broker.circuit_breaker import Circuit
 from topicschema.broker.errors import BrokerUnavailableError
-from topicschema.broker.pace import Pace
+from topicschema.broker.host_allow_list import AllowedHosts
+from topicschema.broker.rate_limiter import Pace
 from topicschema.broker.transport import Access
 from topicschema.core.topics import Topic
 

@@ -9,7 +9,6 @@ import pytest
 from aiohttp import web
 
 from support.pulsar.fake_broker import PlayedBroker, TurnedClock, playing
-from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.broker import Broker
 from topicschema.broker.credentials import Credential, OAuth2ClientCredentials, Token
 from topicschema.broker.errors import (
@@ -18,6 +17,7 @@ from topicschema.broker.errors import (
     BrokerUnavailableError,
     SecretInvalidError,
 )
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.identity import Identity
 from topicschema.broker.transport import Access
 from topicschema.core.topics import Topic

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topicschema.cli import batch
+from topicschema.cli.check import batch
 from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import Strategy
 

@@ -71,7 +71,7 @@ WRONG = [
     "check --type Avro v1.avsc",
     "check --strategy backward v1.avsc",
     "check --strictness Lax v1.avsc",
-    "check --line 1.0 v1.avsc",
+    "check --pulsar-version 1.0 v1.avsc",
     "check --batch v1.avsc",
     "check --batch --strategy BACKWARD",
     "check --batch --type JSON",
@@ -221,7 +221,7 @@ def test_a_manifest_can_be_applied_as_it_is(here: Path) -> None:
 
 def test_a_check_starts_without_what_only_the_processes_need() -> None:
     program = (
-        "import sys; from topicschema.cli.program import main; main(['check', '--type', 'STRING', '/dev/null']); "
+        "import sys; from topicschema.cli.main import main; main(['check', '--type', 'STRING', '/dev/null']); "
         "print({name.partition('.')[0] for name in sys.modules} & "
         "{'kopf', 'aiohttp', 'asyncio', 'kubernetes', 'yaml', 'google', 'shtab'})"
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from topicschema.cli.completion import script
+from topicschema.cli.commands.completion import script
 
 BASH = shutil.which("bash")
 ZSH = shutil.which("zsh")

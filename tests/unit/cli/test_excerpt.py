@@ -2,7 +2,7 @@
 
 import pytest
 
-from topicschema.cli.excerpt import Excerpts, printable
+from topicschema.cli.check.excerpt import Excerpts, printable
 from topicschema.core.errors import Place
 
 TEXT = """{

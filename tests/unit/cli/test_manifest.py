@@ -7,9 +7,10 @@ import yaml
 
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
-from topicschema.cli import arguments, in_manifest
-from topicschema.cli.files import WrongInputError
-from topicschema.cli.manifest import manifest, name_of, rendered, run
+from topicschema.cli import arguments
+from topicschema.cli.commands.manifest import manifest, name_of, rendered, run
+from topicschema.cli.inputs import manifests
+from topicschema.cli.inputs.files import UsageError
 from topicschema.core.schemas import SchemaType
 from topicschema.core.topics import Topic
 
@@ -80,11 +81,11 @@ def made(file: Path, *options: str) -> int:
 def test_a_pair_as_a_broker_tells_it_becomes_the_manifest_that_it_came_from(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sent = in_manifest.schema("pair", EXAMPLE.read_bytes())
+    sent = manifests.schema("pair", EXAMPLE.read_bytes())
     (tmp_path / "pair.json").write_bytes(sent.schema)
     properties = [f"--property={name}={text}" for name, text in sent.properties.items()]
     assert made(tmp_path / "pair.json", "--type", "KEY_VALUE", *properties) == 0
-    again = in_manifest.schema("made", capsys.readouterr().out.encode())
+    again = manifests.schema("made", capsys.readouterr().out.encode())
     assert again == sent
 
 
@@ -103,7 +104,7 @@ def test_a_pair_of_which_nobody_says_what_it_is_made_of_is_wrong_input(
     tmp_path: Path, given: tuple[str, ...], words: str
 ) -> None:
     (tmp_path / "pair.json").write_text('{"key": "", "value": "string"}')
-    with pytest.raises(WrongInputError, match=words):
+    with pytest.raises(UsageError, match=words):
         made(tmp_path / "pair.json", "--type", "KEY_VALUE", *given)
 
 

@@ -11,7 +11,7 @@ import yaml
 from support import command_line
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
-from topicschema.sources import ProtobufSources, compile_envelope
+from topicschema.protoc import ProtobufSources, compile_envelope
 
 ORDER = """syntax = "proto3";
 package shop;

@@ -2,7 +2,7 @@
 
 import pytest
 
-from topicschema.cli.batch import Remembered
+from topicschema.cli.check.batch import Remembered
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 

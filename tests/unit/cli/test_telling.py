@@ -2,9 +2,9 @@
 
 import pytest
 
-from topicschema.cli import telling
-from topicschema.cli.asking import Question, answer
-from topicschema.cli.telling import Files
+from topicschema.cli.check import text as check_text
+from topicschema.cli.check.engine import Question, answer
+from topicschema.cli.check.text import Files
 from topicschema.core.policy import Policy, Strictness
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
@@ -22,7 +22,7 @@ def told(
     infos = [SchemaInfo(SchemaType.AVRO, text.encode()) for text in (*history, candidate)]
     question = Question(infos[-1], tuple(infos[:-1]), Policy(strategy, strictness))
     files = Files("new.avsc", tuple(f"v{number}.avsc" for number in range(len(history))))
-    return telling.told(question, answer(question), files)
+    return check_text.told(question, answer(question), files)
 
 
 def test_an_incompatibility_is_told_with_rule_place_version_and_excerpt() -> None:
@@ -103,7 +103,7 @@ def test_a_yes_says_what_it_is_a_yes_to(history: tuple[str, ...], strategy: Stra
 
 
 def test_a_warning_is_told_too() -> None:
-    assert "warning: STORED_TEXT_KEPT: the schema equals version 0" in told(V1 + "\n", V1)
+    assert "warning: STORED_SCHEMA_UNCHANGED: the schema equals version 0" in told(V1 + "\n", V1)
 
 
 ENUM = """{"type": "record", "name": "R", "fields": [

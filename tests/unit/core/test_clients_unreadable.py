@@ -21,8 +21,8 @@ from support.pulsar.connections import (
     topic,
 )
 from support.schemas.protobuf_schemas import envelope
+from topicschema.core.broker_errors import BrokerError
 from topicschema.core.formats.key_value import KeyValue, Part, Side, encode
-from topicschema.core.refusals import BrokerError
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 

@@ -5,12 +5,12 @@ from enum import StrEnum
 import pytest
 
 from topicschema.core import clients, verdict
+from topicschema.core.broker_errors import BrokerError
 from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError, Place, TopicSchemaError, WaitingError
 from topicschema.core.formats import has_risks
 from topicschema.core.formats.key_value import Encoding, Side
 from topicschema.core.history import Origin
 from topicschema.core.policy import StrategySource, Strictness
-from topicschema.core.refusals import BrokerError
 from topicschema.core.schemas import PulsarLine, SchemaType
 from topicschema.core.severity import Severity
 from topicschema.core.strategies import Direction, UpgradeFirst

@@ -10,7 +10,7 @@ RULE = re.compile(r"[A-Z0-9]+(?:_[A-Z0-9]+)+|SYNTAX|TRUNCATED|UNRESOLVABLE")
 OF_SCHEMAS = {"UNSUPPORTED_TYPE", "UNKNOWN_ENCODING", "UNKNOWN_CHARSET", "MISSING_PARSING_INFO", "READ_OFFSET"}
 OTHER_NAMES = {"TRAILING_TEXT", "KEY_VALUE"}  # core's rule for what is TRAILING_BYTES here; a type
 
-OF_COLUMNS = {"judges", "programs"}  # their reasons are on a page of their own
+OF_COLUMNS = {"columnar"}  # their reasons are on a page of their own
 
 
 def rules_in_code() -> set[str]:

@@ -26,14 +26,14 @@ from topicschema.api.brokers import (
 from topicschema.api.kinds import SECRET
 from topicschema.api.metadata import Metadata
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
-from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.errors import BrokerUnauthorizedError, BrokerUnavailableError
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.client import ApiClient
 from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.schedule import RescheduleError, enter_partition
+from topicschema.reconcile.runtime.schedule import RescheduleError, enter_partition
 
 URL = "http://pulsar:8080"
 REF = SecretKeyRef(name="admin", key="token")
@@ -147,7 +147,7 @@ async def test_a_host_that_is_not_allowed_is_refused_before_any_secret_is_read(
 async def test_a_secret_that_is_not_there_is_waited_for(api: FakeApiServer, brokers: Brokers) -> None:
     with pytest.raises(WaitingError) as raised:
         await brokers.of(policy())
-    assert (raised.value.reason, "admin" in raised.value.message) == ("SecretMissing", True)
+    assert (raised.value.reason, "admin" in raised.value.message) == ("SecretNotFound", True)
     keep(api, "first")
     assert await brokers.of(policy()) is not None
 

@@ -1,6 +1,6 @@
 """The rules of reading that speak of records within themselves, of aliases, and of where Avro itself breaks down."""
 
-from topicschema.cli.asking import Step
+from topicschema.cli.check.engine import Step
 from topicschema.cli.rules.rule import Example, Rule
 from topicschema.core.schemas import PulsarLine
 
@@ -8,7 +8,7 @@ _EMPTY_NODE = '{"type": "record", "name": "Node", "fields": []}'
 
 ODDITIES = (
     Rule(
-        "ENDLESS_DEFAULT",
+        "RECURSIVE_DEFAULT",
         "The default of a field that only the reader has is a record whose fields, filled with "
         "their defaults, lead back to it. (Only the check alone, `/compatibility`, reports this. "
         "For an upload, such a default is INVALID_DEFAULT.) Or the field's type leads to a record "
@@ -32,7 +32,7 @@ ODDITIES = (
         ),
     ),
     Rule(
-        "ENDLESS_RECORD",
+        "INFINITE_RECORD",
         "A record directly contains itself, without a union, array or map in between. No message "
         "can have it, and the broker's check overflows its stack.",
         "put a union with null, an array or a map in between.",
@@ -55,7 +55,7 @@ ODDITIES = (
         ),
     ),
     Rule(
-        "TANGLED_RECORDS",
+        "RECURSIVE_RECORD_CRASHES_AVRO",
         "A record is in an array or a map below itself, and also part of another record that it "
         "directly has as a field. Such messages can exist. But Avro 1.11.4 fails on the comparison "
         "(NullPointerException), so the broker refuses every further schema.",

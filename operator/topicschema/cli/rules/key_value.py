@@ -48,7 +48,7 @@ PAIRS = Chapter(
             _example('{"key": "", "value": ""}', _pair("STRING", "STRING")),
         ),
         Rule(
-            "PART_AS_TEXT",
+            "PART_DOUBLE_ENCODED",
             "A part is a JSON string that contains JSON. The broker would treat it as a text.",
             "write the part's schema directly, without quotes around it.",
             _example(

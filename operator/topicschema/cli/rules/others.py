@@ -146,7 +146,7 @@ HISTORY = Chapter(
             Example(_ID, _DOCUMENTED),
         ),
         Rule(
-            "STORED_TEXT_KEPT",
+            "STORED_SCHEMA_UNCHANGED",
             "A warning: the schema differs from an earlier version only in what Pulsar does not compare "
             "(docs, aliases, an enum's default, properties, spacing). Registering it changes nothing: "
             "the old text stays.",

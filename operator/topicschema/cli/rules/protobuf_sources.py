@@ -64,7 +64,7 @@ SOURCES = Chapter(
             _GOOD,
         ),
         Rule(
-            "TOO_COSTLY",
+            "COMPILATION_TOO_EXPENSIVE",
             "Compiling the files takes more than 3 seconds or 256 MiB of memory, or protoc crashes. No "
             "usual schema does that.",
             "give smaller or fewer files.",

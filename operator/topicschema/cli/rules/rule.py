@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 
-from topicschema.cli.asking import Question, Step
+from topicschema.cli.check.engine import Question, Step
 from topicschema.core.policy import BrokerProfile, Constraints, Policy, Strictness
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy

@@ -12,13 +12,13 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
-from topicschema.core import refusals
+from topicschema.core import broker_errors
+from topicschema.core.broker_errors import BrokerError
 from topicschema.core.clients import comparing, warning
 from topicschema.core.clients.comparing import finding, read
 from topicschema.core.clients.model import Client, Connection, Outcome, RefusedError, TopicState, Unread
 from topicschema.core.clients.validating import validate
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.refusals import BrokerError
 from topicschema.core.schemas import AVRO_TEXTS, PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
@@ -55,7 +55,7 @@ def _producer(sent: SchemaInfo | None, topic: TopicState) -> Connection:
             validate(sent, topic.line)
         return _added(sent, topic)
     if topic.versions and topic.enforces_validation:
-        raise RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, refusals.WITHOUT_SCHEMA)
+        raise RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, broker_errors.WITHOUT_SCHEMA)
     return Connection(Outcome.NO_VERSION)
 
 
@@ -67,7 +67,7 @@ def _consumer(sent: SchemaInfo | None, topic: TopicState) -> Connection:
     if topic.strategy is Strategy.ALWAYS_COMPATIBLE:
         return _subscribed(sent, topic, topic.versions[-1:], topic.strategy)
     if not topic.versions:
-        raise RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, f"{refusals.EMPTY_BUT_ACTIVE} {sent.type}")
+        raise RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, f"{broker_errors.EMPTY_BUT_ACTIVE} {sent.type}")
     strategy = _OF_CONSUMERS.get(topic.strategy, topic.strategy)
     considered = topic.versions[-1:] if strategy is Strategy.BACKWARD else topic.versions
     comparing.compare(sent, topic, considered, strategy)
@@ -104,7 +104,7 @@ def _added(sent: SchemaInfo, topic: TopicState) -> Connection:
         told = warning.of_equal(sent, equal, topic.line)
         return Connection(Outcome.USES_VERSION, schema_version=equal[0], warnings=told)
     if not topic.allows_auto_update:
-        raise RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, refusals.NOT_FOUND)
+        raise RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, broker_errors.NOT_FOUND)
     considered = topic.versions if topic.strategy.is_transitive else topic.versions[-1:]
     comparing.compare(sent, topic, considered, topic.strategy)
     told = (*warning.of_stored(sent, topic.line), *warning.of_compared(sent, topic, considered, topic.strategy))

@@ -6,13 +6,13 @@ Which versions are compared, and what becomes of the answer, is the door's matte
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from topicschema.core import compatibility, formats, jackson, refusals
+from topicschema.core import broker_errors, compatibility, formats, jackson
+from topicschema.core.broker_errors import BrokerError
 from topicschema.core.clients.model import RefusedError, TopicState, Unread
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import avro
 from topicschema.core.jackson import Reading
-from topicschema.core.refusals import BrokerError
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 
@@ -42,7 +42,7 @@ def compare(
     if found and not offenders and sent.type in topic.checkers:
         raise RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, "", *found)  # in words that only that checker knows
     if found:
-        error, message = refusals.of_incompatible(sent.type, predecessors[0].type, strategy, found)
+        error, message = broker_errors.of_incompatible(sent.type, predecessors[0].type, strategy, found)
         raise RefusedError(error, message, *found)
 
 
@@ -57,7 +57,7 @@ class _Reader:
         try:
             return read(info, self.line, validate_defaults=False)
         except InvalidSchemaError as invalid:
-            error = refusals.of_unreadable(info.type, invalid, self.line, is_latest_only=self.is_latest_only)
+            error = broker_errors.of_unreadable(info.type, invalid, self.line, is_latest_only=self.is_latest_only)
             raise RefusedError(error, "", finding(invalid, number)) from None
 
 
@@ -68,7 +68,7 @@ def _is_settled(latest: tuple[int, SchemaInfo], sent: SchemaInfo, line: PulsarLi
     met, culprit = (before[1], number) if after[1] is None else (after[1], None)
     if met is None:
         return False
-    error = refusals.of_readings((before[0], earlier.schema), (after[0], sent.schema), line)
+    error = broker_errors.of_readings((before[0], earlier.schema), (after[0], sent.schema), line)
     if error is not None:
         raise RefusedError(*error, finding(met, culprit))
     return True

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from topicschema.core.broker_errors import BrokerError
 from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.compatibility import Incompatibility
-from topicschema.core.refusals import BrokerError
 from topicschema.core.schemas import PulsarLine, SchemaInfo, fingerprint_of_bytes
 from topicschema.core.strategies import Strategy, UpgradeFirst
 

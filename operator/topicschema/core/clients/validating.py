@@ -6,13 +6,13 @@ first. What is compared with a topic's versions afterwards stands in `comparing`
 
 from collections.abc import Iterator
 
-from topicschema.core import formats, jackson, refusals
+from topicschema.core import broker_errors, formats, jackson
+from topicschema.core.broker_errors import BrokerError
 from topicschema.core.clients.comparing import finding
 from topicschema.core.clients.model import RefusedError
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import key_value
 from topicschema.core.jackson import Reading
-from topicschema.core.refusals import BrokerError
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
 _TAKEN_UNREAD = (SchemaType.NONE, SchemaType.BYTES)
@@ -21,8 +21,8 @@ _TAKEN_UNREAD = (SchemaType.NONE, SchemaType.BYTES)
 def validate(sent: SchemaInfo, line: PulsarLine) -> None:
     """Nothing where an upload of `sent` is valid, RefusedError where it is not."""
     for part, invalid in _invalid(sent, line):
-        error, message = refusals.of_invalid(sent.type, invalid.rule)
-        if part.type is SchemaType.JSON and refusals.asks_jackson(part, line):
+        error, message = broker_errors.of_invalid(sent.type, invalid.rule)
+        if part.type is SchemaType.JSON and broker_errors.asks_jackson(part, line):
             reading = jackson.reading(part.schema)
             if reading is Reading.JSON_SCHEMA:
                 continue

@@ -8,9 +8,9 @@ from types import MappingProxyType
 
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import avro, key_value, primitives, protobuf
-from topicschema.core.formats.deferred import DeferredFormat
 from topicschema.core.formats.format import Format, Mismatch
 from topicschema.core.formats.key_value import KeyValueFormat, KeyValueSchema
+from topicschema.core.formats.lazy import DeferredFormat
 from topicschema.core.schemas import PRIMITIVES, PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.steps import Steps
 

@@ -14,7 +14,7 @@ from topicschema.core.formats.protobuf_native import ProtobufNativeSchema
 from topicschema.core.schemas import Schema
 from topicschema.payload.finding import Finding
 from topicschema.payload.protobuf_native import parsing_info, reading, writing
-from topicschema.payload.protobuf_native.plans import FieldPlan, MessagePlan, Plans
+from topicschema.payload.protobuf_native.descriptors import FieldPlan, MessagePlan, Plans
 
 __all__ = ["FieldPlan", "MessagePlan", "ProtobufCodec", "ProtobufNativeCodec", "of", "plan_of"]
 

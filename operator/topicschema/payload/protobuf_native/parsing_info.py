@@ -14,7 +14,7 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import json_text
 from topicschema.core.formats.protobuf_native import Field, Kind, Label
 from topicschema.core.schemas import Schema
-from topicschema.payload.protobuf_native.plans import FieldPlan, MessagePlan, Owner
+from topicschema.payload.protobuf_native.descriptors import FieldPlan, MessagePlan, Owner
 
 PROPERTY: Final = "__PARSING_INFO__"
 _READ_AS: Final = {Kind.MESSAGE: Kind.BYTES, Kind.ENUM: Kind.INT32}

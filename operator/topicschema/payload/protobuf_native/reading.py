@@ -12,8 +12,8 @@ from topicschema.payload import numbers, text
 from topicschema.payload.finding import MAX_FINDINGS, Finding, tolerated
 from topicschema.payload.path import Entry, Path, shown
 from topicschema.payload.protobuf_native import kinds
-from topicschema.payload.protobuf_native.completeness import Completeness
-from topicschema.payload.protobuf_native.plans import FieldPlan, MessagePlan
+from topicschema.payload.protobuf_native.descriptors import FieldPlan, MessagePlan
+from topicschema.payload.protobuf_native.required_fields import Completeness
 from topicschema.payload.protobuf_native.wire import NOTHING, Wire
 
 MAX_VALUES: Final = 1_000_000  # that are not packed; a bound of this reader

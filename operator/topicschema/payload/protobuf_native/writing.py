@@ -15,7 +15,7 @@ from topicschema.payload.codec import refused, wrong_type
 from topicschema.payload.path import Entry, Path, shown
 from topicschema.payload.primitives import checked, real
 from topicschema.payload.protobuf_native import kinds
-from topicschema.payload.protobuf_native.plans import FieldPlan, MessagePlan
+from topicschema.payload.protobuf_native.descriptors import FieldPlan, MessagePlan
 from topicschema.payload.protobuf_native.wire import MAX_DEPTH
 
 _SEVEN_BITS: Final = 0x7F

@@ -13,14 +13,15 @@ from topicschema.cluster.errors import ApiRefusedError, ConflictError, Forbidden
 from topicschema.core.history import History, Owner
 from topicschema.core.schemas import SchemaInfo
 from topicschema.reconcile.context import ReconcileContext
+from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.validation import settings as validation_settings
 from topicschema.reconcile.validation.gather import ValidationState
 from topicschema.reconcile.validation.jobs import jobs_of, may_run
 from topicschema.reconcile.validation.settings import JobIdentity
-from topicschema.reconcile.work_queue import Key
-from topicschema.spark import jobs, question
-from topicschema.spark.jobs import JobRequest
-from topicschema.spark.outcome import ended
+from topicschema.validation import request as validation_request
+from topicschema.validation.job import manifest as job_manifest
+from topicschema.validation.job.manifest import JobRequest
+from topicschema.validation.job.outcome import ended
 
 Object = Mapping[str, Any]
 
@@ -42,11 +43,11 @@ async def start_job(ctx: ReconcileContext, resource: TopicSchema, seen: Validati
         versions = await _payloads(ctx, seen.subject.history)
         request = validation_settings.request(seen.subject, seen.wanted, versions, owner, names)
         packed = await asyncio.to_thread(request.question.pack)
-        job = await _made(ctx, request, jobs.manifest(request, packed))
-        if (job["metadata"].get("annotations") or {}).get(jobs.QUESTION_ANNOTATION) != packed.sha256:
+        job = await _made(ctx, request, job_manifest.manifest(request, packed))
+        if (job["metadata"].get("annotations") or {}).get(job_manifest.QUESTION_ANNOTATION) != packed.sha256:
             await delete_jobs(ctx, [job])  # its question was never made, and would be another one now
             return
-        parts = await asyncio.to_thread(jobs.question_parts, request, job["metadata"]["uid"], packed)
+        parts = await asyncio.to_thread(job_manifest.question_parts, request, job["metadata"]["uid"], packed)
     for part in parts:
         with suppress(ConflictError):
             await ctx.client.create(CONFIG_MAP, owner.namespace, part)
@@ -77,7 +78,7 @@ async def _payloads(ctx: ReconcileContext, history: History) -> dict[int, Schema
         read = (ctx.storage.get(history.key, history.incarnation, entry) for entry in batch)
         infos = await asyncio.gather(*read)
         found |= {entry.schema_version: info for entry, info in zip(batch, infos, strict=True)}
-        question.check_size(sum(len(info.schema) for info in found.values()))
+        validation_request.check_size(sum(len(info.schema) for info in found.values()))
     return found
 
 

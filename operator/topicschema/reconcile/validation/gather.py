@@ -15,14 +15,24 @@ from topicschema.cluster.errors import ApiRefusedError, ForbiddenError
 from topicschema.core import plan
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.verdict import Outcome as Judged
+from topicschema.judging.policies import FoundPolicy
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.policies import FoundPolicy
 from topicschema.reconcile.validation import jobs as validation_jobs
 from topicschema.reconcile.validation import settings as validation_settings
 from topicschema.reconcile.validation.jobs import attempt_of, events_of, is_there, jobs_of, may_run, percent_of, pods_of
 from topicschema.reconcile.validation.settings import EffectiveSettings, ValidationTarget
-from topicschema.spark import jobs
-from topicschema.spark.outcome import CouldNotRun, Failed, Outcome, Passed, Running, Waiting, ended, outcome, refused
+from topicschema.validation.job import manifest
+from topicschema.validation.job.outcome import (
+    CouldNotRun,
+    Failed,
+    Outcome,
+    Passed,
+    Running,
+    Waiting,
+    ended,
+    outcome,
+    refused,
+)
 
 Object = Mapping[str, Any]
 
@@ -225,8 +235,8 @@ def _is_of(resource: TopicSchema, subject: ValidationTarget) -> bool:
 
 async def _with_jobs(ctx: ReconcileContext, resource: TopicSchema, seen: ValidationState) -> ValidationState:
     there = await jobs_of(ctx, resource.metadata)
-    label = jobs.question_label(seen.asked)
-    of_question = [job for job in there if job["metadata"]["labels"].get(jobs.QUESTION_LABEL) == label]
+    label = manifest.question_label(seen.asked)
+    of_question = [job for job in there if job["metadata"]["labels"].get(manifest.QUESTION_LABEL) == label]
     unended = validation_jobs.unended_of(resource, there)
     cannot = seen.wanted is not None and bool(seen.wanted.invalid_reason)
     seen = replace(seen, obsolete_jobs=tuple(job for job in unended if cannot or job not in of_question))
@@ -243,7 +253,7 @@ async def _with_outcome(ctx: ReconcileContext, seen: ValidationState) -> Validat
     job, namespace = seen.job, seen.job["metadata"]["namespace"]
     if ended(job) is None and job["spec"].get("suspend"):
         waits = outcome(job, ())
-        seen = replace(seen, outcome=waits, request_missing=not await is_there(ctx, namespace, jobs.last_part(job)))
+        seen = replace(seen, outcome=waits, request_missing=not await is_there(ctx, namespace, manifest.last_part(job)))
         gave_way = isinstance(waits, Waiting) and bool(waits.why)
         return _with_another(seen) if gave_way and _is_run_otherwise(seen) else seen
     pods = await pods_of(ctx, job)
@@ -258,7 +268,7 @@ async def _with_outcome(ctx: ReconcileContext, seen: ValidationState) -> Validat
     if not isinstance(found, CouldNotRun) or found.is_over or seen.is_retry_due:
         return seen
     # Another topic's pass may have let it in before its question was there, and then its pod waits for that.
-    return replace(seen, request_missing=not await is_there(ctx, namespace, jobs.last_part(job)))
+    return replace(seen, request_missing=not await is_there(ctx, namespace, manifest.last_part(job)))
 
 
 def _with_retry(ctx: ReconcileContext, seen: ValidationState) -> ValidationState:
@@ -274,7 +284,7 @@ def _is_run_otherwise(seen: ValidationState) -> bool:
     """Whether the Job is made of something else than is wanted now."""
     if seen.job is None or seen.wanted is None:
         return False
-    return (seen.job["metadata"].get("annotations") or {}).get(jobs.MEANS_ANNOTATION) != seen.wanted.run_hash
+    return (seen.job["metadata"].get("annotations") or {}).get(manifest.MEANS_ANNOTATION) != seen.wanted.run_hash
 
 
 def _with_another(seen: ValidationState) -> ValidationState:

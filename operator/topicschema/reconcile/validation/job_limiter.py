@@ -15,8 +15,8 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, Final
 
-from topicschema.api.kinds import JOB, POD, TOPIC_SCHEMA
-from topicschema.broker.allowed import AllowedHosts
+from topicschema.api.kinds import JOB, POD
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import (
     ApiRefusedError,
@@ -26,9 +26,10 @@ from topicschema.cluster.errors import (
     NotFoundError,
 )
 from topicschema.core.errors import TopicSchemaError
-from topicschema.reconcile.work_queue import Key
-from topicschema.spark.jobs import GAVE_WAY_ANNOTATION, TOPIC_LABEL
-from topicschema.spark.outcome import ended
+from topicschema.reconcile.runtime.event_router import owner_key
+from topicschema.reconcile.runtime.work_queue import Key
+from topicschema.validation.job.manifest import GAVE_WAY_ANNOTATION, TOPIC_LABEL
+from topicschema.validation.job.outcome import ended
 
 Object = Mapping[str, Any]
 
@@ -259,11 +260,3 @@ class Validations:
     packing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
     emptied: dict[Key, float] = field(default_factory=dict)
-
-
-def owner_key(job: Object) -> Key | None:
-    """The TopicSchema that a Job's metadata names as its owner."""
-    for owner in job.get("ownerReferences") or ():
-        if owner.get("kind") == TOPIC_SCHEMA.name and owner.get("controller"):
-            return Key(TOPIC_SCHEMA.plural, job.get("namespace", ""), owner["name"])
-    return None

@@ -14,9 +14,9 @@ from topicschema.api.validation import ValidationStatus
 from topicschema.cluster.errors import ApiRefusedError, ForbiddenError, NotFoundError
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.work_queue import Key
-from topicschema.spark import jobs, marks
-from topicschema.spark.outcome import ended
+from topicschema.reconcile.runtime.work_queue import Key
+from topicschema.validation.job import log_protocol, manifest
+from topicschema.validation.job.outcome import ended
 
 Object = Mapping[str, Any]
 
@@ -32,7 +32,7 @@ def may_run(ctx: ReconcileContext, metadata: Metadata, told: ValidationStatus | 
 async def jobs_of(ctx: ReconcileContext, metadata: Metadata) -> list[Object]:
     """The Jobs of this resource, not of one that had its name before."""
     key, index = _key(metadata), ctx.index
-    selector = f"{jobs.TOPIC_LABEL}={jobs.topic_label(metadata.name)}"
+    selector = f"{manifest.TOPIC_LABEL}={manifest.topic_label(metadata.name)}"
     was_heard_of = index.may_have_job(key)
     index.clear_job(key)  # and not afterwards: one that is heard of meanwhile need not be in the list
     try:
@@ -70,9 +70,9 @@ async def left_behind(ctx: ReconcileContext, resource: TopicSchema, asked: str) 
         there = await jobs_of(ctx, resource.metadata)
     except (ForbiddenError, ApiRefusedError):  # the status has nothing to tell of them
         return ()
-    label = jobs.question_label(asked)
+    label = manifest.question_label(asked)
     unended = unended_of(resource, there)
-    return tuple(job for job in unended if job["metadata"]["labels"].get(jobs.QUESTION_LABEL) != label)
+    return tuple(job for job in unended if job["metadata"]["labels"].get(manifest.QUESTION_LABEL) != label)
 
 
 def _key(metadata: Metadata) -> Key:
@@ -85,7 +85,7 @@ def _owns(metadata: Metadata, job: Object) -> bool:
 
 def attempt_of(job: Object) -> int:
     """The so manieth for its question that it is, from 1."""
-    told = (job["metadata"].get("annotations") or {}).get(jobs.ATTEMPT_ANNOTATION, "")
+    told = (job["metadata"].get("annotations") or {}).get(manifest.ATTEMPT_ANNOTATION, "")
     return int(told) if told.isdecimal() else 1
 
 
@@ -118,7 +118,7 @@ async def events_of(ctx: ReconcileContext, job: Object, pods: Sequence[Object]) 
 async def percent_of(ctx: ReconcileContext, namespace: str, pod: str) -> int:
     """How far the run is, by its log; 0 where that cannot be read now: it is worth no error."""
     with suppress(TopicSchemaError):
-        log = await ctx.client.log(namespace, pod, jobs.CONTAINER, lines=_PROGRESS_LINES, limit=_PROGRESS_BYTES)
-        told = marks.progress_in(log.splitlines()) or {}
+        log = await ctx.client.log(namespace, pod, manifest.CONTAINER, lines=_PROGRESS_LINES, limit=_PROGRESS_BYTES)
+        told = log_protocol.progress_in(log.splitlines()) or {}
         return int(told.get("percent", 0))
     return 0

@@ -9,7 +9,7 @@ from typing import Final
 
 from topicschema.api.topicschemas import TopicSchemaStatus
 from topicschema.api.validation import ValidationStatus
-from topicschema.reconcile.policies import FoundPolicy
+from topicschema.judging.policies import FoundPolicy
 
 EXAMPLES: Final = 10
 """As many as a report shows, of which the status has those that it had room for."""

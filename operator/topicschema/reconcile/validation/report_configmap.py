@@ -24,16 +24,17 @@ from topicschema.cluster.errors import (
     NotFoundError,
 )
 from topicschema.core.errors import TopicSchemaError
+from topicschema.judging.policies import FoundPolicy
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.policies import FoundPolicy
-from topicschema.reconcile.status_write import FIELD_MANAGER
+from topicschema.reconcile.runtime.status_apply import FIELD_MANAGER
+from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.status_writer import object_reference
 from topicschema.reconcile.validation import redaction as validation_redaction
 from topicschema.reconcile.validation import status as validation_status
 from topicschema.reconcile.validation.gather import ValidationState
-from topicschema.reconcile.work_queue import Key
-from topicschema.spark import jobs, marks
-from topicschema.spark.page import page
+from topicschema.validation.job import log_protocol
+from topicschema.validation.job import manifest as job_manifest
+from topicschema.validation.job.html_report import page
 
 _LOG = logging.getLogger(__name__)
 _LINES: Final = 2_000
@@ -136,8 +137,8 @@ async def _kept(ctx: ReconcileContext, body: dict[str, Any]) -> bool:
 async def _read(ctx: ReconcileContext, namespace: str, pod: str) -> bytes | None:
     """The report; None where the log is gone, cannot be read, or has none: its node may never come back."""
     try:
-        log = await ctx.client.log(namespace, pod, jobs.CONTAINER, lines=_LINES, limit=_LOG_BYTES)
-        return await asyncio.to_thread(lambda: marks.report_in(log.splitlines()))
+        log = await ctx.client.log(namespace, pod, job_manifest.CONTAINER, lines=_LINES, limit=_LOG_BYTES)
+        return await asyncio.to_thread(lambda: log_protocol.report_in(log.splitlines()))
     except TopicSchemaError as error:
         fields = {"namespace": namespace, "pod": pod, "reason": error.reason}
         _LOG.warning("validation report not found in pod log", extra={"fields": fields})
@@ -163,7 +164,7 @@ def _manifest(metadata: Metadata, content: dict[str, Any]) -> dict[str, Any]:
         "metadata": {
             "name": name_of(metadata),
             "namespace": metadata.namespace,
-            "labels": {jobs.TOPIC_LABEL: jobs.topic_label(metadata.name)},
+            "labels": {job_manifest.TOPIC_LABEL: job_manifest.topic_label(metadata.name)},
             "ownerReferences": [owner | {"name": metadata.name, "uid": metadata.uid, "controller": True}],
         },
         **content,

@@ -20,15 +20,15 @@ from topicschema.api.validation import (
 )
 from topicschema.api.validation_pods import ReaderAuthenticationSpec, TemplateSpec
 from topicschema.api.wire import encode
-from topicschema.broker.allowed import AllowedHosts
 from topicschema.broker.errors import BrokerNotAllowedError
+from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.core.history import History, Owner
 from topicschema.core.schemas import PulsarLine, SchemaInfo, digest
 from topicschema.core.verdict import Outcome, Verdict
-from topicschema.reconcile.policies import FoundPolicy
-from topicschema.spark.jobs import JobRequest
-from topicschema.spark.pods import CREDENTIALS_FOLDER, TRUST_FOLDER, SecretFiles
-from topicschema.spark.question import (
+from topicschema.judging.policies import FoundPolicy
+from topicschema.validation.job.manifest import JobRequest
+from topicschema.validation.job.pods import CREDENTIALS_FOLDER, TRUST_FOLDER, SecretFiles
+from topicschema.validation.request import (
     FileFormat,
     FilesAsked,
     OAuth2Asked,

@@ -11,17 +11,17 @@ from topicschema.api import REVALIDATE_ANNOTATION
 from topicschema.api.metadata import ConditionStatus, ConditionType
 from topicschema.api.validation import ExampleStatus, ReasonStatus, ValidationPhase, ValidationStatus
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
-from topicschema.reconcile.conditions import FINDING_BYTES, MESSAGE_BYTES, Said, capped
+from topicschema.reconcile.runtime.conditions import FINDING_BYTES, MESSAGE_BYTES, Said, capped
 from topicschema.reconcile.validation.gather import ValidationState
 from topicschema.reconcile.validation.redaction import EXAMPLES
 from topicschema.reconcile.validation.settings import EffectiveSettings
-from topicschema.spark.outcome import CouldNotRun, Failed, Passed, Running, Waiting
-from topicschema.spark.verdict import VerdictDocument
+from topicschema.validation.job.outcome import CouldNotRun, Failed, Passed, Running, Waiting
+from topicschema.validation.job.result import VerdictDocument
 
 VALIDATING: Final = "Validating"
 VALIDATION_FAILED: Final = "ValidationFailed"
 VALIDATION_ERROR: Final = "ValidationError"
-NOT_LOCKED: Final = "NotLocked"
+NOT_LOCKED: Final = "AutoUpdateEnabled"
 _PASSED: Final = "Passed"
 _REASONS: Final = 20
 _TOLD: Final = 3

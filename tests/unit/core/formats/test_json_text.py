@@ -8,7 +8,7 @@ from support.schemas import avro_schemas
 from support.work import steps
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import json_text
-from topicschema.core.formats.json_text.dialect import without_comments
+from topicschema.core.formats.json_text.jackson_syntax import without_comments
 from topicschema.core.formats.json_text.reader import Reader
 
 # Each text with the rule, line, column and path of its refusal, and a word of the message.

@@ -8,7 +8,7 @@ from json import JSONDecodeError
 from typing import Any
 
 from topicschema.core.formats.json_text import prefix
-from topicschema.core.formats.json_text.dialect import DECODER, MAX_DEPTH, MAX_NAME, scan, without_comments
+from topicschema.core.formats.json_text.jackson_syntax import DECODER, MAX_DEPTH, MAX_NAME, scan, without_comments
 from topicschema.core.formats.json_text.paths import member, place_of, steps_of
 from topicschema.core.formats.json_text.prefix import is_within_bounds
 from topicschema.core.formats.json_text.reader import Reader

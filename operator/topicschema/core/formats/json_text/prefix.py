@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate, chain, repeat
 from typing import Any, Final
 
-from topicschema.core.formats.json_text.dialect import MAX_DEPTH, MAX_DIGITS, MAX_NAME, has_too_many_digits
+from topicschema.core.formats.json_text.jackson_syntax import MAX_DEPTH, MAX_DIGITS, MAX_NAME, has_too_many_digits
 
 _STRING = r'"(?:[^"\\]++|\\.)*+"?'
 _OTHER = r'[^"\[\]{}:,]'

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any, Final, NoReturn
 
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.formats.json_text.dialect import (
+from topicschema.core.formats.json_text.jackson_syntax import (
     BLANK,
     DECODER,
     MAX_DEPTH,

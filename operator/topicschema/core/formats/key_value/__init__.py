@@ -13,7 +13,7 @@ from topicschema.core.formats.key_value import risks
 from topicschema.core.formats.key_value.model import Encoding, KeyValue, Part, Side
 from topicschema.core.formats.key_value.payload import join
 from topicschema.core.formats.key_value.properties import decode, encode, has_keys_apart
-from topicschema.core.formats.key_value.rest import compacted, payload_of, text_of
+from topicschema.core.formats.key_value.rest_form import compacted, payload_of, text_of
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType, fingerprint_of_bytes
 from topicschema.core.steps import Steps
 
@@ -98,7 +98,7 @@ class KeyValueFormat:
             raise InvalidSchemaError("UNSUPPORTED_TYPE", message, Place(f"$.{side}"))
         if info.type not in (SchemaType.NONE, SchemaType.BYTES) and info.schema.startswith((b'"{', b'"[')):
             message = f"the {side}'s schema is a text that holds JSON; write the JSON itself, without quotes around it"
-            raise InvalidSchemaError("PART_AS_TEXT", message, Place(f"$.{side}"))
+            raise InvalidSchemaError("PART_DOUBLE_ENCODED", message, Place(f"$.{side}"))
         try:
             return known.parse(info, line, validate_defaults=False)
         except InvalidSchemaError as error:

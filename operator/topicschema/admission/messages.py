@@ -1,0 +1,146 @@
+"""What a person reads when an edit is refused: each finding as one sentence that stands alone.
+
+A sentence names the rule, the place, what is wrong, the strategy and who set it, the version, who reads what, and what
+to do. What the rules are is `core`'s matter.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from topicschema.admission.review import Cause
+from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.topicschemas import TopicSchemaSpec
+from topicschema.core.compatibility import Incompatibility
+from topicschema.core.errors import InvalidSchemaError, StalledError
+from topicschema.core.policy import EffectiveStrategy, StrategySource
+from topicschema.core.strategies import Direction, Strategy
+from topicschema.judging.schema_source import field_of, placed
+
+TOPIC_FIELD = "spec.topic"
+TYPE_FIELD = "spec.type"
+
+_OTHER_TYPE = "a type cannot change: keep it, or take another topic"
+_NOT_ITS_FAULT = "INVALID_HISTORY"
+_RISKS = 10
+_ASK = "ask the team that owns the policy"
+_ADVICE: Mapping[str, str] = MappingProxyType(
+    {
+        "TYPE_MISMATCH": "keep the earlier type, or put the new one into a field of another name with a default",
+        "FIXED_SIZE": "keep the size, or put the new one into a field of another name with a default",
+        "NO_UNION_BRANCH": "keep that branch in the union",
+        "UNION_BRANCH_UNREADABLE": "keep a union that has that branch",
+        "TYPE_CHANGED": _OTHER_TYPE,
+        "ALWAYS_INCOMPATIBLE": f"no edit passes; {_ASK}",
+        "TYPE_NOT_ALLOWED": _ASK,
+        "STRATEGY_NOT_ALLOWED": f"remove it, or {_ASK}",
+        "SCHEMA_TOO_LARGE": f"make it smaller, or {_ASK}",
+        "PROPERTY_MISSING": "add it",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """By what a spec was judged: the strategy in force, and the policy.
+
+    `risks` are those findings that only a Strict policy refuses.
+    """
+
+    spec: TopicSchemaSpec
+    strategy: EffectiveStrategy
+    policy: NamespaceSchemaPolicy
+    risks: frozenset[Incompatibility] = frozenset()
+
+
+def cause_of(finding: Incompatibility, judged: Judged) -> Cause:
+    """The cause for one incompatibility."""
+    strategy, policy = judged.strategy, judged.policy.metadata.name
+    if finding.path.startswith("spec."):
+        field = placed(finding, judged.spec).path
+        return Cause(field, f"{finding.rule}: {finding.message} (policy {policy}){_advice(finding.rule)}")
+    if finding.rule == _NOT_ITS_FAULT:
+        return Cause(TOPIC_FIELD, f"{finding.rule}: {finding.message}")
+    demand = f"{strategy.value} ({_set_by(judged)}) {_demand(finding)}"
+    if finding in judged.risks:
+        demand = f"Policy {policy} is Strict: the broker would take it, but {_harm(finding)}"
+    told = f"{finding.message}. {demand}{_advice(finding.rule)}"
+    if finding.rule == "TYPE_CHANGED":
+        return Cause(TYPE_FIELD, f"{finding.rule}: {told}")
+    return Cause(field_of(judged.spec, finding.path), f"{finding.rule} at {finding.path}: {told}")
+
+
+def invalid_schema(error: InvalidSchemaError, spec: TopicSchemaSpec) -> Cause:
+    """The cause for a text that is no schema of its type."""
+    if error.rule == "UNSUPPORTED_TYPE" and error.place.path == "$":
+        return Cause(TYPE_FIELD, f"{error.rule}: {error.message}")
+    return Cause(field_of(spec, error.place.path), error.sentence)
+
+
+def stalled(error: StalledError, field: str) -> Cause:
+    """The cause for anything else that a person must change."""
+    return Cause(field, f"{error.reason}: {error.message}")
+
+
+def invalid_resource(error: StalledError) -> Cause:
+    """The cause for an object that does not read as its kind; the message begins with the field."""
+    field, colon, why = error.message.partition(": ")
+    return Cause(field, f"{error.reason}: {why}") if colon else Cause("spec", f"{error.reason}: {error.message}")
+
+
+def risks_of(risks: tuple[Incompatibility, ...]) -> Iterator[str]:
+    """A warning for each thing that the broker lets pass and consumers may suffer from."""
+    for risk in risks[:_RISKS]:
+        after = "" if risk.schema_version is None else f" after version {risk.schema_version}"
+        yield f"ConsumerRisk: {risk.rule} at {risk.path}{after}: {risk.message}"
+    if len(risks) > _RISKS:
+        yield f"ConsumerRisk: and {len(risks) - _RISKS} more; topicschema check tells them all"
+
+
+def notice_of(judged: Judged) -> tuple[str, ...]:
+    """A warning where the strategy checks nothing, or will admit nothing more."""
+    if judged.strategy.value is Strategy.ALWAYS_COMPATIBLE:
+        return (f"nothing was checked: the strategy is ALWAYS_COMPATIBLE ({_set_by(judged)})",)
+    if judged.strategy.value is Strategy.ALWAYS_INCOMPATIBLE:
+        return (f"no other schema can follow: the strategy is ALWAYS_INCOMPATIBLE ({_set_by(judged)})",)
+    return ()
+
+
+def _set_by(judged: Judged) -> str:
+    spec, name = judged.policy.spec, judged.policy.metadata.name
+    if judged.strategy.source is StrategySource.TOPIC:
+        is_ours = judged.spec.schema_compatibility_strategy is not None
+        return "set by spec.schemaCompatibilityStrategy" if is_ours else "the topic's own at the broker"
+    if judged.strategy.source is StrategySource.NAMESPACE:
+        is_ours = spec.schema_compatibility_strategy is judged.strategy.value
+        return f"set by policy {name}" if is_ours else "the Pulsar namespace's own at the broker"
+    observed = judged.policy.observed
+    is_seen = observed is not None and observed.broker is not None and observed.broker.schema_compatibility_strategy
+    return "the broker's own" if is_seen else f"the broker's own, by policy {name}"
+
+
+def _demand(finding: Incompatibility) -> str:
+    earlier = _earlier(finding)
+    if finding.direction is Direction.BACKWARD:
+        return f"demands that consumers with this schema read messages of {earlier}"
+    if finding.direction is Direction.FORWARD:
+        return f"demands that consumers with {earlier} read messages of this schema"
+    return f"does not let this schema follow {earlier}"
+
+
+def _harm(finding: Incompatibility) -> str:
+    earlier = _earlier(finding)
+    if finding.direction is Direction.BACKWARD:
+        return f"consumers with this schema would lose or misread messages of {earlier}"
+    if finding.direction is Direction.FORWARD:
+        return f"consumers with {earlier} would lose or misread messages of this schema"
+    return f"consumers would suffer from this schema after {earlier}"
+
+
+def _earlier(finding: Incompatibility) -> str:
+    return "the edit before it" if finding.schema_version is None else f"version {finding.schema_version}"
+
+
+def _advice(rule: str) -> str:
+    advice = _ADVICE.get(rule)
+    return f"; {advice}" if advice else ""

@@ -1,0 +1,1 @@
+"""What check, fingerprint and batches share: the question to the engine, JSON and text in and out."""

@@ -1,0 +1,249 @@
+"""Questions and answers as JSON: what `check --batch` reads and writes, a line each, and `check -o json` prints.
+
+The members are described in docs/cli.md. Pure: values in, values out.
+"""
+
+import json
+import math
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from typing import Any, Final, TypeVar
+
+from topicschema.cli.check.engine import Answer, Question, Refusal, Step, UnusableVersionError
+from topicschema.core.checkers import BUILT_IN, Checkers
+from topicschema.core.compatibility import Incompatibility
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.policy import BrokerProfile, Policy, Strictness
+from topicschema.core.schemas import EXTERNAL, PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+
+E = TypeVar("E", bound=StrEnum)
+_NATIVE: Final = SchemaType.PROTOBUF_NATIVE.value
+_UNNAMED: Final = "is no type that Pulsar has a name for"
+_LATER: Final = "is a type of Pulsar 4.1 and later, which no broker of line 4.0 knows"
+_SETTINGS: Final = ("AUTO", "AUTO_PRODUCE")
+"""Names that clients have for what is never stored, beside those of SchemaType."""
+
+
+_Part = tuple[str, bytes, Mapping[str, str]]
+Compile = Callable[[str, Mapping[str, str]], bytes]
+"""Makes an envelope of a root message's name and files; InvalidSchemaError, or WaitingError of a machine at fault."""
+
+
+class UnusableSourcesError(Exception):
+    """Sources of a schema that cannot be compiled; the refusal's path leads to them in the request."""
+
+    def __init__(self, path: str, error: InvalidSchemaError) -> None:
+        super().__init__(path)
+        where = "" if error.place.line is None else f"{error.place}: "
+        self.refusal = Refusal(error.rule, where + error.message, path + error.place.path.removeprefix("$"))
+
+
+class InvalidRequestError(Exception):
+    """The line is no valid request; `path` names the member, empty for the line as a whole."""
+
+    def __init__(self, message: str, path: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.path = path
+
+
+def read(line: bytes) -> Any:
+    """The JSON value of a line; InvalidRequestError when it holds none."""
+    if line.startswith(BOM_UTF8):
+        raise InvalidRequestError("the line begins with a byte order mark; leave it out")
+    try:
+        return json.loads(line.decode(), parse_constant=_no_constant, parse_float=_finite)
+    except UnicodeDecodeError as error:
+        raise InvalidRequestError(f"byte {error.start} of the line is not UTF-8") from None
+    except RecursionError:
+        raise InvalidRequestError("the line is nested too deep") from None
+    except json.JSONDecodeError as error:
+        raise InvalidRequestError(f"the line is not JSON: {error.msg} at character {error.colno}") from None
+    except ValueError:
+        raise InvalidRequestError("the line has a number that JSON readers do not take") from None
+
+
+def id_of(request: Any) -> Any:
+    """The request's own id, any JSON value; None where it has none. InvalidRequestError where it is nested too deep."""
+    found = request.get("id") if isinstance(request, dict) else None
+    try:
+        json.dumps([[found]])  # as deep as it will stand in the answer
+    except RecursionError:
+        raise InvalidRequestError("id is nested too deep", "id") from None
+    return found
+
+
+def question_of(request: Any, compiled: Compile, checkers: Checkers = BUILT_IN) -> Question:
+    """The question that a request asks, where `checkers` are plugged in; `compiled` makes envelopes of sources.
+
+    InvalidRequestError when it is no request. InvalidSchemaError or UnusableVersionError when all is wrong with it is a
+    type that Pulsar has no name for, which the broker answers with an error; UnusableSourcesError for sources.
+    """
+    members = _Members(request, "")
+    default = members.text("type", "")
+    candidate = _Members(members.value("candidate"), "candidate")
+    history = [_Members(each, f"history[{index}]") for index, each in enumerate(members.list("history"))]
+    policy = Policy(
+        strategy=members.named("strategy", Strategy, Strategy.UNDEFINED),
+        strictness=members.named("strictness", Strictness, Strictness.BROKER),
+        profile=BrokerProfile(members.named("line", PulsarLine, PulsarLine.V4_0), checkers=checkers),
+    )
+    step = members.named("step", Step, Step.REGISTER)
+    parts = [each.schema(default, compiled) for each in (*history, candidate)]
+    line = policy.profile.line
+    versions = tuple(_version(number, part, line) for number, part in enumerate(parts[:-1]))
+    return Question(_info(parts[-1], line), versions, policy, step)
+
+
+def line_of(identity: Any, answer: Answer) -> dict[str, Any]:
+    """The answer as JSON."""
+    refusal = answer.refusal
+    error = None if refusal is None else _error(refusal.reason, refusal.message, refusal.path)
+    return _line(identity, error, answer, compatible=answer.is_compatible)
+
+
+def no_answer(identity: Any, error: InvalidRequestError) -> dict[str, Any]:
+    """What is written for a line that is no valid request: `compatible` is null."""
+    return _line(identity, _error("INVALID_REQUEST", error.message, error.path), Answer(), compatible=None)
+
+
+def _line(identity: Any, error: dict[str, str] | None, answer: Answer, *, compatible: bool | None) -> dict[str, Any]:
+    return {
+        "id": identity,
+        "compatible": compatible,
+        "equalTo": answer.equal_to,
+        "incompatibilities": findings(answer.incompatibilities),
+        "warnings": findings(answer.warnings),
+        "error": error,
+    }
+
+
+def _error(reason: str, message: str, path: str) -> dict[str, str]:
+    return {"reason": reason, "message": message, "path": path}
+
+
+def findings(found: Iterable[Incompatibility]) -> list[dict[str, Any]]:
+    """Incompatibilities or warnings as JSON."""
+    return [
+        {
+            "rule": each.rule,
+            "path": each.path,
+            "message": each.message,
+            "direction": each.direction,
+            "schemaVersion": each.schema_version,
+        }
+        for each in found
+    ]
+
+
+def _finite(number: str) -> float:
+    found = float(number)
+    if math.isinf(found):
+        raise ValueError(number)
+    return found
+
+
+def _no_constant(word: str) -> None:
+    raise ValueError(word)
+
+
+def _info(part: _Part, line: PulsarLine) -> SchemaInfo:
+    kind, schema, properties = part
+    if kind not in SchemaType.__members__:
+        raise InvalidSchemaError("UNSUPPORTED_TYPE", f"{kind[:100]!r} {_why_unsupported(kind, line)}")
+    return SchemaInfo(SchemaType(kind), schema, properties)
+
+
+def _why_unsupported(kind: str, line: PulsarLine) -> str:
+    if kind == EXTERNAL:
+        return _LATER if line is PulsarLine.V4_0 else "is not taken here: only who owns such a schema can judge it"
+    if kind.upper() in SchemaType.__members__:
+        return f"{_UNNAMED}; write {kind.upper()}"
+    return "is a client's setting, never stored with a topic" if kind in _SETTINGS else _UNNAMED
+
+
+def _version(number: int, part: _Part, line: PulsarLine) -> SchemaInfo:
+    try:
+        return _info(part, line)
+    except InvalidSchemaError as error:
+        raise UnusableVersionError(number, error) from None
+
+
+class _Members:
+    """The members of a JSON object; InvalidRequestError, with the path, where one is not as it must be."""
+
+    def __init__(self, value: Any, path: str) -> None:
+        if not isinstance(value, dict):
+            raise InvalidRequestError(f"{path or 'the line'} must be a JSON object", path)
+        self._members = value
+        self._path = path
+
+    def value(self, name: str) -> Any:
+        return self._members.get(name)
+
+    def text(self, name: str, default: str) -> str:
+        """A text; absent or null is the default."""
+        found = self._members.get(name)
+        if found is None:
+            return default
+        if not isinstance(found, str):
+            raise self._invalid(name, "must be a text")
+        return found
+
+    def list(self, name: str) -> list[Any]:
+        """An array; absent or null is an empty one."""
+        found = self._members.get(name)
+        if found is None:
+            return []
+        if not isinstance(found, list):
+            raise self._invalid(name, "must be an array, oldest first")
+        return found
+
+    def named(self, name: str, names: type[E], default: E) -> E:
+        """One of the names."""
+        found = self.text(name, default)
+        try:
+            return names(found)
+        except ValueError:
+            raise self._invalid(name, f"must be one of {', '.join(names)}") from None
+
+    def schema(self, default_type: str, compiled: Compile) -> _Part:
+        """Type, bytes and properties of a schema."""
+        kind = self.text("type", default_type)
+        if self._members.get("protobuf") is not None:
+            return self._compiled(kind or _NATIVE, compiled)
+        if not kind:
+            raise self._invalid("type", "is missing, here and at the top")
+        # A lone surrogate has no UTF-8; as three bytes it is refused where the schema is parsed.
+        return kind, self.text("schema", "").encode(errors="surrogatepass"), self._properties()
+
+    def _compiled(self, kind: str, compiled: Compile) -> _Part:
+        if kind != _NATIVE:
+            raise self._invalid("type", f"must be {_NATIVE} where there is protobuf")
+        if self._members.get("schema") is not None:
+            raise self._invalid("schema", "must be absent where there is protobuf")
+        path = f"{self._path}.protobuf"
+        sources = _Members(self.value("protobuf"), path)
+        message, files = sources.text("message", ""), sources.value("files")
+        if not message:
+            raise InvalidRequestError(f"{path}.message is missing", f"{path}.message")
+        if not isinstance(files, dict) or not all(isinstance(each, str) for each in files.values()):
+            raise InvalidRequestError(f"{path}.files must be an object of texts", f"{path}.files")
+        try:
+            return kind, compiled(message, files), self._properties()
+        except InvalidSchemaError as error:
+            raise UnusableSourcesError(path, error) from None
+
+    def _properties(self) -> Mapping[str, str]:
+        found = self._members.get("properties")
+        if found is None:
+            return {}
+        if not isinstance(found, dict) or not all(isinstance(each, str | int | float) for each in found.values()):
+            raise self._invalid("properties", "must be an object of texts")
+        return {name: each if isinstance(each, str) else json.dumps(each) for name, each in found.items()}
+
+    def _invalid(self, name: str, why: str) -> InvalidRequestError:
+        path = f"{self._path}.{name}" if self._path else name
+        return InvalidRequestError(f"{path} {why}", path)

@@ -1,0 +1,148 @@
+"""`topicschema can-connect`: would a broker let a client connect to a topic, and what changes if it does?
+
+The answer is `core.clients`'; here it is asked with files, and told.
+"""
+
+import json
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import Any, Final
+
+from topicschema.cli import plugins
+from topicschema.cli.arguments import AUTO_PRODUCE
+from topicschema.cli.check import engine, json_io
+from topicschema.cli.check import text as check_text
+from topicschema.cli.check.text import Files
+from topicschema.cli.commands import check
+from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
+from topicschema.cli.inputs import files, schema_files
+from topicschema.cli.inputs.files import UsageError
+from topicschema.core import clients
+from topicschema.core.broker_errors import BrokerError
+from topicschema.core.clients import Client, Connection, Outcome, TopicState
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.policy import Policy, effective_strategy
+from topicschema.core.schemas import TEXTLESS, PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+
+_WITHOUT_TEXT: Final = TEXTLESS - {SchemaType.BYTES}
+_NEVER_STORED: Final = (SchemaType.BYTES, SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLISH)
+_CHOKES: Final = "The broker fails with an exception where it compares; to try again does not help."
+_NEVER_ANSWERS: Final = "The broker never answers; the client runs into its own timeout."
+
+
+def run(options: Namespace) -> int:
+    """Answer on standard output; the exit code says whether the client may connect."""
+    given = [] if options.schema is None else [options.schema]
+    kind = SchemaType.AUTO_PUBLISH if options.type == AUTO_PRODUCE else schema_files.kind_of(options.type, given)
+    stored = _kind_of_history(options, kind)
+    kinds = [*(stored for _ in options.history), *(kind for _ in given)]
+    texts = schema_files.read_each(kinds, [*options.history, *given], options)
+    topic = _topic(options, stored, texts[: len(options.history)])
+    sent = _sent(options, kind, texts[len(options.history) :])
+    answer = clients.connect(Client(options.client), sent, topic)
+    if options.output == "json":
+        print(json.dumps(_as_json(options.client, answer), indent=2))
+    else:
+        print("\n".join(_lines(options, sent, topic, answer)))
+    return COMPATIBLE if answer.may_connect else INCOMPATIBLE
+
+
+def _kind_of_history(options: Namespace, kind: SchemaType) -> SchemaType:
+    """The type of the topic's versions, where a client's is `kind`."""
+    if options.history_type is not None or any(map(schema_files.is_proto, options.history)):
+        return schema_files.kind_of(options.history_type, options.history, "--history-type")
+    return SchemaType.AVRO if kind in _NEVER_STORED else kind
+
+
+def _topic(options: Namespace, kind: SchemaType, texts: list[bytes]) -> TopicState:
+    return TopicState(
+        history=tuple(_stored(kind, *each, options) for each in zip(options.history, texts, strict=True)),
+        strategy=effective_strategy(Policy(Strategy(options.strategy)), None).value,
+        allows_auto_update=not options.no_auto_update,
+        enforces_validation=options.enforced,
+        is_in_use=bool(options.is_in_use),
+        line=PulsarLine(options.pulsar_version),
+        checkers=plugins.load(),
+    )
+
+
+def _sent(options: Namespace, kind: SchemaType, texts: list[bytes]) -> SchemaInfo | None:
+    """The client's schema; None where it has none: no text is given, and the type needs one."""
+    if texts:
+        return _stored(kind, options.schema, texts[0], options)
+    return SchemaInfo(kind) if kind in _WITHOUT_TEXT else None
+
+
+def _stored(kind: SchemaType, name: str, text: bytes, options: Namespace) -> SchemaInfo:
+    try:
+        return engine.as_stored(SchemaInfo(kind, text, check.properties(options.property)))
+    except InvalidSchemaError as error:
+        raise UsageError(f"{files.shown(name)}: {error.sentence}") from None
+
+
+def _as_json(client: str, answer: Connection) -> dict[str, Any]:
+    return {
+        "client": client,
+        "mayConnect": answer.may_connect,
+        "outcome": answer.outcome,
+        "schemaVersion": answer.schema_version,
+        "error": None if answer.error is None else {"name": answer.error, "message": answer.message},
+        "upgradeFirst": answer.upgrade_first,
+        "incompatibilities": json_io.findings(answer.incompatibilities),
+        "warnings": json_io.findings(answer.warnings),
+    }
+
+
+def _lines(options: Namespace, sent: SchemaInfo | None, topic: TopicState, answer: Connection) -> Iterator[str]:
+    subject = f"A {options.client} {_schema(options, sent)}"
+    if answer.may_connect:
+        yield from check_text.wrapped(f"{subject} may connect: {_what_happens(options, topic, answer)}")
+        if topic.versions and answer.upgrade_first in check_text.UPGRADE:
+            order = check_text.UPGRADE[answer.upgrade_first]
+            yield from check_text.wrapped(f"Under {topic.strategy}, {order[0].lower()}{order[1:]}")
+    else:
+        yield from check_text.wrapped(f"{subject} may not connect: {answer.error}")
+        yield from check_text.wrapped(_brokers_words(answer), "  ")
+        if answer.incompatibilities:
+            yield from check_text.findings(answer.incompatibilities, *_files(options, sent))
+    yield from check_text.warnings(answer.warnings, *_files(options, sent))
+    if options.client != Client.PRODUCER and not topic.versions and options.is_in_use is None:
+        yield from check_text.wrapped(
+            "The topic was taken for idle; --topic-active asks of one with clients or messages."
+        )
+
+
+def _files(options: Namespace, sent: SchemaInfo | None) -> tuple[Files, str]:
+    """What the schemas are called, and the text that places in the client's speak of."""
+    is_source = options.schema is not None and schema_files.is_proto(options.schema)
+    text = "" if sent is None or is_source else sent.schema.decode(errors="replace")
+    return Files(_schema(options, sent), tuple(map(files.shown, options.history)), not is_source), text
+
+
+def _schema(options: Namespace, sent: SchemaInfo | None) -> str:
+    if sent is None or sent.type is SchemaType.BYTES:
+        return "without a schema"
+    if options.schema is None:
+        return f"with {options.type}"
+    return f"with {files.shown(options.schema)}"
+
+
+def _what_happens(options: Namespace, topic: TopicState, answer: Connection) -> str:
+    version = answer.schema_version
+    if answer.outcome is Outcome.REGISTERS_VERSION:
+        return f"its schema becomes version {version}."
+    if version is not None:
+        stays = "" if version == len(topic.history) - 1 else f" Version {len(topic.history) - 1} stays the latest."
+        return f"it uses version {version} ({files.shown(options.history[version])}).{stays}"
+    if options.client == Client.PRODUCER:
+        return "its messages carry no schema version."
+    return "nothing is registered."
+
+
+def _brokers_words(answer: Connection) -> str:
+    if answer.error is BrokerError.NO_ANSWER:
+        return _NEVER_ANSWERS
+    if answer.error is BrokerError.UNKNOWN_ERROR:
+        return _CHOKES
+    return f"The broker says: {answer.message.strip()} ..." if answer.message else ""

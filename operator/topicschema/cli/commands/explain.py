@@ -1,0 +1,70 @@
+"""`topicschema explain`: what a rule means, what to do, and an example each of what it refuses and takes."""
+
+import textwrap
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import Final
+
+from topicschema.cli import plugins, rules
+from topicschema.cli.check.excerpt import WIDTH
+from topicschema.cli.exits import COMPATIBLE
+from topicschema.cli.inputs.files import UsageError
+from topicschema.cli.rules import Rule
+from topicschema.cli.rules_page import example
+from topicschema.core.checkers import Checkers
+from topicschema.core.severity import severity_of
+
+_NAME_WIDTH: Final = max(len(rule.id) for rule in rules.every()) + 4
+
+
+def run(options: Namespace) -> int:
+    """Print the rule, or all rules in a line each."""
+    checkers = plugins.load()
+    if options.rule is None:
+        print("\n".join((*_list(), *_plugged(checkers))))
+        return COMPATIBLE
+    rule = rules.find(options.rule)
+    if rule is None:
+        others = f"; ask {' or '.join(each.name for each in checkers.values())}" if checkers else ""
+        raise UsageError(
+            f"there is no rule {options.rule!r}; topicschema explain lists them all, "
+            "docs/operations.md has the reasons of conditions, and docs/validation-reasons.md what validation says of "
+            f"messages{others}"
+        )
+    print("\n".join(_explained(rule)))
+    return COMPATIBLE
+
+
+def _list() -> Iterator[str]:
+    for chapter in rules.CHAPTERS:
+        yield f"{chapter.title}"
+        for rule in chapter.rules:
+            room = WIDTH - _NAME_WIDTH
+            yield f"  {rule.id:{_NAME_WIDTH - 2}}{textwrap.shorten(_plain(rule.meaning), room, placeholder=' ...')}"
+        yield ""
+    yield "topicschema explain RULE tells all of one."
+
+
+def _plugged(checkers: Checkers) -> Iterator[str]:
+    if checkers:
+        yield "\nCheckers that are plugged in, with rules of their own:"
+        yield from (f"  {kind:{_NAME_WIDTH - 2}}{each.name}" for kind, each in checkers.items())
+
+
+def _explained(rule: Rule) -> Iterator[str]:
+    yield rule.id
+    yield textwrap.fill(_plain(rule.meaning), WIDTH)
+    yield ""
+    yield textwrap.fill(f"To do: {_plain(rule.advice)}", WIDTH)
+    severity = severity_of(rule.id)
+    if severity is not None:
+        yield f"\nBreaks: {severity} ({severity.meaning})"
+    for title, shown in (("Refused", rule.refused), ("Passes", rule.accepted)):
+        if shown is not None:
+            yield f"\n{title}:"
+            yield textwrap.indent(example(shown), "  ")
+
+
+def _plain(text: str) -> str:
+    """The sentences without the marks of Markdown."""
+    return text.replace("`", "").replace("*", "")

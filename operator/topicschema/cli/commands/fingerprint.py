@@ -1,0 +1,25 @@
+"""`topicschema fingerprint`: what a broker tells schemas apart by (docs/spec/fingerprint.md)."""
+
+import sys
+from argparse import Namespace
+
+from topicschema.cli.check import engine, text
+from topicschema.cli.check.engine import Refusal
+from topicschema.cli.commands import check
+from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
+from topicschema.cli.inputs import files, schema_files
+from topicschema.core import formats
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.schemas import PulsarLine
+
+
+def run(options: Namespace) -> int:
+    """Print the fingerprint; 1, with the reason on standard error, when the text is no schema."""
+    [info] = check.schemas([options.file], options)
+    try:
+        print(formats.parse(engine.as_stored(info), PulsarLine(options.pulsar_version)).fingerprint)
+    except InvalidSchemaError as error:
+        shown = "" if schema_files.is_proto(options.file) else info.schema.decode(errors="replace")
+        print(text.refused(shown, Refusal.of(error), files.shown(options.file)), file=sys.stderr)
+        return INCOMPATIBLE
+    return COMPATIBLE

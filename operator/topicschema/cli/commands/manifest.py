@@ -1,0 +1,148 @@
+"""`topicschema manifest`: a schema's file as a TopicSchema manifest, byte for byte."""
+
+import re
+import sys
+from argparse import Namespace
+from collections.abc import Mapping
+from typing import Any, Final
+
+import yaml
+
+from topicschema.api.schemas import AVAILABLE_TYPES, PART_TYPES
+from topicschema.cli.check import engine
+from topicschema.cli.check import text as check_text
+from topicschema.cli.check.engine import Refusal
+from topicschema.cli.commands import check
+from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
+from topicschema.cli.inputs import files, schema_files
+from topicschema.cli.inputs.files import UsageError
+from topicschema.core import formats
+from topicschema.core.errors import InvalidSchemaError, StalledError
+from topicschema.core.formats import key_value
+from topicschema.core.schemas import PRIMITIVES, PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.topics import Topic
+
+_OF_PARTS: Final = ("key.schema.", "value.schema.", "kv.encoding.type")
+"""How the properties begin that a resource says by `spec.keyValue`."""
+_MAX_NAME: Final = 253
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_NOT_IN_NAME: Final = re.compile(r"[^a-z0-9.]+")
+
+
+def run(options: Namespace) -> int:
+    """Print the manifest; 1, with the reason on standard error, when the text is no schema."""
+    try:
+        topic = Topic.parse(options.topic)
+    except StalledError as error:
+        raise UsageError(error.message) from None
+    name = options.name or name_of(topic)
+    if not _NAME.fullmatch(name) or len(name) > _MAX_NAME:
+        raise UsageError(f"{name!r} cannot be a resource's name; give one with --name")
+    if options.namespace and not _LABEL.fullmatch(options.namespace):
+        raise UsageError(f"{options.namespace!r} cannot be a Kubernetes namespace")
+    spec: dict[str, Any] = {}
+    try:
+        info, spec = _schema(options)
+        formats.parse(info, PulsarLine(options.pulsar_version))
+    except InvalidSchemaError as error:
+        text = spec.get("schema", "")
+        print(check_text.refused(text, Refusal.of(error), files.shown(options.file or "no file")), file=sys.stderr)
+        return INCOMPATIBLE
+    print(rendered(manifest(options.topic, spec, name, options.namespace)), end="")
+    return COMPATIBLE
+
+
+def manifest(topic: str, schema: dict[str, Any], name: str, namespace: str | None) -> dict[str, Any]:
+    """The resource for a schema that parses, given as the fields that the spec has for it."""
+    metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
+    return {
+        "apiVersion": "topicschema.io/v1alpha1",
+        "kind": "TopicSchema",
+        "metadata": metadata,
+        "spec": {"topic": topic} | schema,
+    }
+
+
+def name_of(topic: Topic) -> str:
+    """A name for the topic's resource: of its Pulsar namespace and its own name, in what Kubernetes takes."""
+    wanted = f"{topic.namespace}-{topic.local_name}".lower()
+    return _NOT_IN_NAME.sub("-", wanted).strip("-.")[:_MAX_NAME].strip("-.")
+
+
+def rendered(resource: dict[str, Any]) -> str:
+    """The resource as YAML, with texts of several lines as they are, wherever YAML can hold them so."""
+    text: str = yaml.dump(resource, Dumper=_Blocks, sort_keys=False, allow_unicode=True, width=sys.maxsize)
+    return text
+
+
+class _Blocks(yaml.SafeDumper):
+    """Writes texts of several lines as literal blocks."""
+
+
+def _written(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Blocks.add_representer(str, _written)
+
+
+def _schema(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
+    """The schema, and the fields of a spec that say it."""
+    names = [] if options.file is None else [options.file]
+    kind = schema_files.kind_of(options.type, names)
+    if kind not in AVAILABLE_TYPES:
+        raise UsageError(f"a TopicSchema cannot have the type {kind}")
+    if options.file is None and kind not in PRIMITIVES:
+        raise UsageError(f"a schema of type {kind} needs its FILE")
+    if kind is SchemaType.PROTOBUF_NATIVE and schema_files.is_proto(options.file):
+        return _sources(options)
+    if options.imported or options.more_imported:
+        raise UsageError("only a FILE.proto has other files")
+    properties = check.properties(options.property)
+    text = b"".join(schema_files.read_all(kind, names, options))
+    if kind is SchemaType.KEY_VALUE:
+        return _pair(SchemaInfo(kind, text, properties))
+    spec = _spec(kind, properties) | ({"schema": text.decode(errors="replace")} if text else {})
+    return SchemaInfo(kind, text, properties), spec
+
+
+def _spec(kind: SchemaType, properties: Mapping[str, str]) -> dict[str, Any]:
+    return {"type": kind.value} | ({"properties": dict(properties)} if properties else {})
+
+
+def _pair(sent: SchemaInfo) -> tuple[SchemaInfo, dict[str, Any]]:
+    """A pair as it is sent over REST, whose properties say what it is made of; InvalidSchemaError where it is none."""
+    info = engine.as_stored(sent)
+    pair = key_value.decode(info)
+    if pair.encoding is None:
+        raise UsageError("--property kv.encoding.type: write INLINE or SEPARATED")
+    for side, part in pair.parts:
+        if part.info.type not in PART_TYPES:
+            raise UsageError(f"a part of a TopicSchema's pair cannot have the type {part.info.type}")
+        if part.info.type is SchemaType.BYTES and part.info.schema:
+            raise UsageError(f"the {side} has a schema and the type BYTES: add --property {side}.schema.type=TYPE")
+    own = {name: text for name, text in sent.properties.items() if not name.startswith(_OF_PARTS)}
+    parts = {side.value: _part(part) for side, part in pair.parts}
+    return info, _spec(info.type, own) | {"keyValue": {"encoding": pair.encoding.value} | parts}
+
+
+def _part(part: key_value.Part) -> dict[str, Any]:
+    said = {"name": part.name, "type": part.info.type.value, "schema": part.info.schema.decode(errors="replace")}
+    return {name: text for name, text in said.items() if text} | (
+        {"properties": dict(part.info.properties)} if part.info.properties else {}
+    )
+
+
+def _sources(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
+    from topicschema.cli.inputs import proto_files  # noqa: PLC0415  # a child process and asyncio, for .proto alone
+
+    listed = [*options.imported, *options.more_imported]
+    search = proto_files.Search(options.message, options.folders, listed)
+    compiled = search.compiled(options.file, files.read(options.file))
+    search.demand_used(compiled.files)
+    kind = SchemaType.PROTOBUF_NATIVE
+    properties = check.properties(options.property)
+    protobuf = {"message": compiled.message, "files": dict(compiled.files)}
+    return SchemaInfo(kind, compiled.envelope, properties), _spec(kind, properties) | {"protobuf": protobuf}

@@ -1,0 +1,61 @@
+"""`topicschema validate`: are these bytes a payload of that schema, and if not, where and why not?"""
+
+import json
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+
+from topicschema import payload
+from topicschema.cli.check import text
+from topicschema.cli.check.excerpt import printable
+from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
+from topicschema.cli.inputs import files, payloads
+from topicschema.payload import Finding, auto_produce
+
+
+def run(options: Namespace) -> int:
+    """Answer on standard output; the exit code is the verdict."""
+    schema, writer = payloads.schema(options), payloads.writer(options)
+    reader = payloads.usable(lambda: payload.reader(schema, writer), options.schema)
+    key, content = payloads.key(options, schema), payloads.read(options.payload, options)
+    _, found = reader.read(content, key)
+    is_valid = all(each.is_tolerated for each in found)
+    is_sent = not auto_produce.refusals(schema, content) if writer is None else None
+    if options.output == "json":
+        print(json.dumps(_answer(found, is_valid=is_valid, is_sent=is_sent), indent=2))
+    else:
+        print("\n".join(_told(files.shown(options.payload), found, is_valid=is_valid, is_sent=is_sent)))
+    return COMPATIBLE if is_valid else INCOMPATIBLE
+
+
+def _answer(found: Sequence[Finding], *, is_valid: bool, is_sent: bool | None) -> dict[str, object]:
+    findings = [
+        {
+            "rule": each.rule,
+            "path": each.path,
+            "offset": each.offset,
+            "message": each.message,
+            "isTolerated": each.is_tolerated,
+        }
+        for each in found
+    ]
+    return {"valid": is_valid, "autoProduceSends": is_sent, "findings": findings}
+
+
+def _told(name: str, found: Sequence[Finding], *, is_valid: bool, is_sent: bool | None) -> Iterator[str]:
+    yield from text.wrapped(f"{name} is {'valid' if is_valid else 'invalid'}")
+    for each in found:
+        yield ""
+        yield f"{each.rule} at {printable(each.path)}, byte {each.offset}"
+        yield from text.wrapped(each.message, "  ")
+        if each.is_tolerated:
+            yield "  Consumers read on."
+    if is_sent is not None and is_sent != is_valid:
+        yield ""
+        yield from text.wrapped(_SENT if is_sent else _NOT_SENT)
+    if found:
+        yield ""
+        yield f"What a rule means and what to do: topicschema explain {found[0].rule}"
+
+
+_SENT = "A Java producer with AUTO_PRODUCE sends it all the same: it looks less closely."
+_NOT_SENT = "A Java producer with AUTO_PRODUCE refuses it all the same: it reads it by another schema."

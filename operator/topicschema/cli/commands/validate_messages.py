@@ -1,0 +1,75 @@
+"""`topicschema validate-messages`: can messages that are there be read with a schema? The run itself is spark's."""
+
+import json
+import sys
+import time
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
+from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError
+from topicschema.cli.validate_messages import output, request
+from topicschema.core.errors import TopicSchemaError
+from topicschema.validation.errors import InvalidQuestionError
+from topicschema.validation.job.html_report import page
+from topicschema.validation.request import Question
+
+if TYPE_CHECKING:
+    from topicschema.validation.report.report import Report
+
+RUN_FAILED: Final = 3
+"""The run ended without a verdict."""
+
+
+def run(options: Namespace) -> int:
+    """Answer on standard output; the exit code is the verdict."""
+    asked = request.question_of(options)
+    _demand_places(options)
+    try:
+        found = _report(asked, options.processes)
+    except InvalidQuestionError as error:
+        raise UsageError(error.message) from None
+    except TopicSchemaError as error:
+        print(f"topicschema validate-messages: the run failed: {error.message}", file=sys.stderr)
+        return RUN_FAILED
+    if options.page is not None:
+        _write(options.page, page(found.document))
+    if options.report is not None:
+        _write(options.report, json.dumps(found.document, indent=2, ensure_ascii=False) + "\n")
+    if STANDARD_INPUT not in (options.report, options.page):
+        print("\n".join(output.told(found.document, writers=options.writers)))
+    return COMPATIBLE if found.passes else INCOMPATIBLE
+
+
+def _demand_places(options: Namespace) -> None:
+    """UsageError where report or page could not be written once the run, which may take long, is over."""
+    if options.report == options.page == STANDARD_INPUT:
+        raise UsageError("report and page cannot both go to standard output: name a file for one of them")
+    for name in (options.report, options.page):
+        if name not in (None, STANDARD_INPUT) and (Path(name).is_dir() or not Path(name).parent.is_dir()):
+            raise UsageError(f"{name}: a file cannot be written there")
+
+
+def _report(asked: Question, processes: int | None) -> "Report":
+    try:
+        from topicschema.validation.run import runner  # noqa: PLC0415  # numpy and Arrow, which not every installation has
+        from topicschema.validation.sources import opening  # noqa: PLC0415  # as above
+    except ImportError as error:
+        raise UsageError(f"{error.name} is missing: install topicschema[validation]") from None
+    source = opening.source_of(asked, time.time_ns() // 1_000_000)
+    bar = output.Bar(sys.stderr)
+    try:
+        return runner.run(asked, source, processes=processes, progress=bar)
+    finally:
+        bar.clear()
+
+
+def _write(name: str, text: str) -> None:
+    if name == STANDARD_INPUT:
+        print(text, end="")
+        return
+    try:
+        Path(name).write_text(text, encoding="utf-8", errors="backslashreplace")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{name}: {getattr(error, 'strerror', None) or error}") from None

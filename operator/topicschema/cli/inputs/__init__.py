@@ -1,0 +1,1 @@
+"""What commands read: files, schemas, .proto sources, manifests, payloads."""

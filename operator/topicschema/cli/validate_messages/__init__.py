@@ -1,0 +1,1 @@
+"""What validate-messages reads and prints: arguments, request, output."""

@@ -1,0 +1,1 @@
+"""The controller process. kopf watches and enqueues keys; `reconcile` reconciles them."""

@@ -1,0 +1,117 @@
+"""Comparison of schema texts, by a worker process, or by the event loop itself if it is little."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from topicschema.core import compatibility, formats, parts
+from topicschema.core.checkers import BUILT_IN
+from topicschema.core.compatibility import Predecessor
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.parts import Found
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+from topicschema.judging.lru_cache import LruCache
+
+_CACHE_BYTES: Final = 32 * 1024 * 1024
+_BYTES_PER_BYTE: Final = 10
+_BYTES_PER_SCHEMA: Final = 2_000
+
+_Key = tuple[SchemaType, str, PulsarLine]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The candidate as text, and how it is compared.
+
+    `is_equal` if the broker takes it for an earlier version; `is_first` for the first part, whose answer has the risks
+    of the candidate by itself, too.
+    """
+
+    candidate: SchemaInfo
+    line: PulsarLine
+    strategy: Strategy
+    is_equal: bool = False
+    is_first: bool = True
+
+
+class Version(NamedTuple):
+    """An earlier version; without `info` its type alone decides, and one that is not compared must only parse."""
+
+    schema_version: int | None
+    type: SchemaType
+    info: SchemaInfo | None
+    is_compared: bool = True
+
+
+class Answer(NamedTuple):
+    """Findings, and the errors of versions that do not parse, by number."""
+
+    found: Found
+    unreadable: Mapping[int, InvalidSchemaError]
+
+
+def size_of(question: Question, versions: Sequence[Version]) -> int:
+    """Return the bytes of all texts."""
+    return len(question.candidate.schema) + sum(len(each.info.schema) for each in versions if each.info)
+
+
+class Comparer:
+    """Parses and compares; caches parsed schemas.
+
+    `cache_bytes` limits the estimated size of the cache. Versions are immutable, so no entry is stale.
+    """
+
+    def __init__(self, cache_bytes: int = _CACHE_BYTES) -> None:
+        self._cache: LruCache[_Key, Schema] = LruCache(cache_bytes)
+
+    def answer(self, question: Question, versions: Sequence[Version], most_steps: int) -> Answer:
+        """Compare the candidate with one part of the versions, newest first."""
+        candidate = self.parsed(question.candidate, question.line)
+        predecessors, unreadable = list[Predecessor](), dict[int, InvalidSchemaError]()
+        for number, kind, info, is_compared in versions:
+            schema = None
+            try:
+                schema = None if info is None else self.parsed(info, question.line)
+            except InvalidSchemaError as error:
+                if number is not None:
+                    unreadable[number] = error
+            if is_compared:
+                predecessors.append(Predecessor(number, kind, schema))
+        found = Found()
+        if question.is_equal:
+            for each in predecessors:
+                found.risks += compatibility.risks_of_equal(candidate, each)
+        else:
+            found.risks += compatibility.traps(candidate) if question.is_first else ()
+            found += parts.compare(candidate, predecessors, question.strategy, BUILT_IN, most_steps)
+        return Answer(found, unreadable)
+
+    def parsed(self, info: SchemaInfo, line: PulsarLine) -> Schema:
+        """Return the parsed schema, from the cache if it is there; InvalidSchemaError with rule and place."""
+        schema = self.cached(info.type, info.content_hash, line)
+        if schema is None:
+            schema = formats.parse(info, line)
+            self.cache(schema, line, _BYTES_PER_BYTE * len(info.schema))
+        return schema
+
+    def cached(self, kind: SchemaType, content_hash: str, line: PulsarLine) -> Schema | None:
+        """Return the schema, if it is cached."""
+        return self._cache.get((kind, content_hash, line))
+
+    def cache(self, schema: Schema, line: PulsarLine, size: int) -> None:
+        """Cache a schema of about `size` bytes."""
+        self._cache.put((schema.info.type, schema.info.content_hash, line), schema, _BYTES_PER_SCHEMA + size)
+
+
+_OF_WORKER: Final = Comparer(_CACHE_BYTES // 2)
+
+
+def answer(question: Question, versions: Sequence[Version], most_steps: int) -> Answer:
+    """Call `Comparer.answer`, in a worker."""
+    return _OF_WORKER.answer(question, versions, most_steps)
+
+
+def fingerprint(info: SchemaInfo, line: PulsarLine) -> str:
+    """Return the fingerprint of the parsed schema, in a worker; errors as above."""
+    return _OF_WORKER.parsed(info, line).fingerprint

@@ -1,0 +1,59 @@
+"""The holders of claims that still count: webhook and controller ask the same of policies and of topics.
+
+A holder counts while it exists, is not being deleted, and its Kubernetes namespace may govern the Pulsar namespace.
+"""
+
+from typing import Any
+
+from topicschema.api import FINALIZER, PULSAR_NAMESPACES_ANNOTATION
+from topicschema.api.kinds import NAMESPACE, NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA, Kind
+from topicschema.api.metadata import Metadata
+from topicschema.api.wire import decode
+from topicschema.cluster.errors import NotFoundError
+from topicschema.core.history import Owner
+from topicschema.core.policy import may_claim
+from topicschema.core.topics import PulsarNamespaceKey
+from topicschema.judging.policies import Reader
+
+
+async def may_govern(client: Reader, namespace: str, key: PulsarNamespaceKey, *, anyone_may: bool) -> bool:
+    """Return whether the Kubernetes namespace exists and its annotation lets it claim the Pulsar namespace."""
+    if anyone_may:
+        return True
+    try:
+        wire = await client.get(NAMESPACE, "", namespace)
+    except NotFoundError:
+        return False
+    annotations = decode(Metadata, wire.get("metadata")).annotations
+    return may_claim(annotations.get(PULSAR_NAMESPACES_ANNOTATION), key.pulsar_namespace)
+
+
+async def holds_namespace(client: Reader, holder: Owner, key: PulsarNamespaceKey, *, anyone_may: bool) -> bool:
+    """Return whether the policy that holds the claim on a Pulsar namespace still counts."""
+    metadata = await _metadata(client, NAMESPACE_SCHEMA_POLICY, holder)
+    if metadata is None or metadata.deletion_timestamp is not None:
+        return False
+    return await may_govern(client, holder.namespace, key, anyone_may=anyone_may)
+
+
+async def other_holder(client: Reader, claim: Owner | None, owner: Owner) -> Owner | None:
+    """Return which other TopicSchema holds the topic whose history has `claim`; the policy is in `owner`'s namespace.
+
+    One that is being deleted counts until the operator has deleted what it was to delete.
+    """
+    if claim is None or claim == owner or claim.namespace != owner.namespace:
+        return None
+    metadata = await _metadata(client, TOPIC_SCHEMA, claim)
+    if metadata is None or (metadata.deletion_timestamp is not None and FINALIZER not in metadata.finalizers):
+        return None
+    return claim
+
+
+async def _metadata(client: Reader, kind: Kind, holder: Owner) -> Metadata | None:
+    """Return the holder's metadata, or None if it is gone: another resource of its name is not the one that claimed."""
+    try:
+        wire: dict[str, Any] = await client.get(kind, holder.namespace, holder.name)
+    except NotFoundError:
+        return None
+    metadata = decode(Metadata, wire.get("metadata"))
+    return metadata if metadata.uid == holder.uid else None

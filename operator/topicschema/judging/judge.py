@@ -1,0 +1,281 @@
+"""judge() with its reads: the payloads that a verdict needs, fetched and compared. The verdict is `core.verdict`'s.
+
+Webhook and controller both ask here, so there is one validation path. Versions are read and compared a part at a time,
+in a worker process where it is more than a little.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Final, NamedTuple, TypeVar
+
+from topicschema.api.topicschemas import TopicSchemaSpec
+from topicschema.core import compatibility, verdict
+from topicschema.core.checkers import BUILT_IN, Checkers
+from topicschema.core.compatibility import Incompatibility, Predecessor
+from topicschema.core.errors import InvalidSchemaError, WaitingError
+from topicschema.core.history import History, VersionEntry
+from topicschema.core.parts import Found
+from topicschema.core.policy import Policy, effective_strategy
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, digest
+from topicschema.core.steps import MOST_STEPS
+from topicschema.core.strategies import Strategy
+from topicschema.core.verdict import Candidate, Comparison, Look, Verdict
+from topicschema.judging import broker_versions, comparing
+from topicschema.judging.broker_versions import UnreadableVersionError
+from topicschema.judging.comparing import Answer, Comparer, Question, Version
+from topicschema.judging.lru_cache import LruCache
+from topicschema.judging.rereading import Rereading
+from topicschema.judging.schema_source import Envelopes, info_of, size_of, sources_of
+from topicschema.judging.versions import LARGE, Versions
+from topicschema.judging.workers import OutOfMemoryError, Workers
+from topicschema.storage.protocol import SchemaStorage
+
+T = TypeVar("T")
+
+_CACHE_BYTES = 64 * 1024 * 1024
+# Some milliseconds of work. What needs more begins again in a worker.
+_FEW_STEPS = 30_000
+# An API server waits 10 seconds for the webhook.
+_PATIENCE = 5.0
+_AFTER_TIMEOUT = 30.0
+
+# Of the versions before one, those whose consumers are thought of when its status is told: as many as a status lists.
+_TOLD = 100
+_RISKS_BYTES = 8 * 1024 * 1024
+_BYTES_PER_RISK = 500
+
+
+class _RisksKey(NamedTuple):
+    """A version and those before it by their hashes, and what else decides about the risks."""
+
+    versions: str
+    strategy: Strategy
+    line: PulsarLine
+
+
+class CheckerTimeoutError(WaitingError):
+    """A checker that is plugged in was too slow, this time at least: no edit of the resource would help."""
+
+
+class Judge:
+    """Answers whether a schema may be a topic's next version.
+
+    `cache_bytes` bounds the parsed schemas that are kept in memory. `checkers` are those that are plugged in,
+    `patience` is how long they may take for one verdict, in seconds.
+    """
+
+    def __init__(
+        self,
+        storage: SchemaStorage,
+        cache_bytes: int = _CACHE_BYTES,
+        *,
+        checkers: Checkers = BUILT_IN,
+        patience: float = _PATIENCE,
+    ) -> None:
+        self._comparer = Comparer(cache_bytes)
+        self._checkers = checkers
+        self._patience = patience
+        self._envelopes = Envelopes()
+        self._risks: LruCache[_RisksKey, tuple[Incompatibility, ...]] = LruCache(_RISKS_BYTES)
+        self._workers = Workers()
+        self._asking = ThreadPoolExecutor(max_workers=2, thread_name_prefix="checkers")
+        self.versions: Final = Versions(storage, self._workers, self._comparer, are_whole=self.has_checkers)
+        self._rereading = Rereading(self.versions)
+
+    @property
+    def has_checkers(self) -> bool:
+        """Whether any are plugged in."""
+        return bool(self._checkers)
+
+    def close(self) -> None:
+        """End the processes and threads; what is under way in them fails."""
+        self._workers.close()
+        self._asking.shutdown(wait=False, cancel_futures=True)
+
+    async def schema_of(self, spec: TopicSchemaSpec, line: PulsarLine, history: History | None) -> Schema:
+        """The parsed schema that a resource stands for; InvalidSchemaError with rule and place.
+
+        Sources that a version of the history was compiled from are what they became then, whatever a compiler would
+        make of them now. WaitingError when sources could not be compiled for reasons that are not theirs.
+        """
+        sources = sources_of(spec)
+        known = None if sources is None or history is None else history.compiled_from(sources.source_hash)
+        if history is None or known is None:
+            return await self.versions.parse(broker_versions.text_on_record(await self._written(spec), history), line)
+        envelope = (await self.versions.version(history, known, line)).info.schema
+        return await self.versions.parse(SchemaInfo(spec.type, envelope, dict(spec.properties)), line)
+
+    async def demand_a_line(self, spec: TopicSchemaSpec) -> None:
+        """Nothing, where some line's broker takes the schema; else InvalidSchemaError, that of the first line."""
+        info, refusals = await self._written(spec), []
+        for line in PulsarLine:
+            try:
+                await self.versions.parse(info, line)
+            except InvalidSchemaError as error:
+                refusals.append(error)
+            else:
+                return
+        raise refusals[0]
+
+    async def _written(self, spec: TopicSchemaSpec) -> SchemaInfo:
+        """The schema as a broker stores it, of sources as the compiler here makes it; errors as above."""
+        sources = sources_of(spec)
+        if sources is not None:
+            return SchemaInfo(spec.type, await self._envelopes.get(sources), dict(spec.properties))
+        size = size_of(spec) if spec.key_value else 0  # only pairs are written anew
+        return await self.versions.read(size, info_of, spec)
+
+    async def under(self, history: History, line: PulsarLine) -> History:
+        """The history on record as a broker of that line reads it: what is judged by, and what follows, starts here."""
+        return await self._rereading.under(history, line)
+
+    async def judge(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
+        """The verdict on the candidate as the next version; StalledError(RecordDamaged) when the record is unusable.
+
+        Of a version that the broker has to read, and cannot, the verdict is no, with the rule INVALID_HISTORY.
+        """
+        broken = verdict.refused_by_constraints(candidate, policy)
+        if broken is not None:
+            return broken
+        try:
+            broker_versions.demand_readable(candidate, history)
+            if compatibility.asks_plugged(candidate.schema, self._checkers):
+                return await self._judged_by_checkers(candidate, history, policy)
+            must = {each.schema_version for each in verdict.required(candidate, history, policy)}
+            strategy = effective_strategy(policy, candidate.strategy).value
+            is_equal = history.equal_to(candidate.schema.fingerprint) is not None
+            question = Question(candidate.schema.info, policy.profile.line, strategy, is_equal)
+            found = await self._found(question, history, verdict.looks(candidate, history, policy), must)
+        except UnreadableVersionError as error:
+            return verdict.refused(candidate, policy, error.finding)
+        return verdict.concluded(candidate, history, policy, verdict.strictly(policy, found, strategy))
+
+    async def compare(self, asked: Candidate, earlier: Schema | None, history: History, policy: Policy) -> Comparison:
+        """Why the candidate may not follow an edit that is on no record yet, if there is one, and who then suffers.
+
+        That edit would stand behind all that is on record. A checker that is plugged in may look at several versions
+        together, so it gets what it will be given once the edit is registered.
+        """
+        candidate, strategy = asked.schema, effective_strategy(policy, asked.strategy).value
+        if earlier is None or candidate.info == earlier.info:
+            return Comparison((), ())
+        is_equal = candidate.fingerprint == earlier.fingerprint
+        if not is_equal and compatibility.asks_plugged(candidate, self._checkers):
+            return await self._compared_by_checkers(asked, earlier, history, policy)
+        question = Question(candidate.info, policy.profile.line, strategy, is_equal)
+        part = [Version(None, earlier.info.type, earlier.info)]
+        return verdict.strictly(policy, (await self._answer(question, part)).found, strategy)
+
+    async def _judged_by_checkers(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
+        """The verdict where checkers that are plugged in are asked, of all versions together."""
+        policy = self._with_checkers(policy)
+        wanted, must = verdict.needed(candidate, history, policy), verdict.required(candidate, history, policy)
+        payloads = await self._payloads(history, wanted, policy.profile.line, must)
+        return await self._by_checkers(lambda: verdict.judge(candidate, history, policy, payloads))
+
+    async def _compared_by_checkers(
+        self, asked: Candidate, earlier: Schema, history: History, policy: Policy
+    ) -> Comparison:
+        policy, before = self._with_checkers(policy), Predecessor(None, earlier.info.type, earlier)
+        strategy, considered = effective_strategy(policy, asked.strategy).value, [before]
+        if strategy.is_transitive:
+            wanted = verdict.compared(asked, history, policy)
+            payloads = await self._payloads(history, wanted, policy.profile.line, wanted)
+            considered = [*verdict.predecessors(asked, history, policy, payloads), before]
+        return await self._by_checkers(lambda: verdict.compare(asked.schema, considered, strategy, policy))
+
+    def _with_checkers(self, policy: Policy) -> Policy:
+        return replace(policy, profile=replace(policy.profile, checkers=self._checkers))
+
+    async def _by_checkers(self, work: Callable[[], T]) -> T:
+        """What `work` returns; CheckerTimeoutError where a plugged checker keeps it too long.
+
+        A thread cannot be ended from outside. One that hangs is lost until the process is, and so in the end are all
+        that could ask: there is no answer then. Types whose checkers are built in never wait for them.
+        """
+        asked = asyncio.get_running_loop().run_in_executor(self._asking, work)
+        try:
+            return await asyncio.wait_for(asked, self._patience)
+        except TimeoutError:
+            names = ", ".join(each.name for each in self._checkers.values())
+            message = f"no answer within {self._patience:g} seconds where checkers are plugged in ({names})"
+            raise CheckerTimeoutError("CheckerTimeout", f"{message}; it is asked again later", _AFTER_TIMEOUT) from None
+
+    async def _found(self, question: Question, history: History, looks: Sequence[Look], must: Collection[int]) -> Found:
+        """Compare with all parts; UnreadableVersionError if a version that is a must does not parse."""
+        found = Found()
+        musts = {look.entry.schema_version: look.entry for look in looks if look.entry.schema_version in must}
+        async for part in self.versions.parts(history, looks):
+            answer = await self._answer(question, part, MOST_STEPS - found.steps)
+            for number, error in answer.unreadable.items():
+                if number in musts:
+                    raise broker_versions.unreadable(musts[number], question.line, error)
+            found += answer.found
+            if found.given_up:
+                break
+            question = replace(question, is_first=False)
+        return found
+
+    async def _answer(self, question: Question, part: Sequence[Version], most_steps: int = MOST_STEPS) -> Answer:
+        """Compare with one part, within this many steps: here if it is little, in a worker if it is more."""
+        if comparing.size_of(question, part) < LARGE:
+            answer = self._comparer.answer(question, part, min(_FEW_STEPS, most_steps))
+            if answer.found.given_up is None or most_steps <= _FEW_STEPS:
+                return answer
+        try:
+            return await self._workers.call(comparing.answer, question, part, most_steps)
+        except OutOfMemoryError as error:
+            number, kind, *_ = part[0]
+            finding = compatibility.too_complex(Predecessor(number, kind, None), str(error))
+            return Answer(Found(given_up=finding), {})
+
+    async def risks(
+        self, verdict: Verdict, history: History, strategy: Strategy | None, policy: Policy
+    ) -> tuple[Incompatibility, ...]:
+        """What consumers may suffer from the version on record that the verdict came to.
+
+        The verdict itself compares no more, once there is an equal version. So the version is judged anew after the
+        `_TOLD` before it, as if it came now: the answer depends on nothing but record and policy, whoever asks when.
+        """
+        entry = next((each for each in history.trimmed if each.schema_version == verdict.schema_version), None)
+        if entry is None:
+            return verdict.risks
+        earlier = tuple(each for each in history.trimmed if each.schema_version < entry.schema_version)[-_TOLD:]
+        key = _RisksKey(
+            digest("\n".join(f"{each.schema_version} {each.content_hash}" for each in (*earlier, entry)).encode()),
+            verdict.strategy.value,
+            policy.profile.line,
+        )
+        found = self._risks.get(key)
+        if found is None:
+            candidate = Candidate(await self.versions.version(history, entry, policy.profile.line), strategy)
+            found = await self._risks_after(candidate, replace(history, entries=earlier), policy)
+            self._risks.put(key, found, _BYTES_PER_RISK * (1 + len(found)))
+        return tuple(dict.fromkeys((*verdict.risks, *found)))
+
+    async def _risks_after(self, candidate: Candidate, history: History, policy: Policy) -> tuple[Incompatibility, ...]:
+        """The risks alone: of what the strategy compares, and without the checkers, which have no say in them."""
+        strategy = effective_strategy(policy, candidate.strategy).value
+        question = Question(candidate.schema.info, policy.profile.line, strategy)
+        found = await self._found(question, history, verdict.looks_for_risks(candidate, history, policy), ())
+        return (*compatibility.listed(found.risks), *((found.given_up,) if found.given_up else ()))
+
+    async def _payloads(
+        self, history: History, wanted: Iterable[VersionEntry], line: PulsarLine, must: Collection[VersionEntry]
+    ) -> Mapping[int, Schema]:
+        """The schemas by number; one that nobody can read is left out, unless it is a must."""
+        entries, musts = tuple(wanted), {each.schema_version for each in must}
+        read = await asyncio.gather(
+            *(self._read(history, each, line, is_must=each.schema_version in musts) for each in entries)
+        )
+        return {entry.schema_version: schema for entry, schema in zip(entries, read, strict=True) if schema is not None}
+
+    async def _read(self, history: History, entry: VersionEntry, line: PulsarLine, *, is_must: bool) -> Schema | None:
+        try:
+            return await self.versions.version(history, entry, line)
+        except UnreadableVersionError:
+            if is_must:
+                raise
+            return None

@@ -1,0 +1,92 @@
+"""Check the newest version of a topic again, after its policy changed.
+
+Only the newest version is checked, against all versions before it. The time is linear in the number of versions.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+from topicschema.core import verdict
+from topicschema.core.compatibility import Incompatibility
+from topicschema.core.history import History, VersionEntry
+from topicschema.core.policy import Constraints, Policy, Strictness, effective_strategy
+from topicschema.core.strategies import Strategy
+from topicschema.core.verdict import Candidate
+from topicschema.judging.broker_versions import UnreadableVersionError
+from topicschema.judging.judge import Judge
+
+# The versions of one comparison: few, because nothing else runs meanwhile.
+_PART_VERSIONS = 16
+_PART_BYTES = 256 * 1024
+
+
+class Recheck:
+    """Checks newest versions until the limits are reached: how many versions it reads, and how many bytes of schemas.
+
+    Other tasks run between two reads and between two comparisons.
+    """
+
+    def __init__(self, judge: Judge, most_versions: float = float("inf"), most_bytes: float = float("inf")) -> None:
+        self._judge = judge
+        self._versions_left = most_versions
+        self._bytes_left = most_bytes
+
+    async def newest(
+        self, history: History, strategy: Strategy | None, policy: Policy
+    ) -> tuple[Incompatibility, ...] | None:
+        """Return why the newest version would be refused now; () if it would pass, None if a limit is reached.
+
+        `strategy` is the topic's own. The constraints are not checked, because they concern a resource and not a
+        version. The reasons are those of the first versions that refuse it, from the newest on.
+        """
+        line, is_strict = policy.profile.line, policy.strictness is Strictness.STRICT
+        history = await self._judge.under(history, line)
+        latest, earlier = history.latest, tuple(history.trimmed)[:-1]
+        if latest is None or not (earlier or is_strict or latest.flaw or history.unproved_under(line, None)):
+            return ()  # a first version that this policy's line has parsed before
+        try:
+            candidate = Candidate(await self._judge.versions.version(history, latest, line), strategy)
+        except UnreadableVersionError as error:
+            return (error.finding,)
+        unconstrained = replace(policy, constraints=Constraints())
+        async for part in self._parts(candidate, replace(history, entries=earlier), unconstrained):
+            if self._versions_left < 0 or self._bytes_left < 0:
+                return None
+            found = (await self._judge.judge(candidate, part, unconstrained)).incompatibilities
+            if found:
+                return found
+            await asyncio.sleep(0)
+        return ()
+
+    async def _parts(self, candidate: Candidate, earlier: History, policy: Policy) -> AsyncIterator[History]:
+        """The earlier versions, newest first, in parts whose schemas are read and are in memory together."""
+        wanted = {entry.schema_version for entry in verdict.needed(candidate, earlier, policy)}
+        is_divisible = self._is_divisible(candidate, earlier, policy)
+        part: list[VersionEntry] = []
+        size = 0
+        for entry in reversed(earlier.entries):
+            part.append(entry)
+            if entry.schema_version in wanted:
+                size += await self._read(earlier, entry)
+            if is_divisible and (len(part) == _PART_VERSIONS or size >= _PART_BYTES):
+                yield replace(earlier, entries=tuple(reversed(part)))
+                part, size = [], 0
+        if part or not earlier.entries:
+            yield replace(earlier, entries=tuple(reversed(part)))
+
+    def _is_divisible(self, candidate: Candidate, earlier: History, policy: Policy) -> bool:
+        """Return whether each version is compared by itself. A plugged checker may look at all of them together."""
+        is_transitive = effective_strategy(policy, candidate.strategy).value.is_transitive
+        is_new = earlier.equal_to(candidate.schema.fingerprint) is None
+        return is_transitive and is_new and not self._judge.has_checkers
+
+    async def _read(self, history: History, entry: VersionEntry) -> int:
+        """Read a version into memory, unless a limit is reached; return how many bytes its schema has."""
+        self._versions_left -= 1
+        if self._versions_left < 0 or self._bytes_left < 0:
+            return 0
+        size = len((await self._judge.versions.payload(history, entry)).schema)
+        self._bytes_left -= size
+        await asyncio.sleep(0)
+        return size

@@ -1,0 +1,91 @@
+"""Schemas and texts of stored versions: reads and parses them, in a worker process if they are large."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, Final, TypeVar
+
+from topicschema.core import compatibility, formats, parts
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.history import History, VersionEntry
+from topicschema.core.schemas import PulsarLine, ReadSchema, Schema, SchemaInfo
+from topicschema.core.verdict import Look
+from topicschema.judging import broker_versions, comparing
+from topicschema.judging.comparing import Comparer, Version
+from topicschema.judging.workers import OutOfMemoryError, Workers
+from topicschema.storage.protocol import SchemaStorage
+
+T = TypeVar("T")
+
+LARGE: Final = 64 * 1024
+"""Texts from this size on (bytes) are read, or compared, by a worker: smaller ones take a few milliseconds."""
+_READS_AT_ONCE: Final = 16
+
+
+class Versions:
+    """Reads and parses. A large schema is a ReadSchema, without its parts, unless `are_whole`."""
+
+    def __init__(self, storage: SchemaStorage, workers: Workers, comparer: Comparer, *, are_whole: bool) -> None:
+        self._storage = storage
+        self._comparer = comparer
+        self._workers = workers
+        self._are_whole = are_whole
+        self._reads = asyncio.Semaphore(_READS_AT_ONCE)
+
+    async def parse(self, info: SchemaInfo, line: PulsarLine) -> Schema:
+        """The parsed schema; InvalidSchemaError with rule and place."""
+        if len(info.schema) < LARGE:
+            return self._comparer.parsed(info, line)
+        if self._are_whole:
+            return await asyncio.to_thread(formats.parse, info, line)
+        schema = self._comparer.cached(info.type, info.content_hash, line)
+        if schema is None:
+            schema = ReadSchema(info, await self.read(len(info.schema), comparing.fingerprint, info, line))
+            self._comparer.cache(schema, line, len(info.schema))
+        return schema
+
+    async def version(self, history: History, entry: VersionEntry, line: PulsarLine) -> Schema:
+        """The parsed schema of a version on record.
+
+        StalledError(RecordDamaged) when the record is unusable, UnreadableVersionError when the text does not parse.
+        """
+        cached = self._comparer.cached(entry.type, entry.content_hash, line)
+        if cached is not None:
+            return cached
+        try:
+            return await self.parse(await self.payload(history, entry), line)
+        except InvalidSchemaError as error:
+            raise broker_versions.unreadable(entry, line, error) from None
+
+    async def payload(self, history: History, entry: VersionEntry) -> SchemaInfo:
+        """The SchemaInfo of a version on record; StalledError as above."""
+        async with self._reads:
+            return await self._storage.get(history.key, history.incarnation, entry)
+
+    async def parts(self, history: History, looks: Sequence[Look]) -> AsyncIterator[list[Version]]:
+        """Yield the versions in parts, of which one at a time is in memory; StalledError as above."""
+        part, size = list[Version](), 0
+        for start in range(0, len(looks), _READS_AT_ONCE):
+            some = looks[start : start + _READS_AT_ONCE]
+            for version in await asyncio.gather(*(self._looked_at(history, look) for look in some)):
+                if parts.is_full(len(part), size):
+                    yield part
+                    part, size = [], 0
+                part.append(version)
+                size += len(version.info.schema) if version.info else 0
+        yield part
+
+    async def _looked_at(self, history: History, look: Look) -> Version:
+        info = await self.payload(history, look.entry) if look.is_read else None
+        return Version(look.entry.schema_version, look.entry.type, info, look.is_compared)
+
+    async def read(self, size: int, function: Callable[..., T], *arguments: Any) -> T:
+        """Call the function, which reads a text of `size` bytes, without delaying other tasks; return its result.
+
+        InvalidSchemaError COMPARISON_TOO_COMPLEX, too, if that takes more memory than a worker has.
+        """
+        if size < LARGE:
+            return function(*arguments)
+        try:
+            return await self._workers.call(function, *arguments)
+        except OutOfMemoryError as error:
+            raise InvalidSchemaError(compatibility.TOO_COMPLEX, f"reading the schema {error}") from None

@@ -1,0 +1,165 @@
+"""Processes for long computations: the event loop goes on meanwhile, and they can be ended.
+
+A thread would share the interpreter, and cannot be ended from outside.
+"""
+
+import asyncio
+import socket
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection
+from typing import Any, Final, TypeVar
+
+from topicschema.core.errors import WaitingError
+from topicschema.judging import worker
+from topicschema.judging.worker import MOST_BYTES, Answer, Call
+
+T = TypeVar("T")
+
+_AT_ONCE: Final = 2
+_SECONDS: Final = 60.0
+"""For one call, on a machine that is busy with others."""
+
+
+class OutOfMemoryError(Exception):
+    """The call needs more memory than a worker may take."""
+
+    def __init__(self) -> None:
+        super().__init__(f"takes more than {MOST_BYTES >> 20} MiB of memory")
+
+
+class Workers:
+    """Worker processes, started when they are first needed; calls wait for their turn."""
+
+    def __init__(self, at_once: int = _AT_ONCE, seconds: float = _SECONDS) -> None:
+        self._turns = asyncio.Semaphore(at_once)
+        self._threads = ThreadPoolExecutor(at_once, "worker")
+        self._seconds = seconds
+        self._idle: deque[_Worker] = deque()
+        self._running: set[_Turn] = set()
+        worker.sendable()
+
+    async def call(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Call the function of a module in a worker, and return its result or raise its error.
+
+        Cancelling the call ends the process. OutOfMemoryError if it takes too much memory; WaitingError if it takes too
+        long, or if the process could not be started or was ended from outside.
+        """
+        async with self._turns:
+            turn = _Turn(self._idle, Call(function, arguments))
+            self._running.add(turn)
+            try:
+                async with asyncio.timeout(self._seconds):
+                    answer = await asyncio.get_running_loop().run_in_executor(self._threads, turn.answer)
+            except TimeoutError:
+                message = f"a worker had no answer within {self._seconds:g} seconds; the machine is busy"
+                raise WaitingError("WorkerTimeout", message) from None
+            finally:
+                turn.stop()
+                self._running.discard(turn)
+        if isinstance(answer.error, MemoryError):
+            raise OutOfMemoryError
+        if answer.error is not None:
+            raise answer.error
+        value: T = answer.value
+        return value
+
+    def close(self) -> None:
+        """End all processes; calls that are under way fail."""
+        for turn in tuple(self._running):
+            turn.stop()
+        self._threads.shutdown()
+        while self._idle:
+            self._idle.pop().end()
+
+
+class _Turn:
+    """One call. The process that answers it is ended with it if it is stopped."""
+
+    def __init__(self, idle: "deque[_Worker]", call: Call) -> None:
+        self._idle = idle
+        self._call = call
+        self._lock = threading.Lock()
+        self._worker: _Worker | None = None
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """End the process that works on it, if one does, and keep one from being started."""
+        with self._lock:
+            self._is_stopped = True
+            if self._worker is not None:
+                self._worker.kill()
+
+    def answer(self) -> Answer:
+        """Return the answer; blocks until it is there. WaitingError when the process ends without one."""
+        try:
+            mine = self._taken()
+        except OSError as error:  # no memory, no more processes or files
+            raise WaitingError("WorkerUnavailable", f"a worker cannot be started: {error.strerror}") from error
+        try:
+            answer = mine.ask(self._call)
+        except (EOFError, OSError) as error:
+            raise WaitingError("WorkerUnavailable", f"a worker ended with {mine.end()}") from error
+        except BaseException:
+            mine.end()
+            raise
+        finally:
+            with self._lock:
+                self._worker = None  # from here on `stop` ends no process
+        if answer.is_last:
+            mine.end()
+        else:
+            self._idle.append(mine)
+        return answer
+
+    def _taken(self) -> "_Worker":
+        with self._lock:
+            if self._is_stopped:
+                raise WaitingError("WorkerUnavailable", "the call was given up before it began")
+            while self._idle:
+                idle = self._idle.pop()
+                if idle.is_alive:
+                    break
+                idle.end()
+            else:
+                idle = _Worker()
+            self._worker = idle
+            return idle
+
+
+class _Worker:
+    """A process, and the socket over which it is asked. One thread at a time uses it."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            program = f"from {worker.__name__} import main; main({theirs.fileno()})"
+            self._process = subprocess.Popen(  # noqa: S603 - our own program; what is foreign is what it is asked
+                [sys.executable, "-c", program], stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()]
+            )
+            self._connection = Connection(ours.detach())
+
+    @property
+    def is_alive(self) -> bool:
+        """True while the process runs."""
+        return self._process.poll() is None
+
+    def ask(self, call: Call) -> Answer:
+        """Return the answer; EOFError or OSError when the process has ended."""
+        self._connection.send(call)
+        answer: Answer = self._connection.recv()
+        return answer
+
+    def kill(self) -> None:
+        """End the process; a thread that waits for its answer gets EOFError."""
+        self._process.kill()
+
+    def end(self) -> int:
+        """End the process, and return its exit status."""
+        self._process.kill()
+        self._connection.close()
+        return self._process.wait()

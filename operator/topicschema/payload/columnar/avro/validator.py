@@ -1,0 +1,110 @@
+"""Verdicts of a program on columns, as those of a validator: numbers, and what they mean."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicschema.payload.columnar.avro import diagnose, error_paths, opcodes, reasons, values, vm_loop, vm_variants
+from topicschema.payload.columnar.avro import vm as m
+from topicschema.payload.columnar.avro.branches import LOST, written
+from topicschema.payload.columnar.avro.numba_cache import kept, mark
+from topicschema.payload.columnar.avro.program import Program
+from topicschema.payload.columnar.column import Column
+from topicschema.payload.columnar.verdicts import ELSEWHERE, Loss, Verdicts
+
+_RUN: Final = kept(vm_loop.marked(mark((vm_loop, vm_variants, m, opcodes, error_paths, reasons, diagnose, values))))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProgramValidator:
+    """The Validator that runs one program; paths in records that come again are told apart as messages have them.
+
+    For one thread: what it found is written while it validators.
+    """
+
+    program: Program
+    _known: NDArray[np.int64] = field(init=False, repr=False)
+    _paths: list[str] = field(default_factory=list, init=False, repr=False)
+    _losses: list[Loss] = field(default_factory=list, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_known", m.nothing_known(self.program))
+
+    @property
+    def reasons(self) -> Sequence[str]:
+        """All that programs can say."""
+        return reasons.REASONS
+
+    @property
+    def tolerated(self) -> frozenset[str]:
+        """What Java always reads on over."""
+        return reasons.TOLERATED
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """The program's own, `ELSEWHERE`, and those that were found."""
+        routes = self.program.routes
+        if not self._paths:
+            self._paths.extend([written(routes.steps_to(path)) for path in range(len(routes.steps))])
+            self._paths.append(ELSEWHERE)
+        missing = self._places(m.PATHS)[len(self._paths) - len(routes.steps) - 1 :]
+        contexts = self._contexts() if missing else []
+        self._paths.extend([written(contexts[context] + routes.steps_to(path)) for context, path in missing])
+        return self._paths
+
+    @property
+    def losses(self) -> Sequence[Loss]:
+        """The program's own, one of each kind `ELSEWHERE`, and those that were found."""
+        if not self._losses:
+            self._losses.extend([self._loss([], number) for number in range(self.program.routes.own)])
+            self._losses.extend([Loss(kind, ELSEWHERE) for kind in LOST])
+        missing = self._places(m.LOSSES)[len(self._losses) - self.program.routes.own - len(LOST) :]
+        contexts = self._contexts() if missing else []
+        self._losses.extend([self._loss(contexts[context], number) for context, number in missing])
+        return self._losses
+
+    def validate(self, payloads: Column, keys: Column | None = None) -> Verdicts:
+        """The verdicts; ValueError where the offsets are not those of the values."""
+        del keys
+        return run(self.program, payloads, self._known)
+
+    def _loss(self, before: list[str], number: int) -> Loss:
+        kind, path = (int(each) for each in self.program.routes.losses[number])
+        return Loss(LOST[kind], written(before + self.program.routes.steps_to(path)))
+
+    def _places(self, kind: int) -> list[tuple[int, int]]:
+        """Context and item of each, by their numbers."""
+        keys, numbers = self._known[:-3].T
+        mine = (keys >= 0) & (keys >> 60 == kind)
+        ordered = keys[mine][np.argsort(numbers[mine])]
+        return [(key >> 32 & 0xFFFFFFF, key & 0xFFFFFFFF) for key in ordered.tolist()]
+
+    def _contexts(self) -> list[list[str]]:
+        """The steps to each; the first is that of no call."""
+        found: list[list[str]] = [[]]
+        for context, site in self._places(m.CONTEXTS):
+            found.append(found[context] + self.program.routes.steps_to(site))
+        return found
+
+
+def run(program: Program, column: Column, known: NDArray[np.int64] | None = None) -> Verdicts:
+    """The verdicts on a column; `known` is what is known of places in bodies, and grows.
+
+    ValueError where the offsets are not those of the values.
+    """
+    given = _given(column)
+    count = len(column)
+    told = m.Result(np.zeros(count, np.int16), np.zeros(count, np.int32), np.empty(count, np.int64))
+    running = m.machine(program, m.nothing_known(program) if known is None else known)
+    _RUN(running, given, told)
+    losses = program.routes.own + m.KINDS + int(running.known[m.LOSSES - 3, m.NUMBER])
+    return Verdicts(told.reasons, told.paths, told.offsets, running.tally[:losses, m.COUNT].copy())
+
+
+def _given(column: Column) -> m.Inputs:
+    checked = column.checked
+    nulls = np.zeros(1, np.bool_) if checked.nulls is None else checked.nulls
+    return m.Inputs(checked.values, checked.starts, checked.ends, np.ascontiguousarray(nulls, np.bool_))

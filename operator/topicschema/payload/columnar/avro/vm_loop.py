@@ -1,0 +1,235 @@
+"""The loop that runs a program over a column: one instruction after the other, no object is made.
+
+numba compiles it, with all that it calls, when it is first run; see `keeping`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from topicschema.payload.columnar.avro import opcodes as to
+from topicschema.payload.columnar.avro import reasons as why
+from topicschema.payload.columnar.avro import vm as m
+from topicschema.payload.columnar.avro.diagnose import in_dropped, looked_again
+from topicschema.payload.columnar.avro.error_paths import placed
+from topicschema.payload.columnar.avro.values import (
+    INT_BYTES,
+    LONG_BYTES,
+    NO,
+    fast,
+    seldom,
+    signed,
+    value,
+    varint,
+)
+from topicschema.payload.columnar.avro.vm_variants import first_item, next_item, stop
+
+
+@fast
+def _path(k: Any, pc: Any) -> Any:
+    path = np.int64(k.code[pc, to.PATH])
+    return path if path >= 0 else -1 - path
+
+
+@fast
+def _lose(k: Any, pc: Any) -> Any:
+    """Notes a loss, once for a message."""
+    number = np.int64(k.code[pc, to.FIRST])
+    if k.state[m.CALLS]:
+        place = placed(k, m.LOSSES, number)
+        number = k.state[m.OWN_LOSSES] + (m.KINDS + place if place >= 0 else np.int64(k.code[pc, to.SECOND]))
+    if k.tally[number, m.STAMP] != k.state[m.MESSAGE]:
+        k.tally[number, m.STAMP] = k.state[m.MESSAGE]
+        k.tally[k.state[m.TOUCHED], m.LIST] = number
+        k.state[m.TOUCHED] += 1
+
+
+@fast
+def _step(k: Any, pc: Any, at: Any) -> Any:
+    """On to the next instruction, if there have not been too many already that read nothing."""
+    k.state[m.STEPS] -= 1
+    return (pc + 1, at) if k.state[m.STEPS] >= 0 else stop(k, why.TOO_MANY_VALUES, at)
+
+
+@fast
+def _call(k: Any, pc: Any, at: Any) -> Any:
+    call = k.state[m.CALLS]
+    if call >= m.FRAMES:
+        return stop(k, why.TOO_DEEP, at)
+    frame = m.FRAMES + call
+    k.stack[frame, m.BACK], k.stack[frame, m.SITE] = pc + 1, _path(k, pc)
+    k.stack[frame, m.CONTEXT], k.stack[frame, m.BASE] = 0, k.state[m.DEPTH]
+    k.state[m.CALLS] = call + 1
+    k.state[m.DEPTH] += k.code[pc, to.SECOND]
+    return _step(k, np.int64(k.code[pc, to.FIRST]) - 1, at)
+
+
+@fast
+def _return(k: Any, at: Any) -> Any:
+    call = k.state[m.CALLS] - 1
+    k.state[m.CALLS] = call
+    k.state[m.DEPTH] = k.stack[m.FRAMES + call, m.BASE]
+    return k.stack[m.FRAMES + call, m.BACK], at
+
+
+@fast
+def _symbol(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
+    bits, after = varint(values, at, end, INT_BYTES)
+    index = signed(bits)
+    if after < 0 or index < 0 or index >= k.code[pc, to.SECOND]:
+        return np.int64(NO), at
+    fate = k.table[k.code[pc, to.FIRST] + index]
+    if fate == to.UNKNOWN:
+        return stop(k, why.UNKNOWN_SYMBOL, at)
+    return pc + (1 if fate == to.REPLACED else 2), after
+
+
+@fast
+def _rounded(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
+    is_int = k.code[pc, to.OP] == to.ROUNDED_INT
+    bits, after = varint(values, at, end, INT_BYTES if is_int else LONG_BYTES)
+    if after < 0:
+        return np.int64(NO), at
+    size, room = np.uint64(abs(signed(bits))), np.uint64(k.code[pc, to.FIRST])  # of the smallest number, too
+    while size >> room and not size & np.uint64(1):
+        size >>= np.uint64(1)
+    return pc + (1 if size >> room else 2), after
+
+
+@fast
+def _empty(k: Any, pc: Any, at: Any) -> Any:
+    k.state[m.EMPTIES] -= 1
+    return (pc + 1, at) if k.state[m.EMPTIES] >= 0 else stop(k, why.TOO_MANY_VALUES, at)
+
+
+@fast
+def _fail(k: Any, pc: Any, at: Any) -> Any:
+    is_before = k.code[pc, to.OP] == to.FAIL_BEFORE
+    return stop(k, k.code[pc, to.FIRST], k.state[m.BEFORE] if is_before else at)
+
+
+@fast
+def _reads(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
+    """The next instruction and byte after one that reads something and is none of the plain ones."""
+    op = k.code[pc, to.OP]
+    if op == to.LOOP:
+        return first_item(k, values, pc, at, end)
+    if op == to.NEXT:
+        return next_item(k, values, pc, at, end)
+    if op == to.SYMBOL:
+        return _symbol(k, values, pc, at, end)
+    return _rounded(k, values, pc, at, end)
+
+
+@fast
+def _goes(k: Any, pc: Any, at: Any) -> Any:
+    """The next instruction and byte after one that reads nothing."""
+    op = k.code[pc, to.OP]
+    if op == to.DROP:
+        _lose(k, pc)
+        return _step(k, pc, at)
+    if op == to.EMPTY:
+        return _empty(k, pc, at)
+    if op == to.CALL:
+        return _call(k, pc, at)
+    if op == to.RETURN:
+        return _return(k, at)
+    if op == to.LEVEL:
+        is_deep = k.state[m.DEPTH] + k.code[pc, to.FIRST] > to.MAX_DEPTH
+        return stop(k, why.TOO_DEEP, at) if is_deep else _step(k, pc, at)
+    return _fail(k, pc, at)
+
+
+@fast
+def _branch(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
+    """Where the branch of a union begins, and its instructions."""
+    bits, after = varint(values, at, end, INT_BYTES)
+    index = signed(bits)
+    if after < 0 or index < 0 or index >= k.code[pc, to.SECOND]:
+        return np.int64(NO), at
+    k.state[m.BEFORE] = at
+    return np.int64(k.table[k.code[pc, to.FIRST] + index]), after
+
+
+@fast
+def _other(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
+    """The next instruction and byte after one that does not just read a value."""
+    op = k.code[pc, to.OP]
+    if op == to.UNION:
+        return _branch(k, values, pc, at, end)
+    if op == to.JUMP:
+        return np.int64(k.code[pc, to.FIRST]), at
+    return _reads(k, values, pc, at, end) if op >= to.READS else _goes(k, pc, at)
+
+
+@fast
+def _message(k: Any, values: Any, at: Any, end: Any) -> Any:
+    """The instruction that found something, NO if none did, and the byte."""
+    pc = np.int64(0)
+    while True:
+        row = np.uint64(pc)  # as in `byte`
+        op = k.code[row, to.OP]
+        if op < to.UNION:
+            after = value(op, k.code[row, to.FIRST], values, at, end)
+            if after < 0:
+                return pc, at
+            pc, at = pc + 1, after
+        elif op == to.END:
+            k.state[m.REASON] = why.TRAILING_BYTES
+            return (pc if at < end else np.int64(NO)), at
+        else:
+            following, at = _other(k, values, pc, at, end)
+            if following < 0:
+                return pc, at
+            pc = following
+
+
+@fast
+def _begin(k: Any, number: Any, size: Any) -> Any:
+    k.state[m.MESSAGE] = number + 1
+    k.state[m.LOOPS] = k.state[m.CALLS] = k.state[m.DEPTH] = k.state[m.TOUCHED] = k.state[m.REASON] = 0
+    k.state[m.EMPTIES] = to.MAX_EMPTY + size
+    k.state[m.STEPS] = to.MAX_STEPS + to.STEPS_A_BYTE * size
+
+
+@seldom
+def _tell(k: Any, given: Any, told: Any, number: Any, found: Any) -> Any:
+    """What an instruction found at a byte."""
+    pc, at = found
+    reason = k.state[m.REASON]
+    if reason == why.FITS:
+        reason, at = looked_again(k, given.values, pc, at, given.ends[number])
+    told.reasons[number] = in_dropped(k, reason) if k.code[pc, to.PATH] < 0 else reason
+    path = _path(k, pc)
+    if k.state[m.CALLS]:
+        path = k.state[m.OWN_PATHS] + 1 + placed(k, m.PATHS, path)
+    told.paths[number] = path
+    told.offsets[number] = at - given.starts[number]
+
+
+@seldom
+def judged(k: Any, given: Any, told: Any) -> None:
+    """Fills `told`; `given` are the values, places that are within them, and which are null."""
+    for number in range(len(given.starts)):
+        at, end = given.starts[number], given.ends[number]
+        told.offsets[number] = NO
+        if given.nulls[number % len(given.nulls)]:
+            continue  # null to every reader
+        _begin(k, number, end - at)
+        found = _message(k, given.values, at, end)
+        if found[0] >= 0:
+            _tell(k, given, told, number, found)
+        else:
+            for each in range(k.state[m.TOUCHED]):
+                k.tally[k.tally[each, m.LIST], m.COUNT] += 1
+
+
+def marked(mark: int) -> Callable[[Any, Any, Any], int]:
+    """What is to be compiled and kept: `judged`, and a number that is another one where anything in it is."""
+
+    def run(k: Any, given: Any, told: Any) -> int:
+        judged(k, given, told)
+        return mark
+
+    return run

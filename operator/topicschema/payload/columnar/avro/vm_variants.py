@@ -1,0 +1,66 @@
+"""Arrays and maps: blocks of items, and going on with the next."""
+
+from typing import Any
+
+import numpy as np
+
+from topicschema.payload.columnar.avro import opcodes as to
+from topicschema.payload.columnar.avro import reasons as why
+from topicschema.payload.columnar.avro import vm as m
+from topicschema.payload.columnar.avro.values import LARGEST, LONG_BYTES, NO, fast, signed, varint
+
+
+@fast
+def stop(k: Any, reason: Any, at: Any) -> Any:
+    """No instruction comes next, and why; the byte."""
+    k.state[m.REASON] = reason
+    return np.int64(NO), at
+
+
+@fast
+def _block(k: Any, values: Any, loop: Any, at: Any, end: Any) -> Any:
+    """The head of a block, into a loop: how many items it has, NO for none right, and where."""
+    bits, after = varint(values, at, end, LONG_BYTES)
+    if after < 0:
+        return np.int64(NO), at
+    count, close = signed(bits), np.int64(NO)
+    if count < 0:
+        bits, last = varint(values, after, end, LONG_BYTES)
+        if last < 0:
+            return np.int64(NO), after
+        count = -max(count, -LARGEST)
+        close, after = last + signed(bits), last
+        close = close if close >= 0 else np.int64(LARGEST)
+    k.stack[loop, m.LEFT], k.stack[loop, m.BEGIN], k.stack[loop, m.CLOSE] = count, at, close
+    return count, after
+
+
+@fast
+def first_item(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
+    """Where an array or a map goes on after its first bytes: with an item, or behind all."""
+    loop = k.state[m.LOOPS]
+    if k.state[m.DEPTH] + k.code[pc, to.SECOND] > to.MAX_DEPTH or loop >= m.FRAMES:
+        return stop(k, why.TOO_DEEP, at)
+    count, after = _block(k, values, loop, at, end)
+    if count <= 0:
+        return (np.int64(k.code[pc, to.FIRST]) if count == 0 else count), after
+    k.stack[loop, m.HEAD] = pc
+    k.state[m.LOOPS] = loop + 1
+    return pc + 1, after
+
+
+@fast
+def next_item(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
+    """Where it goes on after an item: with the next, or behind all."""
+    loop = k.state[m.LOOPS] - 1
+    first = np.int64(k.code[pc, to.FIRST])
+    k.stack[loop, m.LEFT] -= 1
+    if k.stack[loop, m.LEFT] > 0:
+        return first, at
+    if k.stack[loop, m.CLOSE] >= 0 and k.stack[loop, m.CLOSE] != at:
+        return stop(k, why.BLOCK_SIZE, k.stack[loop, m.BEGIN])
+    count, after = _block(k, values, loop, at, end)
+    if count > 0:
+        return first, after
+    k.state[m.LOOPS] = loop
+    return (pc + 1 if count == 0 else count), after

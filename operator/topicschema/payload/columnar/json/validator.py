@@ -1,0 +1,135 @@
+"""The validator of JSON payloads. Which values fit is told in `checking` and in payload/json."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, Final, NoReturn
+
+import numpy as np
+
+from topicschema.core.formats import json_text
+from topicschema.core.formats.avro.model import Node
+from topicschema.core.formats.avro.stackless import run
+from topicschema.payload.columnar.base import BaseValidator, FirstFinding, Reasons, VerdictBuilder
+from topicschema.payload.columnar.column import Column
+from topicschema.payload.columnar.json import names, writer_types
+from topicschema.payload.columnar.json.codegen import FIELD_DROPPED, checker
+from topicschema.payload.columnar.json.writer_types import Nodes
+from topicschema.payload.columnar.lists import in_schema
+from topicschema.payload.columnar.verdicts import Loss, Verdicts
+from topicschema.payload.finding import Unreadable
+from topicschema.payload.json import document, leaves
+from topicschema.payload.json.walk import Misfit, Walk
+from topicschema.payload.path import Path, in_text, shown, steps_of
+
+REASONS: Final[Reasons] = {
+    **dict.fromkeys(("INVALID_UTF8", "SYNTAX", "TOO_DEEP", "TRAILING_BYTES", "WRONG_TYPE", "OUT_OF_RANGE"), False),
+    **dict.fromkeys(("UNKNOWN_SYMBOL", "INVALID_BASE64", "NO_BRANCH", "DUPLICATE_FIELD"), False),
+    **dict.fromkeys(("MISSING_FIELD", "UNEXPECTED_NULL", "UNKNOWN_FIELD"), True),
+}
+_SURE: Final = 1_000  # characters, in which no limit of the reader can be passed
+_LONG_NUMBER: Final = re.compile(r"[0-9][0-9.eE+-]{999}")
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(word)
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_no_number)
+_scan: Final[Callable[[str, int], tuple[Any, int]]] = _DECODER.scan_once  # type: ignore[attr-defined]  # its own reader
+
+
+class JsonValidator(BaseValidator):
+    """Judges what was written as one of `writer`'s types."""
+
+    def __init__(self, reader: Node, writer: Nodes) -> None:
+        super().__init__(REASONS)
+        self._reader = reader
+        self._writer = writer
+        self._lost: list[Loss] = []
+        self._check = checker(reader, writer, self._lost.append)
+
+    def validate(self, payloads: Column, keys: Column | None = None) -> Verdicts:
+        """The verdicts."""
+        del keys
+        builder = VerdictBuilder(len(payloads))
+        counts: dict[Loss, int] = {}
+        content = payloads.values.data
+        lost = self._lost
+        places = zip(payloads.starts.tolist(), payloads.ends.tolist(), names.most(payloads).tolist(), strict=True)
+        for row, (start, end, most_names) in enumerate(places):
+            piece = content[start:end]
+            if not self._fits(piece, most_names):
+                self.note(builder, row, self._look(piece.tobytes()))
+            if lost:
+                for loss in set(lost):
+                    counts[loss] = counts.get(loss, 0) + 1
+                lost.clear()
+        return builder.verdicts(self._counted(counts))
+
+    def _fits(self, piece: memoryview, most_names: int) -> bool:
+        """Whether the payload surely fits; what it loses is noted then."""
+        try:
+            text = str(piece, "utf-8")
+            value, last = _scan(text, 0)
+        except (ValueError, RecursionError, StopIteration):
+            return False
+        if last < len(text) and text[last:].strip(" \t\r\n"):
+            return False
+        if len(text) > _SURE and (_LONG_NUMBER.search(text) or not json_text.is_within_bounds(text, value)):
+            return False
+        members = self._check(value)
+        if members >= 0 and (members == most_names or not document.repeats_a_name(text)):
+            return True
+        self._lost.clear()
+        return False
+
+    def _look(self, payload: bytes) -> FirstFinding | None:
+        """The first finding of the walk that is no loss."""
+        try:
+            content = document.read(payload)
+        except Unreadable as stop:
+            return FirstFinding.first([stop.finding])
+        first = _First(self._writer)
+        try:
+            run(Walk(leaves.read, first.tell).whole(self._reader, content.value))
+        except _FoundError:
+            offset = content.offsets([in_text(first.path)])[0]
+            self._lost.clear()
+            return FirstFinding(first.reason, in_schema(shown(first.path)), offset)
+        self._lost += first.lost
+        return None
+
+    def _counted(self, counts: dict[Loss, int]) -> Any:
+        numbered = {self._losses.number(loss): 0 for loss in counts}
+        for loss, messages in counts.items():
+            numbered[self._losses.number(loss)] += messages
+        counted = np.zeros(len(self._losses.listed), np.int64)
+        for index, messages in numbered.items():
+            counted[index] = messages
+        return counted
+
+
+class _FoundError(Exception):
+    """The first finding was met."""
+
+
+class _First:
+    """The first thing told that is no loss, and the losses before it."""
+
+    def __init__(self, writer: Nodes) -> None:
+        self._writer = writer
+        self.lost: list[Loss] = []
+        self.reason = ""
+        self.path: Path | None = None
+
+    def tell(self, misfit: Misfit, path: Path | None) -> None:
+        """Takes a loss as one; _FoundError for all else."""
+        if misfit.names:
+            known = writer_types.names(writer_types.within(self._writer, steps_of(path)))
+            if misfit.names <= known:
+                place = in_schema(shown(path))
+                self.lost += [Loss(FIELD_DROPPED, f"{place}.{name}") for name in misfit.names]
+                return
+        self.reason, self.path = misfit.rule, path
+        raise _FoundError

@@ -1,0 +1,133 @@
+"""Judges primitives: by length, by the limits of some, a STRING by its bytes. payload/primitives has the rules."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.payload import primitives, text
+from topicschema.payload.codec import Codec
+from topicschema.payload.columnar.base import FirstFinding, PrefilteredValidator, Reasons, anything
+from topicschema.payload.columnar.column import Column, Flags, Offsets
+from topicschema.payload.columnar.verdicts import Validator
+from topicschema.payload.finding import Finding, Unreadable
+
+_ASCII_END: Final = 0x80
+_ANYTHING: Final = frozenset({"latin-1"})
+_LONG: Final = 8
+
+
+def validator_for(info: SchemaInfo) -> Validator:
+    """The validator of a primitive type; InvalidSchemaError as `primitives.codec`."""
+    codec = primitives.codec(info)
+    fitting = _texts(info) if info.type is SchemaType.STRING else _FITTING[info.type]
+    return PrefilteredValidator(REASONS[info.type], fitting, partial(_look, codec))
+
+
+def _look(codec: Codec, payload: bytes) -> FirstFinding | None:
+    found: list[Finding] = []
+    try:
+        codec.read(payload, found)
+    except Unreadable as stop:
+        found.append(stop.finding)
+    return FirstFinding.first(found)
+
+
+def _sized(size: int, payloads: Column) -> Flags:
+    fits: Flags = payloads.lengths == size
+    return fits
+
+
+def _boolean(payloads: Column) -> Flags:
+    fits = _sized(1, payloads)
+    fits[fits] = payloads.values[payloads.starts[fits]] <= 1
+    return fits
+
+
+def _within(size: int, limits: tuple[range, ...], payloads: Column) -> Flags:
+    """Whether a payload of `size` bytes has longs within their limits, one after the other."""
+    fits = _sized(size, payloads)
+    starts = payloads.starts[fits]
+    kept = np.ones(len(starts), np.bool_)
+    for index, limit in enumerate(limits):
+        numbers = integers(payloads, starts + index * _LONG, _LONG)
+        kept &= (numbers >= limit.start) & (numbers < limit.stop)
+    fits[fits] = kept
+    return fits
+
+
+def _instant(payloads: Column) -> Flags:
+    fits = _sized(12, payloads)
+    starts = payloads.starts[fits]
+    seconds, nanos = integers(payloads, starts, _LONG), integers(payloads, starts + _LONG, 4)
+    limits = primitives.SECONDS
+    fits[fits] = (seconds >= limits.start) & (seconds < limits.stop) & (nanos >= 0) & (nanos < primitives.NANOS)
+    return fits
+
+
+def integers(payloads: Column, starts: Offsets, size: int) -> NDArray[np.int64]:
+    """The numbers of `size` bytes that begin there, the highest byte first."""
+    cut = payloads.values[starts[:, None] + np.arange(size)]
+    numbers: NDArray[np.int64] = np.ascontiguousarray(cut).view(f">i{size}")[:, 0].astype(np.int64)
+    return numbers
+
+
+def _texts(info: SchemaInfo) -> Callable[[Column], Flags]:
+    charset = primitives.charset_of(info)
+    return anything if charset in _ANYTHING else partial(_decoded, charset)
+
+
+def _decoded(charset: str, payloads: Column) -> Flags:
+    fits = np.ones(len(payloads), np.bool_)
+    for row in np.flatnonzero(_odd(charset, payloads)).tolist():
+        fits[row] = text.decode(payloads[row] or b"", charset)[1] is None
+    return fits
+
+
+def _odd(charset: str, payloads: Column) -> Flags:
+    """Which payloads have a byte that is not ASCII, so that they may be wrong."""
+    if charset not in ("utf-8", "ascii"):
+        return payloads.lengths > 0
+    first, last = payloads.starts.min(initial=len(payloads.values)), payloads.ends.max(initial=0)
+    high = np.flatnonzero(payloads.values[first:last] >= _ASCII_END) + first
+    odd: Flags = np.searchsorted(high, payloads.ends) > np.searchsorted(high, payloads.starts)
+    return odd
+
+
+_FITTING: Final[Mapping[SchemaType, Callable[[Column], Flags]]] = MappingProxyType(
+    {
+        SchemaType.NONE: anything,
+        SchemaType.BYTES: anything,
+        SchemaType.BOOLEAN: _boolean,
+        SchemaType.INT8: partial(_sized, 1),
+        SchemaType.INT16: partial(_sized, 2),
+        SchemaType.INT32: partial(_sized, 4),
+        SchemaType.FLOAT: partial(_sized, 4),
+        **dict.fromkeys((SchemaType.INT64, SchemaType.DOUBLE), partial(_sized, 8)),
+        **dict.fromkeys((SchemaType.DATE, SchemaType.TIME, SchemaType.TIMESTAMP), partial(_sized, 8)),
+        SchemaType.INSTANT: _instant,
+        SchemaType.LOCAL_DATE: partial(_within, 8, (primitives.DAYS,)),
+        SchemaType.LOCAL_TIME: partial(_within, 8, (primitives.NANOS_OF_DAY,)),
+        SchemaType.LOCAL_DATE_TIME: partial(_within, 16, (primitives.DAYS, primitives.NANOS_OF_DAY)),
+    }
+)
+
+_SIZED: Final[Reasons] = {"TRUNCATED": False, "TRAILING_BYTES": False}
+_LIMITED: Final[Reasons] = {**_SIZED, "OUT_OF_RANGE": False}
+
+REASONS: Final[Mapping[SchemaType, Reasons]] = MappingProxyType(
+    {
+        **dict.fromkeys(_FITTING, _SIZED),
+        **dict.fromkeys((SchemaType.LOCAL_DATE, SchemaType.LOCAL_TIME), _LIMITED),
+        SchemaType.NONE: {},
+        SchemaType.BYTES: {},
+        SchemaType.BOOLEAN: {**_SIZED, "INVALID_BOOLEAN": True},
+        SchemaType.INSTANT: {**_LIMITED, "TRAILING_BYTES": True},
+        SchemaType.LOCAL_DATE_TIME: {**_LIMITED, "TRAILING_BYTES": True},
+        SchemaType.STRING: {"INVALID_UTF8": True, "INVALID_TEXT": True},
+    }
+)

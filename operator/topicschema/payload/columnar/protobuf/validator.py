@@ -1,0 +1,81 @@
+"""The validator of protobuf payloads: runs the loop, and says where what it found lies."""
+
+from typing import Final
+
+import numpy as np
+
+from topicschema.payload import Reader
+from topicschema.payload.columnar.avro import values
+from topicschema.payload.columnar.avro.numba_cache import kept, mark
+from topicschema.payload.columnar.base import BaseValidator, FirstFinding, Reasons, VerdictBuilder
+from topicschema.payload.columnar.column import Column
+from topicschema.payload.columnar.lists import in_schema
+from topicschema.payload.columnar.protobuf import layout as to
+from topicschema.payload.columnar.protobuf import lookups, loop, wire
+from topicschema.payload.columnar.protobuf.tables import TableBuilder
+from topicschema.payload.columnar.verdicts import Verdicts
+from topicschema.payload.path import Entry, Path, shown
+from topicschema.payload.protobuf_native import FieldPlan, MessagePlan, ProtobufCodec
+
+_TOLERATED: Final = frozenset({"UNKNOWN_FIELD", "WRONG_WIRE_TYPE", "UNKNOWN_SYMBOL"})
+REASONS: Final[Reasons] = {reason: reason in _TOLERATED for reason in to.REASONS if reason}
+_RUN: Final = kept(loop.marked(mark((to, lookups, loop, wire, values))))
+
+
+class ProtobufValidator(BaseValidator):
+    """Judges what was written by `writer`, None where nobody knows."""
+
+    def __init__(self, reader: MessagePlan, writer: MessagePlan | None) -> None:
+        super().__init__(REASONS)
+        self._codec = ProtobufCodec(reader)
+        self._drawing = TableBuilder(reader, writer)
+        self._places: dict[tuple[int, int], int] = {}
+        self._losses = self._drawing.losses
+
+    def validate(self, payloads: Column, keys: Column | None = None) -> Verdicts:
+        """The verdicts; ValueError where the offsets are not those of the values."""
+        del keys
+        payloads = payloads.checked
+        count = len(payloads)
+        told = to.told(count)
+        machine = to.machine(payloads.values, self._drawing.tables, len(self.losses))
+        _RUN(machine, (payloads.starts, payloads.ends), told)
+        builder = VerdictBuilder(count)
+        for row in np.flatnonzero(told.reasons).tolist():
+            reason = int(told.reasons[row])
+            if reason == to.MISSING_FIELD:
+                self.note(builder, row, self._look(payloads[row] or b""))
+                continue
+            key = reason, int(told.places[row])
+            if key not in self._places:
+                self._places[key] = self._paths.number(self._path(payloads, row))
+            builder.put(row, reason, self._places[key], int(told.offsets[row]))
+        return builder.verdicts(machine.tally[: len(self.losses), to.LOSSES_COUNT].copy())
+
+    def _look(self, payload: bytes) -> FirstFinding | None:
+        """What the message lacks, if it does."""
+        found = Reader(self._codec).read(payload)[1]
+        return FirstFinding.first([each for each in found if each.rule == "MISSING_FIELD"])
+
+    def _path(self, payloads: Column, row: int) -> str:
+        """Where in a message something is wrong: it is read once more."""
+        machine = to.machine(payloads.values, self._drawing.tables, len(self.losses))
+        one = payloads.only(slice(row, row + 1))
+        _RUN(machine, (one.starts, one.ends), to.told(1))
+        depth, field, is_bare = (int(machine.state[each]) for each in (to.DEPTH, to.FIELD, to.IS_BARE))
+        path: Path | None = None
+        in_entry = False
+        for each in machine.stack[:depth, to.BY_FIELD].tolist():
+            held = self._drawing.fields[each]
+            path = path if in_entry else _below(path, held)
+            in_entry = held.pair is not None
+        if field >= 0:
+            held = self._drawing.fields[field]
+            path = (path, held.name) if is_bare else path if in_entry else _below(path, held)
+        return in_schema(shown(path))
+
+
+def _below(path: Path | None, field: FieldPlan) -> Path:
+    if not field.is_repeated:
+        return (path, field.name)
+    return ((path, field.name), 0 if field.pair is None else Entry(0))

@@ -1,0 +1,151 @@
+"""Protobuf's wire format, compiled: tags, varints, lengths, and what is skipped. payload/protobuf_native has the rules.
+
+numba does not check bounds: bytes are read behind a comparison with the end only. Who returns a bool says whether the
+reading goes on; where it does not, the state says why.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import numpy as np
+from numba import njit
+
+from topicschema.payload.columnar.protobuf import layout as to
+from topicschema.payload.protobuf_native import kinds
+from topicschema.payload.protobuf_native.wire import MAX_DEPTH
+
+_LONGEST: Final = 10
+_MORE: Final = 0x80
+_U32: Final = 0xFFFF_FFFF
+_MAX_LENGTH: Final = 0x7FFF_FFFF
+_FIRST_TAG: Final = 1 << 3
+_NO: Final = -1
+_VARINT, _FIXED_64, _LENGTH, _GROUP, _END_GROUP, _FIXED_32 = (
+    kinds.VARINT, kinds.FIXED_64, kinds.LENGTH, kinds.GROUP, kinds.END_GROUP, kinds.FIXED_32
+)  # fmt: skip
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_njit: Final[Any] = njit  # its types know nothing of `_nrt`
+
+
+def fast(function: _Function) -> _Function:
+    """The function, compiled when it is first called; it can be called by others that are."""
+    compiled: _Function = _njit(nogil=True, _nrt=False)(function)  # no references to count: that took most of the time
+    return compiled
+
+
+@fast
+def stop(m: Any, reason: Any, offset: Any) -> Any:
+    """That the reading ends here."""
+    m.state[to.REASON] = reason
+    m.state[to.OFFSET] = offset
+    return False
+
+
+@fast
+def varint(m: Any, end: Any) -> Any:
+    """The 64 bits, and whether there are any."""
+    at = m.state[to.AT]
+    bits, shift = np.int64(0), np.int64(0)
+    last = min(end, at + _LONGEST)
+    while at < last:
+        byte = np.int64(m.values[at])
+        at += 1
+        bits |= (byte & 0x7F) << shift
+        if byte < _MORE:
+            m.state[to.AT] = at
+            return bits, True
+        shift += 7
+    is_cut = end - m.state[to.AT] < _LONGEST
+    return bits, stop(m, to.TRUNCATED if is_cut else to.VARINT_TOO_LONG, m.state[to.AT])
+
+
+@fast
+def tag(m: Any) -> Any:
+    """A field's number and its wire type; the number is 0 where there is none."""
+    start = m.state[to.AT]
+    bits, is_there = varint(m, m.state[to.END])
+    if not is_there:
+        return np.int64(0), np.int64(0)
+    bits &= _U32
+    if bits < _FIRST_TAG:
+        stop(m, to.INVALID_FIELD_NUMBER, start)
+        return np.int64(0), np.int64(0)
+    return bits >> 3, bits & 7
+
+
+@fast
+def length(m: Any) -> Any:
+    """A length, of bytes that are there; negative where it is none."""
+    start = m.state[to.AT]
+    bits, is_there = varint(m, m.state[to.END])
+    if not is_there:
+        return np.int64(_NO)
+    bits &= _U32
+    if bits > _MAX_LENGTH:
+        stop(m, to.NEGATIVE_LENGTH, start)
+        return np.int64(_NO)
+    if bits > m.state[to.END] - m.state[to.AT]:
+        stop(m, to.TRUNCATED, start)
+        return np.int64(_NO)
+    return bits
+
+
+@fast
+def take(m: Any, size: Any) -> Any:
+    """Goes past so many bytes."""
+    if size > m.state[to.END] - m.state[to.AT]:
+        return stop(m, to.TRUNCATED, m.state[to.AT])
+    m.state[to.AT] += size
+    return True
+
+
+@fast
+def count(m: Any, values: Any) -> Any:
+    """Counts values, of which a message may have so many only."""
+    m.state[to.LEFT] -= values
+    return m.state[to.LEFT] >= 0 or stop(m, to.TOO_MANY_VALUES, m.state[to.AT])
+
+
+@fast
+def _skip_single(m: Any, wire: Any, start: Any) -> Any:
+    if wire == _VARINT:
+        return varint(m, m.state[to.END])[1]
+    if wire == _LENGTH:
+        size = length(m)
+        return size >= 0 and take(m, size)
+    if wire in (_FIXED_32, _FIXED_64):
+        return take(m, np.int64(4 if wire == _FIXED_32 else 8))
+    return stop(m, to.INVALID_WIRE_TYPE, start)
+
+
+@fast
+def _skip_one(m: Any, number: Any, wire: Any, start: Any, groups: Any) -> Any:
+    """How many groups are open after a field; negative where the reading ends."""
+    if wire == _GROUP:
+        if m.state[to.DEPTH] + groups >= MAX_DEPTH:
+            stop(m, to.TOO_DEEP, start)
+            return np.int64(_NO)
+        m.groups[groups] = number
+        return groups + 1
+    if wire == _END_GROUP:
+        if groups == 0 or m.groups[groups - 1] != number:
+            stop(m, to.UNMATCHED_GROUP, start)
+            return np.int64(_NO)
+        return groups - 1
+    return groups if _skip_single(m, wire, start) else np.int64(_NO)
+
+
+@fast
+def skip(m: Any, number: Any, wire: Any, start: Any) -> Any:
+    """Goes past a field whose tag began at `start`; past a group with all that is in it."""
+    groups = np.int64(0)
+    while True:
+        groups = _skip_one(m, number, wire, start, groups)
+        if groups <= 0:
+            return groups == 0
+        start = m.state[to.AT]
+        if start == m.state[to.END]:
+            return stop(m, to.TRUNCATED, start)
+        number, wire = tag(m)
+        if number == 0:
+            return False

@@ -1,0 +1,35 @@
+"""Values of AVRO and JSON schemas as JSON, and back."""
+
+from typing import Any
+
+from topicschema.core.formats.avro import AvroSchema
+from topicschema.core.formats.avro.model import Node
+from topicschema.core.formats.avro.stackless import run
+from topicschema.payload.codec import refused
+from topicschema.payload.json import jackson, leaves
+from topicschema.payload.json.walk import Misfit, Walk
+from topicschema.payload.path import Path, shown
+
+
+def to_json(schema: AvroSchema, value: Any) -> Any:
+    """The JSON of a value; what is missing in it is null."""
+    return run(Walk(_shown, _refuse_unless_tolerated).whole(schema.root, value))
+
+
+def of_json(schema: AvroSchema, value: Any) -> Any:
+    """The value; every field must be there."""
+    return run(Walk(leaves.read, _refuse).whole(schema.root, value))
+
+
+def _shown(node: Node, value: Any) -> Any:
+    shown = leaves.write(node, value)
+    return value if isinstance(shown, Misfit) and jackson.takes(node, value) else shown
+
+
+def _refuse(misfit: Misfit, path: Path | None) -> None:
+    raise refused(misfit.rule, misfit.message, shown(path))
+
+
+def _refuse_unless_tolerated(misfit: Misfit, path: Path | None) -> None:
+    if not misfit.is_tolerated:
+        _refuse(misfit, path)

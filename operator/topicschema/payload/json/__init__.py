@@ -1,0 +1,74 @@
+"""JSON payloads by an Avro-defined schema, as Pulsar's JSONSchema writes them: plain JSON, no tagged unions.
+
+A union's value stands for itself, bytes and fixed are base64, fields that are null are left out, NaN and the infinities
+are texts. Jackson reads on where a field is missing, unknown or null; those are findings that are tolerated.
+"""
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from topicschema.core.formats.avro.model import Node
+from topicschema.core.formats.avro.stackless import run
+from topicschema.payload import text
+from topicschema.payload.codec import refused
+from topicschema.payload.finding import MAX_FINDINGS, Finding
+from topicschema.payload.json import document, leaves
+from topicschema.payload.json.walk import Misfit, Walk
+from topicschema.payload.path import Path, in_text, shown
+
+__all__ = ["JsonCodec"]
+
+
+@dataclass(frozen=True, slots=True)
+class JsonCodec:
+    """The Codec of a JSON schema."""
+
+    root: Node
+
+    def read(self, payload: bytes, found: list[Finding]) -> Any:
+        """The value; numbers that stand for decimals are as exact as Python's float. Offsets are those of values."""
+        content = document.read(payload)
+        met = _Met()
+        value: Any = None
+        with suppress(_EnoughError):
+            value = run(Walk(leaves.read, met.add).whole(self.root, content.value))
+        offsets = content.offsets([in_text(path) for _, path in met.misfits])
+        found += [
+            Finding(misfit.rule, misfit.message, shown(path), offset, misfit.is_tolerated)
+            for (misfit, path), offset in zip(met.misfits, offsets, strict=True)
+        ]
+        return value
+
+    def write(self, value: Any) -> bytes:
+        """The payload, compact, fields in the schema's order; a number may be spelt otherwise than Java spells it."""
+        plain = run(Walk(leaves.write, _refuse, leaves_out_null=True).whole(self.root, value))
+        try:
+            written = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+        except RecursionError:
+            raise refused("TOO_DEEP", "the value is nested deeper than a JSON reader goes") from None
+        return text.encode(written)
+
+
+class _EnoughError(Exception):
+    """More is wrong than anybody wants to read, and the value is lost already."""
+
+
+class _Met:
+    """What was met that is wrong, and where."""
+
+    def __init__(self) -> None:
+        self.misfits: list[tuple[Misfit, Path | None]] = []
+
+    def add(self, misfit: Misfit, path: Path | None) -> None:
+        """Keeps it; what is tolerated is kept only while there is room."""
+        is_full = len(self.misfits) >= MAX_FINDINGS
+        if not is_full or not misfit.is_tolerated:
+            self.misfits.append((misfit, path))
+        if is_full and not misfit.is_tolerated:
+            raise _EnoughError
+
+
+def _refuse(misfit: Misfit, path: Path | None) -> None:
+    raise refused(misfit.rule, misfit.message, shown(path))

@@ -1,0 +1,153 @@
+"""A schema and a value of it walked side by side; JSON to Python and back differ in the single values alone."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import GeneratorType
+from typing import Any
+
+from topicschema.core.formats import json_text
+from topicschema.core.formats.avro.model import ABSENT, Array, Field, Map, Node, Primitive, Record, Union
+from topicschema.core.formats.avro.stackless import Step
+from topicschema.payload.codec import HOLDERS
+from topicschema.payload.json import jackson
+from topicschema.payload.path import Entry, Path
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """Why a value is none of its schema's; `is_tolerated` as in a Finding. `names` are those of unknown fields."""
+
+    rule: str
+    message: str
+    is_tolerated: bool = False
+    names: frozenset[str] = frozenset()
+
+
+class Walk:
+    """Converts values: single ones by `leaf`; what does not fit is told to `tell` and becomes None."""
+
+    def __init__(
+        self,
+        leaf: Callable[[Node, Any], Any],
+        tell: Callable[[Misfit, Path | None], None],
+        *,
+        leaves_out_null: bool = False,
+    ) -> None:
+        self._depth = 0
+        self._leaf = leaf
+        self._tell = tell
+        self._leaves_out_null = leaves_out_null
+
+    def whole(self, root: Node, value: Any) -> Step[Any]:
+        """The value, converted."""
+        converted = self._begin(root, value, None)
+        return (yield converted) if isinstance(converted, GeneratorType) else converted
+
+    def _begin(self, node: Node, value: Any, path: Path | None) -> Any:
+        """The value, converted, or if it holds others, the step that converts them."""
+        if isinstance(node, Union):
+            branch = self._branch(node, value)
+            if branch is None:
+                return self._told(Misfit("NO_BRANCH", "no branch of the union takes such a value"), path)
+            node = branch
+        if value is None and not _is_null(node):
+            return self._told(Misfit("UNEXPECTED_NULL", "null is not allowed here", is_tolerated=True), path)
+        if not isinstance(node, HOLDERS):
+            converted = self._leaf(node, value)
+            return self._told(converted, path) if isinstance(converted, Misfit) else converted
+        wanted: type = list if isinstance(node, Array) else dict
+        if not isinstance(value, wanted):
+            if jackson.takes(node, value):
+                return value
+            return self._told(Misfit("WRONG_TYPE", f"{_SHAPES[wanted]} is needed"), path)
+        return self._inside(node, value, path)
+
+    def _inside(self, node: Record | Array | Map, value: Any, path: Path | None) -> Step[Any]:
+        self._depth += 1
+        if self._depth > json_text.MAX_DEPTH:  # no JSON reader brings such a value; who writes one may
+            return self._told(Misfit("TOO_DEEP", "the value is nested deeper than JSON readers go"), path)
+        if isinstance(node, Record):
+            converted: Any = yield self._record(node, value, path)
+        else:
+            converted = yield (
+                self._array(node, value, path) if isinstance(node, Array) else self._map(node, value, path)
+            )
+        self._depth -= 1
+        return converted
+
+    def _record(self, node: Record, value: dict[str, Any], path: Path | None) -> Step[dict[str, Any]]:
+        record: dict[str, Any] = {}
+        for field in node.fields:
+            below = (path, field.name)
+            converted = None
+            if field.name in value:
+                begun = self._begin(field.type, value[field.name], below)
+                converted = (yield begun) if isinstance(begun, GeneratorType) else begun
+            elif not may_be_absent(field):
+                self._tell(Misfit("MISSING_FIELD", "the field is required", is_tolerated=True), below)
+            if converted is not None or not self._leaves_out_null:
+                record[field.name] = converted
+        unknown = frozenset(value.keys() - {field.name for field in node.fields})
+        if unknown:
+            message = f"fields that are not in the schema: {len(unknown)}"
+            self._tell(Misfit("UNKNOWN_FIELD", message, is_tolerated=True, names=unknown), path)
+        return record
+
+    def _array(self, node: Array, value: list[Any], path: Path | None) -> Step[list[Any]]:
+        values = []
+        for index, each in enumerate(value):
+            begun = self._begin(node.items, each, (path, index))
+            values.append((yield begun) if isinstance(begun, GeneratorType) else begun)
+        return values
+
+    def _map(self, node: Map, value: dict[Any, Any], path: Path | None) -> Step[dict[str, Any]]:
+        values: dict[str, Any] = {}
+        for number, (key, each) in enumerate(value.items()):
+            if not isinstance(key, str):
+                self._tell(Misfit("WRONG_TYPE", "the keys of a map are texts"), path)
+                continue
+            begun = self._begin(node.values, each, (path, Entry(number, key)))
+            values[key] = (yield begun) if isinstance(begun, GeneratorType) else begun
+        return values
+
+    def _branch(self, union: Union, value: Any) -> Node | None:
+        """The only branch that may be meant, or of several the first that fits, or fits but for a record's fields."""
+        nulls = [branch for branch in union.branches if _is_null(branch)]
+        others = [branch for branch in union.branches if not _is_null(branch)]
+        if value is None and nulls:
+            return nulls[0]
+        if len(others) == 1:
+            return others[0]
+        fitting = [branch for branch in others if self._fits(branch, value)]
+        return next((each for each in fitting if _has_fields(each, value)), fitting[0] if fitting else None)
+
+    def _fits(self, branch: Node, value: Any) -> bool:
+        if isinstance(branch, Array):
+            return isinstance(value, list)
+        if isinstance(branch, Record | Map):
+            return isinstance(value, dict)
+        return not isinstance(self._leaf(branch, value), Misfit)
+
+    def _told(self, misfit: Misfit, path: Path | None) -> Any:
+        self._tell(misfit, path)
+
+
+_SHAPES: dict[type, str] = {list: "an array", dict: "an object"}
+
+
+def _has_fields(branch: Node, value: Any) -> bool:
+    """Whether a record's fields are the object's: none unknown, none missing that is required."""
+    if not isinstance(branch, Record):
+        return True
+    names = {field.name for field in branch.fields}
+    return value.keys() <= names and all(each.name in value or may_be_absent(each) for each in branch.fields)
+
+
+def may_be_absent(field: Field) -> bool:
+    """Jackson leaves null out, and gives a field that is absent what its class says."""
+    branches = field.type.branches if isinstance(field.type, Union) else (field.type,)
+    return field.default is not ABSENT or any(map(_is_null, branches))
+
+
+def _is_null(node: Node) -> bool:
+    return isinstance(node, Primitive) and node.kind == "null"

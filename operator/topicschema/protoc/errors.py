@@ -1,0 +1,92 @@
+"""What protoc prints, as errors with a rule and a place. It prints `file:line:column: text`, or `file: text`."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from topicschema.core.errors import InvalidSchemaError, Place
+from topicschema.protoc.compiler import FIRST_SOURCE, MAX_ENVELOPE
+from topicschema.protoc.sources import PATH, path_of
+
+_LINE: Final = re.compile(r"/proc/self/fd/(?P<number>\d{1,9}):(?:(?P<line>\d+):(?P<column>\d+):)? (?P<text>.*)")
+_NOT_FOUND: Final = re.compile(r"(?P<file>.*): File not found\.")
+_LONGEST: Final = 300
+_TAB: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Complaint:
+    file: str
+    line: int | None
+    column: int | None
+    text: str
+
+
+def error(printed: str, files: Mapping[str, str], *, is_cut: bool = False) -> InvalidSchemaError:
+    """The first of protoc's complaints, or a missing import before all that comes of it; `is_cut`: there were more."""
+    lines = printed.splitlines()
+    found = [each for each in (_read(line, files) for line in lines) if each is not None]
+    missing = next((match["file"] for match in map(_NOT_FOUND.fullmatch, lines) if match), None)
+    if missing is not None:
+        start = f'Import "{missing}" was not found'
+        place = next((_place(each, files) for each in found if each.text.startswith(start)), Place(PATH))
+        message = f'"{missing[:_LONGEST]}" is imported, but is not among the files; add it, by this name'
+        return InvalidSchemaError("MISSING_FILE", message, place)
+    if not found:
+        last = (lines or ["it does not say why"])[-1][:_LONGEST]
+        return InvalidSchemaError("INVALID_PROTO", f"protoc refuses the files: {last}", Place(PATH))
+    first, *others = found
+    rule = "CIRCULAR_IMPORT" if first.text.startswith("File recursively imports itself") else "INVALID_PROTO"
+    more = " (and many more)" if is_cut else f" (and {len(others)} more)" if others else ""
+    return InvalidSchemaError(rule, f"{first.file}: {first.text[:_LONGEST]}{more}", _place(first, files))
+
+
+def unknown_message(wanted: str | None, some: Sequence[str], count: int) -> InvalidSchemaError:
+    """UNKNOWN_MESSAGE, with some of the messages that there are."""
+    asked = f"no file has a message {wanted[:_LONGEST]!r}" if wanted else "no root message is named"
+    there = ", ".join(some) + (f" and {count - len(some)} more" if count > len(some) else "")
+    choice = f"name one of {there}" if count > 1 else f"there is {there}" if count else "there are no messages at all"
+    message = f"{asked}; {choice}"
+    return InvalidSchemaError("UNKNOWN_MESSAGE", message, Place("$.message"))
+
+
+def too_large(size: int) -> InvalidSchemaError:
+    """SOURCES_TOO_LARGE, for an envelope of so many bytes."""
+    message = f"the envelope has {size:,} bytes, more than {MAX_ENVELOPE:,}; give fewer files or messages"
+    return InvalidSchemaError("SOURCES_TOO_LARGE", message, Place(PATH))
+
+
+def too_costly(why: str) -> InvalidSchemaError:
+    """COMPILATION_TOO_EXPENSIVE."""
+    return InvalidSchemaError("COMPILATION_TOO_EXPENSIVE", f"compiling {why}; give smaller or fewer files", Place(PATH))
+
+
+def _read(line: str, files: Mapping[str, str]) -> _Complaint | None:
+    match = _LINE.fullmatch(line)
+    if match is None or match["text"].startswith("warning: "):
+        return None
+    file = dict(enumerate(files, FIRST_SOURCE)).get(int(match["number"]))
+    if file is None:
+        return None
+    line_number, column = (int(match["line"]), int(match["column"])) if match["line"] else (None, None)
+    return _Complaint(file, line_number, column, match["text"])
+
+
+def _place(complaint: _Complaint, files: Mapping[str, str]) -> Place:
+    path = path_of(complaint.file)
+    if complaint.line is None or complaint.column is None:
+        return Place(path)
+    lines = files[complaint.file].split("\n")
+    text = lines[complaint.line - 1] if complaint.line <= len(lines) else ""
+    return Place(path, complaint.line, _column(text, complaint.column))
+
+
+def _column(line: str, wanted: int) -> int:
+    """The character's number, from 1, where protoc counts bytes and goes on to the next multiple of eight at a tab."""
+    reached = 0
+    for index, char in enumerate(line):
+        if reached >= wanted - 1:
+            return index + 1
+        reached += _TAB - reached % _TAB if char == "\t" else len(char.encode())
+    return len(line) + 1

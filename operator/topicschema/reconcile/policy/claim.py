@@ -1,0 +1,91 @@
+"""The claim on a Pulsar namespace: one policy in the Kubernetes cluster holds it, by compare-and-swap.
+
+It is held at one broker: of two policies that call one broker by two names of its cluster, who came first governs.
+A claim is free once its holder does not count any more (`holders`).
+"""
+
+from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
+from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.core.errors import StalledError
+from topicschema.core.history import Owner
+from topicschema.core.topics import PulsarNamespaceKey
+from topicschema.judging.holders import holds_namespace, may_govern
+from topicschema.judging.policies import address_of, owner_of
+from topicschema.reconcile.context import ReconcileContext
+from topicschema.storage.claims import StoredClaim
+
+
+async def hold_claim(ctx: ReconcileContext, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> StoredClaim:
+    """Return the claim that the policy holds; enqueue the keys that a change of holder concerns.
+
+    StalledError(ClaimNotAllowed, TopicAlreadyClaimed) if the policy does not hold the claim and may not take it.
+    """
+    stored, me = await ctx.claims.get_claim(key), owner_of(resource)
+    if not await may_govern(ctx.client, me.namespace, key, anyone_may=ctx.claims_are_open):
+        if stored.owner == me:
+            await _pass_on(ctx, key, stored, None)
+        raise StalledError(
+            "ClaimNotAllowed",
+            f"namespace {me.namespace} may not claim {key.pulsar_namespace}: a cluster admin allows it "
+            f"by the annotation {PULSAR_NAMESPACES_ANNOTATION} on the Namespace",
+        )
+    address = address_of(resource)
+    if stored.owner == me and stored.address == address:
+        return stored
+    if stored.owner not in (None, me) and await _counts(ctx, stored.owner, key):
+        holder = f"policy {stored.owner.name}" if stored.owner.namespace == me.namespace else "another policy"
+        raise StalledError("TopicAlreadyClaimed", f"{holder} already governs {key.pulsar_namespace}")
+    if stored.owner != me:
+        await _refuse_second(ctx, me, key)
+    async with ctx.claims.turn:
+        if address and await _is_governed_there(ctx, key, address):
+            if stored.owner == me:
+                await _pass_on(ctx, key, stored, None)
+            raise StalledError(
+                "TopicAlreadyClaimed", f"another policy already governs {key.pulsar_namespace} at this broker"
+            )
+        return await _pass_on(ctx, key, stored, me, address)
+
+
+async def _is_governed_there(ctx: ReconcileContext, key: PulsarNamespaceKey, address: str) -> bool:
+    """Whether somebody governs the Pulsar namespace at that broker under another name of its Pulsar cluster.
+
+    Each would put the settings back to its own, and each would keep a record of the same topics.
+    """
+    for held in await ctx.claims.list_held(key.pulsar_namespace, address):
+        if held.key != key and held.owner is not None and await _counts(ctx, held.owner, held.key):
+            return True
+    return False
+
+
+async def _refuse_second(ctx: ReconcileContext, me: Owner, key: PulsarNamespaceKey) -> None:
+    """A topic has one policy: two here for one Pulsar namespace name, of two Pulsar clusters, would govern nothing."""
+    found = await ctx.policies.find_holder(me.namespace, key.pulsar_namespace)
+    if found is not None:
+        message = (
+            f"policy {found.metadata.name} already governs {key.pulsar_namespace} here, for another Pulsar cluster"
+        )
+        raise StalledError("TopicAlreadyClaimed", message)
+
+
+async def _pass_on(
+    ctx: ReconcileContext, key: PulsarNamespaceKey, stored: StoredClaim, owner: Owner | None, address: str = ""
+) -> StoredClaim:
+    try:
+        return await ctx.claims.put_claim(stored, owner, address)
+    finally:  # a write that got no answer may have happened
+        _enqueue_touched(ctx, key, stored.owner, owner)
+
+
+def _enqueue_touched(ctx: ReconcileContext, key: PulsarNamespaceKey, before: Owner | None, owner: Owner | None) -> None:
+    touched = {holder.namespace for holder in (before, owner) if holder is not None}
+    for namespace in touched:
+        for topic in ctx.index.governed_topics(namespace, key.pulsar_namespace):
+            ctx.enqueue(topic, 0.0)
+    for rival in ctx.index.policies_of_pulsar_namespace(key.pulsar_namespace):
+        if owner is None or (rival.namespace, rival.name) != (owner.namespace, owner.name):
+            ctx.enqueue(rival, 0.0)
+
+
+async def _counts(ctx: ReconcileContext, holder: Owner, key: PulsarNamespaceKey) -> bool:
+    return await holds_namespace(ctx.client, holder, key, anyone_may=ctx.claims_are_open)

@@ -1,0 +1,91 @@
+"""What a NamespaceSchemaPolicy's conditions say: a pure function of what came of a pass, situation by situation.
+
+InSync, whether the broker has what the policy sets, is said only by a policy that names a broker and holds its claim.
+A broker that is away changes nothing of whether the policy is in force: topics are judged by it all the same.
+"""
+
+from typing import Final, NamedTuple
+
+from topicschema.api.brokers import ManagementPolicy
+from topicschema.api.metadata import ConditionStatus, ConditionType
+from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
+from topicschema.judging.policies import says_ready
+from topicschema.reconcile.policy.namespace_settings_cache import NamespaceState
+from topicschema.reconcile.runtime.conditions import Said, not_ready, ready, told
+
+UNDECLARED: Final = "UnmanagedTopics"
+_KNOWN_NOT_TO_BE: Final = ("BrokerInconsistent", "NamespaceNotFound", "RefusedByBroker", "TenantNotFound")
+_LISTED: Final = 5
+
+
+class Note(NamedTuple):
+    """Something to tell once: the Event's type and reason, and the sentence."""
+
+    type: str
+    reason: str
+    text: str
+
+
+def conditions(resource: NamespaceSchemaPolicy, state: NamespaceState) -> tuple[Said, ...]:
+    """What is to be said of a policy that holds its claim."""
+    governs = "; ".join(filter(None, (f"governs {resource.spec.pulsar_namespace}", state.other_line)))
+    error = awaited(state)
+    if resource.spec.pulsar is None:
+        return ready("Active", "; ".join((governs, *_without_broker(resource))))
+    if error is None:
+        return _settled(resource, state, governs)
+    if state.difference:
+        message = f"{state.difference}: {error.message}"
+        return (*not_ready(error), Said(ConditionType.IN_SYNC, ConditionStatus.FALSE, error.reason, message))
+    if error.reason in (*_KNOWN_NOT_TO_BE, UNDECLARED):
+        return (*not_ready(error), _in_sync(ConditionStatus.FALSE, error))
+    if says_ready(resource) and not isinstance(error, StalledError):
+        return (*ready("Active", governs), _in_sync(ConditionStatus.UNKNOWN, error))
+    return (*not_ready(error), _in_sync(ConditionStatus.UNKNOWN, error))
+
+
+def awaited(state: NamespaceState) -> TopicSchemaError | None:
+    """What stands in the way of the policy's settings."""
+    if state.error is not None or state.undeclared == ():
+        return state.error
+    if state.undeclared is None:
+        return WaitingError(UNDECLARED, "the lock waits until every TopicSchema here was looked at", after=2.0)
+    count, first = len(state.undeclared), ", ".join(state.undeclared[:_LISTED])
+    names = first if count <= _LISTED else f"{first} and {count - _LISTED} more"
+    return WaitingError(
+        UNDECLARED,
+        f"the lock waits: {names} without a TopicSchema, to which clients could add no schema any more; write what "
+        "is missing, or set lockUndeclared: true",
+        after=60.0,
+    )
+
+
+def notes(state: NamespaceState) -> tuple[Note, ...]:
+    """What is worth an Event when it is said first."""
+    error = awaited(state)
+    if error is not None:  # what else there is to say stands in no condition yet, and would be said at each reconcile
+        return (Note("Warning", UNDECLARED, error.message),) if state.undeclared else ()
+    line = (Note("Warning", "PulsarVersionMismatch", state.other_line),) if state.other_line else ()
+    return (*line, *(Note("Normal", "SettingRetained", text) for text in state.notes))
+
+
+def _settled(resource: NamespaceSchemaPolicy, state: NamespaceState, governs: str) -> tuple[Said, ...]:
+    if resource.spec.management_policy is ManagementPolicy.OBSERVE:
+        status = ConditionStatus.FALSE if state.difference else ConditionStatus.TRUE
+        message = state.difference or "the broker has what the policy sets"
+        observes = ready("Observed", f"{governs}; nothing is written to the broker")
+        return (*observes, Said(ConditionType.IN_SYNC, status, "Observed", message))
+    message = "; ".join(("the broker has what the policy sets", *state.notes))
+    return (*ready("Active", governs), Said(ConditionType.IN_SYNC, ConditionStatus.TRUE, "Applied", message))
+
+
+def _in_sync(status: ConditionStatus, error: TopicSchemaError) -> Said:
+    return Said(ConditionType.IN_SYNC, status, *told(error))
+
+
+def _without_broker(resource: NamespaceSchemaPolicy) -> tuple[str, ...]:
+    spec = resource.spec
+    if spec.is_allow_auto_update_schema is None and spec.schema_validation_enforced is None:
+        return ()
+    return ("isAllowAutoUpdateSchema and schemaValidationEnforced need pulsar, the broker to set them at",)

@@ -1,0 +1,156 @@
+"""Event handlers: which keys an event of the watches enqueues. They use the object's metadata only.
+
+An event enqueues every key that the change may concern; the handlers do not compare objects. Labels and annotations are
+the exception: if only those of others change, a topic that is Ready is not enqueued.
+
+A person waits for the result of an edit, so an edited object goes ahead of objects that a list names; reconciling
+those can take long. So do policies, because they concern many topics.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from topicschema.api import GROUP, PULSAR_NAMESPACES_ANNOTATION
+from topicschema.api.kinds import JOB, NAMESPACE, NAMESPACE_SCHEMA_POLICY, POD, SCHEMA_HISTORY, TOPIC_SCHEMA
+from topicschema.reconcile.runtime.object_index import ObjectIndex
+from topicschema.reconcile.runtime.own_writes import OwnWrites
+from topicschema.reconcile.runtime.work_queue import HIGH_PRIORITY, Key
+from topicschema.validation.job.manifest import TOPIC_LABEL
+
+_Metadata = Mapping[str, Any]
+
+
+def history_key(history: str) -> Key:
+    """Return the key of a SchemaHistory; all of them are in one namespace."""
+    return Key(SCHEMA_HISTORY.plural, "", history)
+
+
+class EventRouter:
+    """Handlers of watch events and lists; they put keys into the work queue."""
+
+    def __init__(self, index: ObjectIndex, own_writes: OwnWrites, enqueue: Callable[[Key, float], None]) -> None:
+        self._index = index
+        self._own_writes = own_writes
+        self._enqueue = enqueue
+        self._generations: dict[Key, tuple[str, int]] = {}
+        self._annotations: dict[str, str] = {}
+        self._hashes: dict[Key, int] = {}
+
+    def on_event(self, plural: str, metadata: _Metadata, *, is_deleted: bool, is_listed: bool = False) -> None:
+        """Handle an object that was created, changed or deleted, or that is in a list (`is_listed`)."""
+        key = Key(plural, metadata.get("namespace", ""), metadata["name"])
+        if plural == NAMESPACE.plural:
+            self._on_namespace(key.name, metadata)
+            if is_deleted:
+                self._annotations.pop(key.name, None)
+        elif plural in (JOB.plural, POD.plural):
+            self._on_job_or_pod(plural, metadata, is_deleted=is_deleted)
+        elif plural == SCHEMA_HISTORY.plural:
+            self._on_history(history_key(key.name), metadata, is_deleted=is_deleted)
+        else:
+            if plural == NAMESPACE_SCHEMA_POLICY.plural:
+                self._on_policy(key, metadata)
+            is_relevant = self._is_relevant(key, metadata)
+            if is_deleted:
+                self._forget(key)
+            self._index.known[plural].add(key)
+            if is_deleted or (is_relevant and self._own_writes.is_external(key, metadata["resourceVersion"])):
+                self._enqueue(key, 0.0 if is_listed and plural == TOPIC_SCHEMA.plural else HIGH_PRIORITY)
+
+    def on_list(self, plural: str, items: Iterable[_Metadata]) -> None:
+        """Handle a complete list of a kind: a known object that is not in it was deleted while no watch was open."""
+        listed = {Key(plural, item.get("namespace", ""), item["name"]) for item in items}
+        if plural == SCHEMA_HISTORY.plural:
+            names = {key.name for key in listed}
+            for key in self._own_writes.existing(plural):
+                if key.name not in names:
+                    self._enqueue_topics_of(key)
+            return
+        known = self._index.known.get(plural)
+        if known is None:
+            return
+        for key in known - listed:
+            self._forget(key)
+            self._enqueue(key, HIGH_PRIORITY)
+        known |= listed
+        if plural == TOPIC_SCHEMA.plural and not self._index.are_topics_listed:
+            self._index.are_topics_listed = True
+            for policy in tuple(self._index.known[NAMESPACE_SCHEMA_POLICY.plural]):
+                self._enqueue(policy, HIGH_PRIORITY)
+
+    def _is_relevant(self, key: Key, metadata: _Metadata) -> bool:
+        """Return whether more than labels and annotations may have changed since the last event."""
+        if key.plural != TOPIC_SCHEMA.plural:
+            return True
+        before, summary = self._hashes.get(key), self._index.summary(key)
+        self._hashes[key] = _hash_of_relevant_fields(metadata)
+        return self._hashes[key] != before or summary is None or not summary.is_ready
+
+    def _forget(self, key: Key) -> None:
+        self._generations.pop(key, None)
+        self._hashes.pop(key, None)
+
+    def _on_policy(self, key: Key, metadata: _Metadata) -> None:
+        generation = (metadata.get("uid", ""), metadata.get("generation", 0))
+        if self._generations.get(key) == generation:
+            return
+        self._generations[key] = generation
+        # The first reconcile of a new policy enqueues the topics that it governs.
+        for topic in self._index.topics_of_policy(key):
+            self._enqueue(topic, 0.0)
+
+    def _on_namespace(self, namespace: str, metadata: _Metadata) -> None:
+        annotation = (metadata.get("annotations") or {}).get(PULSAR_NAMESPACES_ANNOTATION, "")
+        if self._annotations.get(namespace) != annotation:
+            self._annotations[namespace] = annotation
+            for policy in self._index.policies_in(namespace):
+                self._enqueue(policy, HIGH_PRIORITY)
+
+    def _on_history(self, key: Key, metadata: _Metadata, *, is_deleted: bool) -> None:
+        if is_deleted or self._own_writes.is_external(key, metadata["resourceVersion"]):
+            self._enqueue_topics_of(key)
+
+    def _on_job_or_pod(self, plural: str, metadata: _Metadata, *, is_deleted: bool) -> None:
+        """Enqueue the topic of the Job or pod, ahead of others: a person waits for it. A pod ends before its Job."""
+        topic = owner_key(metadata) if plural == JOB.plural else self._topic_of_pod(metadata)
+        if topic is None:
+            return
+        if plural == JOB.plural and not is_deleted and not metadata.get("deletionTimestamp"):
+            self._index.mark_job_seen(topic)
+        self._enqueue(topic, HIGH_PRIORITY)
+
+    def _topic_of_pod(self, metadata: _Metadata) -> Key | None:
+        """Return the topic that a pod's label names; if the name is too long for a label, only the Job names it."""
+        name = (metadata.get("labels") or {}).get(TOPIC_LABEL, "")
+        topic = Key(TOPIC_SCHEMA.plural, metadata.get("namespace", ""), name)
+        return topic if topic in self._index.known[TOPIC_SCHEMA.plural] else None
+
+    def _enqueue_topics_of(self, history: Key) -> None:
+        for topic in self._index.topics_of_history(history.name):
+            self._enqueue(topic, 0.0)
+
+
+def _hash_of_relevant_fields(metadata: _Metadata) -> int:
+    """Return a hash that changes with everything but labels and annotations of others.
+
+    Metadata has the spec's generation, and in managedFields the writers and times of the status fields.
+    """
+    ours = {
+        (what, name): value
+        for what in ("labels", "annotations")
+        for name, value in (metadata.get(what) or {}).items()
+        if name.startswith(f"{GROUP}/")
+    }
+    managers = [each for each in metadata.get("managedFields") or () if each.get("subresource") == "status"]
+    others = {"labels", "annotations", "managedFields", "resourceVersion"}
+    rest = {name: value for name, value in metadata.items() if name not in others}
+    return hash(json.dumps([rest, managers, sorted(ours.items())], sort_keys=True))
+
+
+def owner_key(job: _Metadata) -> Key | None:
+    """The TopicSchema that a Job's metadata names as its owner."""
+    for owner in job.get("ownerReferences") or ():
+        if owner.get("kind") == TOPIC_SCHEMA.name and owner.get("controller"):
+            return Key(TOPIC_SCHEMA.plural, job.get("namespace", ""), owner["name"])
+    return None

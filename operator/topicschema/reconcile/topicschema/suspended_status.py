@@ -1,0 +1,33 @@
+"""The status of a suspended resource: a pure function. It speaks of the current spec and says that nobody judges it."""
+
+from dataclasses import replace
+
+from topicschema.api.metadata import ConditionStatus, ConditionType
+from topicschema.api.topicschemas import TopicSchemaStatus
+from topicschema.reconcile.runtime.conditions import Moment, Said
+from topicschema.reconcile.topicschema.status import of_another_spec, without_own_strategy
+
+_MESSAGE = (
+    "spec.suspend is true: the operator neither judges nor registers this spec, and validates no messages; Ready is as "
+    "it was before. Set suspend to false to go on"
+)
+_PROGRESS = (ConditionType.READY, ConditionType.RECONCILING, ConditionType.STALLED)
+
+
+def suspended(before: TopicSchemaStatus, moment: Moment) -> TopicSchemaStatus:
+    """Return the status in which Ready keeps its value and has the reason Suspended, and nothing is in progress.
+
+    The other conditions stay, of the generation that they were said of. A validation that was not over has ended.
+    """
+    readiness = next((each.status for each in before.conditions if each.type is ConditionType.READY), None)
+    ready = Said(ConditionType.READY, readiness or ConditionStatus.UNKNOWN, "Suspended", _MESSAGE)
+    validation, left = before.validation, set(_PROGRESS)
+    if validation is not None and not validation.is_final:
+        validation, left = None, left | {ConditionType.VALIDATED}
+    after = replace(
+        before,
+        observed_generation=moment.generation,
+        conditions=(*moment.conditions((ready,)), *(each for each in before.conditions if each.type not in left)),
+        validation=validation,
+    )
+    return of_another_spec(without_own_strategy(after))

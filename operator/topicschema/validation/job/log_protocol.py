@@ -1,0 +1,79 @@
+"""The marked lines by which a driver tells its progress and its report on standard output, and who reads its log.
+
+A log has other lines, too (Spark's, Python's), and may have lost its beginning.
+"""
+
+import base64
+import json
+import lzma
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from topicschema.validation.errors import InvalidQuestionError
+
+PROGRESS: Final = "TOPICSCHEMA-PROGRESS "
+REPORT: Final = "TOPICSCHEMA-REPORT "
+CHUNK: Final = 8 * 1024
+"""How many characters of the packed report a line has at most; a container runtime cuts lines at 16 KiB."""
+MAX_REPORT: Final = 8 * 1024 * 1024
+"""In bytes, unpacked: several times what a run tells, for whoever reads a log may not trust it."""
+_CHUNK_LINE: Final = re.compile(r"TOPICSCHEMA-REPORT ([1-9]\d{0,5})/([1-9]\d{0,5}) ([A-Za-z0-9+/=]+)\s*")
+
+
+def progress_line(percent: int, **more: int) -> str:
+    """The line that says how far a run is."""
+    return PROGRESS + json.dumps({"percent": percent, **more})
+
+
+def report_lines(report: bytes) -> Iterator[str]:
+    """The lines that a report is told in."""
+    packed = base64.b64encode(lzma.compress(report, preset=6)).decode()
+    chunks = [packed[start : start + CHUNK] for start in range(0, len(packed), CHUNK)]
+    for number, chunk in enumerate(chunks, 1):
+        yield f"{REPORT}{number}/{len(chunks)} {chunk}"
+
+
+def progress_in(lines: Iterable[str]) -> Mapping[str, Any] | None:
+    """What the last whole progress line says; None where there is none."""
+    found: Mapping[str, Any] | None = None
+    for line in lines:
+        if line.startswith(PROGRESS):
+            found = _progress(line.removeprefix(PROGRESS)) or found
+    return found
+
+
+def report_in(lines: Iterable[str]) -> bytes | None:
+    """The report; None where the log has none, or not all of it. InvalidQuestionError where it is damaged."""
+    chunks: dict[int, str] = {}
+    total = 0
+    for line in lines:
+        match = _CHUNK_LINE.fullmatch(line)
+        if match is None:
+            continue
+        if int(match[1]) == 1:  # a report begins anew: an earlier one was not finished, or is replaced
+            chunks, total = {}, int(match[2])
+        chunks[int(match[1])] = match[3]
+    if not total or len(chunks) != total or set(chunks) != set(range(1, total + 1)):
+        return None
+    return _unpacked("".join(chunks[number] for number in range(1, total + 1)))
+
+
+def _progress(text: str) -> Mapping[str, Any] | None:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    is_one = isinstance(found, dict) and isinstance(found.get("percent"), int) and 0 <= found["percent"] <= 100  # noqa: PLR2004
+    return found if is_one else None
+
+
+def _unpacked(packed: str) -> bytes:
+    unpacking = lzma.LZMADecompressor(format=lzma.FORMAT_XZ)
+    try:
+        report = unpacking.decompress(base64.b64decode(packed, validate=True), max_length=MAX_REPORT)
+    except (ValueError, lzma.LZMAError):
+        raise InvalidQuestionError("the report in the log is damaged") from None
+    if not unpacking.eof:
+        raise InvalidQuestionError("the report in the log is not whole, or larger than 8 MiB")
+    return report

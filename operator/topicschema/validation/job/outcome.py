@@ -1,0 +1,240 @@
+"""What a Job and its pods say of a run: it waits, runs, has a verdict, or could not run, and why, in words for people.
+
+A verdict counts only where the exit status, the termination message and the question agree. Everything else that may
+happen to a pod is a run that failed, and never a verdict.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from topicschema.validation.errors import OUT_OF_MEMORY
+from topicschema.validation.job.manifest import CONTAINER, GAVE_WAY_ANNOTATION, QUESTION_ANNOTATION
+from topicschema.validation.job.result import FAILED_STATUS, PASSED_STATUS, Answer, VerdictDocument, read
+
+Object = Mapping[str, Any]
+
+_TOLD: Final = 300
+_KILLED: Final = 137
+_GAVE_WAY: Final = (
+    "its turn came, its pod did not start within 5 minutes, and it gave way to another; its events say why"
+)
+_SCHEDULED: Final = "PodScheduled"
+_UNPULLED: Final = ("ErrImagePull", "ImagePullBackOff")
+_PULLING: Final = "its image cannot be pulled with the imagePullSecrets"
+_WAITING_FOR: Final[Mapping[str, str]] = {
+    "ErrImageNeverPull": "its image is not on the node",
+    "InvalidImageName": "its image has a name that is none",
+    "CreateContainerConfigError": "its container cannot be made up (a Secret or its key may be missing)",
+    "CreateContainerError": "its container cannot be made",
+    "RunContainerError": "its container cannot be started",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """It has not been let run yet, or waits once more, and `why`."""
+
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """It runs in that pod; "" while there is none. `before` is why the pod before it failed; "" where none has.
+
+    `lacks` is what its pod still needs before it reads messages; "" once it has begun.
+    """
+
+    pod: str = ""
+    before: str = ""
+    lacks: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """The messages pass, says the pod, `at` the time at which it ended."""
+
+    document: VerdictDocument
+    pod: str
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The messages do not pass, says the pod, `at` the time at which it ended."""
+
+    document: VerdictDocument
+    pod: str
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CouldNotRun:
+    """There is no verdict, and `why`. `is_over`: this Job will give none any more.
+
+    `is_transient` where the same may go well the next time without anybody's doing.
+    """
+
+    why: str
+    is_over: bool = True
+    is_transient: bool = True
+
+
+Outcome = Waiting | Running | Passed | Failed | CouldNotRun
+
+
+def outcome(job: Object, pods: Sequence[Object], events: Sequence[Object] = ()) -> Outcome:
+    """What the Job has come to. `pods` are its own; `events` those about it or its pod, wanted while nothing runs."""
+    ours = sorted(pods, key=lambda pod: pod["metadata"].get("creationTimestamp") or "")
+    end = ended(job)
+    if end is not None:
+        return _end(job, ours, end)
+    if job["spec"].get("suspend"):
+        gave_way = GAVE_WAY_ANNOTATION in (job["metadata"].get("annotations") or {})
+        return Waiting(_GAVE_WAY if gave_way else "")
+    if not ours:
+        return _without_pod(events)
+    found = _verdict(job, ours)
+    if found is not None:  # the Job itself says so a second or two later
+        return found
+    stuck = _stuck(ours[-1]) or _unmounted(events)
+    if stuck is not None:
+        return CouldNotRun(stuck, is_over=False)
+    return Running(ours[-1]["metadata"]["name"], _before(ours), _lacks(ours[-1]))
+
+
+def refused(what: str, said: str) -> CouldNotRun:
+    """What becomes of a question that cannot even be put: `what` fails, and what the API server `said`."""
+    return CouldNotRun(_after(what, said), is_over=False)
+
+
+def ended(job: Object) -> Object | None:
+    """The condition by which the Job is over; None while it is not."""
+    conditions = (job.get("status") or {}).get("conditions") or ()
+    return next((one for one in conditions if one["type"] in ("Complete", "Failed") and one["status"] == "True"), None)
+
+
+def _end(job: Object, pods: Sequence[Object], end: Object) -> Outcome:
+    found = _verdict(job, pods)
+    is_complete = end["type"] == "Complete"
+    if found is not None and found.document.exit_status == (PASSED_STATUS if is_complete else FAILED_STATUS):
+        return found if found.at else replace(found, at=end.get("lastTransitionTime") or "")
+    if is_complete or end.get("reason") == "PodFailurePolicy":
+        if not _statuses(pods, (PASSED_STATUS, FAILED_STATUS)):
+            return CouldNotRun("its pod was removed before its verdict was read")
+        return CouldNotRun("its exit status and what it left as its verdict do not agree", is_transient=False)
+    if end.get("reason") == "DeadlineExceeded":
+        seconds = job["spec"].get("activeDeadlineSeconds")
+        why = f"it did not end within {seconds} seconds: raise activeDeadlineSeconds, or judge a sample"
+        return CouldNotRun(_after(why, _stuck(pods[-1]) if pods else None), is_transient=False)
+    return _failure(pods)
+
+
+def _verdict(job: Object, pods: Sequence[Object]) -> Passed | Failed | None:
+    """The verdict of a pod of this Job that agrees with how it ended, on the question that the Job asks."""
+    asked = (job["metadata"].get("annotations") or {}).get(QUESTION_ANNOTATION)
+    for pod in pods:
+        end = _terminated(pod)
+        document = None if end is None else read(end.get("message") or "")
+        if end is None or document is None or document.question != asked or not asked:
+            continue
+        if end.get("exitCode") == document.exit_status and _is_of(pod, job):
+            said = Passed if document.verdict is Answer.PASS else Failed
+            return said(document, pod["metadata"]["name"], end.get("finishedAt") or "")
+    return None
+
+
+def _is_of(pod: Object, job: Object) -> bool:
+    owners = pod["metadata"].get("ownerReferences") or ()
+    return any(owner.get("controller") and owner["uid"] == job["metadata"]["uid"] for owner in owners)
+
+
+def _statuses(pods: Iterable[Object], wanted: tuple[int, ...]) -> bool:
+    ends = (_terminated(pod) for pod in pods)
+    return any(end is not None and end.get("exitCode") in wanted for end in ends)
+
+
+def _failure(pods: Sequence[Object]) -> CouldNotRun:
+    """Why the newest pod failed, after all that the Job tried."""
+    if not pods:
+        return CouldNotRun("it failed, and its pods are gone")
+    pod = pods[-1]
+    end, reason = _terminated(pod), (pod.get("status") or {}).get("reason")
+    if end is not None and end.get("reason") == "OOMKilled":
+        return CouldNotRun("it ran out of memory: raise template.resources.limits.memory", is_transient=False)
+    if reason:
+        return CouldNotRun(_after(f"its pod was ended ({_line(reason)})", (pod.get("status") or {}).get("message")))
+    if end is None:
+        return CouldNotRun("its pod failed without saying why")
+    if end.get("exitCode") == _KILLED:
+        return CouldNotRun("its pod was killed")
+    said = end.get("message") or ""
+    why = _after(f"it ended with status {end.get('exitCode')}", said)
+    return CouldNotRun(why, is_transient=not said.startswith(f"{OUT_OF_MEMORY}:"))
+
+
+def _before(pods: Sequence[Object]) -> str:
+    """Why the newest of the pods that failed did: while another one is tried, somebody may mend it."""
+    failed = [pod for pod in pods if (pod.get("status") or {}).get("phase") == "Failed"]
+    is_failure = bool(failed) and not _statuses(failed[-1:], (PASSED_STATUS, FAILED_STATUS))
+    return _failure(failed).why if is_failure else ""
+
+
+def _without_pod(events: Sequence[Object]) -> Outcome:
+    """A Job without a pod may only just have begun; where pods cannot be made, the API server's own words say why."""
+    failures = [event for event in events if event.get("reason") == "FailedCreate"]
+    if not failures:
+        return Running(lacks="its Job has no pod yet")
+    newest = max(failures, key=lambda event: event.get("lastTimestamp") or event.get("eventTime") or "")
+    return CouldNotRun(_after("its pod cannot be made", newest.get("message")), is_over=False)
+
+
+def _lacks(pod: Object) -> str:
+    """Return what a pod waits for that may come by itself."""
+    status = pod.get("status") or {}
+    if status.get("phase") != "Pending":
+        return ""
+    conditions = status.get("conditions") or ()
+    if not any(one["type"] == _SCHEDULED and one["status"] == "True" for one in conditions):
+        return f"pod {pod['metadata']['name']} has no node yet"
+    return f"pod {pod['metadata']['name']} has a node and has not started, which may still pull its image"
+
+
+def _unmounted(events: Sequence[Object]) -> str | None:
+    """Why a pod waits for its volumes, as its kubelet tells it."""
+    failures = [event for event in events if event.get("reason") == "FailedMount"]
+    return _after("its pod cannot mount what it needs", failures[-1].get("message")) if failures else None
+
+
+def _stuck(pod: Object) -> str | None:
+    """Why a pod that was made does not run, and will not without somebody's doing; None where it may."""
+    status = pod.get("status") or {}
+    for condition in status.get("conditions") or ():
+        if condition["type"] == _SCHEDULED and condition.get("reason") == "Unschedulable":
+            return _after("no node takes its pod", condition.get("message"))
+    for container in status.get("containerStatuses") or ():
+        waiting = (container.get("state") or {}).get("waiting") or {}
+        if waiting.get("reason") in _UNPULLED:
+            account = (pod.get("spec") or {}).get("serviceAccountName") or "default"
+            return _after(f"{_PULLING} that ServiceAccount {account} had when the pod was made", waiting.get("message"))
+        if waiting.get("reason") in _WAITING_FOR:
+            return _after(_WAITING_FOR[waiting["reason"]], waiting.get("message"))
+    return None
+
+
+def _terminated(pod: Object) -> Object | None:
+    for container in (pod.get("status") or {}).get("containerStatuses") or ():
+        if container.get("name") == CONTAINER:
+            end: Object | None = (container.get("state") or {}).get("terminated")
+            return end
+    return None
+
+
+def _after(why: str, said: str | None) -> str:
+    return f"{why}: {_line(said)}" if said and said.strip() else why
+
+
+def _line(text: str) -> str:
+    """What somebody else said, short and on one line."""
+    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    return line if len(line) <= _TOLD else f"{line[: _TOLD - 1]}…"

@@ -1,0 +1,1 @@
+"""The report of a validation: counts of messages and reasons, examples, tables."""

@@ -1,0 +1,59 @@
+"""What a person is shown of a message, where the question allows it: its value if it has one, else its first bytes."""
+
+import json
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Final
+
+from topicschema import payload
+from topicschema.core import formats
+from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo
+from topicschema.payload import display_json
+
+MAX_SHOWN: Final = 512
+"""Characters of a value."""
+_MAX_READ: Final = 64 * 1024
+"""Bytes of a payload that is read for it; of a larger one the first bytes are shown."""
+_FIRST: Final = 64
+
+
+def of(
+    candidate: SchemaInfo, versions: Mapping[int, SchemaInfo], line: PulsarLine
+) -> Callable[[bytes | None, bytes | None, int], str]:
+    """Shows a message (payload, key, schema version) by the schema it was written with, or by the candidate."""
+
+    @lru_cache(maxsize=16)
+    def schema_of(version: int) -> Schema | None:
+        try:
+            return formats.parse(versions.get(version, candidate), line)
+        except InvalidSchemaError:
+            return None
+
+    def shown(content: bytes | None, key: bytes | None, version: int) -> str:
+        schema = schema_of(version)
+        if content is None:
+            return "null"
+        text = None if schema is None or len(content) > _MAX_READ else _value(schema, content, key)
+        return _capped(text) if text is not None else _bytes(content)
+
+    return shown
+
+
+def _value(schema: Schema, content: bytes, key: bytes | None) -> str | None:
+    try:
+        value, found = payload.reader(schema).read(content, key)
+        if all(each.is_tolerated for each in found):
+            return json.dumps(display_json.to_json(schema, value), ensure_ascii=False)
+    except (InvalidPayloadError, InvalidSchemaError, RecursionError):
+        pass
+    return None
+
+
+def _bytes(content: bytes) -> str:
+    more = f" and {len(content) - _FIRST:,} bytes more" if len(content) > _FIRST else ""
+    return f"bytes {content[:_FIRST].hex()}{more}"
+
+
+def _capped(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "…"

@@ -1,0 +1,101 @@
+"""The program of a validation pod: `python -m topicschema.validation.run.driver FOLDER` with the request in FOLDER.
+
+Standard output has marked lines (`marks`), the termination message is the verdict document, or why there is none. It
+ends with 0 where the messages pass, with 42 where they do not; anything else is a run that failed, and no verdict.
+"""
+
+import argparse
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from topicschema.core.errors import TopicSchemaError
+from topicschema.validation import request
+from topicschema.validation.errors import InvalidQuestionError
+from topicschema.validation.job import log_protocol
+from topicschema.validation.job.result import MAX_BYTES
+from topicschema.validation.report.report import Report
+from topicschema.validation.request import Question
+from topicschema.validation.run import runner, session
+from topicschema.validation.sources import opening
+
+FAILED: Final = 3
+"""The run failed, for a reason that is told."""
+BUG: Final = 70
+_TERMINATION_LOG: Final = "/dev/termination-log"
+_PARTS: Final = "question.xz.*"
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """The exit status."""
+    parser = argparse.ArgumentParser(prog="topicschema.validation.run.driver", description=__doc__)
+    parser.add_argument("folder", type=Path, help="where the question's parts are mounted")
+    default = os.environ.get("TOPICSCHEMA_TERMINATION_LOG", _TERMINATION_LOG)
+    parser.add_argument("--termination-log", type=Path, default=Path(default), help="where the verdict is left")
+    options = parser.parse_args(given)
+    try:
+        found = _asked(read_question(options.folder), options.folder)
+    except TopicSchemaError as error:
+        return _failed(options.termination_log, f"{error.reason}: {error.message}", FAILED)
+    except Exception as error:  # noqa: BLE001  # a bug is no verdict: neither Python's 1 nor silence
+        traceback.print_exc()
+        return _failed(options.termination_log, f"a bug: {type(error).__name__}; its log tells more", BUG)
+    for line in log_protocol.report_lines(found.text):
+        print(line, flush=True)
+    document = found.verdict
+    options.termination_log.write_bytes(document.text)
+    return document.exit_status
+
+
+def read_question(folder: Path) -> Question:
+    """The question whose parts are in the folder; InvalidQuestionError where there are none, or not all."""
+    try:
+        parts = [part.read_bytes() for part in sorted(folder.glob(_PARTS))]
+    except OSError as error:
+        raise InvalidQuestionError(f"{folder}: {error.strerror}") from None
+    if not parts:
+        raise InvalidQuestionError(f"{folder} has no question")
+    return request.read(b"".join(parts))
+
+
+def _asked(asked: Question, folder: Path) -> Report:
+    source = opening.source_of(asked, time.time_ns() // 1_000_000)
+    told = _told()
+    if not asked.executors:
+        return runner.run(asked, source, progress=told)
+    context: Any = session.start(asked.executors, folder)
+    try:
+        return runner.run(asked, source, spark=context, progress=told)
+    finally:
+        session.stop(context)
+
+
+def _told() -> Callable[[int, int], None]:
+    """Prints a progress line for each per cent that is reached."""
+    last = -1
+
+    def tell(done: int, whole: int) -> None:
+        nonlocal last
+        percent = 100 * done // whole if whole else 100
+        if percent > last:
+            last = percent
+            print(log_protocol.progress_line(min(percent, 100), messages=done, of=whole), flush=True)
+
+    return tell
+
+
+def _failed(log: Path, why: str, status: int) -> int:
+    print(why, file=sys.stderr, flush=True)
+    log.write_bytes(why.encode(errors="replace")[:MAX_BYTES])
+    return status
+
+
+if __name__ == "__main__":
+    # A container's first process is ended by no signal that it does not take: a deleted pod would stay for its grace.
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(128 + signal.SIGTERM))
+    sys.exit(main())

@@ -1,0 +1,149 @@
+"""Splits judged by Spark's executors. Only tallies come back, merged on the way, each of a task that succeeded.
+
+A task that is lost, or runs twice, counts once: Spark takes one result for each partition, and the tally of a split is
+the same however often it is made.
+"""
+
+import gc
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from py4j.protocol import Py4JError, Py4JNetworkError
+
+from topicschema.core.errors import TopicSchemaError
+from topicschema.validation.errors import (
+    InvalidQuestionError,
+    OutOfMemoryError,
+    RunError,
+    SourceError,
+)
+from topicschema.validation.report.tally import Tally
+from topicschema.validation.run.task import Work
+from topicschema.validation.sources import Split
+
+_Told = SourceError | InvalidQuestionError
+MOST_TASKS: Final = 2_000
+"""More splits than that share tasks."""
+AT_ONCE: Final = 100
+"""The tallies of more tasks than that are merged by executors first, which takes them another stage."""
+_TICK: Final = 1.0
+_OURS: Final = re.compile(r"\b(topicschema(?:\.\w+)+): ([^\n]{1,2000})")
+
+_RAISED: Final = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt)\b[^\n]*)", re.MULTILINE)
+"""How Python's traceback ends, and how Java's begins."""
+
+_RAISE: Final = "if memory ran out: raise template.resources.limits.memory"
+_GONE: Final = f"Spark's process in the driver's pod was killed, or broke down; {_RAISE}"
+_KILLED_POD: Final = "termination reason: OOMKilled"
+"""As the API server tells it of the executor that the last try of a task ran on."""
+_ENDS: Final = {
+    "Python worker exited unexpectedly": f"a worker process of an executor was killed, or broke down; {_RAISE}",
+    "SparkContext was shut down": "executors failed again and again until Spark ended; the driver's log says why",
+}
+"""What Spark says of ends that it does not explain, and what we do."""
+
+
+def tally(context: Any, work: Work, splits: Sequence[Split], done: Callable[[float], None]) -> Tally:
+    """The figures of all splits; `done` is told which share of them is ready, from 0 to 1.
+
+    SourceError where a split cannot be read, after Spark tried it again; RunError for what else ended the job.
+    """
+    if not splits:
+        return Tally()
+    tasks = min(len(splits), MOST_TASKS)
+    try:
+        judged = context.parallelize(splits, tasks).mapPartitions(Judging(work))
+        with _watched(context, work.run, tasks, done):
+            packed = judged.treeReduce(merged, 1 if tasks <= AT_ONCE else 2)
+    except (Py4JNetworkError, ConnectionError):
+        raise RunError(_GONE) from None
+    except Py4JError as error:
+        raise why(str(getattr(error, "java_exception", error))) from None
+    return Tally.unpacked(packed)
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """What Spark sends to its workers."""
+
+    work: Work
+
+    def __call__(self, splits: Iterable[Split]) -> Iterator[bytes]:
+        """The tally of a partition's splits."""
+        total = Tally()
+        for split in splits:
+            total.merge(self.work.tally(split))
+        _settled()
+        yield total.packed
+
+
+@cache
+def _settled() -> None:
+    """Sets apart what a worker has loaded, once: Spark looks for garbage after each task, 0.1 s if it looks at that."""
+    gc.collect()
+    gc.freeze()
+
+
+def merged(one: bytes, other: bytes) -> bytes:
+    """Two tallies as one."""
+    return Tally.unpacked(one).merge(Tally.unpacked(other)).packed
+
+
+def why(text: str) -> TopicSchemaError:
+    """Why a job failed, from what Spark says of it."""
+    for name, message in _OURS.findall(text):
+        for kind in _with_those_under(SourceError, InvalidQuestionError):
+            if name == f"{kind.__module__}.{kind.__qualname__}":
+                return kind(message)
+    if _KILLED_POD in text:
+        return OutOfMemoryError("executors")
+    for sign, meaning in _ENDS.items():
+        if sign in text:
+            return RunError(meaning)
+    raised = _RAISED.findall(text)
+    return RunError(
+        f"Spark gave the run up: {(raised or text.strip().splitlines() or ['it does not say why'])[-1][:500]}"
+    )
+
+
+def _with_those_under(*kinds: type[_Told]) -> Iterator[type[_Told]]:
+    """The kinds of errors and all that are derived from them: of a source's own, its plan has brought them here."""
+    for kind in kinds:
+        yield kind
+        yield from _with_those_under(*kind.__subclasses__())
+
+
+@contextmanager
+def _watched(context: Any, group: str, tasks: int, done: Callable[[float], None]) -> Iterator[None]:
+    """While it lasts, `done` is told of the job's tasks about once a second."""
+    context.setJobGroup(group, "topicschema validates messages")
+    ended = threading.Event()
+
+    def watch() -> None:
+        with suppress(Py4JError, ConnectionError):  # a JVM that is gone: the job tells of it
+            while not ended.wait(_TICK):
+                done(min(1.0, _ready(context.statusTracker(), group) / tasks))
+
+    watching = threading.Thread(target=watch, daemon=True)
+    watching.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watching.join()
+
+
+def _ready(tracker: Any, group: str) -> int:
+    """How many tasks of the stage that judges, the first of each job, are done."""
+    ready = 0
+    for job in tracker.getJobIdsForGroup(group):
+        info = tracker.getJobInfo(job)
+        stages = sorted(info.stageIds) if info is not None else ()
+        stage = tracker.getStageInfo(stages[0]) if stages else None
+        ready = max(ready, stage.numCompletedTasks if stage is not None else 0)
+    return ready

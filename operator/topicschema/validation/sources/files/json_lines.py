@@ -1,0 +1,143 @@
+"""JSON lines: a message is a line, a piece is a range of bytes, whose lines are those that begin in it.
+
+A line is an object: the payload is a member, a text as its UTF-8, null as a null message, any other JSON value as its
+compact text; or bytes, as base64 in a member whose name has `_base64` after it. Where the columns name no payload, the
+whole line is the message.
+"""
+
+import base64
+import binascii
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+
+from topicschema.validation.errors import SourceError
+from topicschema.validation.request import Columns
+from topicschema.validation.run.batches import NO_TIME, NO_VERSION, STRANGE_VERSION
+from topicschema.validation.sources.files.opened import File, Piece, Rows, ranges
+
+_CHUNK: Final = 1024 * 1024
+MAX_LINE: Final = 8 * 1024 * 1024
+"""Room for any message of a broker's (5 MiB at most, unless it is told otherwise) in base64; parsed, JSON is larger."""
+_SAMPLE: Final = 64 * 1024
+_BASE64: Final = "_base64"
+
+
+def pieces(file: File, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
+    """Ranges of about `size` bytes; how many messages there are is guessed from the first lines.
+
+    SourceError where none of the first lines has a member that is demanded. Of a file whose first line alone is longer
+    than what is looked at, nothing is said.
+    """
+    with file.opened() as stream:
+        head = stream.read(_SAMPLE)
+    if not head:
+        return []
+    whole = head if len(head) == file.size else head[: head.rfind(b"\n") + 1]
+    for name in demanded:
+        if whole and not any(each in whole for each in _spellings(name)):
+            raise SourceError(f"none of its first lines has a member {name!r}", file.uri)
+    each = len(head) / max(1, head.count(b"\n"))
+    return [Piece(*bounds, max(1, round((bounds[1] - bounds[0]) / each))) for bounds in ranges(file.size, size)]
+
+
+def _spellings(name: str) -> Iterator[bytes]:
+    """How a member of that name may begin."""
+    for end in ("", _BASE64):
+        yield from (json.dumps(name + end, ensure_ascii=is_ascii).encode() for is_ascii in (True, False))
+
+
+def read(file: File, piece: Piece, columns: Columns) -> Iterator[pa.RecordBatch]:
+    """The lines as messages."""
+    rows = Rows(file)
+    for start, line in _lines(file, piece):
+        if line.strip():
+            _add(rows, line, start, columns)
+        if rows.are_enough:
+            yield from rows.taken()
+    yield from rows.taken()
+
+
+def _lines(file: File, piece: Piece) -> Iterator[tuple[int, bytes]]:
+    """The lines that begin in the piece, with the bytes where they begin."""
+    with file.opened() as stream:
+        # A line begins after a newline: the one before the piece tells whether its first byte begins one.
+        start = max(0, piece.first - 1)
+        stream.seek(start)
+        rest = b""
+        is_whole = piece.first == 0
+        while chunk := stream.read(_CHUNK):
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                if is_whole:
+                    yield start, line
+                is_whole = True
+                start += len(line) + 1
+                if start >= piece.last:
+                    return
+            if len(rest) > MAX_LINE:
+                raise SourceError("the line is longer than 8 MiB", file.place(f"byte {start}"))
+        if rest and is_whole:
+            yield start, rest
+
+
+def _add(rows: Rows, line: bytes, start: int, columns: Columns) -> None:
+    if not columns.payload:
+        rows.add(line.removesuffix(b"\r"), start)
+        return
+    members = _Members(line, rows.file.place(f"the line at byte {start}"))
+    told: dict[str, Any] = {
+        "key": members.content(columns.key, is_needed=False),
+        "writer": members.writer(columns.schema_version),
+        "publish_time": members.number(columns.publish_time, NO_TIME),
+    }
+    if columns.partition:
+        told["partition"] = members.number(columns.partition, -1)
+    rows.add(members.content(columns.payload, is_needed=True), start, **told)
+
+
+class _Members:
+    """The members of a line's object; SourceError where they are not what they must be."""
+
+    def __init__(self, line: bytes, place: str) -> None:
+        self._place = place
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            raise SourceError("it is not JSON", place) from None
+        if not isinstance(found, dict):
+            raise SourceError("it is no JSON object", place)
+        self._members: Mapping[str, Any] = found
+
+    def content(self, name: str, *, is_needed: bool) -> bytes | None:
+        if name + _BASE64 in self._members:
+            return self._decoded(name + _BASE64)
+        if is_needed and name not in self._members:
+            hint = "from a shell, --column payload=NAME names another (payload= takes the whole line)"
+            raise SourceError(f"it has neither a member {name!r} nor {name + _BASE64!r}; {hint}", self._place)
+        value = self._members.get(name)
+        if value is None:
+            return None
+        text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+        return text.encode(errors="surrogatepass")
+
+    def number(self, name: str, instead: int) -> int:
+        value = self._members.get(name)
+        if value is None:
+            return instead
+        if not isinstance(value, int) or isinstance(value, bool) or not -(1 << 63) <= value < 1 << 63:
+            raise SourceError(f"its member {name!r} is no whole number", self._place)
+        return value
+
+    def writer(self, name: str) -> int:
+        value = self.number(name, NO_VERSION)
+        return value if value >= 0 or self._members.get(name) is None else STRANGE_VERSION
+
+    def _decoded(self, name: str) -> bytes | None:
+        value = self._members[name]
+        try:
+            return None if value is None else base64.b64decode(value, validate=True)
+        except (binascii.Error, TypeError, ValueError):
+            raise SourceError(f"its member {name!r} is not base64", self._place) from None

@@ -1,0 +1,155 @@
+"""How many rows of a Parquet file are decoded at once, so that what comes of them is bounded and not only their bytes.
+
+A few bytes of a file may stand for any number: a value that is repeated is stored once (dictionaries), or as "the same
+as before" (DELTA_BYTE_ARRAY). In the other encodings any rows are no more than all of their column's chunk. Source:
+Apache Parquet, "Encodings".
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import compute, parquet
+
+from topicschema.validation.errors import SourceError
+from topicschema.validation.run.batches import MAX_BYTES, MAX_MESSAGES
+from topicschema.validation.sources.files.opened import MAX_MESSAGE, File, Piece
+
+_ROOM: Final = 256 * 1024 * 1024
+"""What a step's values may be at most where they are stored one by one, however unevenly they lie."""
+_ROOM_OF_REPEATED: Final = 16 * 1024 * 1024
+"""The same where values are stored once, for any number of them."""
+_FEW: Final = 32
+"""Rows of a step where a chunk is larger than that room: so many messages of 8 MiB."""
+_LOOK: Final = 1024 * 1024
+_SHARED: Final = "DELTA_BYTE_ARRAY"
+_DICTIONARIES: Final = frozenset({"RLE_DICTIONARY", "PLAIN_DICTIONARY"})
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """How a piece is decoded: so many rows at once; `stored` is how many bytes its columns are in the file."""
+
+    rows: int
+    stored: int
+
+
+def steps(stream: Any, metadata: Any, piece: Piece, wanted: Sequence[str]) -> Steps:
+    """For those columns of an open file's row groups."""
+    rows, stored = MAX_MESSAGES, 0
+    for number in range(metadata.num_columns):
+        column = metadata.schema.column(number)
+        if column.path in wanted:
+            for group in range(piece.first, piece.last):
+                chunk = metadata.row_group(group).column(number)
+                stored += chunk.total_compressed_size
+                rows = min(rows, _rows(chunk, column.length or 0))
+                if _has_dictionary(chunk):
+                    rows = min(rows, _ROOM_OF_REPEATED // _longest(stream, metadata, group, column.path))
+    return Steps(max(1, rows), stored)
+
+
+def _rows(chunk: Any, length: int) -> int:
+    """How many rows at once; `length` is that of each value where all have one."""
+    if chunk.physical_type == "FIXED_LEN_BYTE_ARRAY":
+        return MAX_BYTES // max(1, length)
+    if chunk.physical_type != "BYTE_ARRAY":
+        return MAX_MESSAGES
+    size = max(1, int(chunk.total_uncompressed_size))
+    if _SHARED in chunk.encodings:
+        return _ROOM_OF_REPEATED // size
+    return min(MAX_BYTES * max(1, int(chunk.num_values)) // size, MAX_MESSAGES if size <= _ROOM else _FEW)
+
+
+def _has_dictionary(chunk: Any) -> bool:
+    return (
+        chunk.physical_type == "BYTE_ARRAY"
+        and _SHARED not in chunk.encodings
+        and not _DICTIONARIES.isdisjoint(chunk.encodings)
+    )
+
+
+def _longest(stream: Any, metadata: Any, group: int, name: str) -> int:
+    """The size of the longest value that a chunk's dictionary has: it comes whole with the first row."""
+    told = {"read_dictionary": [name], "buffer_size": _LOOK, "pre_buffer": False}
+    opened = parquet.ParquetFile(stream, metadata=metadata, **told)
+    first = next(opened.iter_batches(1, row_groups=[group], columns=[name], use_threads=False), None)
+    lengths = None if first is None else compute.max(_lengths_of(first.column(0).dictionary)).as_py()
+    return max(1, lengths or 0)
+
+
+def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows, those of small steps put together."""
+    held: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        if held and (rows + len(batch) > MAX_MESSAGES or size + batch.nbytes > MAX_BYTES):
+            yield _joined(held)
+            rows = size = 0
+        held.append(batch)
+        rows, size = rows + len(batch), size + batch.nbytes
+    if held:
+        yield _joined(held)
+
+
+def _joined(held: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """All that is held, which then is held no longer."""
+    joined = held[0] if len(held) == 1 else pa.concat_batches(held)
+    held.clear()
+    return joined
+
+
+def portions(batch: pa.RecordBatch, file: File, row: int) -> Iterator[pa.RecordBatch]:
+    """The rows of a step, decoded, about MAX_BYTES of them at a time; `row` is the number of the first.
+
+    SourceError where one row is larger than a message may be.
+    """
+    ends = _ends(batch)
+    first = before = 0
+    while first < len(batch):
+        last = max(first + 1, int(np.searchsorted(ends, before + MAX_BYTES, "right")))
+        if last == first + 1 and int(ends[first]) - before > MAX_MESSAGE:
+            raise SourceError("its message is larger than 32 MiB", file.place(f"row {row + first}"))
+        yield _decoded(batch.slice(first, last - first))
+        first, before = last, int(ends[last - 1])
+
+
+def _ends(batch: pa.RecordBatch) -> Any:
+    """How many bytes the columns of bytes and text have up to the end of each row."""
+    sizes = np.zeros(len(batch), np.int64)
+    for column in batch.columns:
+        if pa.types.is_dictionary(column.type):
+            sizes += _lengths(_lengths_of(column.dictionary).take(column.indices))
+        elif _has_bytes(column.type):
+            sizes += _lengths(_lengths_of(column))
+    return np.cumsum(sizes)
+
+
+def _lengths_of(values: Any) -> Any:
+    if not _has_bytes(values.type):
+        return pa.nulls(len(values), pa.int64())
+    return compute.binary_length(values).cast(pa.int64())
+
+
+def _lengths(found: Any) -> Any:
+    return compute.fill_null(found, 0).to_numpy(zero_copy_only=False)
+
+
+def _has_bytes(kind: Any) -> bool:
+    return any(is_such(kind) for is_such in _BYTES)
+
+
+def _decoded(batch: pa.RecordBatch) -> pa.RecordBatch:
+    columns = [each.dictionary_decode() if pa.types.is_dictionary(each.type) else each for each in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+_BYTES: Final = (
+    pa.types.is_binary,
+    pa.types.is_string,
+    pa.types.is_large_binary,
+    pa.types.is_large_string,
+    pa.types.is_fixed_size_binary,
+)

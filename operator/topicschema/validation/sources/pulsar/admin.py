@@ -1,0 +1,223 @@
+"""What a run asks of the admin REST API: whether the topic is there, and which entries it has.
+
+Only GETs, and none that makes a topic. The right to consume from the topic is enough for all of them. How requests go
+out and what answers mean is the broker room's.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Self, TypeVar
+from urllib.parse import urlencode
+
+from yarl import URL
+
+from topicschema.broker import wire
+from topicschema.broker.clock import Clock
+from topicschema.broker.credentials import ClientCertificate
+from topicschema.broker.error_mapping import Call
+from topicschema.broker.errors import (
+    BrokerForbiddenError,
+    BrokerUnauthorizedError,
+    NamespaceNotFoundError,
+    TenantNotFoundError,
+    TopicNotFoundError,
+)
+from topicschema.broker.host_allow_list import AllowedHosts
+from topicschema.broker.tls import context_of
+from topicschema.broker.transport import Access, Request, Transport
+from topicschema.core.errors import TopicSchemaError
+from topicschema.core.topics import Topic
+from topicschema.validation.errors import SourceError
+from topicschema.validation.request import PulsarAsked
+from topicschema.validation.sources.pulsar.connection import Entrance
+from topicschema.validation.sources.pulsar.errors import refused
+from topicschema.validation.sources.pulsar.identity import content_of, credential_of
+from topicschema.validation.sources.pulsar.ranges import Position, Stretch, stretches
+
+_T = TypeVar("_T")
+_MISSING: Final = (TopicNotFoundError, NamespaceNotFoundError, TenantNotFoundError)
+READERS: Final = "topicschema-"
+"""Begins the name of each reader of a run."""
+_MAX_BYTES: Final = 64 << 20
+_SECONDS: Final = 30.0
+_MOST_LABELS: Final = 12
+# Brokers redirect to the one that owns a topic, whose name nobody tells before: any host, but no metadata address.
+_ANYWHERE: Final = tuple(".".join("*" * labels) for labels in range(1, _MOST_LABELS))
+
+
+class Cursor(NamedTuple):
+    """Where a reader reads next, and up to where it is said to need nothing any more: its mark-delete position.
+
+    While it `is_reading`, nothing is sent of what is read so, though it reads next behind that already: a read that
+    finds too few entries goes on in the next ledger. One that only waits for messages to be sent is none.
+    """
+
+    reads_next: Position
+    mark: Position
+    is_reading: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a topic that has no partitions, or one partition, holds now.
+
+    `ledgers` are those that are there, empty ones too; `cursors` are those of runs' readers, by name.
+    """
+
+    known: tuple[Stretch, ...]
+    ledgers: frozenset[int]
+    last: Position
+    cursors: Mapping[str, Cursor]
+    bytes: int
+
+    @property
+    def entries(self) -> int:
+        """How many entries it has."""
+        return sum(each.entries for each in self.known)
+
+
+class Admin:
+    """A broker's admin API as a run reaches it; to be closed by `with`. Its errors are SourceErrors."""
+
+    def __init__(self, asked: PulsarAsked) -> None:
+        self._asked = asked
+        self._runner = asyncio.Runner()
+        self._transport: Transport | None = None
+
+    def __enter__(self) -> Self:
+        """Nothing is asked yet; SourceError for mounted files that are missing or broken."""
+        asked = self._asked
+        ca = None if asked.ca_file is None else content_of(asked.ca_file)
+        access = Access(asked.admin_url, _allowed(asked.admin_url), credential_of(asked), ca)
+        try:
+            self._transport = Transport(access, Clock())
+        except TopicSchemaError as error:
+            raise SourceError(error.message, asked.admin_url) from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End all connections."""
+        if self._transport is not None:
+            self._runner.run(self._transport.close())
+        self._runner.close()
+
+    def entrance(self) -> Entrance:
+        """How readers get to the broker: as the admin API is reached. SourceError where a token cannot be had."""
+        asked = self._asked
+        credential, ca = credential_of(asked), None if asked.ca_file is None else content_of(asked.ca_file)
+        is_encrypted = asked.service_url.startswith("pulsar+ssl:")
+        try:
+            tls = context_of(credential, ca, trusts_system=ca is None) if is_encrypted else None
+            authorization = self._run(self._open().identity()).get("Authorization", "")
+        except TopicSchemaError as error:
+            raise SourceError(error.message, asked.service_url) from None
+        if authorization:
+            return Entrance(asked.service_url, "token", authorization.removeprefix("Bearer ").encode(), tls)
+        return Entrance(asked.service_url, "tls" if isinstance(credential, ClientCertificate) else "", b"", tls)
+
+    def partitions(self, topic: Topic) -> int | None:
+        """How many partitions the topic has, 0 for one that is not partitioned; None where there is no such topic."""
+        # A broker that may make topics by itself makes none here: it is told not to.
+        told = self._read(topic, "partitions", {"checkAllowAutoCreation": "false"})
+        count = told.get("partitions") if isinstance(told, dict) else None
+        if told is not None and not isinstance(count, int):
+            raise SourceError("the broker's answer tells no partitions", str(topic))
+        return count
+
+    def standing(self, partition: Topic) -> Standing | None:
+        """What the partition holds; None where it does not exist (partitions are made when they are first used)."""
+        told = self._read(partition, "internalStats", {"metadata": "false"})
+        return None if told is None else _standing(told, partition)
+
+    def created(self, partition: Topic) -> str:
+        """When the partition was made; empty where that is not told."""
+        told = self._read(partition, "internal-info", {})
+        found = told.get("creationDate") if isinstance(told, dict) else None
+        return found if isinstance(found, str) else ""
+
+    def has_transactions(self, partition: Topic) -> bool:
+        """Whether a transaction is open in which messages were sent to the partition."""
+        told = self._read(partition, "stats", {})
+        return isinstance(told, dict) and bool(told.get("ongoingTxnCount"))
+
+    def standings(self, topic: Topic) -> Mapping[str, Standing]:
+        """What those partitions hold that the broker tells of at once, by name.
+
+        It leaves out those that are not there, and those that did not answer: only a question for one tells which.
+        """
+        told = self._partitions_of(topic, "partitioned-internalStats", {"metadata": "false"})
+        return {name: _standing(each, topic) for name, each in told.items()}
+
+    def creations(self, topic: Topic) -> Mapping[str, str]:
+        """When the partitions were made, by name; SourceError where one of them does not exist."""
+        told = self._partitions_of(topic, "internal-info", {}).items()
+        return {name: each["creationDate"] for name, each in told if isinstance(each, dict) and "creationDate" in each}
+
+    def at(self, partition: Topic, milliseconds: int) -> Position | None:
+        """Where messages of that publish time begin, as Pulsar itself looks for it; None where there are none."""
+        told = self._read(partition, f"messageid/{milliseconds}", {})
+        return None if not isinstance(told, dict) else Position(_number(told, "ledgerId"), _number(told, "entryId"))
+
+    def _partitions_of(self, topic: Topic, call: str, query: Mapping[str, str]) -> Mapping[str, Any]:
+        told = self._read(topic, call, query)
+        found = told.get("partitions") if isinstance(told, dict) else None
+        return found if isinstance(found, dict) else {}
+
+    def _read(self, topic: Topic, call: str, query: Mapping[str, str]) -> Any:
+        path = wire.topic_path(topic, "persistent", call) + (f"?{urlencode(query)}" if query else "")
+        request = Request("retained", Call.READ, "GET", path, seconds=_SECONDS, max_bytes=_MAX_BYTES)
+        try:
+            return self._run(self._open().ask(request))
+        except _MISSING:
+            return None
+        except (BrokerForbiddenError, BrokerUnauthorizedError) as error:
+            is_known = credential_of(self._asked) is not None
+            raise refused(error.message, f"persistent://{topic}", shows_credentials=is_known) from None
+        except TopicSchemaError as error:
+            raise SourceError(error.message, f"persistent://{topic}") from None
+
+    def _open(self) -> Transport:
+        if self._transport is None:
+            raise SourceError("the admin API is not opened", self._asked.admin_url)
+        return self._transport
+
+    def _run(self, asking: Coroutine[Any, Any, _T]) -> _T:
+        return self._runner.run(asking)
+
+
+def _standing(told: Any, partition: Topic) -> Standing:
+    try:
+        last = _position(told["lastConfirmedEntry"])
+        ledgers = [(int(each["ledgerId"]), int(each["entries"])) for each in told["ledgers"]]
+        cursors = {name: _cursor(each) for name, each in told.get("cursors", {}).items() if name.startswith(READERS)}
+        there = frozenset(number for number, _ in ledgers)
+        return Standing(stretches(ledgers, last), there, last, cursors, int(told.get("totalSize", 0)))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise SourceError("the broker's answer tells no ledgers", f"persistent://{partition}") from None
+
+
+def _cursor(told: Mapping[str, Any]) -> Cursor:
+    is_reading = int(told["pendingReadOps"]) > 0
+    return Cursor(_position(told["readPosition"]), _position(told["markDeletePosition"]), is_reading)
+
+
+def _position(text: str) -> Position:
+    ledger, _, entry = text.partition(":")
+    return Position(int(ledger), int(entry))
+
+
+def _number(told: Mapping[str, Any], name: str) -> int:
+    found = told.get(name)
+    if not isinstance(found, int):
+        raise SourceError(f"the broker's answer has no {name}")
+    return found
+
+
+def _allowed(admin_url: str) -> AllowedHosts:
+    try:
+        host = URL(admin_url).raw_host or ""
+    except ValueError:
+        host = ""
+    named = [f"[{host}]" if ":" in host else host] if host else []
+    return AllowedHosts.parse(",".join([*named, *_ANYWHERE]))

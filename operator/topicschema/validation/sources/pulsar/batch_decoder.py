@@ -1,0 +1,258 @@
+"""Frames as batches of messages: unpacked, put together from chunks, split, and laid out as Arrow wants them."""
+
+import base64
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from topicschema.payload import text
+from topicschema.validation.run.batches import (
+    BATCH,
+    DAMAGED,
+    ENCRYPTED,
+    MAX_BYTES,
+    MAX_MESSAGES,
+    NO_TIME,
+    STRANGE_KEY,
+    STRANGE_VERSION,
+)
+from topicschema.validation.sources.pulsar import batch_splitter
+from topicschema.validation.sources.pulsar.batch_splitter import In
+from topicschema.validation.sources.pulsar.chunks import Chunks
+from topicschema.validation.sources.pulsar.compiled import Content, Table
+from topicschema.validation.sources.pulsar.frames import Of
+from topicschema.validation.sources.pulsar.ranges import Position
+
+_MOST_BYTES: Final = 128 << 20
+"""How large an entry may be when it is unpacked; brokers' own limit is 5 MiB, and chunked messages are more."""
+_MOST_COUNT: Final = 1_000_000
+"""How many messages an entry may have: more than fit into one that brokers take, unless it is packed."""
+_MOST_SEALED: Final = 10_000
+"""How many messages are counted of an encrypted entry, whose claim nobody can check."""
+_ASCII: Final = 0x7F
+_ROOM_BYTES: Final = 64 << 20
+_ROOM_COUNT: Final = 250_000
+"""How much is unpacked and split at once; an entry that is larger, by itself."""
+
+
+def _codec(name: str) -> Callable[[bytes, int], bytes]:
+    def unpacked(packed: bytes, size: int) -> bytes:
+        found: bytes = pa.Codec(name).decompress(packed, decompressed_size=size, asbytes=True)
+        return found
+
+    return unpacked
+
+
+def _inflated(packed: bytes, size: int) -> bytes:
+    return zlib.decompressobj().decompress(packed, max(1, size))
+
+
+_CODECS: Final[dict[int, Callable[[bytes, int], bytes]]] = {
+    1: _codec("lz4_raw"),
+    2: _inflated,
+    3: _codec("zstd"),
+    4: _codec("snappy"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parcels:
+    """How frames become batches; with `straddled` only the messages that begin before that entry and end behind it."""
+
+    partition: int
+    chunks: Chunks
+    has_keys: bool
+    straddled: Position | None = None
+
+    def batches(self, content: Content, table: Table) -> Iterator[pa.RecordBatch]:
+        """The messages of the frames, all of which are messages, in order."""
+        table = _bounded(_undamaged(table))
+        pieces = list(_pieces(_weights(table), 1, len(table)))
+        for start, stop in pieces:
+            piece = table[start:stop]
+            yield from self._of(*(_cut_out(content, piece) if len(pieces) > 1 else (content, piece)))
+
+    def _of(self, content: Content, table: Table) -> Iterator[pa.RecordBatch]:
+        content, table = self._unpacked(content, table)
+        if not len(table):
+            return
+        is_broken = table[:, Of.IS_BROKEN] != 0  # each of its messages would have all that the entry has
+        table[is_broken, Of.BODY_SIZE], table[is_broken, Of.KEY_AT] = 0, -1
+        rows = batch_splitter.split(content, table)
+        for start, stop in _pieces(np.maximum(rows[:, In.SIZE], 0), MAX_BYTES, MAX_MESSAGES):
+            yield self._batch(content, table, rows[start:stop])
+
+    def _unpacked(self, content: Content, table: Table) -> tuple[Content, Table]:
+        """The frames that are messages, with bodies that are as they were before they were packed."""
+        is_plain = (table[:, Of.CODEC] == 0) & (table[:, Of.IS_SEALED] == 0)
+        special = ~is_plain | (table[:, Of.CHUNKS] > 1)
+        if not special.any() and self.straddled is None:
+            return content, table
+        more = [content.tobytes()]
+        end, kept = len(content), np.ones(len(table), bool)
+        for number, row in enumerate(table):
+            if not special[number]:
+                kept[number] = self.straddled is None
+                continue
+            body = self._body(more[0], row)
+            kept[number] = body is not None
+            if body:
+                row[Of.BODY_AT], row[Of.BODY_SIZE] = end, len(body)
+                more.append(body)
+                end += len(body)
+        return np.frombuffer(b"".join(more), np.uint8), table[kept]
+
+    def _body(self, content: bytes, row: Any) -> bytes | None:
+        """A body that has to be moved; empty where it stays, None where there is no message (yet)."""
+        begins = position = Position(int(row[Of.LEDGER]), int(row[Of.ENTRY]))
+        moved: bytes | None = b""
+        if row[Of.CHUNKS] > 1:
+            uuid = content[row[Of.UUID_AT] : row[Of.UUID_AT] + row[Of.UUID_SIZE]]
+            body = content[row[Of.BODY_AT] : row[Of.BODY_AT] + row[Of.BODY_SIZE]]
+            found = self.chunks.add(uuid, (int(row[Of.CHUNK]), int(row[Of.CHUNKS])), position, body)
+            if found is None:
+                return None
+            begins, moved = found.begins, found.body
+        if self.straddled is not None and not begins < self.straddled <= position:
+            return None
+        if moved is None:
+            row[Of.COUNT], row[Of.IS_BROKEN] = 0, 1
+            return b""
+        if row[Of.IS_SEALED]:
+            row[Of.BODY_SIZE], row[Of.VERSION] = 0, ENCRYPTED
+            return b""
+        if row[Of.CODEC]:
+            packed = moved or content[row[Of.BODY_AT] : row[Of.BODY_AT] + row[Of.BODY_SIZE]]
+            moved = _unpack(row, packed)
+        return moved
+
+    def _batch(self, content: Content, table: Table, rows: Table) -> pa.RecordBatch:
+        of = table[rows[:, In.ROW]]
+        writer = np.where(rows[:, In.AT] < 0, STRANGE_VERSION, of[:, Of.VERSION])
+        writer = np.where(of[:, Of.IS_BROKEN] != 0, STRANGE_VERSION, writer)
+        keys, has_strange_key = self._keys(content, rows, writer)
+        writer = np.where(has_strange_key, STRANGE_KEY, writer)
+        has_none = (rows[:, In.AT] < 0) | (of[:, Of.IS_BROKEN] != 0) | (writer == ENCRYPTED)
+        sizes = np.where(has_none, 0, rows[:, In.SIZE])
+        columns = [
+            _column(content, rows[:, In.AT], sizes, rows[:, In.IS_NULL] != 0),
+            keys,
+            pa.array(writer),
+            pa.array(np.full(len(rows), self.partition, np.int32)),
+            pa.array(of[:, Of.LEDGER]),
+            pa.array(of[:, Of.ENTRY]),
+            pa.array(rows[:, In.BATCH_INDEX].astype(np.int32)),
+            pa.array(of[:, Of.TIME]),
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=BATCH)
+
+    def _keys(self, content: Content, rows: Table, writer: Any) -> tuple[pa.Array, Any]:
+        """The keys as Java's client hands them on, and which of them it fails on."""
+        has_strange_key = np.zeros(len(rows), bool)
+        if not self.has_keys:
+            return pa.nulls(len(rows), pa.large_binary()), has_strange_key
+        is_absent = (rows[:, In.KEY_AT] < 0) | (writer == ENCRYPTED)
+        sizes = np.where(is_absent, 0, rows[:, In.KEY_SIZE])
+        keys = _column(content, rows[:, In.KEY_AT], sizes, is_absent)
+        flags = rows[:, In.KEY_IS_BASE64] != 0
+        if not flags.any() and not _has_high_bytes(keys):
+            return keys, has_strange_key
+        told = keys.to_pylist()
+        for number, (key, is_base64) in enumerate(zip(told, flags, strict=True)):
+            if key is not None:
+                told[number] = _decoded(key) if is_base64 else text.encode(text.decode(key)[0])
+                has_strange_key[number] = told[number] is None
+        return pa.array(told, pa.large_binary()), has_strange_key
+
+
+def _undamaged(table: Table) -> Table:
+    """The frames that hold messages; of what is damaged, be it a mark, nothing is believed but where it is."""
+    is_damaged = table[:, Of.IS_DAMAGED] != 0
+    table = table[is_damaged | (table[:, Of.IS_MARK] == 0)]
+    damaged = np.flatnonzero(table[:, Of.IS_DAMAGED])
+    if len(damaged):
+        table[damaged, Of.TIME :] = 0
+        table[damaged, Of.VERSION], table[damaged, Of.TIME], table[damaged, Of.KEY_AT] = DAMAGED, NO_TIME, -1
+    return table
+
+
+def _bounded(table: Table) -> Table:
+    """The frames with counts that are possible: each message of a batch takes four bytes or more of what was packed.
+
+    What has too many nobody judges: it is no batch of anybody's, and marked so.
+    """
+    is_sealed = table[:, Of.IS_SEALED] != 0
+    size = np.where(table[:, Of.CODEC] == 0, table[:, Of.BODY_SIZE], np.clip(table[:, Of.RAW_SIZE], 0, _MOST_BYTES))
+    counts = np.clip(table[:, Of.COUNT], 0, np.where(is_sealed, _MOST_SEALED, size // 4 + 1))
+    table[:, Of.IS_BROKEN] |= counts > _MOST_COUNT
+    table[:, Of.COUNT] = np.minimum(counts, _MOST_COUNT)
+    return table
+
+
+def _weights(table: Table) -> Any:
+    """What each of the frames takes of the room that there is, once it is unpacked and split; all of it is 1."""
+    is_packed = (table[:, Of.CODEC] != 0) & (table[:, Of.IS_SEALED] == 0)
+    size = np.where(is_packed, np.clip(table[:, Of.RAW_SIZE], 0, _MOST_BYTES), 0)
+    return np.maximum(size / _ROOM_BYTES, table[:, Of.COUNT] / _ROOM_COUNT)
+
+
+def _cut_out(content: Content, table: Table) -> tuple[Content, Table]:
+    """The frames without what was received before and behind them."""
+    begin, table = int(table[0, Of.AT]), table.copy()
+    end = max(begin, int((table[:, Of.BODY_AT] + table[:, Of.BODY_SIZE]).max()))
+    places = [Of.AT, Of.KEY_AT, Of.UUID_AT, Of.BODY_AT]
+    table[:, places] = np.where(table[:, places] < begin, np.minimum(table[:, places], 0), table[:, places] - begin)
+    return content[begin:end], table
+
+
+def _unpack(row: Any, packed: bytes) -> bytes:
+    """What was packed. What cannot be unpacked is no message of anybody's: it is marked so."""
+    codec, size = _CODECS.get(int(row[Of.CODEC])), int(row[Of.RAW_SIZE])
+    found = b""
+    is_possible = codec is not None and 0 <= size <= _MOST_BYTES
+    if codec is not None and is_possible and size:
+        with suppress(ValueError, OSError, zlib.error):
+            found = codec(packed, size)
+    row[Of.IS_BROKEN] |= int(not is_possible or len(found) != size)
+    row[Of.BODY_SIZE] = len(found)
+    row[Of.COUNT] = min(row[Of.COUNT], len(found) // 4 + 1)
+    return found
+
+
+def _column(content: Content, places: Any, sizes: Any, nulls: Any) -> pa.Array:
+    offsets, values = batch_splitter.gather(content, np.maximum(places, 0), np.where(nulls, 0, sizes))
+    valid = pa.py_buffer(np.packbits(~nulls, bitorder="little")) if nulls.any() else None
+    buffers = [valid, pa.py_buffer(offsets), pa.py_buffer(values)]
+    return pa.Array.from_buffers(pa.large_binary(), len(places), buffers)
+
+
+def _has_high_bytes(keys: pa.Array) -> bool:
+    """Whether any byte of the keys is none of ASCII's: a text of such is the same in bytes."""
+    values = keys.buffers()[2]
+    return values is not None and bool((np.frombuffer(values, np.uint8) > _ASCII).any())
+
+
+def _decoded(key: bytes) -> bytes | None:
+    """The key out of base64, which Java takes without padding, too; None for what it takes for none."""
+    padding = b"" if b"=" in key else b"=" * (-len(key) % 4)
+    try:
+        return base64.b64decode(key + padding, validate=True)
+    except ValueError:
+        return None
+
+
+def _pieces(weights: Any, room: float, most: int) -> Iterator[tuple[int, int]]:
+    """Cuts such that no piece weighs more than the room, unless one alone does, and none has more than the most."""
+    ends = np.cumsum(weights)
+    start = 0
+    while start < len(ends):
+        before = 0 if start == 0 else ends[start - 1]
+        stop = int(np.searchsorted(ends, before + room, "right"))
+        stop = min(max(stop, start + 1), start + most, len(ends))
+        yield start, stop
+        start = stop

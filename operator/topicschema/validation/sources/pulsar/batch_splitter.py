@@ -1,0 +1,127 @@
+"""Entries as their messages, by compiled loops: a row of numbers for each message, and columns of what it holds."""
+
+# ruff: noqa: PLR2004  # the numbers are those of SingleMessageMetadata in PulsarApi.proto
+
+import sys
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any, Final
+
+import numpy as np
+
+from topicschema.payload.columnar.avro.numba_cache import kept, mark
+from topicschema.payload.columnar.column import unwritable
+from topicschema.validation.sources.pulsar import compiled
+from topicschema.validation.sources.pulsar.compiled import Content, Table, fast, four, member
+from topicschema.validation.sources.pulsar.frames import Of
+
+_COUNT, _NULL, _KEY_AT, _KEY_SIZE, _KEY_64 = (
+    int(each) for each in (Of.COUNT, Of.IS_NULL, Of.KEY_AT, Of.KEY_SIZE, Of.KEY_IS_BASE64)
+)
+_SEALED, _BODY_AT, _BODY_SIZE, _BROKEN = (int(each) for each in (Of.IS_SEALED, Of.BODY_AT, Of.BODY_SIZE, Of.IS_BROKEN))
+
+
+class In(IntEnum):
+    """The columns of a message's row within its entry."""
+
+    ROW = 0
+    BATCH_INDEX = 1
+    AT = 2
+    SIZE = 3
+    IS_NULL = 4
+    KEY_AT = 5
+    KEY_SIZE = 6
+    KEY_IS_BASE64 = 7
+
+
+@fast
+def _alone(entry: Any, one: Any) -> Any:
+    """The row of a message that is all of its entry, or that nobody can tell from the others."""
+    one[2], one[3], one[4] = entry[_BODY_AT], entry[_BODY_SIZE], entry[_NULL]
+    one[5], one[6], one[7] = entry[_KEY_AT], entry[_KEY_SIZE], entry[_KEY_64]
+
+
+@fast
+def _single(content: Any, at: Any, end: Any, one: Any) -> Any:
+    """The row of a batch's next message; where it ends, -1 where the batch is not whole."""
+    one[2] = one[5] = -1
+    if at < 0 or end - at < 4 or four(content, at) > end - at - 4:
+        return np.int64(-1)
+    begin = at + 4
+    body = begin + four(content, at)
+    payload = np.int64(-1)
+    while 0 <= begin < body:
+        number, value, place, begin = member(content, begin, body)
+        if number == 2:
+            one[5], one[6] = place, value
+        elif number == 3:
+            payload = value
+        elif number == 6:
+            one[7] = value
+        elif number == 9:
+            one[4] = value
+    if begin < 0 or payload < 0 or payload > end - body:
+        one[5] = -1
+        return np.int64(-1)
+    one[2], one[3] = body, payload
+    return body + payload
+
+
+@fast
+def _split(content: Any, table: Any, found: Any) -> Any:
+    count = np.int64(0)
+    for row in range(len(table)):
+        entry = table[row]
+        at, end = entry[_BODY_AT], entry[_BODY_AT] + entry[_BODY_SIZE]
+        is_split = entry[_COUNT] > 0 and entry[_SEALED] == 0 and entry[_BROKEN] == 0
+        for index in range(max(1, entry[_COUNT])):
+            one = found[count]
+            count += 1
+            one[0], one[1] = row, index if entry[_COUNT] > 0 else -1
+            if is_split:
+                at = _single(content, at, end, one)
+            else:
+                _alone(entry, one)
+
+
+def _marked(mark: int) -> Callable[[Any, Any, Any], int]:
+    """What is to be compiled and kept: `_split`, and a number that is another one where anything in it is."""
+
+    def run(content: Any, table: Any, found: Any) -> int:
+        _split(content, table, found)
+        return mark
+
+    return run
+
+
+_RUN: Final = kept(_marked(mark((compiled, sys.modules[__name__]))))
+
+
+def split(content: Content, table: Table) -> Table:
+    """A row of In's columns for each message of the table's entries, which lie in the content unpacked.
+
+    What a batch promises and has not, has no bytes, and a place of -1.
+    """
+    total = int(np.maximum(1, table[:, Of.COUNT]).sum())
+    found = np.zeros((total, len(In)), np.int64)
+    _RUN(unwritable(content), unwritable(table), found)
+    return found
+
+
+@fast
+def _gather(content: Any, places: Any, sizes: Any, offsets: Any, values: Any) -> Any:
+    for number in range(len(places)):
+        size = sizes[number]
+        source = content[places[number] : places[number] + size]
+        target = values[offsets[number] : offsets[number] + size]
+        for byte in range(size):  # compiled to a copy: what is counted from 0 needs no look at its sign
+            target[byte] = source[byte]
+
+
+def gather(content: Content, places: Table, sizes: Table) -> tuple[Table, Content]:
+    """Offsets and values of a column: those pieces of the content, one after the other."""
+    offsets = np.zeros(len(places) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    values = np.zeros(int(offsets[-1]), np.uint8)
+    _gather(content, places, sizes, offsets, values)
+    return offsets, values

@@ -1,0 +1,269 @@
+"""A connection to a broker over which one reader's messages come; plain sockets, in bounded time.
+
+A reader is a consumer whose subscription is not durable: the broker keeps it in memory and forgets it with the
+connection. It asks to be refused where the topic does not exist (`force_topic_creation` false), which Pulsar's own
+clients cannot: they make a topic anew that is deleted while they read. Nothing is ever acknowledged.
+"""
+
+import socket
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit
+
+from topicschema.validation.errors import SourceError
+from topicschema.validation.sources.pulsar import protocol
+from topicschema.validation.sources.pulsar.errors import SourceDeletedError, SourceRefusedError, refused
+from topicschema.validation.sources.pulsar.protocol import Kind, Members
+from topicschema.validation.sources.pulsar.ranges import Position
+
+CONNECT_SECONDS: Final = 10.0
+ANSWER_SECONDS: Final = 20.0
+_RECEIVED_BYTES: Final = 1 << 20
+_MAX_COMMAND: Final = 1 << 20
+_PORTS: Final = {"pulsar": 6650, "pulsar+ssl": 6651}
+_REDIRECTS: Final = 8
+_CONSUMER: Final = 1
+_REQUEST: Final = 1
+_CONNECT_TO: Final = 1
+_REFUSED: Final = frozenset({3, 4, 22})  # AuthenticationError, AuthorizationError, NotAllowedError
+_MISSING: Final = 11  # TopicNotFound
+
+
+class LostError(Exception):
+    """The connection ended, or the broker closed the reader: another one may go on where this one was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entrance:
+    """How brokers are reached: the service URL, who the run is (method and token), and TLS where the URL wants it."""
+
+    service_url: str
+    method: str = ""
+    token: bytes = field(default=b"", repr=False)
+    tls: ssl.SSLContext | None = field(default=None, repr=False)
+
+    def addresses(self) -> Iterator[tuple[str, int]]:
+        """Hosts and ports of the URL, which may name several. SourceError where it is none."""
+        scheme, _, hosts = self.service_url.partition("://")
+        if scheme not in _PORTS or not hosts:
+            raise SourceError(
+                "the address must read pulsar://HOST:PORT or pulsar+ssl://HOST:PORT", self.service_url[:200]
+            )
+        for each in hosts.rstrip("/").split(","):
+            yield _address(f"{scheme}://{each}")
+
+
+class Connection:
+    """One connection; SourceRefusedError or LostError where there is none, SourceError where no broker answers."""
+
+    def __init__(self, entrance: Entrance, address: tuple[str, int], proxied: str = "") -> None:
+        self._entrance = entrance
+        self._place = f"{address[0]}:{address[1]}"
+        self._rest = b""
+        self._socket = _socket(entrance, address)
+        try:
+            self._introduce(proxied)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End it; the broker forgets its reader."""
+        self._socket.close()
+
+    def owner(self, topic: str, *, authoritative: bool) -> "Owner":
+        """Who owns the topic, or who knows."""
+        self.send(Kind.LOOKUP, {1: topic.encode(), 2: _REQUEST, 3: int(authoritative)})
+        found = self._answer(Kind.LOOKUP_RESPONSE, topic)
+        outcome = protocol.number(found, 3)
+        if outcome not in {0, _CONNECT_TO}:
+            raise self._failure(found, 6, 7, topic)
+        url = protocol.text(found, 2 if self._entrance.tls is not None else 1)
+        is_proxied = bool(protocol.number(found, 8))
+        return Owner(url, bool(protocol.number(found, 5)), is_proxied, is_found=outcome == _CONNECT_TO)
+
+    def subscribe(self, topic: str, name: str, first: Position) -> None:
+        """Begin to read at that entry, or the one before it."""
+        before = protocol.written({1: first.ledger, 2: first.entry - 1})
+        wanted: Members = {
+            1: topic.encode(),
+            2: name.encode(),
+            3: 0,
+            4: _CONSUMER,
+            5: _REQUEST,
+            8: 0,
+            9: before,
+            11: 0,
+            15: 0,
+        }
+        self.send(Kind.SUBSCRIBE, wanted)
+        self._answer(Kind.SUCCESS, topic)
+
+    def permit(self, messages: int) -> None:
+        """Allow the broker to send so many more."""
+        self.send(Kind.FLOW, {1: _CONSUMER, 2: messages})
+
+    def ask_last(self) -> None:
+        """Ask for the last message that a reader can have; the answer comes between the messages."""
+        self.send(Kind.GET_LAST_MESSAGE_ID, {1: _CONSUMER, 2: _REQUEST})
+
+    def send(self, kind: Kind, members: Members) -> None:
+        """Send a command."""
+        try:
+            self._socket.settimeout(ANSWER_SECONDS)
+            self._socket.sendall(protocol.frame(kind, members))
+        except OSError as error:
+            raise LostError(_why(error)) from None
+
+    def receive(self, seconds: float) -> bytes:
+        """What came, from frame to frame or not; nothing where nothing comes within the time."""
+        if self._rest:
+            rest, self._rest = self._rest, b""
+            return rest
+        try:
+            self._socket.settimeout(seconds)
+            found = self._socket.recv(_RECEIVED_BYTES)
+        except (TimeoutError, ssl.SSLWantReadError):
+            return b""
+        except OSError as error:
+            raise LostError(_why(error)) from None
+        if not found:
+            raise LostError("the broker closed the connection")
+        return found
+
+    def obey(self, kind: int, found: Members) -> None:
+        """Do what a command asks for that is no message; LostError where the reader is closed by it."""
+        if kind == Kind.PING:
+            self.send(Kind.PONG, {})
+        elif kind == Kind.AUTH_CHALLENGE:
+            self.send(Kind.AUTH_RESPONSE, {1: protocol.CLIENT_VERSION, 2: self._proof(), 3: protocol.PROTOCOL_VERSION})
+        elif kind in {Kind.CLOSE_CONSUMER, Kind.TOPIC_MIGRATED}:
+            raise LostError("the broker closed the reader")
+        elif kind == Kind.ERROR:
+            raise self._failure(found, 2, 3, self._place)
+
+    def _failure(self, found: Members, code: int, message: int, place: str) -> Exception:
+        """What a broker's error means. Its words name topics and roles, never credentials."""
+        number, words = protocol.number(found, code), protocol.text(found, message)[:300]
+        if number in _REFUSED:
+            told = f"the broker refuses the reader: {words}"
+            return refused(told, place, shows_credentials=bool(self._entrance.method))
+        if number == _MISSING:
+            return SourceDeletedError("the topic was deleted after the run began", place)
+        return LostError(f"the broker says error {number}: {words}")
+
+    def _introduce(self, proxied: str) -> None:
+        wanted: Members = {1: protocol.CLIENT_VERSION, 4: protocol.PROTOCOL_VERSION, 10: protocol.written({1: 1})}
+        if self._entrance.method:
+            wanted |= {5: self._entrance.method.encode(), 3: self._entrance.token}
+        if proxied:
+            wanted[6] = proxied.encode()
+        self.send(Kind.CONNECT, wanted)
+        self._answer(Kind.CONNECTED, self._place)
+
+    def _proof(self) -> bytes:
+        return protocol.written({1: self._entrance.method.encode(), 2: self._entrance.token})
+
+    def _answer(self, wanted: Kind, place: str) -> Members:
+        """The answer to a request; there are no messages yet that could come between."""
+        held = b""
+        while True:
+            content = self.receive(ANSWER_SECONDS)
+            if not content:
+                raise LostError(f"{place}: the broker does not answer within {ANSWER_SECONDS:.0f} s")
+            held += content
+            while len(held) >= 8 and len(held) >= 4 + int.from_bytes(held[:4], "big"):  # noqa: PLR2004 - two sizes
+                size = 4 + int.from_bytes(held[:4], "big")
+                kind, found = _command(held[8:size], place)
+                held = held[size:]
+                if kind == wanted:
+                    self._rest = held
+                    return found
+                if kind == Kind.ERROR:
+                    raise self._failure(found, 2, 3, place)
+                self.obey(kind, found)
+            if len(held) > _MAX_COMMAND:
+                raise SourceError("what answers is no broker", place)
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Where a lookup leads: to the owner of the topic, or to another broker that knows it."""
+
+    url: str
+    authoritative: bool
+    is_proxied: bool
+    is_found: bool
+
+
+def connected(entrance: Entrance, topic: str) -> Connection:
+    """A connection to the broker that owns the topic."""
+    authoritative, url, proxied = False, "", ""
+    for _ in range(_REDIRECTS):
+        connection = _any(entrance, url, proxied)
+        try:
+            owner = connection.owner(topic, authoritative=authoritative)
+        except BaseException:
+            connection.close()
+            raise
+        here = url
+        authoritative, url = owner.authoritative, owner.url
+        proxied = urlsplit(url).netloc if owner.is_proxied else ""
+        if owner.is_found and not proxied and here == url:
+            return connection
+        connection.close()
+        if owner.is_found:
+            return _any(entrance, url, proxied)
+    raise SourceError("the brokers lead in circles", topic)
+
+
+def _any(entrance: Entrance, url: str, proxied: str) -> Connection:
+    """A connection to the broker, through the service URL where that is a proxy's; without a URL, to any broker."""
+    addresses = [_address(url)] if url and not proxied else list(entrance.addresses())
+    for number, address in enumerate(addresses, 1):
+        try:
+            return Connection(entrance, address, proxied)
+        except LostError:
+            if number == len(addresses):
+                raise
+    raise SourceError("the address names no host", entrance.service_url)
+
+
+def _address(url: str) -> tuple[str, int]:
+    try:
+        parts = urlsplit(url)
+        return parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
+    except ValueError:
+        raise SourceError("that is no address of a broker", url[:200]) from None
+
+
+def _socket(entrance: Entrance, address: tuple[str, int]) -> socket.socket:
+    place = f"{address[0]}:{address[1]}"
+    try:
+        plain = socket.create_connection(address, CONNECT_SECONDS)
+    except OSError as error:
+        raise LostError(f"{place}: {_why(error)}") from None
+    plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if entrance.tls is None:
+        return plain
+    try:
+        return entrance.tls.wrap_socket(plain, server_hostname=address[0])
+    except ssl.SSLCertVerificationError as error:
+        plain.close()
+        raise SourceRefusedError(f"the broker's certificate is not trusted: {error.verify_message}", place) from None
+    except OSError as error:
+        plain.close()
+        raise LostError(f"{place}: {_why(error)}") from None
+
+
+def _command(content: bytes, place: str) -> tuple[int, Members]:
+    try:
+        return protocol.command(content)
+    except ValueError:
+        raise SourceError("what answers is no broker", place) from None
+
+
+def _why(error: OSError) -> str:
+    return (error.strerror or type(error).__name__)[:200]

@@ -1,0 +1,205 @@
+"""Frames as the broker sends them, looked through by compiled loops: a row of numbers for each, nothing copied.
+
+A frame is `size | command size | command`, and after a MESSAGE what the producer sent: an optional entry of the
+broker's own, an optional checksum, `metadata size | metadata | body`. Places are counted in bytes from the beginning of
+what was received. Source: as `protocol`, with MessageMetadata and SingleMessageMetadata of PulsarApi.proto.
+"""
+
+# ruff: noqa: PLR2004  # the numbers are those of the protocol's definition
+
+import sys
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any, Final
+
+import numpy as np
+
+from topicschema.payload.columnar.avro.numba_cache import kept, mark
+from topicschema.payload.columnar.column import unwritable
+from topicschema.validation.sources.pulsar import checksums, compiled
+from topicschema.validation.sources.pulsar.checksums import checksum
+from topicschema.validation.sources.pulsar.compiled import Content, Table, fast, four, member
+
+MAX_FRAME: Final = 128 << 20
+_SMALLEST: Final = 12
+_MOST_ROWS: Final = 4_096
+_MESSAGE: Final = 9
+_ENTRY_MAGIC: Final = 0x0E02
+_CHECKSUM_MAGIC: Final = 0x0E01
+
+
+class Of(IntEnum):
+    """The columns of a frame's row; what a message has not is 0, or -1 for places, versions and numbers of chunks.
+
+    A message is broken where it is not what the protocol says, and damaged where it is not what its producer sent.
+    """
+
+    KIND = 0
+    AT = 1
+    SIZE = 2
+    LEDGER = 3
+    ENTRY = 4
+    TIME = 5
+    VERSION = 6
+    CODEC = 7
+    RAW_SIZE = 8
+    COUNT = 9
+    IS_NULL = 10
+    KEY_AT = 11
+    KEY_SIZE = 12
+    KEY_IS_BASE64 = 13
+    IS_SEALED = 14
+    CHUNK = 15
+    CHUNKS = 16
+    UUID_AT = 17
+    UUID_SIZE = 18
+    IS_MARK = 19
+    BODY_AT = 20
+    BODY_SIZE = 21
+    IS_BROKEN = 22
+    IS_DAMAGED = 23
+
+
+_WIDTH: Final = len(Of)
+NO_VERSION: Final = -1
+STRANGE_VERSION: Final = -2
+_KIND, _AT, _SIZE, _LEDGER, _ENTRY, _TIME, _VERSION, _CODEC = 0, 1, 2, 3, 4, 5, 6, 7
+_RAW_SIZE, _COUNT, _NULL, _KEY_AT, _KEY_SIZE, _KEY_64, _SEALED = 8, 9, 10, 11, 12, 13, 14
+_CHUNK, _CHUNKS, _UUID_AT, _UUID_SIZE, _MARK, _BODY_AT, _BODY_SIZE, _BROKEN = 15, 16, 17, 18, 19, 20, 21, 22
+_DAMAGED: Final = 23
+
+
+@fast
+def _message_id(content: Any, at: Any, end: Any, row: Any) -> Any:
+    while 0 <= at < end:
+        number, value, _, at = member(content, at, end)
+        if number == 1:
+            row[_LEDGER] = value
+        elif number == 2:
+            row[_ENTRY] = value
+
+
+@fast
+def _command(content: Any, at: Any, end: Any, row: Any) -> Any:
+    """The command's number; of a MESSAGE also where it is."""
+    body = body_end = np.int64(-1)
+    while 0 <= at < end:
+        number, value, begin, at = member(content, at, end)
+        if number == 1:
+            row[_KIND] = value
+        elif number == _MESSAGE:
+            body, body_end = begin, at
+    if row[_KIND] != _MESSAGE:
+        return
+    while 0 <= body < body_end:
+        number, _, begin, body = member(content, body, body_end)
+        if number == 2 and body > 0:
+            _message_id(content, begin, body, row)
+
+
+@fast
+def _version(content: Any, at: Any, size: Any) -> Any:
+    """The schema version: eight bytes, or the 64 that brokers before 2.4 gave, of which the first eight count."""
+    if size == 0:
+        return np.int64(NO_VERSION)
+    if size != 8 and size != 64:  # noqa: PLR1714  # compiled, and a set would have to be made
+        return np.int64(STRANGE_VERSION)
+    found = four(content, at) << 32 | four(content, at + 4)
+    return found if found >= 0 else np.int64(STRANGE_VERSION)
+
+
+@fast
+def _metadata(content: Any, at: Any, end: Any, row: Any) -> Any:  # noqa: C901, PLR0912  # a table is none of numba's
+    while at < end:
+        number, value, begin, at = member(content, at, end)
+        if at < 0:
+            row[_BROKEN] = 1
+            return
+        if number == 3:
+            row[_TIME] = value
+        elif number == 6:
+            row[_KEY_AT], row[_KEY_SIZE] = begin, value
+        elif number == 8:
+            row[_CODEC] = value
+        elif number == 9:
+            row[_RAW_SIZE] = value
+        elif number == 11:
+            row[_COUNT] = value
+        elif number == 13:
+            row[_SEALED] = 1
+        elif number == 16:
+            row[_VERSION] = _version(content, begin, value)
+        elif number == 17:
+            row[_KEY_64] = value
+        elif number == 20:
+            row[_MARK] = 1
+        elif number == 25:
+            row[_NULL] = value
+        elif number == 26:
+            row[_UUID_AT], row[_UUID_SIZE] = begin, value
+        elif number == 27:
+            row[_CHUNKS] = value
+        elif number == 29:
+            row[_CHUNK] = value
+
+
+@fast
+def _content(content: Any, at: Any, end: Any, row: Any) -> Any:
+    """What the producer sent, behind the command."""
+    row[_TIME] = row[_VERSION] = row[_KEY_AT] = row[_CHUNK] = -1
+    if end - at >= 6 and (np.int64(content[at]) << 8 | np.int64(content[at + 1])) == _ENTRY_MAGIC:
+        at += 6 + four(content, at + 2)
+    if end - at >= 6 and (np.int64(content[at]) << 8 | np.int64(content[at + 1])) == _CHECKSUM_MAGIC:
+        row[_DAMAGED] = checksum(content, at + 6, end) != four(content, at + 2)
+        at += 6
+    if end - at < 4 or four(content, at) > end - at - 4:
+        row[_BROKEN] = 1
+        return
+    body = at + 4 + four(content, at)
+    _metadata(content, at + 4, body, row)
+    row[_BODY_AT] = body
+    row[_BODY_SIZE] = end - body
+
+
+@fast
+def _scan(content: Any, table: Any) -> Any:
+    """Fill the table; how many rows it has, and where the first frame that is not whole begins."""
+    at = np.int64(0)
+    rows = np.int64(0)
+    while rows < len(table) and len(content) - at >= 8:
+        size = four(content, at)
+        command = four(content, at + 4)
+        if size > MAX_FRAME or command > size - 4:
+            return np.int64(-1), at
+        if len(content) - at - 4 < size:
+            break
+        row = table[rows]
+        row[_AT], row[_SIZE] = at + 8, command
+        _command(content, at + 8, at + 8 + command, row)
+        if row[_KIND] == _MESSAGE:
+            _content(content, at + 8 + command, at + 4 + size, row)
+        rows += 1
+        at += 4 + size
+    return rows, at
+
+
+def _marked(mark: int) -> Callable[[Any, Any], tuple[int, int, int]]:
+    """What is to be compiled and kept: `_scan`, and a number that is another one where anything in it is."""
+
+    def run(content: Any, table: Any) -> tuple[int, int, int]:
+        rows, end = _scan(content, table)
+        return rows, end, mark
+
+    return run
+
+
+_RUN: Final = kept(_marked(mark((compiled, checksums, sys.modules[__name__]))))
+
+
+def scan(content: Content) -> tuple[Table, int]:
+    """A row of Of's columns for each of the first whole frames, and where they end. ValueError where these are none."""
+    table = np.zeros((min(len(content) // _SMALLEST + 1, _MOST_ROWS), _WIDTH), np.int64)
+    rows, end, _ = _RUN(unwritable(content), table)
+    if rows < 0:
+        raise ValueError("what came is no frame of Pulsar's protocol")
+    return table[:rows], int(end)

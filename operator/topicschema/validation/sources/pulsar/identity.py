@@ -1,0 +1,59 @@
+"""Who a run is to the broker: what the mounted files hold.
+
+They are read for each span anew: a token that is replaced while a run goes on is the one that counts.
+"""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from topicschema.broker.credentials import ClientCertificate, Credential, OAuth2ClientCredentials, Token
+from topicschema.broker.errors import SecretInvalidError
+from topicschema.validation.errors import SourceError
+from topicschema.validation.request import OAuth2Asked, PulsarAsked
+
+_MAX_BYTES: Final = 1 << 20
+
+
+def credential_of(asked: PulsarAsked) -> Credential:
+    """Who asks the admin API; SourceError where a file is missing, or holds no such thing."""
+    if asked.token_file is not None:
+        return Token(token_of(asked.token_file))
+    if asked.oauth2 is not None:
+        return _oauth2(asked.oauth2)
+    if asked.certificate_file is not None and asked.key_file is not None:
+        return ClientCertificate(content_of(asked.certificate_file), content_of(asked.key_file))
+    return None
+
+
+def token_of(path: str) -> str:
+    """The token that the file holds; SourceError where it holds none."""
+    try:
+        return Token.of(content_of(path)).text
+    except SecretInvalidError as error:
+        raise SourceError(error.message, path) from None
+
+
+def content_of(path: str) -> bytes:
+    """What the file holds; SourceError where it cannot be read."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(_MAX_BYTES)
+    except OSError as error:
+        raise SourceError(f"the mounted file cannot be read: {error.strerror}", path) from None
+
+
+def _oauth2(asked: OAuth2Asked) -> OAuth2ClientCredentials:
+    told = _object(asked.key_file)
+    found = [told.get(name) for name in ("client_id", "client_secret")]
+    if not all(isinstance(each, str) and each for each in found):
+        raise SourceError("it must be a JSON object with client_id and client_secret", asked.key_file)
+    return OAuth2ClientCredentials(asked.issuer_url, str(found[0]), str(found[1]), asked.audience, asked.scope or "")
+
+
+def _object(path: str) -> dict[str, Any]:
+    try:
+        told = json.loads(content_of(path))
+    except (ValueError, RecursionError):
+        raise SourceError("it is not JSON", path) from None
+    return told if isinstance(told, dict) else {}

@@ -1,0 +1,91 @@
+"""How far a span is read, and which of its entries were skipped on the way.
+
+Who has a broker skip messages for all subscriptions (a TTL, a backlog that is cleared) moves the mark of a reader's
+cursor, too. Nothing else puts it behind a message that came, for a reader acknowledges nothing. Entries that hold no
+message are acknowledged by the broker itself: those that a reader begins with move the mark as if they were skipped.
+"""
+
+from bisect import bisect_right
+from collections.abc import Set as AbstractSet
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicschema.validation.sources.pulsar.compiled import Table
+from topicschema.validation.sources.pulsar.frames import Of
+from topicschema.validation.sources.pulsar.ranges import Position, Span, since, until
+
+
+class Progress:
+    """How far a span is read: up to `at`; `seen` are how many entries of each ledger held messages."""
+
+    def __init__(self, span: Span) -> None:
+        self._span = span
+        self._begins = [Position(each.ledger, each.first) for each in span.stretches]
+        self._before = [0, *accumulate(each.entries for each in span.stretches)]
+        self._shown_mark: Position | None = None
+        self.at = Position(span.first.ledger, span.first.entry - 1)
+        self.seen: dict[int, int] = {}
+
+    @property
+    def resumes(self) -> Position:
+        """Where a reader begins: at the last message that came, which holds its mark; the first one, at the first."""
+        return self.at if self.seen else _behind(self.at)
+
+    def following(self, table: Table) -> tuple[Table, Position]:
+        """The rows of the span that were not there before, and up to where it is read with them."""
+        is_inside = _is_up_to(table, self._span.last)
+        table = table[is_inside & ~_is_up_to(table, self.at)]
+        end = place(table[-1]) if len(table) else self.at
+        return table, end if is_inside.all() else self._span.last
+
+    def take(self, table: Table) -> None:
+        """The rows, which follow, are read."""
+        self.at = place(table[-1])
+        for number, count in zip(*np.unique(table[:, Of.LEDGER], return_counts=True), strict=True):
+            self.seen[int(number)] = self.seen.get(int(number), 0) + int(count)
+
+    def has_gap(self, table: Table, end: Position) -> bool:
+        """Whether the rows, which follow, are fewer than the entries up to and with `end`."""
+        return self._number(end) - self._number(self.at) > len(table)
+
+    def is_skipped(self, table: Table, mark: Position, ledgers: AbstractSet[int]) -> bool:
+        """Whether entries up to the mark are not among the rows, which follow, though their ledgers are there.
+
+        Before a message that is there, a second reader that is shown the same is believed: these entries hold none.
+        """
+        if mark <= self.at:
+            return False
+        stretches = until(since(self._span.stretches, _behind(self.at)), _behind(mark))
+        came = np.isin(table[:, Of.LEDGER], list(ledgers)) & _is_up_to(table, mark)
+        if sum(each.entries for each in stretches if each.ledger in ledgers) <= came.sum():
+            return False
+        is_held = bool(came.any()) or (bool(self.seen) and self.at.ledger in ledgers)
+        is_believed = not is_held and self._shown_mark == mark
+        self._shown_mark = mark
+        return not is_believed
+
+    def _number(self, position: Position) -> int:
+        """How many of the span's entries come up to and with it."""
+        index = bisect_right(self._begins, position) - 1
+        if index < 0:
+            return 0
+        each = self._span.stretches[index]
+        is_inside = each.ledger == position.ledger and position.entry < each.last
+        return self._before[index] + (position.entry - each.first + 1 if is_inside else each.entries)
+
+
+def place(row: Table) -> Position:
+    """The entry that the row is of."""
+    return Position(int(row[Of.LEDGER]), int(row[Of.ENTRY]))
+
+
+def _behind(position: Position) -> Position:
+    return Position(position.ledger, position.entry + 1)
+
+
+def _is_up_to(table: Table, end: Position) -> NDArray[np.bool_]:
+    ledger, entry = table[:, Of.LEDGER], table[:, Of.ENTRY]
+    found: NDArray[np.bool_] = (ledger < end.ledger) | ((ledger == end.ledger) & (entry <= end.entry))
+    return found

@@ -1,0 +1,1 @@
+"""The webhook process: an HTTPS server that answers AdmissionReviews as `admission` decides."""

@@ -1,0 +1,223 @@
+"""Versions that one line's parser found wrong, under a policy of another: what counts is what its own makes of them."""
+
+import json
+from collections.abc import AsyncIterator
+from itertools import permutations
+
+import pytest
+
+from support.kubernetes.topic import TOPIC, World, opened
+from support.pulsar.schema_service import Entry
+from support.schemas.recorded_versions import KEY
+from topicschema.core import formats
+from topicschema.core.errors import StalledError
+from topicschema.core.history import Counter, Flaw, History, Origin
+from topicschema.core.imports import entry_of
+from topicschema.core.policy import BrokerProfile, Policy
+from topicschema.core.remote import RemoteVersion
+from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+from topicschema.core.verdict import Candidate, Outcome
+from topicschema.judging.judge import Judge
+from topicschema.judging.recheck import Recheck
+from topicschema.storage.memory import MemoryStorage
+from topicschema.storage.protocol import Stored
+
+ID = {"name": "id", "type": "string"}
+
+
+def text(*fields: object, name: str = "R", **members: str) -> str:
+    return json.dumps({"type": "record", "name": name, "fields": [ID, *fields], **members})
+
+
+def note(name: str, default: object) -> dict[str, object]:
+    return {"name": name, "type": ["null", "string"], "default": default}
+
+
+DOLLAR = text(name="R$X")
+SECOND_BRANCH = text(note("note", "x"))
+DASHED = text(namespace="my-shop")
+ONLY_4_0, ONLY_4_1 = [DASHED], [DOLLAR, SECOND_BRANCH]
+NOWHERE = [text(note("note", 1)), "{", '{"type": "object", "id": "urn:jsonschema:Order", "properties": {}}']
+TAKEN_BY = [(ONLY_4_0, PulsarLine.V4_1, PulsarLine.V4_0), (ONLY_4_1, PulsarLine.V4_0, PulsarLine.V4_1)]
+TURNED = [(left, before, now) for texts, before, now in TAKEN_BY for left in texts]
+BACKWARD = Strategy.BACKWARD_TRANSITIVE
+
+
+def info(left: str, kind: SchemaType = SchemaType.AVRO) -> SchemaInfo:
+    return SchemaInfo(kind, left.encode())
+
+
+def policy(line: PulsarLine, strategy: Strategy = BACKWARD) -> Policy:
+    return Policy(strategy, profile=BrokerProfile(line))
+
+
+def adopted(*infos: SchemaInfo, line: PulsarLine) -> History:
+    """The record of what a broker had, as a policy of that line read it."""
+    versions = (RemoteVersion(number, each, "2026-11-21T05:30:00Z") for number, each in enumerate(infos))
+    return History(KEY, entries=tuple(entry_of(each, line) for each in versions), counted_by=Counter.BROKER)
+
+
+async def judged(candidate: SchemaInfo, history: History, storage: MemoryStorage, line: PulsarLine) -> tuple[str, ...]:
+    """What the verdict comes to, in short."""
+    judge = Judge(storage, cache_bytes=0)  # so that it reads from the storage whatever it needs
+    try:
+        under = await judge.under(history, line)
+        verdict = await judge.judge(Candidate(formats.parse(candidate, line)), under, policy(line))
+    finally:
+        judge.close()
+    return (verdict.outcome, str(verdict.schema_version), *(each.rule for each in verdict.incompatibilities))
+
+
+async def kept(*infos: SchemaInfo, line: PulsarLine) -> tuple[MemoryStorage, History]:
+    storage, history = MemoryStorage(), adopted(*infos, line=line)
+    await storage.put(Stored(History(KEY)), history, infos)
+    return storage, history
+
+
+@pytest.mark.parametrize(("left", "before", "now"), TURNED)
+@pytest.mark.parametrize("kind", [SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOBUF])
+async def test_what_this_line_takes_is_an_equal_version_and_can_be_followed(
+    left: str, kind: SchemaType, before: PulsarLine, now: PulsarLine
+) -> None:
+    storage, history = await kept(info(left, kind), line=before)
+    assert history.entries[0].flaw is not Flaw.NONE
+    assert await judged(info(left, kind), history, storage, now) == (Outcome.EQUAL_VERSION, "0")
+    fields = json.loads(left)["fields"]
+    following = json.dumps({**json.loads(left), "fields": [*fields, note("more", None)]})
+    assert await judged(info(following, kind), history, storage, now) == (Outcome.NEXT_VERSION, "1")
+    if kind is not SchemaType.PROTOBUF:  # brokers compare nothing of it
+        found = await judged(info(left.replace('"string"', '"int"', 1), kind), history, storage, now)
+        assert found == (Outcome.INCOMPATIBLE, "None", "TYPE_MISMATCH")
+
+
+@pytest.mark.parametrize(("before", "now"), list(permutations(PulsarLine, 2)))
+@pytest.mark.parametrize("left", [*ONLY_4_0, *ONLY_4_1, *NOWHERE])
+async def test_the_answer_is_the_same_whichever_line_the_record_was_read_under_first(
+    left: str, before: PulsarLine, now: PulsarLine
+) -> None:
+    infos = (info(text()), info(left), info(text(note("more", None))))
+    storage, history = await kept(*infos, line=before)
+    fresh = adopted(*infos, line=now)
+    for candidate in (text(), text(note("more", None)), text(note("other", None))):
+        found = await judged(info(candidate), history, storage, now)
+        there = MemoryStorage()
+        await there.put(Stored(History(KEY)), fresh, infos)
+        assert found == await judged(info(candidate), fresh, there, now)
+
+
+@pytest.mark.parametrize(("left", "before", "now"), TURNED)
+async def test_the_entry_is_as_if_it_had_come_under_this_line(left: str, before: PulsarLine, now: PulsarLine) -> None:
+    storage, history = await kept(info(text()), info(left), line=before)
+    judge = Judge(storage)
+    under = await judge.under(history, now)
+    assert under.entries == (history.entries[0], adopted(info(text()), info(left), line=now).entries[1])
+    judge.close()
+
+
+@pytest.mark.parametrize("left", NOWHERE)
+async def test_what_no_line_takes_stays_a_no_and_is_read_again_once(left: str) -> None:
+    storage, history = await kept(info(left), line=PulsarLine.V4_0)
+    judge = Judge(storage)
+    under = await judge.under(history, PulsarLine.V4_1)
+    assert under.entries == adopted(info(left), line=PulsarLine.V4_1).entries
+    await storage.delete(await storage.get_history(KEY))
+    assert await judge.under(history, PulsarLine.V4_1) == under
+    candidate = Candidate(formats.parse(info(text())))
+    (found,) = (await judge.judge(candidate, under, policy(PulsarLine.V4_1))).incompatibilities
+    assert (found.rule, found.schema_version) == ("INVALID_HISTORY", 0)
+    judge.close()
+
+
+async def test_a_payload_that_is_lost_is_told_of() -> None:
+    storage, history = await kept(info(DOLLAR), line=PulsarLine.V4_0)
+    storage._payloads.clear()
+    judge = Judge(storage)
+    with pytest.raises(StalledError) as raised:
+        await judge.under(history, PulsarLine.V4_1)
+    assert raised.value.reason == "RecordDamaged"
+    judge.close()
+
+
+@pytest.mark.parametrize("left", [*ONLY_4_0, *ONLY_4_1, *NOWHERE])
+@pytest.mark.parametrize("before", PulsarLine)
+async def test_replay_tells_of_a_first_version_what_the_policy_s_line_makes_of_it(
+    left: str, before: PulsarLine
+) -> None:
+    storage, history = await kept(info(left), line=before)
+    judge = Judge(storage)
+    for now in PulsarLine:
+        is_taken = left in (ONLY_4_0 if now is PulsarLine.V4_0 else ONLY_4_1)
+        found = await Recheck(judge).newest(history, None, policy(now))
+        assert [each.rule for each in found] == ([] if is_taken else ["INVALID_HISTORY"])
+    judge.close()
+
+
+async def test_replay_follows_from_a_version_that_only_this_line_takes() -> None:
+    storage, history = await kept(
+        info(DOLLAR), info(text({"name": "n", "type": "int"}, name="R$X")), line=PulsarLine.V4_0
+    )
+    judge = Judge(storage)
+    found = await Recheck(judge).newest(history, None, policy(PulsarLine.V4_1))
+    assert [(each.rule, each.schema_version) for each in found] == [("FIELD_WITHOUT_DEFAULT", 0)]
+    judge.close()
+
+
+async def test_what_consumers_lose_is_told_of_a_pair_that_only_this_line_takes() -> None:
+    async def risks(line: PulsarLine) -> set[str]:
+        storage, history = await kept(pair(DOLLAR), line=line)
+        judge = Judge(storage)
+        candidate = Candidate(formats.parse(pair(DOLLAR, "SEPARATED"), PulsarLine.V4_1))
+        verdict = await judge.judge(candidate, history, policy(PulsarLine.V4_1, Strategy.ALWAYS_COMPATIBLE))
+        judge.close()
+        return {each.rule for each in verdict.risks}
+
+    assert await risks(PulsarLine.V4_0) == await risks(PulsarLine.V4_1) != set()
+
+
+def pair(value: str, encoding: str = "INLINE") -> SchemaInfo:
+    """A KEY_VALUE of a string and that value."""
+    part = value.encode()
+    packed = (0).to_bytes(4, "big") + len(part).to_bytes(4, "big") + part
+    kinds = {"key.schema.type": "STRING", "value.schema.type": "AVRO", "kv.encoding.type": encoding}
+    return SchemaInfo(SchemaType.KEY_VALUE, packed, kinds)
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with opened() as world:
+        yield world
+
+
+def govern(world: World, line: PulsarLine) -> None:
+    def turn(wire: dict[str, dict[str, object]]) -> None:
+        wire["spec"]["brokerProfile"] = {"line": str(line)}
+
+    world.api.change("/shop/namespaceschemapolicies/orders", turn)
+
+
+@pytest.mark.parametrize(("left", "before", "now"), TURNED)
+async def test_a_topic_is_ready_once_its_policy_names_the_line_of_its_broker(
+    world: World, left: str, before: PulsarLine, now: PulsarLine
+) -> None:
+    govern(world, before)
+    world.broker.schemas.entries[TOPIC] = (Entry(0, info(left), "2026-11-21T01:00:00Z"),)
+    other = formats.parse(info(text()))
+    world.wants(other)
+    assert await world.reason() == "Incompatible"
+    assert [entry.flaw is Flaw.NONE for entry in (await world.history()).entries] == [False]
+    govern(world, now)
+    same = formats.parse(info(left), now)
+    world.wants(same)
+    assert await world.settle() == ""
+    (entry,) = (await world.history()).entries  # what was read again comes on record with the claim
+    assert (entry.flaw, entry.line, entry.fingerprint, entry.origin) == (
+        Flaw.NONE,
+        now,
+        same.fingerprint,
+        Origin.BROKER,
+    )
+    assert not any(call.startswith("POST") for call in world.broker.calls)
+    govern(world, before)
+    world.wants(other)
+    assert await world.reason() == "Incompatible"

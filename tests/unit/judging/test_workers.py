@@ -1,0 +1,171 @@
+"""Processes that do what takes long: what comes back, what ends them, and that nothing is left of them."""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+from topicschema.core.errors import InvalidSchemaError, Place, WaitingError
+from topicschema.judging import worker
+from topicschema.judging.workers import OutOfMemoryError, Workers
+
+FOR_EVER = 600
+_HOARD: list[bytes] = []
+
+
+def failing() -> None:
+    raise InvalidSchemaError("SYNTAX", "no", Place("$.a", 3, 14), escapes=True)
+
+
+def buggy() -> None:
+    raise KeyError("a bug")
+
+
+def grown(size: int) -> int:
+    return len(bytearray(size))
+
+
+def hoarding(size: int) -> int:
+    _HOARD.append(b"x" * size)
+    return os.getpid()
+
+
+def killed() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def for_ever(fifo: Path) -> None:
+    fifo.write_text("begun")
+    time.sleep(FOR_EVER)
+
+
+@asynccontextmanager
+async def running_for_ever(workers: Workers, folder: Path) -> AsyncIterator[asyncio.Task[None]]:
+    """A call that has begun and does not end by itself."""
+    fifo = folder / "fifo"
+    os.mkfifo(fifo)
+    call = asyncio.create_task(workers.call(for_ever, fifo))
+    assert await asyncio.to_thread(fifo.read_text) == "begun"
+    yield call
+    with suppress(asyncio.CancelledError, WaitingError):
+        await call
+
+
+def pair(first: object, second: object) -> tuple[object, object]:
+    return first, second
+
+
+async def test_a_call_returns_what_the_function_returns_of_another_process() -> None:
+    workers = Workers()
+    assert await workers.call(os.getpid) != os.getpid()
+    read_only = MappingProxyType({"a": "b"})
+    assert await workers.call(pair, read_only, 2) == (read_only, 2)
+    workers.close()
+
+
+async def test_one_process_answers_one_call_after_the_other() -> None:
+    workers = Workers()
+    assert len({await workers.call(os.getpid) for _ in range(20)}) == 1
+    workers.close()
+
+
+async def test_calls_at_once_are_answered_by_several_processes_and_more_wait() -> None:
+    workers = Workers(at_once=2)
+    answers = await asyncio.gather(*(workers.call(os.getpid) for _ in range(20)))
+    assert len(set(answers)) == 2
+    workers.close()
+
+
+async def test_an_error_is_raised_as_it_is_with_the_place_where_it_came_from() -> None:
+    workers = Workers()
+    with pytest.raises(InvalidSchemaError) as invalid:
+        await workers.call(failing)
+    error = invalid.value
+    assert (error.rule, error.message, str(error.place), error.escapes) == ("SYNTAX", "no", "line 3, column 14", True)
+    with pytest.raises(KeyError) as bug:
+        await workers.call(buggy)
+    assert "in buggy" in bug.value.__notes__[0]
+    workers.close()
+
+
+async def test_a_call_that_takes_too_long_ends_with_its_process() -> None:
+    workers = Workers(at_once=1)
+    pid = await workers.call(os.getpid)  # however long that takes
+    workers._seconds = 0.1
+    with pytest.raises(WaitingError) as late:
+        await workers.call(time.sleep, FOR_EVER)
+    assert late.value.reason == "WorkerTimeout"
+    await asyncio.to_thread(workers.close)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+async def test_a_call_that_is_cancelled_ends_with_its_process(tmp_path: Path) -> None:
+    workers = Workers(at_once=1)
+    pid = await workers.call(os.getpid)
+    async with running_for_ever(workers, tmp_path) as call:
+        call.cancel()
+    assert await workers.call(os.getpid) != pid
+    workers.close()
+
+
+async def test_a_process_that_others_end_is_told_and_the_next_call_gets_another() -> None:
+    workers = Workers(at_once=1)
+    pid = await workers.call(os.getpid)
+    with pytest.raises(WaitingError) as ended:
+        await workers.call(killed)
+    assert (ended.value.reason, ended.value.message) == ("WorkerUnavailable", "a worker ended with -9")
+    assert await workers.call(os.getpid) != pid
+    workers.close()
+
+
+async def test_a_process_that_died_while_it_was_idle_is_replaced() -> None:
+    workers = Workers(at_once=1)
+    pid = await workers.call(os.getpid)
+    os.kill(pid, signal.SIGKILL)
+    await asyncio.to_thread(os.waitid, os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    assert await workers.call(os.getpid) != pid
+    workers.close()
+
+
+async def test_a_call_that_takes_too_much_memory_is_told_as_such() -> None:
+    workers = Workers(at_once=1)
+    with pytest.raises(OutOfMemoryError) as needed:
+        await workers.call(grown, worker.MOST_BYTES)
+    assert str(needed.value) == "takes more than 256 MiB of memory"
+    assert await workers.call(grown, 1_000) == 1_000
+    workers.close()
+
+
+async def test_a_process_that_has_grown_ends_after_its_answer() -> None:
+    workers = Workers(at_once=1)
+    before = await workers.call(os.getpid)
+    assert await workers.call(hoarding, 150 * 2**20) == before
+    assert await workers.call(os.getpid) != before
+    workers.close()
+
+
+async def test_a_process_ends_with_the_one_that_started_it() -> None:
+    program = (
+        "import asyncio, os\nfrom topicschema.judging.workers import Workers\n"
+        "print(asyncio.run(Workers().call(os.getpid)))\nos.kill(os.getpid(), 9)"
+    )
+    starter = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE)
+    async with asyncio.timeout(60):
+        await starter.communicate()  # reads until both have ended: they share the pipe
+    assert starter.returncode == -signal.SIGKILL
+
+
+async def test_calls_under_way_fail_when_all_is_closed(tmp_path: Path) -> None:
+    workers = Workers()
+    async with running_for_ever(workers, tmp_path) as call:
+        await asyncio.to_thread(workers.close)
+        with pytest.raises(WaitingError):
+            await call

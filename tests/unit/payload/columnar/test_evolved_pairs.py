@@ -1,0 +1,113 @@
+"""Pairs whose AVRO part was written with an older version: judged as that part is by itself, under its side's name."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from topicschema.core.formats.key_value import Encoding, KeyValue, Part, Side, encode
+from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.payload.columnar import validator_for
+from topicschema.payload.columnar.column import Column
+from topicschema.payload.columnar.verdicts import Loss, Validator, Verdicts
+
+LINE = PulsarLine.V4_0
+TEXT = SchemaInfo(SchemaType.STRING)
+NEW, GONE = "00", "04"
+GOOD = [f"54 {NEW} 04 6f6c {NEW}", f"01 {NEW} 00 {NEW}"]
+PARTS = [bytes.fromhex(each) for each in (
+    *GOOD,
+    f"54 {GONE} 04 6f6c {NEW}",
+    f"54 {NEW} 04 6f6c {GONE}",
+    f"54 {NEW} 08 6f6c",
+    f"54 {NEW} 04 6f6c {NEW} 07",
+    "",
+)]  # fmt: skip
+FOUND = [
+    ("", "$", -1),
+    ("", "$", -1),
+    ("UNKNOWN_SYMBOL", "$.state", 1),
+    ("UNKNOWN_SYMBOL", "$.line.state", 5),
+    ("TRUNCATED", "$.old", 3),
+    ("TRAILING_BYTES", "$", 6),
+    ("TRUNCATED", "$.id", 0),
+]
+LOST = {Loss("FIELD_DROPPED", "$.old"): 2}
+OTHERS = [b"k" * each for each in (0, 3, 1, 7, 2, 5, 4)]
+
+
+def order(*, is_old: bool) -> SchemaInfo:
+    """The writer's has a number that is promoted, a symbol and a field that the reader's has no more."""
+    state = {"type": "enum", "name": "State", "symbols": ["NEW", "PAID", *(["GONE"] if is_old else [])]}
+    fields: list[dict[str, Any]] = [
+        {"name": "id", "type": "int" if is_old else "double"},
+        {"name": "state", "type": state},
+        *([{"name": "old", "type": "string"}] if is_old else []),
+        {
+            "name": "line",
+            "type": {"type": "record", "name": "Line", "fields": [{"name": "state", "type": "State"}]},
+        },
+    ]
+    return SchemaInfo(SchemaType.AVRO, json.dumps({"type": "record", "name": "Order", "fields": fields}).encode())
+
+
+def pair(avro: SchemaInfo, side: Side, encoding: Encoding) -> SchemaInfo:
+    key, value = (avro, TEXT) if side is Side.KEY else (TEXT, avro)
+    return encode(KeyValue(Part(key), Part(value), encoding))
+
+
+def told(validator: Validator, verdicts: Verdicts) -> list[tuple[str, str, int]]:
+    columns = (verdicts.reasons.tolist(), verdicts.paths.tolist(), verdicts.offsets.tolist())
+    return [
+        (validator.reasons[reason], validator.paths[path], offset)
+        for reason, path, offset in zip(*columns, strict=True)
+    ]
+
+
+def lost(validator: Validator, verdicts: Verdicts) -> dict[Loss, int]:
+    return {loss: each for loss, each in zip(validator.losses, verdicts.losses.tolist(), strict=True) if each}
+
+
+def under(side: Side, path: str) -> str:
+    return f"$.{side}{path[1:]}"
+
+
+def in_pairs(side: Side, begins: Sequence[int]) -> list[tuple[str, str, int]]:
+    """What is found in the parts, where those begin there in their messages."""
+    return [
+        (reason, under(side, path), offset + begin) if reason else (reason, path, offset)
+        for (reason, path, offset), begin in zip(FOUND, begins, strict=True)
+    ]
+
+
+def sized(content: bytes) -> bytes:
+    return len(content).to_bytes(4) + content
+
+
+def test_by_itself_the_part_is_judged_by_the_version_that_it_was_written_with() -> None:
+    validator = validator_for(order(is_old=False), order(is_old=True), LINE)
+    verdicts = validator.validate(Column.of(PARTS))
+    assert (told(validator, verdicts), lost(validator, verdicts)) == (FOUND, LOST)
+
+
+@pytest.mark.parametrize("side", Side)
+def test_in_one_payload_it_is_found_behind_the_lengths_and_the_part_before(side: Side) -> None:
+    reader, writer = (pair(order(is_old=each), side, Encoding.INLINE) for each in (False, True))
+    validator = validator_for(reader, writer, LINE)
+    is_key = side is Side.KEY
+    parts = zip(PARTS, OTHERS, strict=True) if is_key else zip(OTHERS, PARTS, strict=True)
+    verdicts = validator.validate(Column.of([sized(key) + sized(value) for key, value in parts]))
+    begins = [4 if is_key else 8 + len(each) for each in OTHERS]
+    assert told(validator, verdicts) == in_pairs(side, begins)
+    assert lost(validator, verdicts) == {Loss(kind, under(side, path)): each for (kind, path), each in LOST.items()}
+
+
+@pytest.mark.parametrize("side", Side)
+def test_apart_from_the_other_it_is_found_where_it_is_by_itself(side: Side) -> None:
+    reader, writer = (pair(order(is_old=each), side, Encoding.SEPARATED) for each in (False, True))
+    validator = validator_for(reader, writer, LINE)
+    keys, values = (PARTS, OTHERS) if side is Side.KEY else (OTHERS, PARTS)
+    verdicts = validator.validate(Column.of(values), Column.of(keys))
+    assert told(validator, verdicts) == in_pairs(side, [0] * len(PARTS))
+    assert lost(validator, verdicts) == {Loss(kind, under(side, path)): each for (kind, path), each in LOST.items()}

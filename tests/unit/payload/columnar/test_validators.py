@@ -1,0 +1,274 @@
+"""Judges of columns: what they say besides what a single message's reader says. The properties compare the two."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.payloads import orders, protobuf_orders
+from topicschema import payload as single
+from topicschema.core import formats
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
+from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
+from topicschema.payload.columnar import validator_for
+from topicschema.payload.columnar.column import Column
+from topicschema.payload.columnar.json import names
+from topicschema.payload.columnar.lists import InternTable, in_schema
+from topicschema.payload.columnar.verdicts import ELSEWHERE, Loss, Validator
+
+LINE = PulsarLine.V4_0
+INT = SchemaInfo(SchemaType.INT32)
+TEXT = SchemaInfo(SchemaType.STRING)
+
+
+def record(kind: SchemaType, *fields: dict[str, Any], name: str = "R") -> SchemaInfo:
+    return SchemaInfo(kind, json.dumps({"type": "record", "name": name, "fields": fields}).encode())
+
+
+def reasons(validator: Validator, *payloads: bytes | None, keys: Column | None = None) -> list[str]:
+    verdicts = validator.validate(Column.of(payloads), keys)
+    return [validator.reasons[each] for each in verdicts.reasons.tolist()]
+
+
+def losses(validator: Validator, *payloads: bytes) -> dict[Loss, int]:
+    verdicts = validator.validate(Column.of(payloads))
+    return {loss: each for loss, each in zip(validator.losses, verdicts.losses.tolist(), strict=True) if each}
+
+
+def test_a_column_over_other_buffers_knows_its_bounds() -> None:
+    values = np.frombuffer(b"abcdef", np.uint8)
+    column = Column.between(values, np.array([1, 3, 3, 6]), np.array([False, True, False]))
+    assert [column[each] for each in range(len(column))] == [b"bc", None, b"def"]
+    assert column.lengths.tolist() == [2, 0, 3]
+    assert Column.of([b"bc", None, b""]).nulls is not None
+
+
+@pytest.mark.parametrize("offsets", [[0, 7], [-1, 2], [0, 3, 2]])
+def test_offsets_that_are_not_those_of_the_values_are_refused(offsets: list[int]) -> None:
+    with pytest.raises(ValueError, match="offsets"):
+        _ = Column.between(np.zeros(6, np.uint8), np.array(offsets, np.int64)).checked
+
+
+def test_some_payloads_of_a_column_are_a_column_over_the_same_memory() -> None:
+    column = Column.of([b"12", None, b"", b"345"])
+    some = column.only(np.array([3, 1]))
+    assert [some[each] for each in range(2)] == [b"345", None]
+    assert some.values is column.values
+    assert [len(column.only(rows)) for rows in (slice(None), np.array([], np.int64), column.lengths > 0)] == [4, 0, 2]
+
+
+def test_a_column_with_more_starts_than_ends_or_other_nulls_is_refused() -> None:
+    values, two, one = np.zeros(6, np.uint8), np.array([0, 1]), np.array([2])
+    for column in (Column(values, two, one), Column(values, two, two, np.array([True]))):
+        with pytest.raises(ValueError, match="offsets"):
+            _ = column.checked
+
+
+def test_a_column_of_nothing_has_no_verdicts() -> None:
+    schemas = [INT, TEXT, orders.json_schema(), orders.protobuf_schema()]
+    assert [reasons(validator_for(each, None, LINE)) for each in schemas] == [[], [], [], []]
+
+
+def test_what_is_null_fits_whatever_the_schema_as_every_consumer_gets_null() -> None:
+    pair = encode(KeyValue(Part(INT), Part(TEXT), Encoding.INLINE))
+    for schema in (INT, TEXT, orders.json_schema(), orders.protobuf_schema(), pair):
+        assert reasons(validator_for(schema, schema, LINE), None) == [""]
+
+
+def test_opaque_bytes_always_fit() -> None:
+    for kind in (SchemaType.BYTES, SchemaType.NONE):
+        assert reasons(validator_for(SchemaInfo(kind), None, LINE), b"", b"\xff", None) == ["", "", ""]
+
+
+def test_a_writer_of_another_type_is_a_reason() -> None:
+    assert reasons(validator_for(INT, TEXT, LINE), b"\0\0\0\1") == ["TYPE_CHANGED"]
+
+
+def test_an_avro_message_of_a_version_that_nobody_knows_is_not_read() -> None:
+    schema = record(SchemaType.AVRO, {"name": "a", "type": "int"})
+    assert reasons(validator_for(schema, None, LINE), b"\2", None) == ["UNKNOWN_WRITER_VERSION", ""]
+    assert reasons(validator_for(schema, schema, LINE), b"\2", b"", b"\2\2") == ["", "TRUNCATED", "TRAILING_BYTES"]
+
+
+def test_a_writer_whose_schema_cannot_be_used_is_a_reason_and_such_a_reader_an_error() -> None:
+    schema = record(SchemaType.AVRO, {"name": "a", "type": "int"})
+    broken = SchemaInfo(SchemaType.AVRO, b"{")
+    assert reasons(validator_for(schema, broken, LINE), b"\2") == ["INVALID_WRITER_SCHEMA"]
+    with pytest.raises(InvalidSchemaError):
+        validator_for(broken, schema, LINE)
+
+
+def test_a_writer_whose_schema_cannot_be_used_is_none_where_readers_never_ask_for_it() -> None:
+    schema = record(SchemaType.JSON, {"name": "a", "type": "int"})
+    legacy = SchemaInfo(SchemaType.JSON, b'{"type": "object", "properties": {"a": {"type": "integer"}}}')
+    assert reasons(validator_for(schema, legacy, LINE), b'{"a": 1}', b'{"a": "x"}') == ["", "WRONG_TYPE"]
+    fields = {"__PARSING_INFO__": '[{"number": 1, "name": "a", "type": "INT32", "label": "LABEL_OPTIONAL"}]'}
+    text = record(SchemaType.AVRO).schema
+    outer, bare = SchemaInfo(SchemaType.PROTOBUF, text, properties=fields), SchemaInfo(SchemaType.PROTOBUF, text)
+    assert reasons(validator_for(outer, bare, LINE), b"\x08\1", b"\x08") == ["", "TRUNCATED"]
+    with pytest.raises(InvalidSchemaError):
+        validator_for(bare, outer, LINE)
+
+
+def test_of_a_pair_that_cannot_be_used_the_parts_of_avro_alone_are_refused() -> None:
+    texts, avro = (record(kind, {"name": "a", "type": "int"}) for kind in (SchemaType.JSON, SchemaType.AVRO))
+    broken = [SchemaInfo(each.type, b"{}") for each in (texts, avro)]
+    inline = b'\0\0\0\7{"a":1}\0\0\0\1\2'
+    reader = encode(KeyValue(Part(texts), Part(avro), Encoding.INLINE))
+    for key, value, reason, path in (
+        (broken[0], avro, "", "$"),
+        (texts, broken[1], "INVALID_WRITER_SCHEMA", "$.value"),
+    ):
+        validator = validator_for(reader, encode(KeyValue(Part(key), Part(value), Encoding.INLINE)), LINE)
+        verdicts = validator.validate(Column.of([inline]))
+        assert (validator.reasons[verdicts.reasons[0]], validator.paths[verdicts.paths[0]]) == (reason, path)
+    cut = SchemaInfo(SchemaType.KEY_VALUE, b"\0")
+    assert reasons(validator_for(reader, cut, LINE), inline) == ["INVALID_WRITER_SCHEMA"]
+    plain = encode(KeyValue(Part(INT), Part(texts), Encoding.INLINE))
+    assert reasons(validator_for(plain, cut, LINE), b'\0\0\0\4\0\0\0\1\0\0\0\7{"a":1}') == [""]
+
+
+def test_pairs_of_another_encoding_and_with_a_part_of_another_type_are_told() -> None:
+    inline, separated = (encode(KeyValue(Part(INT), Part(TEXT), each)) for each in Encoding)
+    assert reasons(validator_for(inline, separated, LINE), b"") == ["ENCODING_CHANGED"]
+    texts = encode(KeyValue(Part(INT), Part(INT), Encoding.INLINE))
+    validator = validator_for(inline, texts, LINE)
+    payload = b"\0\0\0\4\0\0\0\1\0\0\0\4\0\0\0\1"
+    verdicts = validator.validate(Column.of([payload]))
+    assert (validator.reasons[verdicts.reasons[0]], validator.paths[verdicts.paths[0]]) == ("TYPE_CHANGED", "$.value")
+    assert verdicts.offsets.tolist() == [12]
+
+
+def test_a_reason_of_both_parts_is_tolerated_if_it_is_in_both() -> None:
+    of_json = record(SchemaType.JSON, {"name": "a", "type": "int"})
+    pair = encode(KeyValue(Part(of_json), Part(INT), Encoding.INLINE))
+    assert validator_for(pair, pair, LINE).tolerated == {"MISSING_FIELD", "UNEXPECTED_NULL", "UNKNOWN_FIELD"}
+
+
+def test_a_json_field_that_the_reader_drops_is_a_loss_where_its_writer_had_it_else_a_finding() -> None:
+    writer, reader = orders.json_schema(), orders.json_schema(drops=True)
+    payloads = orders.json_payloads(20, bad=0)
+    assert losses(validator_for(reader, writer, LINE), *payloads) == {Loss("FIELD_DROPPED", "$.address.remark"): 20}
+    assert set(reasons(validator_for(reader, None, LINE), *payloads)) == {"UNKNOWN_FIELD"}
+
+
+def test_json_numbers_that_a_reader_rounds_are_a_loss() -> None:
+    doubles, floats = (record(SchemaType.JSON, {"name": "a", "type": kind}) for kind in ("double", "float"))
+    payloads = [b'{"a": %s}' % each for each in (b"9007199254740993", b"0.1", b"16777217", b"1", b'"NaN"')]
+    assert losses(validator_for(doubles, doubles, LINE), *payloads) == {Loss("PRECISION_LOST", "$.a"): 1}
+    assert losses(validator_for(floats, floats, LINE), *payloads) == {Loss("PRECISION_LOST", "$.a"): 2}
+    assert losses(validator_for(floats, doubles, LINE), *payloads) == {Loss("PRECISION_LOST", "$.a"): 3}
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b'{"a": "x", "a": 1}', "DUPLICATE_FIELD"),
+        (b'{"a" :{"b": 1}, "a": 1}', "DUPLICATE_FIELD"),
+        (b'{"a" :1, "\\u0061": 1}', "DUPLICATE_FIELD"),
+        (b'{"a": 1, "of": {"k": "x", "k": 1}}', "DUPLICATE_FIELD"),
+        (b'{"a": 1, "of": {"a": 1, "k:": 2, "\\":": 3}}', ""),
+    ],
+)
+def test_a_name_that_is_told_twice_is_a_reason_as_jackson_reads_each_of_the_values(content: bytes, reason: str) -> None:
+    of = {"name": "of", "type": {"type": "map", "values": "int"}, "default": {}}
+    schema = record(SchemaType.JSON, {"name": "a", "type": "int"}, of)
+    assert reasons(validator_for(schema, schema, LINE), content) == [reason]
+
+
+def test_names_are_counted_in_payloads_alone_wherever_they_lie() -> None:
+    contents = [b"%d" % each + b'"k":1, "l" :2, "no:no": ' * each for each in range(40)]
+    column = Column.of(contents)
+    assert names.most(column).tolist() == [3 * each for each in range(40)]
+    assert names.most(column.only(np.array([39, 3, 0, 4]))).tolist() == [117, 9, 0, 12]
+    assert names.most(column.only(np.array([0]))).tolist() == [0]
+    assert names.most(column.only(slice(0))).tolist() == []
+
+
+def test_names_that_an_unlooked_at_value_tells_twice_are_found_however_deep() -> None:
+    writer = record(SchemaType.JSON, {"name": "a", "type": "int"}, {"name": "old", "type": "string"})
+    validator = validator_for(record(SchemaType.JSON, {"name": "a", "type": "int"}), writer, LINE)
+    deep = b"[" * 990 + b'{"k": 1, "k": 2}' + b"]" * 990
+    assert reasons(validator, b'{"a": 1, "old": %s}' % deep, b'{"a": 1, "old": {"k": 1}}') == ["DUPLICATE_FIELD", ""]
+
+
+def test_a_json_number_that_no_double_holds_is_out_of_range() -> None:
+    schema = record(SchemaType.JSON, {"name": "a", "type": "double"})
+    contents = [b'{"a": 1e400}', b'{"a": -1e309}', b'{"a": 1.7976931348623157e308}', b'{"a": "-Infinity"}']
+    assert reasons(validator_for(schema, schema, LINE), *contents) == ["OUT_OF_RANGE", "OUT_OF_RANGE", "", ""]
+
+
+def test_losses_of_json_in_recursive_and_very_deep_messages_are_counted_once_a_message() -> None:
+    child = {"name": "child", "type": ["null", "R"]}
+    writer = record(SchemaType.JSON, child, {"name": "old", "type": "int"})
+    reader = record(SchemaType.JSON, child)
+    deep = b'{"child":' * 200 + b'{"old": 1}' + b"}" * 200
+    validator = validator_for(reader, writer, LINE)
+    assert losses(validator, b'{"old": 1, "child": {"old": 1, "child": null}}') == {Loss("FIELD_DROPPED", "$.old"): 1}
+    assert list(losses(validator, deep).values()) == [1]
+    assert reasons(validator, b'{"child":' * 1_200) == ["TOO_DEEP"]
+
+
+def test_a_protobuf_field_that_the_reader_drops_is_a_loss_where_its_writer_had_it_else_a_finding() -> None:
+    writer, reader = orders.protobuf_schema(), orders.protobuf_schema(drops=True)
+    payloads = orders.protobuf_payloads(20, bad=0)
+    assert losses(validator_for(reader, writer, LINE), *payloads) == {Loss("FIELD_DROPPED", "$.address.remark"): 20}
+    validator = validator_for(reader, None, LINE)
+    verdicts = validator.validate(Column.of(payloads))
+    assert {validator.paths[each] for each in verdicts.paths} == {"$.address"}
+
+
+def test_a_number_that_its_writer_left_to_extensions_is_a_loss_else_a_finding() -> None:
+    ranges = "extension_range { start: 100 end: 200 } extension_range { start: 20 end: 30 }"
+    proto = protobuf_orders.ORDER.replace("SYNTAX", "proto2")
+    writer = protobuf_orders.schema(proto.replace('{ name: "Order"', f'{{ name: "Order" {ranges}', 1)).info
+    validator = validator_for(writer, writer, LINE)
+    contents = [bytes.fromhex(each) for each in ("a0 06 05", "a0 01 05 a0 06 05", "f0 01 05", "c0 0c 05")]
+    assert reasons(validator, *contents) == ["", "", "UNKNOWN_FIELD", "UNKNOWN_FIELD"]
+    assert losses(validator, *contents[:2]) == {Loss("FIELD_DROPPED", "$.[extensions]"): 2}
+    assert reasons(validator_for(writer, None, LINE), contents[0]) == ["UNKNOWN_FIELD"]
+
+
+def test_a_group_of_protobuf_is_passed_by() -> None:
+    fields = [
+        {"number": number, "name": name, "type": "GROUP", "label": f"LABEL_{label}"}
+        for number, name, label in ((2, "g", "OPTIONAL"), (3, "h", "REPEATED"), (4, "i", "REQUIRED"))
+    ]
+    text = record(SchemaType.AVRO).schema
+    schema = SchemaInfo(SchemaType.PROTOBUF, text, properties={"__PARSING_INFO__": json.dumps(fields)})
+    contents = [bytes.fromhex(each) for each in ("13 08 01 14", "1b 1c 1b 1c", "10 01", "13 08 01", "2b 2c")]
+    found = ["", "", "WRONG_WIRE_TYPE", "TRUNCATED", "UNKNOWN_FIELD"]
+    assert reasons(validator_for(schema, schema, LINE), *contents) == found
+    parsed = formats.parse(schema)
+    assert [[each.rule for each in single.validate(parsed, content)] for content in contents] == [
+        [reason] * bool(reason) for reason in found
+    ]
+    assert single.decode(parsed, contents[0]) == {}
+
+
+def test_an_entry_without_a_value_lacks_what_its_message_requires() -> None:
+    schema = protobuf_orders.NEEDY.info
+    validator = validator_for(schema, schema, LINE)
+    contents = ["08 01 2a 03 0a 01 6b", "08 01 2a 05 0a 01 6b 12 00", "08 01 2a 07 0a 01 6b 12 02 08 01", "08 01"]
+    assert reasons(validator, *map(bytes.fromhex, contents)) == ["MISSING_FIELD", "MISSING_FIELD", "", ""]
+
+
+def test_a_message_that_does_not_fit_loses_nothing() -> None:
+    for writer, reader, payload in (
+        (orders.protobuf_schema(), orders.protobuf_schema(drops=True), b"\x52\x02\x22\x00\xff"),
+        (orders.json_schema(), orders.json_schema(drops=True), b'{"address": {"remark": ""}}'),
+    ):
+        assert losses(validator_for(reader, writer, LINE), payload) == {}
+        assert reasons(validator_for(reader, writer, LINE), payload) != [""]
+
+
+def test_lists_are_bounded() -> None:
+    numbered = InternTable(["$"], ELSEWHERE, most=3)
+    assert [numbered.number(each) for each in ("$.a", "$.b", "$.c", "$.d", "$.a")] == [1, 2, 3, 3, 1]
+    assert numbered.listed == ["$", "$.a", "$.b", ELSEWHERE]
+
+
+def test_paths_go_without_the_numbers_of_items_and_entries() -> None:
+    assert in_schema("$.lines[12].prices{3}.net") == "$.lines[].prices{}.net"

@@ -1,0 +1,205 @@
+"""Plain JSON payloads of Avro-defined schemas: no tagged unions, and the byte and field of all that is wrong."""
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from topicschema import payload
+from topicschema.core import formats
+from topicschema.core.errors import InvalidPayloadError
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.payload import display_json
+from topicschema.payload.columnar import validator_for
+from topicschema.payload.columnar.column import Column
+
+LINE = {"type": "record", "name": "Line", "fields": [{"name": "price", "type": "int"}]}
+NOTE = {"type": "record", "name": "Note", "fields": [{"name": "text", "type": "string"}]}
+
+
+def schema_of(text: Any) -> Schema:
+    return formats.parse(SchemaInfo(SchemaType.JSON, json.dumps(text).encode()))
+
+
+def record(**fields: Any) -> Schema:
+    return schema_of({"type": "record", "name": "R", "fields": [{"name": n, "type": t} for n, t in fields.items()]})
+
+
+def rules(schema: Schema, content: bytes) -> list[tuple[str, str, int, bool]]:
+    found = payload.validate(schema, content)
+    return [(each.rule, each.path, each.offset, each.is_tolerated) for each in found]
+
+
+ORDER = record(
+    name=["null", "string"],
+    lines={"type": "array", "items": [LINE, NOTE]},
+    tags={"type": "map", "values": "long"},
+    state={"type": "enum", "name": "State", "symbols": ["OPEN", "PAID"]},
+    digest={"type": "fixed", "name": "Digest", "size": 2},
+    weight="double",
+    paid="boolean",
+)
+TEXT = (
+    '{"name":"é","lines":[{"price":1},{"text":"x"}],"tags":{"a":1},'
+    '"state":"PAID","digest":"AQI=","weight":1.5,"paid":true}'
+)
+VALUE = {
+    "name": "é",
+    "lines": [{"price": 1}, {"text": "x"}],
+    "tags": {"a": 1},
+    "state": "PAID",
+    "digest": b"\x01\x02",
+    "weight": 1.5,
+    "paid": True,
+}
+
+
+def test_a_unions_value_stands_for_itself() -> None:
+    assert payload.decode(ORDER, TEXT.encode()) == VALUE
+    assert payload.encode(ORDER, VALUE).payload == TEXT.encode()
+    assert payload.validate(ORDER, TEXT.encode()) == ()
+
+
+def test_null_fields_are_left_out_and_come_back_as_null() -> None:
+    schema = record(a=["null", "int"], b="int")
+    assert payload.encode(schema, {"a": None, "b": 1}).payload == b'{"b":1}'
+    assert payload.decode(schema, b'{"b":1}') == {"a": None, "b": 1}
+    assert payload.validate(schema, b'{"b":1}') == ()
+
+
+def test_nan_and_the_infinities_are_texts() -> None:
+    schema = record(a="double", b="float")
+    content = b'{"a":"NaN","b":"-Infinity"}'
+    value = payload.decode(schema, content)
+    assert math.isnan(value["a"])
+    assert value["b"] == -math.inf
+    assert payload.encode(schema, value).payload == content
+
+
+def test_a_decimal_may_be_a_number() -> None:
+    schema = record(a={"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2})
+    assert payload.decode(schema, b'{"a":1.25}') == {"a": 1.25}
+    assert payload.decode(schema, b'{"a":"fQ=="}') == {"a": b"}"}
+
+
+JAVA_TIME = [
+    ("int", "date", [19724, [2024, 2, 29], [-5, 1, 1], "2024-01-02"], [[2023, 2, 29], [2024, 1], 1.5, "2024-13-01"]),
+    ("int", "time-millis", [5, [1, 2], [1, 2, 3, 4], "01:02:03.5"], [[1], [24, 0], [1, 2, 3, -1], 1.5, "1:2"]),
+    ("long", "time-micros", [5, [1, 2]], [[1, 60]]),
+    ("long", "local-timestamp-millis", [5, [2024, 1, 2, 3, 4], "2024-01-02T03:04"], [[2024, 1, 2], 1.5, "2024-01-02"]),
+    ("long", "timestamp-millis", [5, 1.5, "17.5", "2024-01-02T03:04:05Z"], [1e30, [2024, 1, 2], "2024-01-02", True]),
+    ("string", "java.math.BigDecimal", ["1.50", 1.5, 7], [True, []]),
+    ("string", "java.lang.String", ["1.50"], [1.5]),
+    ("int", "unheard-of", [1], ["1", [1]]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "name", "good", "bad"), JAVA_TIME)
+def test_values_of_javas_own_classes_are_read_as_jackson_writes_them(
+    kind: str, name: str, good: list[Any], bad: list[Any]
+) -> None:
+    schema = record(a={"type": kind, "java-class" if "." in name else "logicalType": name})
+    validator = validator_for(schema.info, schema.info, PulsarLine.V4_0)
+    for value in (*good, *bad):
+        content = json.dumps({"a": value}).encode()
+        wrong = ["WRONG_TYPE"] * (value in bad)
+        assert [rule for rule, _, _, _ in rules(schema, content)] == wrong
+        assert [validator.reasons[each] for each in validator.validate(Column.of([content])).reasons if each] == wrong
+        if not wrong:
+            assert display_json.to_json(schema, payload.decode(schema, content)) == {"a": value}
+
+
+def test_a_class_of_javas_own_that_avro_does_not_know_may_be_anything() -> None:
+    schema = record(a=["null", {"type": "record", "name": "Date", "namespace": "java.util", "fields": []}])
+    for content in (b'{"a":5}', b'{"a":"x"}', b'{"a":{}}', b'{"a":null}'):
+        assert rules(schema, content) == []
+    assert payload.decode(schema, b'{"a":5}') == {"a": 5}
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "found"),
+    [
+        ("int", b'{"a":2147483648}', ("OUT_OF_RANGE", "$.a", 5, False)),
+        ("int", b'{"a":1.5}', ("WRONG_TYPE", "$.a", 5, False)),
+        ("int", b'{"a":true}', ("WRONG_TYPE", "$.a", 5, False)),
+        ("string", b'{\n "a": 5}', ("WRONG_TYPE", "$.a", 8, False)),
+        ("float", b'{"a":1e39}', ("OUT_OF_RANGE", "$.a", 5, False)),
+        ("bytes", b'{"a":"#"}', ("INVALID_BASE64", "$.a", 5, False)),
+        ("bytes", b'{"a":1}', ("WRONG_TYPE", "$.a", 5, False)),
+        ({"type": "fixed", "name": "F", "size": 1}, b'{"a":"AQI="}', ("OUT_OF_RANGE", "$.a", 5, False)),
+        ({"type": "enum", "name": "E", "symbols": ["A"]}, b'{"a":"B"}', ("UNKNOWN_SYMBOL", "$.a", 5, False)),
+        ({"type": "array", "items": "int"}, b'{"a":{}}', ("WRONG_TYPE", "$.a", 5, False)),
+        ({"type": "array", "items": LINE}, b'{"a":[{"price":1},[]]}', ("WRONG_TYPE", "$.a[1]", 18, False)),
+        ({"type": "map", "values": "int"}, b'{"a":{"\xc3\xa9":1,"y z":"1"}}', ("WRONG_TYPE", "$.a{1}", 19, False)),
+        (["null", "int", LINE], b'{"a":"x"}', ("NO_BRANCH", "$.a", 5, False)),
+        (["null", LINE], b'{"a":{"price":"x"}}', ("WRONG_TYPE", "$.a.price", 14, False)),
+        ("string", b'{"a":null}', ("UNEXPECTED_NULL", "$.a", 5, True)),
+        ("string", b" {}", ("MISSING_FIELD", "$.a", 1, True)),
+        ("int", b'{"a":1,"secret":2}', ("UNKNOWN_FIELD", "$", 0, True)),
+        ("int", b'{"a":1}x', ("TRAILING_BYTES", "$", 7, False)),
+        ("int", b'{"a":}', ("SYNTAX", "$", 5, False)),
+        ("int", b'{"a":NaN}', ("SYNTAX", "$", 5, False)),
+        ("string", b'{"a":"//\\"/*" /**/}', ("SYNTAX", "$", 14, False)),
+        ("string", b'{"a":"\xff"}', ("INVALID_UTF8", "$", 6, False)),
+        ("int", b"", ("SYNTAX", "$", 0, False)),
+        ("int", b"[" * 5000, ("TOO_DEEP", "$", 1000, False)),
+        ("int", b"null", ("UNEXPECTED_NULL", "$", 0, True)),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_with_rule_field_and_byte(
+    kind: Any, content: bytes, found: tuple[str, str, int, bool]
+) -> None:
+    assert rules(record(a=kind), content) == [found]
+
+
+def test_all_that_is_wrong_is_told_and_no_word_of_the_message() -> None:
+    content = b'{"state":"LOST","tags":{"secret":"x"},"lines":[],"digest":"AQI=","weight":1,"paid":0,"mine":1}'
+    found = payload.validate(ORDER, content)
+    assert [(each.rule, each.path) for each in found] == [
+        ("WRONG_TYPE", "$.tags{0}"),
+        ("UNKNOWN_SYMBOL", "$.state"),
+        ("WRONG_TYPE", "$.paid"),
+        ("UNKNOWN_FIELD", "$"),
+    ]
+    assert not [each for each in found if {"secret", "mine", "LOST"} & set(each.message.split())]
+    with pytest.raises(InvalidPayloadError, match="a long"):
+        payload.decode(ORDER, content)
+
+
+def test_only_so_much_is_told_and_what_is_fatal_is_never_passed_over() -> None:
+    schema = schema_of({"type": "array", "items": ["null", LINE]})
+    many = b"[" + b'{"price":1,"x":1},' * 30
+    assert len(payload.validate(schema, many + b"null]")) == 20
+    found = payload.validate(schema, many + b'{"price":"x"}]')
+    assert [each.is_tolerated for each in found] == [True] * 20 + [False]
+    with pytest.raises(InvalidPayloadError):
+        payload.decode(schema, many + b'{"price":"x"}]')
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "rule"),
+    [
+        ("int", None, "UNEXPECTED_NULL"),
+        ("string", 1, "WRONG_TYPE"),
+        ("long", 2**63, "OUT_OF_RANGE"),
+        ("float", 1e39, "OUT_OF_RANGE"),
+        ("bytes", "AQI=", "WRONG_TYPE"),
+        (LINE, {}, "MISSING_FIELD"),
+        (LINE, {"price": 1, "x": 1}, "UNKNOWN_FIELD"),
+        ({"type": "map", "values": "int"}, {1: 1}, "WRONG_TYPE"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused(kind: Any, value: Any, rule: str) -> None:
+    with pytest.raises(InvalidPayloadError) as caught:
+        payload.encode(record(a=kind), {"a": value})
+    assert (caught.value.rule, caught.value.offset) == (rule, None)
+
+
+def test_a_value_nested_deeper_than_readers_go_is_refused() -> None:
+    schema = record(a=["null", "R"])
+    value: dict[str, Any] = {}
+    value["a"] = value
+    with pytest.raises(InvalidPayloadError) as caught:
+        payload.encode(schema, value)
+    assert caught.value.rule == "TOO_DEEP"

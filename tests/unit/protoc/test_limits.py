@@ -1,0 +1,244 @@
+"""Hostile sources end in an error that says what to do, and the machine's faults in one that says to wait."""
+
+import asyncio
+import contextlib
+import resource
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from topicschema.core.errors import InvalidSchemaError, WaitingError
+from topicschema.protoc import (
+    LIMITS,
+    MAX_FILES,
+    Limits,
+    ProtobufSources,
+    compile_envelope,
+    compile_envelope_async,
+)
+
+MEBIBYTE = 1024 * 1024
+BEYOND_ADDRESSES = 1 << 62
+EMPTY = ProtobufSources("A", {"a.proto": 'syntax = "proto3"; message A {}'})
+# Every field is compared with every reserved number.
+RESERVED = ",".join(str(number) for number in range(100_000, 138_000))
+SLOW = ProtobufSources(
+    "A",
+    {
+        "a.proto": f'syntax = "proto3"; message A {{ reserved {RESERVED};'
+        + "".join(f"bool a{number}={number};" for number in range(20_000, 58_000))
+        + "}"
+    },
+)
+LARGE = ProtobufSources("A", {"a.proto": 'syntax = "proto3"; message A {}' + "message B {}" * 80_000})
+LONG_PACKAGE = ".".join(["p" * 100] * 5)
+FIELDS = "".join(f"A a{number}={number};" for number in range(20_000, 70_000))
+
+
+def refused(sources: ProtobufSources, limits: Limits = LIMITS) -> InvalidSchemaError:
+    with pytest.raises(InvalidSchemaError) as caught:
+        compile_envelope(sources, limits)
+    return caught.value
+
+
+Children = Callable[[], set[str]]
+
+
+@pytest.fixture
+def children() -> Children:
+    """The processes that this one has more than when the test began, by their ids."""
+    others = all_children()
+    return lambda: all_children() - others
+
+
+def all_children() -> set[str]:
+    found: set[str] = set()
+    for task in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # a thread that has just ended
+            found.update((task / "children").read_text().split())
+    return found
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    while not is_so():  # noqa: ASYNC110  # the kernel rings no bell
+        await asyncio.sleep(0.01)
+
+
+def test_time_is_limited() -> None:
+    error = refused(SLOW, Limits(cpu_seconds=1, seconds=60))
+    assert (error.rule, error.place.path) == ("COMPILATION_TOO_EXPENSIVE", "$.files")
+    assert "more than 1 seconds" in error.message
+
+
+def test_memory_is_limited() -> None:
+    error = refused(LARGE, Limits(memory=100 * MEBIBYTE, cpu_seconds=60, seconds=60))
+    assert (error.rule, error.place.path) == ("COMPILATION_TOO_EXPENSIVE", "$.files")
+    assert "more than 100 MiB of memory" in error.message
+
+
+def test_what_is_written_is_limited() -> None:
+    text = f'syntax = "proto3"; package {LONG_PACKAGE}; message A {{{FIELDS}}}'
+    error = refused(ProtobufSources(f"{LONG_PACKAGE}.A", {"a.proto": text}))
+    assert error.rule == "COMPILATION_TOO_EXPENSIVE"
+    assert "write more than 16 MiB" in error.message
+
+
+def test_the_envelope_is_limited() -> None:
+    text = 'syntax = "proto3"; option java_package = "' + "x" * (MEBIBYTE - 100) + '"; message A {}'
+    error = refused(ProtobufSources("A", {"a.proto": text}))
+    assert error.rule == "SOURCES_TOO_LARGE"
+    assert "the envelope has 1,398" in error.message
+
+
+def test_ten_thousand_messages_are_compiled() -> None:
+    text = "".join(f"message M{number} {{ int32 a = 1; }}\n" for number in range(10_000))
+    assert compile_envelope(ProtobufSources("M9999", {"a.proto": f'syntax = "proto3"; {text}'}))
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ('syntax = "proto3";' + "message A {" * 90_000, "INVALID_PROTO"),
+        ('syntax = "proto3"; option (a) = {' + "a {" * 300_000, "INVALID_PROTO"),
+        ('syntax = "proto3"; message A {' + "".join(f"B b{n} = {n};" for n in range(1, 10_000)), "INVALID_PROTO"),
+        ("".join(f'import "b{number}.proto";' for number in range(10_000)), "MISSING_FILE"),
+        ("\0" * 10_000, "INVALID_PROTO"),
+        ('syntax = "proto3"; package ' + ".".join("p" * 10_000) + "; message A {}", "INVALID_PROTO"),
+        ('syntax = "proto9"; message A {}', "INVALID_PROTO"),
+        ('edition = "9999"; message A {}', "INVALID_PROTO"),
+        ("", "UNKNOWN_MESSAGE"),
+    ],
+    ids=lambda value: value[:20],
+)
+def test_hostile_texts_are_refused_in_few_words(text: str, rule: str) -> None:
+    error = refused(ProtobufSources("A", {"a.proto": text}))
+    assert error.rule == rule
+    assert len(error.message) < 500
+
+
+def test_as_many_files_as_are_taken_are_compiled_though_all_import_each_other() -> None:
+    names = [f"f{number}.proto" for number in range(MAX_FILES)]
+    files = {
+        name: 'syntax = "proto3";' + "".join(f'import public "{each}";' for each in names[index + 1 :])
+        for index, name in enumerate(names)
+    }
+    files["f0.proto"] += "message A {}"
+    assert compile_envelope(ProtobufSources("A", files))
+
+
+def test_where_the_clock_runs_out_the_machine_is_at_fault() -> None:
+    with pytest.raises(WaitingError, match="the machine is busy") as caught:
+        compile_envelope(EMPTY, Limits(seconds=0))
+    assert caught.value.reason == "CompilerTimeout"
+
+
+def test_a_compiler_that_cannot_start_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(WaitingError, match="cannot be started: No such file") as caught:
+        compile_envelope(EMPTY)
+    assert caught.value.reason == "CompilerUnavailable"
+
+
+def test_a_machine_that_has_no_more_files_is_waited_for() -> None:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, limits[1]))
+    try:
+        with pytest.raises(WaitingError, match="cannot be started: Too many open files"):
+            compile_envelope(EMPTY)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+@pytest.fixture
+def no_more_threads() -> Iterator[None]:
+    """Threads whose stacks no address space has room for, whatever a kernel overcommits."""
+    before = threading.stack_size(BEYOND_ADDRESSES)
+    yield
+    threading.stack_size(before)
+
+
+@pytest.mark.usefixtures("no_more_threads")
+def test_a_machine_that_has_no_more_threads_is_waited_for_and_no_child_is_left() -> None:
+    with pytest.raises(WaitingError, match="cannot be started: can't start new thread") as caught:
+        compile_envelope(EMPTY)
+    assert caught.value.reason == "CompilerUnavailable"
+
+
+def test_without_a_thread_to_compile_in_the_machine_is_at_fault() -> None:
+    program = (
+        "import asyncio, threading; from topicschema.protoc import ProtobufSources, compile_envelope_async\n"
+        f"threading.stack_size({BEYOND_ADDRESSES})\n"
+        "asyncio.run(compile_envelope_async(ProtobufSources('A', {'a.proto': ''})))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1].endswith("WaitingError: the compiler cannot be started: can't start new thread")
+
+
+def test_a_compiler_that_is_not_installed_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [each for each in sys.path if not each.endswith("site-packages")])
+    with pytest.raises(WaitingError, match="No module named 'grpc_tools'"):
+        compile_envelope(EMPTY)
+
+
+def test_the_compiler_is_never_loaded_here() -> None:
+    program = "import sys; from topicschema import protoc; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert "topicschema.protoc" in loaded
+    assert [name for name in loaded if name.partition(".")[0] in {"grpc", "grpc_tools", "google"}] == []
+
+
+def test_nothing_stays_open_and_no_child_is_left(children: Children) -> None:
+    compile_envelope(EMPTY)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for sources in (EMPTY, ProtobufSources("B", EMPTY.files), ProtobufSources("A", {"a.proto": "x"})):
+        for limits in (LIMITS, Limits(seconds=0)):
+            with contextlib.suppress(InvalidSchemaError, WaitingError):
+                compile_envelope(sources, limits)
+    assert (len(list(Path("/proc/self/fd").iterdir())), children()) == (before, set())
+
+
+async def test_the_event_loop_goes_on_meanwhile(children: Children) -> None:
+    compiling = asyncio.create_task(compile_envelope_async(SLOW, Limits(cpu_seconds=1, seconds=60)))
+    is_seen = False
+    while not compiling.done():
+        await asyncio.sleep(0.01)
+        is_seen |= bool(children())
+    assert isinstance(compiling.exception(), InvalidSchemaError)
+    assert is_seen
+
+
+async def test_a_child_has_no_environment_and_goes_first_when_memory_runs_short(children: Children) -> None:
+    compiling = asyncio.create_task(compile_envelope_async(SLOW, Limits(cpu_seconds=60, seconds=60)))
+    await until(lambda: len(children()) == 1)
+    child = Path("/proc", children().pop())
+    await until(lambda: (child / "oom_score_adj").read_text() == "1000\n")
+    assert (child / "environ").read_bytes() == b""
+    compiling.cancel()
+    await until(lambda: not children())
+
+
+async def test_at_most_two_children_run_at_once(children: Children) -> None:
+    compiling = [asyncio.create_task(compile_envelope_async(EMPTY)) for _ in range(8)]
+    most = 0
+    while not all(each.done() for each in compiling):
+        most = max(most, len(children()))
+        await asyncio.sleep(0)
+    assert most <= 2  # two at once: in the test of those that are given up
+    assert len({each.result() for each in compiling}) == 1
+
+
+async def test_a_compilation_that_is_given_up_leaves_no_child(children: Children) -> None:
+    patient = Limits(cpu_seconds=60, seconds=60)
+    compiling = [asyncio.create_task(compile_envelope_async(SLOW, patient)) for _ in range(5)]
+    await until(lambda: len(children()) == 2)
+    for each in compiling:
+        each.cancel()
+    assert all(
+        isinstance(each, asyncio.CancelledError) for each in await asyncio.gather(*compiling, return_exceptions=True)
+    )
+    await until(lambda: not children())
+    assert await compile_envelope_async(EMPTY)

@@ -1,0 +1,126 @@
+"""Who governs a Pulsar namespace where two policies in two Kubernetes namespaces name one broker."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from support.kubernetes.topic import ORDERS, World, opened
+from support.pulsar.fake_broker import PlayedBroker, playing
+from topicschema.api.brokers import PulsarSpec
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
+from topicschema.cluster.errors import ConflictError
+from topicschema.core.errors import StalledError
+from topicschema.core.topics import PulsarNamespaceKey
+from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
+from topicschema.reconcile.runtime.work_queue import Key, Result
+
+FIRST = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
+SECOND = Key(NAMESPACE_SCHEMA_POLICY.plural, "store", "secret-name")
+THEIRS = PulsarNamespaceKey("theirs", "shop", "orders")
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with opened() as world:
+        for name in ("shop", "store"):
+            world.allow_claims(name)
+        yield world
+
+
+@pytest.fixture
+async def elsewhere() -> AsyncIterator[PlayedBroker]:
+    """Another broker, which has the Pulsar namespace, too."""
+    async with playing() as wire:
+        wire.says(200, {"schema_validation_enforced": False})
+        yield wire
+
+
+def name_broker(world: World, url: str | None) -> None:
+    """A policy in another Kubernetes namespace, for another name of the Pulsar cluster, whose broker is there."""
+    pulsar = {} if url is None else {"pulsar": {"adminURL": url}}
+    spec = {"pulsarCluster": "theirs", "pulsarNamespace": "shop/orders", **pulsar}
+    world.api.put(NAMESPACE_SCHEMA_POLICY, SECOND.namespace, SECOND.name, {"spec": spec})
+
+
+async def holder(world: World, key: PulsarNamespaceKey) -> str | None:
+    owner = (await world.ctx.claims.get_claim(key)).owner
+    return None if owner is None else owner.namespace
+
+
+async def refused(policies: NamespaceSchemaPolicies, key: Key) -> str:
+    with pytest.raises(StalledError) as raised:
+        await policies.reconcile(key)
+    assert raised.value.reason == "TopicAlreadyClaimed"
+    return raised.value.message
+
+
+@pytest.mark.parametrize("ending", ["", "/"])
+async def test_a_broker_under_a_second_name_of_its_cluster_has_one_policy_for_a_pulsar_namespace(
+    world: World, ending: str
+) -> None:
+    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
+    name_broker(world, world.broker.url + ending)
+    told = await refused(policies, SECOND)
+    assert "shop/orders at this broker" in told
+    assert "orders" not in told.replace("shop/orders", "")
+    assert await holder(world, THEIRS) is None
+    assert await policies.reconcile(FIRST) is Result.DONE
+    world.api.requests.clear()
+    await refused(policies, SECOND)
+    assert await policies.reconcile(FIRST) is Result.DONE
+    assert [each for each in world.api.requests if not each.startswith("GET")] == []
+
+
+async def test_the_second_governs_once_the_first_is_gone_or_is_elsewhere(world: World, elsewhere: PlayedBroker) -> None:
+    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
+    await policies.reconcile(FIRST)
+    name_broker(world, world.broker.url)
+    await refused(policies, SECOND)
+    spec = {"pulsarCluster": "pulsar", "pulsarNamespace": "shop/orders", "pulsar": {"adminURL": elsewhere.url}}
+    world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire.update(spec=spec))
+    assert await policies.reconcile(FIRST) is Result.DONE
+    assert await policies.reconcile(SECOND) is Result.DONE
+    assert (await holder(world, ORDERS), await holder(world, THEIRS)) == ("shop", "store")
+
+
+async def test_who_moves_to_a_broker_where_another_governs_governs_nothing_any_more(
+    world: World, elsewhere: PlayedBroker
+) -> None:
+    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
+    name_broker(world, elsewhere.url)
+    assert await policies.reconcile(SECOND) is Result.DONE
+    moved = {"adminURL": world.broker.url}
+    world.api.change("/store/namespaceschemapolicies/secret-name", lambda wire: wire["spec"].update(pulsar=moved))
+    await refused(policies, SECOND)
+    assert await holder(world, THEIRS) is None
+    assert await policies.reconcile(FIRST) is Result.DONE
+
+
+async def test_topics_wait_until_their_policy_has_claimed_the_broker_that_it_names_now(world: World) -> None:
+    assert await world.ctx.policies.find("shop", "shop/orders") is not None
+    moved = {"adminURL": "http://127.0.0.1:1"}
+    world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire["spec"].update(pulsar=moved))
+    with pytest.raises(ConflictError, match="has not claimed"):
+        await world.ctx.policies.find("shop", "shop/orders")
+
+
+async def test_without_a_broker_two_names_of_a_cluster_are_two_clusters(world: World) -> None:
+    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
+    name_broker(world, None)
+    assert await policies.reconcile(SECOND) is Result.DONE
+    assert await policies.reconcile(FIRST) is Result.DONE
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("http://Pulsar.example:8080/", "pulsar.example:8080"),
+        ("https://pulsar.example.", "pulsar.example:443"),
+        ("http://pulsar.example", "pulsar.example:80"),
+        ("http://admin.pulsar.svc.cluster.local:8080", "admin.pulsar.svc:8080"),
+        ("http://[::1]:8080", "::1:8080"),
+        ("https://pulsar:99999", "https://pulsar:99999"),
+    ],
+)
+def test_an_address_is_spelled_in_one_way(url: str, address: str) -> None:
+    assert PulsarSpec(admin_url=url).address == address

@@ -1,0 +1,207 @@
+"""The conflicts that a policy's status counts: which versions are checked, how much is read, and what a restart leaves.
+
+Passes over a policy at a played API server and a broker in memory.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from support.kubernetes.topic import World, opened
+from support.schemas.examples import record
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA
+from topicschema.api.policies import HistoryCheck, NamespaceSchemaPolicyStatus
+from topicschema.cluster.errors import ConflictError
+from topicschema.core.history import Origin
+from topicschema.core.schemas import Schema
+from topicschema.core.strategies import Strategy
+from topicschema.core.topics import Topic, TopicKey
+from topicschema.reconcile.policy import history_conflicts
+from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
+from topicschema.reconcile.runtime.object_index import ObjectIndex, TopicSummary
+from topicschema.reconcile.runtime.work_queue import Key
+
+KEY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
+UNSEEN = Key(TOPIC_SCHEMA.plural, "shop", "unseen")
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with opened() as world:
+        world.allow_claims()
+        world.ctx.index.are_topics_listed = True
+        yield world
+
+
+async def on_record(world: World, name: str, *schemas: Schema) -> None:
+    """These are the next versions of the topic, and a pass was over its resource."""
+    key = TopicKey("pulsar", Topic("shop", "orders", name))
+    stored = await world.ctx.storage.get_history(key)
+    history = stored.history
+    for schema in schemas:
+        history = history.with_version(schema, Origin.BROKER, "2026-11-21T00:00:00Z")
+    await world.ctx.storage.put(stored, history, tuple(schema.info for schema in schemas))
+    sees(world, name, latest=history.next_version - 1)
+
+
+def sees(world: World, name: str, strategy: Strategy | None = None, latest: int | None = None) -> None:
+    key = TopicKey("pulsar", Topic("shop", "orders", name))
+    summary = TopicSummary(str(key.topic), "shop/orders", key.history_name, strategy, latest)
+    world.ctx.index.update_topic(Key(TOPIC_SCHEMA.plural, "shop", name), summary)
+
+
+def edit(world: World, **spec: object) -> None:
+    """Somebody changes the policy."""
+
+    def edited(wire: dict[str, dict[str, object]]) -> None:
+        wire["spec"].update(spec)
+        wire["metadata"]["generation"] = int(str(wire["metadata"]["generation"])) + 1
+
+    world.api.change("/namespaceschemapolicies/orders", edited)
+
+
+async def status(world: World) -> NamespaceSchemaPolicyStatus:
+    found = await world.ctx.policies.find("shop", "shop/orders")
+    assert found is not None
+    return found.resource.status
+
+
+def restarted(world: World) -> NamespaceSchemaPolicies:
+    """Another controller, which knows of a topic that no pass has reached yet."""
+    world.ctx = replace(world.ctx, index=ObjectIndex())
+    world.ctx.index.are_topics_listed = True
+    world.ctx.index.known[TOPIC_SCHEMA.plural].add(UNSEEN)
+    return NamespaceSchemaPolicies(world.ctx, 600.0)
+
+
+def all_seen(world: World, *names: str) -> None:
+    """Passes reach the topics after a restart."""
+    for name in names:
+        sees(world, name)
+    world.ctx.index.remove_topic(UNSEEN)
+
+
+async def test_conflicts_are_found_though_a_controller_ends_after_its_first_pass_over_an_edited_policy(
+    world: World,
+) -> None:
+    edit(world, schemaCompatibilityStrategy="ALWAYS_COMPATIBLE")
+    await on_record(world, "created", record("id"), record("other"))
+    await NamespaceSchemaPolicies(world.ctx, 600.0).reconcile(KEY)
+    assert (await status(world)).history_conflict_count == 0
+    edit(world, schemaCompatibilityStrategy="FULL")
+    await restarted(world).reconcile(KEY)
+    after_first = await status(world)
+    assert (after_first.observed_generation, after_first.history_check) == (2, None)
+    policies = restarted(world)
+    await policies.reconcile(KEY)
+    all_seen(world, "created")
+    await policies.reconcile(KEY)
+    done = await status(world)
+    assert (done.observed_generation, done.history_conflict_count) == (3, 1)
+
+
+async def test_conflicts_are_found_though_a_controller_ends_after_it_saw_other_settings_of_the_broker(
+    world: World,
+) -> None:
+    world.broker.settings["schema_compatibility_strategy"] = "ALWAYS_COMPATIBLE"
+    await on_record(world, "created", record("id"), record("other"))
+    await NamespaceSchemaPolicies(world.ctx, 600.0).reconcile(KEY)
+    assert (await status(world)).history_conflict_count == 0
+    world.broker.settings["schema_compatibility_strategy"] = "FULL"
+    await restarted(world).reconcile(KEY)
+    policies = restarted(world)
+    all_seen(world, "created")
+    await policies.reconcile(KEY)
+    assert (await status(world)).history_conflict_count == 1
+
+
+async def test_a_check_that_is_stopped_in_the_middle_is_done_by_the_next_controller(world: World) -> None:
+    edit(world, schemaCompatibilityStrategy="ALWAYS_COMPATIBLE")
+    names = [f"t{number}" for number in range(6)]
+    for name in names:
+        await on_record(world, name, record("id"), record("other"))
+    await NamespaceSchemaPolicies(world.ctx, 600.0).reconcile(KEY)
+    edit(world, schemaCompatibilityStrategy="FULL")
+    policies = restarted(world)
+    all_seen(world, *names)
+    world.api.requests.clear()
+    running = asyncio.create_task(policies.reconcile(KEY))
+    while sum("/schemahistories/" in request for request in world.api.requests) < 3:
+        assert not running.done()
+        world.api.was_asked.clear()
+        await world.api.was_asked.wait()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert running.cancelled()
+    assert (await status(world)).observed_generation == 2
+    policies = restarted(world)
+    await policies.reconcile(KEY)
+    assert (await status(world)).observed_generation == 2
+    all_seen(world, *names)
+    await policies.reconcile(KEY)
+    done = await status(world)
+    assert (done.observed_generation, done.history_conflict_count) == (3, 6)
+    assert done.history_check == HistoryCheck(total=6, checked=6)
+
+
+async def test_conflicts_are_right_though_the_policy_was_edited_while_its_status_was_written(world: World) -> None:
+    await on_record(world, "created", record("id"), record("other"))
+    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
+    world.api.refusals["PUT /apis/topicschema.io/v1alpha1/namespaces/shop/namespaceschemapolicies"] = 409
+    world.api.refusals["PATCH /apis/topicschema.io/v1alpha1/namespaces/shop/namespaceschemapolicies"] = 409
+    with pytest.raises(ConflictError):
+        await policies.reconcile(KEY)
+    world.api.refusals.clear()
+    await policies.reconcile(KEY)
+    assert (await status(world)).history_conflict_count == 1
+
+
+async def test_only_the_newest_version_is_checked_and_a_new_one_that_passes_ends_the_conflict(world: World) -> None:
+    edit(world, schemaCompatibilityStrategy="BACKWARD")
+    await on_record(world, "created", record("id"), record("other"), record("other", "more?"))
+    await on_record(world, "refused", record("id"), record("id"), record("other"))
+    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
+    await policies.reconcile(KEY)
+    found = await status(world)
+    assert [(each.name, each.schema_version) for each in found.history_conflicts] == [("refused", 2)]
+    await on_record(world, "refused", record("other", "more?"))
+    policies = restarted(world)
+    all_seen(world, "created")
+    sees(world, "refused", latest=3)
+    await policies.reconcile(KEY)
+    assert (await status(world)).history_conflict_count == 0
+
+
+async def test_a_topic_that_changes_its_strategy_has_only_its_own_history_read(world: World) -> None:
+    for name in ("one", "two", "three"):
+        await on_record(world, name, record("id"), record("other"))
+    policies = NamespaceSchemaPolicies(world.ctx, 600.0)
+    await policies.reconcile(KEY)
+    assert (await status(world)).history_conflict_count == 3
+    world.api.requests.clear()
+    sees(world, "two", Strategy.ALWAYS_COMPATIBLE)
+    await policies.reconcile(KEY)
+    assert [each.name for each in (await status(world)).history_conflicts] == ["one", "three"]
+    assert sum("/schemahistories" in request for request in world.api.requests) == 1
+
+
+async def test_what_was_not_checked_is_counted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history_conflicts, "_MOST_VERSIONS", 2)
+    for number in range(5):
+        await on_record(world, f"t{number}", record("id"), record("other"))
+    await NamespaceSchemaPolicies(world.ctx, 600.0).reconcile(KEY)
+    found = await status(world)
+    assert found.history_check == HistoryCheck(total=5, checked=2)
+    assert found.history_conflict_count == 2
+
+
+async def test_histories_are_read_one_by_one(world: World) -> None:
+    schemas = [record(f"f{number}?") for number in range(100)]
+    for number in range(10):
+        await on_record(world, f"t{number}", *schemas)
+    one = world.api.largest
+    world.api.largest = 0
+    await NamespaceSchemaPolicies(world.ctx, 600.0).reconcile(KEY)
+    assert world.api.largest <= one

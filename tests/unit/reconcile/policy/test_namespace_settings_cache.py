@@ -1,0 +1,288 @@
+"""Looks at a Pulsar namespace: what is asked, what is written and in which order, and when nothing is asked at all."""
+
+import json
+from collections.abc import AsyncIterator, Collection
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from support.kubernetes.api_server import FakeApiServer
+from support.kubernetes.passes import reconcile_context
+from support.pulsar.fake_broker import PlayedBroker, TurnedClock, playing
+from topicschema.api.brokers import ManagementPolicy, PulsarSpec
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
+from topicschema.api.metadata import Metadata
+from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec, NamespaceSchemaPolicyStatus
+from topicschema.broker.host_allow_list import AllowedHosts
+from topicschema.cluster.client import ApiClient
+from topicschema.core.history import Owner, Setting
+from topicschema.core.remote import NamespaceSettings
+from topicschema.core.schemas import PulsarLine
+from topicschema.core.strategies import Strategy
+from topicschema.core.topics import PulsarNamespaceKey
+from topicschema.reconcile.brokers import Brokers
+from topicschema.reconcile.policy.namespace_settings_cache import NamespaceSettingsCache, NamespaceState
+from topicschema.reconcile.runtime.work_queue import Key
+from topicschema.storage.claims import Claims, StoredClaim
+
+ORDERS = PulsarNamespaceKey("pulsar", "shop", "orders")
+_PATHS = {
+    "schemaCompatibilityStrategy": "schema_compatibility_strategy",
+    "isAllowAutoUpdateSchema": "is_allow_auto_update_schema",
+    "schemaValidationEnforced": "schema_validation_enforced",
+}
+
+
+@dataclass
+class PulsarNamespace:
+    """What a broker does with the settings of `shop/orders`; `fails` on writes with that status.
+
+    `topics` is None where they may not be listed.
+    """
+
+    there: dict[str, Any] = field(default_factory=lambda: {"schema_compatibility_strategy": "UNDEFINED"})
+    topics: tuple[str, ...] | None = ()
+    fails: int = 0
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        path = request.path.removeprefix("/admin/v2")
+        if path == "/namespaces/shop/orders":
+            return web.json_response(self.there)
+        if path.startswith("/namespaces/shop/orders/"):
+            if self.fails:
+                return web.Response(status=self.fails)
+            self.there[_PATHS[path.rpartition("/")[2]]] = json.loads(await request.text())
+            return web.Response(status=204)
+        if path == "/persistent/shop/orders":
+            names = [f"persistent://shop/orders/{name}" for name in self.topics or ()]
+            return web.json_response(names, status=403 if self.topics is None else 200)
+        if path == "/brokers/version":
+            return web.Response(text="4.1.2")
+        return web.json_response([] if "/shop/orders" in path else {"isSchemaValidationEnforced": "false"})
+
+
+@dataclass
+class World:
+    """A policy, its claim, and its broker."""
+
+    cache: NamespaceSettingsCache
+    claims: Claims
+    wire: PlayedBroker
+    namespace: PulsarNamespace
+    clock: TurnedClock
+    policy: NamespaceSchemaPolicy
+
+    def change(self, **spec: Any) -> None:
+        metadata = replace(self.policy.metadata, generation=self.policy.metadata.generation + 1)
+        self.policy = replace(self.policy, metadata=metadata, spec=replace(self.policy.spec, **spec))
+
+    async def get(self, declared: Collection[str] | None = ()) -> NamespaceState:
+        self.wire.requests.clear()
+        state = await self.cache.get(self.policy, await self.claim(), declared)
+        self.policy = replace(self.policy, status=NamespaceSchemaPolicyStatus(observed=state.observed))
+        return state
+
+    async def claim(self) -> StoredClaim:
+        return await self.claims.get_claim(ORDERS)
+
+    @property
+    def asked(self) -> list[str]:
+        return [each.removeprefix("/admin/v2") for each in (line.partition(" ")[2] for line in self.wire.asked)]
+
+    @property
+    def written(self) -> list[str]:
+        return [line.rpartition("/")[2] for line in self.wire.asked if not line.startswith("GET")]
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    clock, namespace = TurnedClock(), PulsarNamespace()
+    async with FakeApiServer().running() as api, ApiClient(api.connection) as client, playing() as wire:
+        wire.answers.append(namespace.answer)
+        brokers = Brokers(client, AllowedHosts.parse("127.0.0.1"), lambda: None, clock.as_clock())
+        spec = NamespaceSchemaPolicySpec(
+            pulsar_cluster="pulsar", pulsar_namespace="shop/orders", pulsar=PulsarSpec(admin_url=wire.url)
+        )
+        policy = NamespaceSchemaPolicy(metadata=Metadata(name="orders", namespace="shop", uid="1"), spec=spec)
+        async with reconcile_context(client, brokers) as ctx:
+            await ctx.claims.put_claim(await ctx.claims.get_claim(ORDERS), Owner("shop", "orders", "1"))
+            cache = NamespaceSettingsCache(ctx, 600.0, lambda: clock.time)
+            yield World(cache, ctx.claims, wire, namespace, clock, policy)
+
+
+async def test_a_look_that_finds_all_well_is_one_request_and_writes_nothing(world: World) -> None:
+    await world.get()  # which asks the broker of itself, too
+    world.clock.time += 100
+    state = await world.get()
+    assert (state.error, state.difference, state.notes) == (None, "", ())
+    assert world.asked == ["/namespaces/shop/orders"]
+    assert (await world.claim()).managed == ()
+
+
+async def test_a_good_look_holds_for_a_minute_or_until_the_policy_changes(world: World) -> None:
+    first = await world.get()
+    assert await world.get() == first
+    assert world.asked == []
+    world.change(strictness=world.policy.spec.strictness)
+    await world.get()
+    assert len(world.asked) == 1
+    world.clock.time += 61
+    await world.get()
+    assert len(world.asked) == 1
+
+
+async def test_a_look_holds_no_longer_once_it_is_doubted_or_somebody_else_had_the_claim(world: World) -> None:
+    await world.get()
+    world.cache._ctx.index.mark_stale(Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders"))
+    asked = []
+    for _ in range(2):
+        await world.get()
+        asked.append(len(world.asked))
+    for owner in (Owner("billing", "orders", "2"), Owner("shop", "orders", "1")):
+        await world.claims.put_claim(await world.claim(), owner)
+    for _ in range(2):
+        await world.get()
+        asked.append(len(world.asked))
+    assert asked == [1, 0, 1, 0]
+
+
+async def test_what_differs_is_written_once_and_read_back_and_what_was_there_is_on_record(world: World) -> None:
+    world.namespace.there["schema_compatibility_strategy"] = "FORWARD"
+    world.change(schema_compatibility_strategy=Strategy.FULL, schema_validation_enforced=True)
+    state = await world.get()
+    assert world.written == ["schemaCompatibilityStrategy", "schemaValidationEnforced"]
+    assert world.asked[-1] == "/namespaces/shop/orders"
+    assert state.observed is not None
+    assert state.observed.schema_compatibility_strategy is Strategy.FULL
+    claim = await world.claim()
+    assert claim.found == NamespaceSettings(Strategy.FORWARD)
+    assert claim.managed == (Setting.STRATEGY, Setting.ENFORCEMENT)
+    world.clock.time += 61
+    assert (await world.get()).observed == state.observed
+    assert world.written == []
+    assert await world.claim() == claim
+
+
+async def test_what_was_found_first_stays_on_record_when_a_write_fails_and_others_write(world: World) -> None:
+    world.change(schema_compatibility_strategy=Strategy.FULL)
+    world.namespace.fails = 500
+    state = await world.get()
+    assert state.error is not None
+    assert (await world.claim()).found == NamespaceSettings()
+    world.namespace.fails = 0
+    world.namespace.there["schema_compatibility_strategy"] = "FORWARD"
+    assert (await world.get()).error is None  # an error is not cached: the next call asks at once
+    claim = await world.claim()
+    assert (claim.found, claim.managed) == (NamespaceSettings(), (Setting.STRATEGY,))
+
+
+async def test_a_lock_that_others_lifted_is_seen_though_the_topics_may_not_be_listed(world: World) -> None:
+    world.change(is_allow_auto_update_schema=False)
+    assert (await world.get()).error is None
+    world.namespace.there["is_allow_auto_update_schema"] = True
+    world.namespace.topics = None
+    world.clock.time += 61
+    state = await world.get()
+    assert state.error is not None
+    assert state.difference == "isAllowAutoUpdateSchema is true and not false"
+    assert world.written == []
+
+
+@pytest.mark.parametrize("status", [403, 503])
+async def test_what_others_changed_and_may_not_be_put_back_is_seen_and_told(world: World, status: int) -> None:
+    world.change(schema_compatibility_strategy=Strategy.FULL, is_allow_auto_update_schema=False)
+    assert (await world.get()).error is None
+    before = await world.claim()
+    world.namespace.there.update(schema_compatibility_strategy="UNDEFINED", is_allow_auto_update_schema=True)
+    world.namespace.fails = status
+    for _ in range(2):
+        world.clock.time += 61
+        state = await world.get()
+        assert state.error is not None
+        assert state.error.reason == {403: "BrokerForbidden", 503: "BrokerUnavailable"}[status]
+        assert state.difference == (
+            "schemaCompatibilityStrategy is nothing and not FULL; isAllowAutoUpdateSchema is true and not false"
+        )
+        assert state.observed is not None
+        assert (state.observed.schema_compatibility_strategy, state.observed.is_allow_auto_update_schema) == (
+            None,
+            True,
+        )
+        assert await world.claim() == before
+
+
+async def test_an_error_leaves_what_was_seen_before(world: World) -> None:
+    before = await world.get()
+    world.wire.forgets()
+    world.wire.says(404, {"reason": "Namespace does not exist"})
+    world.change(schema_compatibility_strategy=Strategy.FULL)
+    state = await world.get()
+    assert state.error is not None
+    assert state.error.reason in {"NamespaceNotFound", "TenantNotFound"}
+    assert state.observed == before.observed
+
+
+async def test_a_lock_waits_for_topics_and_all_else_is_written(world: World) -> None:
+    world.namespace.topics = ("created", "created-billing-DLQ", "billed-partition-0", "billed-partition-1")
+    world.change(is_allow_auto_update_schema=False, schema_compatibility_strategy=Strategy.FULL)
+    assert (await world.get(declared=None)).undeclared is None
+    assert world.written == ["schemaCompatibilityStrategy"]
+    state = await world.get(declared={"created"})
+    assert state.undeclared == ("billed", "created-billing-DLQ")
+    assert world.written == []
+    assert (await world.get(declared={"created", "billed", "created-billing-DLQ"})).undeclared == ()
+    assert world.written == ["isAllowAutoUpdateSchema"]
+    world.clock.time += 61
+    assert (await world.get(declared=())).undeclared == ()
+    assert world.written == []
+
+
+async def test_a_lock_that_somebody_lifted_waits_for_the_topics_that_clients_made_meanwhile(world: World) -> None:
+    world.namespace.topics = ("created",)
+    world.change(is_allow_auto_update_schema=False)
+    assert (await world.get(declared={"created"})).undeclared == ()
+    assert world.written == ["isAllowAutoUpdateSchema"]
+    world.namespace.there["is_allow_auto_update_schema"] = True
+    world.namespace.topics = ("created", "made")
+    world.clock.time += 61
+    assert (await world.get(declared={"created"})).undeclared == ("made",)
+    assert world.written == []
+    assert (await world.get(declared={"created", "made"})).undeclared == ()
+    assert world.written == ["isAllowAutoUpdateSchema"]
+    world.clock.time += 61
+    assert (await world.get(declared={"created", "made"})).undeclared == ()
+    assert world.written == []
+
+
+async def test_a_lock_that_may_hit_undeclared_topics_asks_for_none(world: World) -> None:
+    world.namespace.topics = ("created",)
+    world.change(is_allow_auto_update_schema=False, lock_undeclared=True)
+    assert (await world.get(declared=None)).undeclared == ()
+    assert world.written == ["isAllowAutoUpdateSchema"]
+    assert not any(path.startswith("/persistent") for path in world.asked)
+
+
+async def test_who_only_observes_tells_the_difference_and_writes_nothing_anywhere(world: World) -> None:
+    world.change(schema_compatibility_strategy=Strategy.FULL, management_policy=ManagementPolicy.OBSERVE)
+    before = await world.claim()
+    assert "schemaCompatibilityStrategy is nothing and not FULL" in (await world.get()).difference
+    assert world.written == []
+    assert await world.claim() == before
+
+
+@pytest.mark.parametrize("management", ManagementPolicy)
+async def test_a_broker_of_another_line_than_the_policy_says_is_told_of(
+    world: World, management: ManagementPolicy
+) -> None:
+    world.change(management_policy=management)
+    assert (await world.get()).other_line.startswith("the broker is 4.1.2, brokerProfile.line says 4.0")
+    world.change(broker_profile=replace(world.policy.spec.broker_profile, line=PulsarLine.V4_1))
+    assert (await world.get()).other_line == ""
+
+
+async def test_a_policy_without_a_broker_has_nothing_to_look_at(world: World) -> None:
+    world.change(pulsar=None, schema_compatibility_strategy=Strategy.FULL)
+    assert await world.get() == NamespaceState()
+    assert world.asked == []

@@ -1,0 +1,215 @@
+"""What a deletion may take along from a broker: what is ours, and never what others have there."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from support.kubernetes.topic import ORDERS, TOPIC, World
+from support.pulsar.deleted_topic import KEY, ONE, OTHER, TWO, first, going, holds, in_a_namespace, resource
+from topicschema.api.kinds import (
+    EVENT,
+    NAMESPACE_SCHEMA_POLICY,
+    SECRET,
+    TOPIC_SCHEMA,
+)
+from topicschema.api.topicschemas import TopicSchema
+from topicschema.api.wire import decode
+from topicschema.broker.broker import Broker
+from topicschema.broker.errors import BrokerUnauthorizedError
+from topicschema.core import plan
+from topicschema.core.alignment import Behind, Sight, align
+from topicschema.core.errors import WaitingError
+from topicschema.core.history import Counter, History, Owner
+from topicschema.core.schemas import Schema
+from topicschema.core.topics import PulsarNamespaceKey
+from topicschema.reconcile.runtime.work_queue import Key
+from topicschema.reconcile.topicschema.broker_view import retry_with_fresh_credentials
+from topicschema.reconcile.topicschema.deletion import emit_released_event as tell
+from topicschema.reconcile.topicschema.deletion import observe_deletion
+from topicschema.storage.protocol import Stored
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with in_a_namespace() as world:
+        yield world
+
+
+def events(world: World) -> list[str]:
+    return [request for request in world.api.requests if request.startswith("POST") and request.endswith("/events")]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "there", "action"),
+    [
+        ((ONE,), (OTHER,), plan.DeleteRecord()),
+        ((ONE, TWO), (ONE,), plan.SoftDelete()),
+        ((ONE,), (ONE, TWO), plan.SoftDelete()),
+        ((), (OTHER,), plan.DeleteRecord()),
+        ((), (ONE,), plan.SoftDelete()),
+        ((ONE,), (), plan.DeleteRecord()),
+    ],
+    ids=["others'", "the beginning", "and more", "others' alone", "uploaded before a crash", "nothing"],
+)
+async def test_what_the_broker_never_counted_for_us_is_deleted_there_only_where_it_is_ours(
+    world: World, recorded: tuple[Schema, ...], there: tuple[Schema, ...], action: plan.Action
+) -> None:
+    world.there(*there)
+    wire = resource(world, ONE)
+    await holds(world, wire, *recorded)
+    assert await first(world, wire) == action
+    assert all(call.startswith("GET") for call in world.broker.calls)
+
+
+@pytest.mark.parametrize("theirs", [OTHER, ONE], ids=["another", "the same"])
+@pytest.mark.parametrize(
+    ("counted_by", "others"),
+    [(Counter.OPERATOR, 0), (Counter.BROKER, 0), (Counter.BROKER, 1)],
+    ids=["", "counted", "adopted"],
+)
+async def test_what_others_bring_after_our_soft_delete_is_not_deleted_though_its_answer_was_lost(
+    world: World, theirs: Schema, counted_by: Counter, others: int
+) -> None:
+    world.there(ONE)
+    wire = resource(world, ONE)
+    await holds(world, wire, ONE, counted_by=counted_by, others=others)
+    assert await first(world, wire) == plan.SoftDelete()
+    world.broker.schemas.soft_delete(TOPIC)
+    world.there(theirs)
+    assert await first(world, wire) == plan.DeleteRecord()
+
+
+@pytest.mark.parametrize(("there", "action"), [(ONE, plan.SoftDelete()), (OTHER, plan.DeleteRecord())])
+async def test_what_was_uploaded_after_a_soft_delete_of_others_and_is_not_on_record_yet_is_deleted(
+    world: World, there: Schema, action: plan.Action
+) -> None:
+    wire = resource(world, ONE)
+    claimed = History(KEY).claimed_by(Owner("shop", "created", wire["metadata"]["uid"]))
+    hidden = align(claimed, Sight((0,)), "2026-11-20T00:00:00Z")
+    assert isinstance(hidden, Behind)
+    await world.ctx.storage.put(Stored(History(KEY)), hidden.history)
+    world.broker.schemas.soft_delete(TOPIC)
+    world.there(there)
+    assert await first(world, wire) == action
+
+
+async def test_what_is_on_record_and_not_at_an_observed_broker_is_seen_to_be_lacking(world: World) -> None:
+    wire = resource(world, ONE, managementPolicy="Observe")
+    await holds(world, wire, ONE)
+    world.resource = decode(TopicSchema, wire)
+    seen = await world.seen()
+    assert seen.view is not None
+    assert seen.view.lacks == 0
+
+
+async def test_the_minute_without_a_policy_begins_when_it_is_first_missed_not_with_the_deletion(world: World) -> None:
+    world.there(ONE)
+    wire = resource(world, ONE)
+    await holds(world, wire, ONE, counted_by=Counter.BROKER)
+    policy = world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+    enqueued: list[tuple[Key, float]] = []
+
+    async def released_at(second: int) -> str:
+        # The time of day is set back by an hour each second.
+        ctx = replace(
+            world.ctx,
+            now=lambda: f"2026-11-21T{23 - second % 24:02}:00:00Z",
+            clock=lambda: float(second),
+            enqueue=lambda key, after: enqueued.append((key, after)),
+        )
+        seen = await observe_deletion(ctx, going(wire))
+        assert seen is not None
+        return seen.released
+
+    for second in (0, 59):
+        with pytest.raises(WaitingError, match="no policy governs"):
+            await released_at(second)
+    world.api.put(NAMESPACE_SCHEMA_POLICY, "shop", "orders", policy)
+    assert not await released_at(61)
+    world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+    with pytest.raises(WaitingError, match="no policy governs"):
+        await released_at(70)
+    assert await released_at(130) == "no policy governs its topic any more"
+    topic = Key(TOPIC_SCHEMA.plural, "shop", "created")
+    assert enqueued == [(topic, 60), (topic, 1), (topic, 60)]  # it is looked at again as soon as a minute is over
+
+
+async def test_who_is_let_go_because_a_claim_cannot_be_read_is_told_so(world: World) -> None:
+    wire = resource(world, ONE)
+    await holds(world, wire, ONE)
+    world.api.change(
+        PulsarNamespaceKey("pulsar", "shop", "orders").claim_name, lambda claim: claim["spec"].pop("pulsarNamespace")
+    )
+    world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+    seen = await observe_deletion(world.ctx, going(wire))
+    assert seen is not None
+    assert "cannot be read" in seen.released
+    assert seen.planned == (plan.RemoveFinalizer(),)
+    world.api.requests.clear()
+    await tell(world.ctx, going(wire), seen)
+    assert len(events(world)) == 1
+    kept = resource(world, ONE, deletionPolicy="Retain")
+    seen = await observe_deletion(world.ctx, going(kept))
+    assert seen is not None
+    assert not seen.released  # there was nothing to delete
+
+
+@pytest.mark.parametrize("counted_by", [Counter.BROKER, Counter.OPERATOR])
+@pytest.mark.parametrize("is_governed", [True, False])
+async def test_a_crd_that_is_being_deleted_takes_neither_schemas_nor_record_along(
+    world: World, counted_by: Counter, *, is_governed: bool
+) -> None:
+    wire = resource(world, ONE)
+    world.there(ONE)
+    await holds(world, wire, ONE, counted_by=counted_by)
+    world.api.change(
+        TOPIC_SCHEMA.crd_name, lambda crd: crd["metadata"].update(deletionTimestamp="2026-11-20T00:00:00Z")
+    )
+    if not is_governed:
+        await world.ctx.client.delete(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+    seen = await observe_deletion(world.ctx, going(wire))
+    assert seen is not None
+    assert (seen.planned[0], world.broker.calls) == (plan.RemoveFinalizer(), [])
+    await tell(world.ctx, going(wire), seen)
+    (event,) = await world.ctx.client.list(EVENT, "shop")
+    assert "the CRD of TopicSchemas is being deleted" in event["note"]
+
+
+async def test_who_is_let_go_because_another_policy_governs_its_topic_is_told_so(world: World) -> None:
+    wire = resource(world, ONE)
+    await holds(world, wire, ONE, counted_by=Counter.BROKER)
+    claims = world.ctx.claims
+    await claims.put_claim(await claims.get_claim(ORDERS), Owner("other", "orders", "uid-2"), "pulsar")
+    seen = await observe_deletion(world.ctx, going(wire))
+    assert seen is not None
+    assert seen.planned == (plan.RemoveFinalizer(),)
+    await tell(world.ctx, going(wire), seen)
+    (event,) = await world.ctx.client.list(EVENT, "shop")
+    assert "another policy governs its topic by now" in event["note"]
+    kept = {**wire, "spec": {**wire["spec"], "deletionPolicy": "Retain"}}
+    seen = await observe_deletion(world.ctx, going(kept))
+    assert seen is not None
+    assert not seen.released
+
+
+async def test_who_is_not_known_any_more_asks_again_as_the_secret_has_it_now(world: World) -> None:
+    there = {"authentication": {"token": {"secretKeyRef": {"name": "admin", "key": "token"}}}}
+    world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire["spec"]["pulsar"].update(there))
+    world.api.put(SECRET, "shop", "admin", {"data": {"token": "b25l"}})
+    found = await world.ctx.policies.find("shop", "shop/orders")
+    assert found is not None
+    broker = await world.ctx.brokers.of(found.resource)
+    assert broker is not None
+
+    async def ask(known: Broker) -> Broker:
+        if known is broker:
+            raise BrokerUnauthorizedError("who is this?")
+        return known
+
+    with pytest.raises(BrokerUnauthorizedError):
+        await retry_with_fresh_credentials(world.ctx, found, broker, ask)
+    world.api.put(SECRET, "shop", "admin", {"data": {"token": "dHdv"}})
+    assert await retry_with_fresh_credentials(world.ctx, found, broker, ask) is await world.ctx.brokers.of(
+        found.resource
+    )

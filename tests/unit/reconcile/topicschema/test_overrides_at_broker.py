@@ -1,0 +1,181 @@
+"""A topic's own strategy at its broker: what others gave it is judged by, what an edit gave it goes with the edit."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from support.kubernetes.topic import TOPIC, World, opened
+from support.schemas.examples import record
+from topicschema.broker.errors import BrokerForbiddenError, RefusedByBrokerError
+from topicschema.core.history import TopicSettingsRecord
+from topicschema.core.overrides import NoteSettings, WriteSettings
+from topicschema.core.remote import TopicSettings
+from topicschema.core.schemas import Schema
+from topicschema.core.strategies import Strategy
+from topicschema.reconcile.topicschema.actions import act
+
+ONE, TWO = record("id"), record("id", "a?")
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with opened() as world:
+        yield world
+
+
+async def _done(world: World, steps: int) -> list[type]:
+    """What a controller does before it is killed."""
+    done: list[type] = []
+    for _ in range(steps):
+        seen = await world.seen()
+        await act(world.ctx, seen, seen.planned[0])
+        done.append(type(seen.planned[0]))
+    return done
+
+
+@pytest.mark.parametrize("there", [(), (ONE,)], ids=["none", "one"])
+async def test_a_strategy_that_others_gave_the_topic_is_what_it_is_judged_by(
+    world: World, there: tuple[Schema, ...]
+) -> None:
+    world.there(*there)
+    world.broker.schemas.settings[TOPIC] = {"strategy": Strategy.ALWAYS_COMPATIBLE}
+    for schema in (ONE, record("other")):
+        world.wants(schema)
+        assert await world.settle() == ""
+    assert await world.agrees()
+    noted = (await world.history()).topic_settings
+    assert noted == TopicSettingsRecord(TopicSettings(Strategy.ALWAYS_COMPATIBLE))
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 405])
+async def test_a_topic_is_adopted_where_its_own_strategy_is_not_told(world: World, status: int) -> None:
+    world.there(ONE)
+    world.broker.own_status = status
+    world.wants(TWO)
+    assert await world.settle() == ""
+    assert await world.agrees()
+    assert (await world.history()).topic_settings is None
+
+
+async def test_a_topic_s_own_strategy_is_looked_for_once_where_there_is_none(world: World) -> None:
+    for schema in (ONE, TWO, TWO, ONE):
+        world.wants(schema)
+        assert await world.settle() == ""
+    assert world.broker.asked_for_own == 1
+
+
+@pytest.mark.parametrize(
+    ("then", "reason"), [(ONE, ""), (TWO, ""), (record("other"), "Incompatible")], ids=["of before", "fits", "does not"]
+)
+async def test_a_strategy_that_was_written_for_an_edit_is_put_back_when_the_edit_is_withdrawn(
+    world: World, then: Schema, reason: str
+) -> None:
+    world.wants(ONE)
+    assert await world.settle() == ""
+    world.wants(record("other"), schema_compatibility_strategy=Strategy.ALWAYS_COMPATIBLE)
+    assert await _done(world, 2) == [NoteSettings, WriteSettings]
+    assert world.broker.schemas.settings[TOPIC] == {"strategy": Strategy.ALWAYS_COMPATIBLE}
+    world.wants(then)
+    for _ in range(2):
+        assert await world.settle() == reason
+        assert world.broker.schemas.settings[TOPIC] == {"strategy": None}
+        assert world.broker.calls.count("POST schema") == 1 + (then is TWO)
+    noted = (await world.history()).topic_settings
+    assert noted == TopicSettingsRecord(TopicSettings(), TopicSettings(Strategy.UNDEFINED))
+    assert await world.agrees()
+
+
+@pytest.mark.parametrize("steps", range(5))
+async def test_of_two_edits_that_came_to_nothing_neither_one_s_strategy_stays(world: World, steps: int) -> None:
+    world.wants(ONE)
+    assert await world.settle() == ""
+    world.wants(record("other"), schema_compatibility_strategy=Strategy.ALWAYS_COMPATIBLE)
+    await _done(world, 2)
+    world.wants(TWO, schema_compatibility_strategy=Strategy.BACKWARD)
+    planned = [WriteSettings, NoteSettings, NoteSettings, WriteSettings]
+    assert await _done(world, steps) == planned[:steps]
+    world.wants(record("third"))
+    assert await world.settle() == "Incompatible"
+    assert world.broker.schemas.settings[TOPIC] == {"strategy": None}
+    assert world.broker.calls.count("POST schema") == 1
+    assert (await world.history()).topic_settings == TopicSettingsRecord(
+        TopicSettings(), TopicSettings(Strategy.UNDEFINED)
+    )
+
+
+async def test_a_strategy_that_was_there_before_a_field_named_it_is_known_once_none_does(world: World) -> None:
+    world.wants(ONE)
+    assert await world.settle() == ""
+    own = Strategy.ALWAYS_INCOMPATIBLE
+    world.broker.schemas.settings[TOPIC] = {"strategy": own}
+    world.wants(ONE, schema_compatibility_strategy=own)
+    for _ in range(2):
+        assert await world.settle() == ""
+        assert (await world.history()).topic_settings == TopicSettingsRecord(TopicSettings(own))
+    world.wants(ONE)
+    assert await world.settle() == ""
+    assert (await world.seen()).policy.left is own
+    world.wants(TWO)
+    assert await world.settle() == "Incompatible"
+    assert world.broker.calls.count("POST schema") == 1
+
+
+async def _switched_off(world: World) -> dict[str, object]:
+    """The broker has no settings of topics any more, and judges by none; what they were."""
+    world.broker.own_status = 405
+    return world.broker.schemas.settings.pop(TOPIC)
+
+
+@pytest.mark.parametrize("there", [(), (ONE,)], ids=["written here", "found there"])
+async def test_what_is_on_record_of_settings_holds_no_topic_up_once_the_broker_has_switched_them_off(
+    world: World, there: tuple[Schema, ...]
+) -> None:
+    own = Strategy.ALWAYS_COMPATIBLE
+    world.there(*there)
+    if there:
+        world.broker.schemas.settings[TOPIC] = {"strategy": own}
+    world.wants(ONE, schema_compatibility_strategy=None if there else own)
+    assert await world.settle() == ""
+    noted, before = (await world.history()).topic_settings, await _switched_off(world)
+    assert noted is not None
+    world.wants(ONE, schema_compatibility_strategy=own)
+    assert await world.reason() == "RefusedByBroker"
+    for schema, reason in ((ONE, ""), (TWO, ""), (record("other"), "Incompatible")):
+        world.wants(schema)
+        assert await world.reason() == reason
+    assert await world.agrees()
+    assert (await world.history()).topic_settings == noted
+    world.broker.own_status, world.broker.schemas.settings[TOPIC] = 200, before
+    assert await world.settle() == ""
+
+
+@pytest.mark.parametrize(("status", "error"), [(403, BrokerForbiddenError), (412, RefusedByBrokerError)])
+async def test_a_strategy_that_the_broker_does_not_tell_of_for_another_reason_may_be_in_force(
+    world: World, status: int, error: type[Exception]
+) -> None:
+    world.wants(ONE, schema_compatibility_strategy=Strategy.ALWAYS_COMPATIBLE)
+    assert await world.settle() == ""
+    world.broker.own_status = status
+    world.wants(TWO)
+    with pytest.raises(error):
+        await world.settle()
+
+
+async def test_a_change_that_was_under_way_when_settings_were_switched_off_is_undone_once_they_are_back(
+    world: World,
+) -> None:
+    world.wants(ONE)
+    assert await world.settle() == ""
+    world.wants(record("other"), schema_compatibility_strategy=Strategy.ALWAYS_COMPATIBLE)
+    assert await _done(world, 2) == [NoteSettings, WriteSettings]
+    before = await _switched_off(world)
+    assert before == {"strategy": Strategy.ALWAYS_COMPATIBLE}
+    world.wants(TWO)
+    assert await world.reason() == ""
+    noted = (await world.history()).topic_settings
+    assert noted is not None
+    assert noted.pending is not None
+    world.broker.own_status, world.broker.schemas.settings[TOPIC] = 200, before
+    assert await world.settle() == ""
+    assert world.broker.schemas.settings[TOPIC] == {"strategy": None}
+    assert await world.agrees()

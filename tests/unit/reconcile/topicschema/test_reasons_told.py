@@ -1,0 +1,23 @@
+"""What a person reads as a condition's reason has a line in the manual that says what to do."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[4]
+SOURCES = sorted(
+    source
+    for folder in ("broker", "reconcile", "sources", "storage")
+    for source in (ROOT / "operator" / "topicschema" / folder).rglob("*.py")
+)
+RAISED = re.compile(r'(?:\w+Error|super\(\)\.__init__)\(\s*"([A-Z][a-z]+[A-Z]\w+)"')
+NEVER_SHOWN = {"SchemaNotFound", "InvalidHistory"}  # an answer, and a rule of the verdict
+TABLE = (ROOT / "docs" / "operations.md").read_text().partition("## Condition reasons")[2].partition("\n## ")[0]
+
+
+@pytest.mark.parametrize(
+    "reason", sorted({found for source in SOURCES for found in RAISED.findall(source.read_text())} - NEVER_SHOWN)
+)
+def test_the_manual_says_what_a_reason_asks_for(reason: str) -> None:
+    assert f"`{reason}`" in TABLE

@@ -1,0 +1,144 @@
+"""What a refusal of the broker comes to: a wait where its Pulsar namespace has another strategy, else a refusal."""
+
+import logging
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from support.kubernetes.topic import TOPIC, opened
+from support.kubernetes.topic_status import FALSE, KEY, TRUE, UNKNOWN, WELL, ToldTopic
+from support.metrics import counted
+from support.schemas.examples import record
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
+from topicschema.core.strategies import Strategy
+from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
+from topicschema.reconcile.runtime.work_queue import Key
+
+POLICY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
+ONE, LESS = record("id"), record("a?")  # LESS reads ONE, and is not read by it
+REFUSED = {"Ready": FALSE, "Stalled": TRUE, "Compatible": TRUE, "Registered": FALSE, "InSync": FALSE}
+WAITS = {"Ready": FALSE, "Reconciling": TRUE, "Compatible": UNKNOWN, "Registered": UNKNOWN, "InSync": UNKNOWN}
+
+
+@pytest.fixture
+async def topic() -> AsyncIterator[ToldTopic]:
+    """A topic with one version, under a policy that has BACKWARD at its broker."""
+    async with opened() as world:
+        world.allow_claims()
+        topic = ToldTopic(world)
+        topic.ctx.index.are_topics_listed = True
+        await topic.governed(schemaCompatibilityStrategy="BACKWARD")
+        topic.wants(ONE)
+        await NamespaceSchemaPolicies(topic.ctx, 0.0).reconcile(POLICY)
+        assert await topic.says() == WELL
+        yield topic
+
+
+def has(topic: ToldTopic, strategy: Strategy) -> None:
+    """Somebody gives the Pulsar namespace this strategy."""
+    topic.broker.settings["schema_compatibility_strategy"] = strategy.value
+    topic.broker.schemas.strategy = strategy
+
+
+def waits_for_topics(wire: dict[str, Any]) -> None:
+    """The policy has its strategy, and not its lock."""
+    ready = {"type": "Ready", "status": "False", "reason": "UnmanagedTopics"}
+    wire["status"]["conditions"] = [{**ready, "observedGeneration": wire["metadata"]["generation"]}]
+
+
+async def test_a_stricter_strategy_that_somebody_set_is_waited_for_until_it_is_put_back(topic: ToldTopic) -> None:
+    bugs = counted("internal_errors_total", component="broker")
+    has(topic, Strategy.FULL)
+    topic.wants(LESS)
+    topic.enqueued.clear()
+    assert await topic.says() == WAITS
+    reason, message = await topic.ready()
+    assert reason == "RefusedByBroker"
+    assert "has FULL, and not BACKWARD" in message
+    assert POLICY in topic.enqueued
+    policies = NamespaceSchemaPolicies(topic.ctx, 600.0)
+    topic.enqueued.clear()
+    await policies.reconcile(POLICY)
+    assert topic.enqueued.count(KEY) == 1
+    await policies.reconcile(POLICY)
+    assert topic.enqueued.count(KEY) == 1
+    assert await topic.says() == WELL
+    assert await topic.world.agrees()
+    assert counted("internal_errors_total", component="broker") == bugs
+
+
+async def test_a_policy_looks_anew_when_its_broker_refused_by_other_settings_and_not_again(topic: ToldTopic) -> None:
+    policies = NamespaceSchemaPolicies(topic.ctx, 600.0)
+
+    async def asked() -> int:
+        before = topic.broker.asked_for_settings
+        await policies.reconcile(POLICY)
+        return topic.broker.asked_for_settings - before
+
+    assert await asked() == 1
+    has(topic, Strategy.FULL)
+    assert await asked() == 0  # a good look holds for a minute
+    topic.wants(LESS)
+    assert await topic.says() == WAITS
+    assert await asked() == 2  # one to see it, one to read back what was put back
+    assert topic.broker.schemas.strategy is Strategy.BACKWARD
+    assert await topic.says() == WELL
+    assert [await asked() for _ in range(2)] == [0, 0]
+
+
+async def test_what_is_on_record_waits_for_the_policy_s_strategy_at_a_broker_that_lacks_it(topic: ToldTopic) -> None:
+    pulsar = {"adminURL": topic.broker.url}
+    await topic.governed(pulsar=None)
+    topic.wants(LESS)
+    assert await topic.says() == WELL
+    has(topic, Strategy.FULL)
+    await topic.governed(pulsar=pulsar)
+    assert await topic.says() == WAITS
+    assert "has FULL, and not BACKWARD" in (await topic.ready())[1]
+    await NamespaceSchemaPolicies(topic.ctx, 0.0).reconcile(POLICY)
+    assert await topic.says() == WELL
+    assert await topic.world.agrees()
+
+
+async def test_a_refusal_is_counted_and_logged_though_the_policy_waits_for_something_else(
+    topic: ToldTopic, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic.world.api.change("/shop/namespaceschemapolicies/orders", waits_for_topics)
+    topic.broker.upload_status = 409
+    topic.wants(LESS)
+    bugs = counted("internal_errors_total", component="broker")
+    assert await topic.says() == REFUSED
+    assert "judged to pass" in (await topic.ready())[1]
+    lines = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert len(lines) == counted("internal_errors_total", component="broker") - bugs
+    assert "judged to pass" in lines[0].getMessage()
+    assert vars(lines[0])["fields"]["topic"] == "shop/orders/created"
+
+
+async def test_a_refusal_by_a_broker_of_another_line_says_so_and_is_no_bug(topic: ToldTopic) -> None:
+    bugs = counted("internal_errors_total", component="broker")
+    topic.broker.version = "4.1.2"
+    topic.ctx.brokers._own.clear()  # as some minutes later
+    topic.broker.upload_status = 409
+    topic.wants(LESS)
+    assert await topic.says() == REFUSED
+    assert "the broker is 4.1.2, brokerProfile.line says 4.0" in (await topic.ready())[1]
+    assert counted("internal_errors_total", component="broker") == bugs
+
+
+async def test_a_topic_s_own_strategy_is_put_back_though_the_policy_waits_for_something_else(topic: ToldTopic) -> None:
+    topic.world.api.change("/shop/namespaceschemapolicies/orders", waits_for_topics)
+    topic.broker.schemas.settings[TOPIC] = {"strategy": Strategy.FORWARD}
+    topic.broker.upload_status = 409
+    has(topic, Strategy.FULL)
+    topic.wants(LESS, schemaCompatibilityStrategy="ALWAYS_COMPATIBLE")
+    assert await topic.says() == REFUSED
+    assert topic.broker.schemas.settings[TOPIC]["strategy"] is Strategy.FORWARD
+
+
+async def test_a_refusal_stays_one_where_the_pulsar_namespace_s_settings_may_not_be_read(topic: ToldTopic) -> None:
+    has(topic, Strategy.FULL)
+    topic.broker.are_settings_shown = False
+    topic.wants(LESS)
+    assert await topic.says() == REFUSED

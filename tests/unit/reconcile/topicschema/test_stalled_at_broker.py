@@ -1,0 +1,119 @@
+"""Topics that are stalled by what their broker has. No event tells of a change there: they are looked at again soon."""
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+
+from support.kubernetes.topic import TOPIC
+from support.pulsar.schema_service import Entry, PulsarSchemas
+from support.schemas.examples import record
+from support.validation.validated_topic import KEY, AskedTopic, asked
+from topicschema.api.kinds import TOPIC_SCHEMA
+from topicschema.core.errors import StalledAtBrokerError
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+from topicschema.reconcile.runtime.work_queue import Key, Result, WorkQueue
+
+ONE, TWO = record("id"), record("id", "a?")
+HALF_AN_HOUR = 1800.0
+
+
+def spoil(schemas: PulsarSchemas) -> None:
+    """Somebody else registers a text that no broker can read again."""
+    schemas.entries[TOPIC] = (Entry(0, SchemaInfo(SchemaType.AVRO, b"{}"), "2026-11-21T01:00:00Z"),)
+
+
+def register_other(schemas: PulsarSchemas) -> None:
+    schemas.upload(TOPIC, ONE.info)
+
+
+async def reason_after_due(topic: AskedTopic, queue: WorkQueue) -> str:
+    """The reason of Ready once nothing is due."""
+    await queue.run_due()
+    return str((await topic.conditions())["Ready"]["reason"])
+
+
+def work_queue(topic: AskedTopic) -> WorkQueue:
+    """A work queue that goes by the topic's clock, in which the topic is due."""
+    queue = WorkQueue(topic.topics.reconcile, HALF_AN_HOUR, clock=lambda: topic.seconds)
+    queue.add(KEY)
+    return queue
+
+
+async def registered(topic: AskedTopic) -> WorkQueue:
+    """Register the first version; the topic's work queue."""
+    topic.wants(ONE)
+    queue = work_queue(topic)
+    assert await reason_after_due(topic, queue) == "Registered"
+    return queue
+
+
+@pytest.mark.parametrize(
+    ("breaks", "reason", "mends"),
+    [
+        (spoil, "Incompatible", lambda schemas: schemas.soft_delete(TOPIC)),
+        (register_other, "AdoptionRefused", lambda schemas: schemas.force_delete(TOPIC)),
+    ],
+)
+async def test_a_topic_that_its_broker_stalls_is_ready_within_a_minute_after_that_was_mended(
+    breaks: Callable[[PulsarSchemas], None], reason: str, mends: Callable[[PulsarSchemas], None]
+) -> None:
+    async with asked("Off") as topic:
+        breaks(topic.world.broker.schemas)
+        topic.wants(TWO, adoptionPolicy="Refuse" if reason == "AdoptionRefused" else "Adopt")
+        queue = work_queue(topic)
+        assert await reason_after_due(topic, queue) == reason
+        topic.seconds += 60.0
+        assert await reason_after_due(topic, queue) == reason
+        mends(topic.world.broker.schemas)
+        topic.seconds += 60.0
+        assert await reason_after_due(topic, queue) == "Registered"
+        assert queue.next_due is not None
+        assert queue.next_due > topic.seconds + 60.0
+
+
+async def test_a_lost_history_that_was_put_back_is_seen_within_a_minute() -> None:
+    async with asked("Off") as topic:
+        queue = await registered(topic)
+        topic.world.broker.schemas.force_delete(TOPIC)
+        queue.add(KEY)
+        assert await reason_after_due(topic, queue) == "HistoryLost"
+        topic.world.broker.schemas.upload(TOPIC, ONE.info)
+        topic.seconds += 60.0
+        assert await reason_after_due(topic, queue) == "Registered"
+
+
+async def test_a_strategy_that_was_unset_at_the_broker_is_seen_within_a_minute() -> None:
+    async with asked("Off") as topic:
+        queue = await registered(topic)
+        schemas = topic.world.broker.schemas
+        schemas.settings[TOPIC] = {"strategy": Strategy.ALWAYS_INCOMPATIBLE}
+        topic.wants(TWO)
+        queue.add(KEY)
+        assert await reason_after_due(topic, queue) == "RefusedByBroker"
+        del schemas.settings[TOPIC]
+        topic.seconds += 60.0
+        assert await reason_after_due(topic, queue) == "Registered"
+
+
+async def test_a_broker_that_lost_everything_is_asked_about_two_topics_a_second() -> None:
+    now = 0.0
+    looks: list[float] = []
+
+    async def look(_: Key) -> Result:
+        looks.append(now)
+        raise StalledAtBrokerError("HistoryLost", "the broker has no schema any more")
+
+    queue = WorkQueue(look, HALF_AN_HOUR, clock=lambda: now)
+    for number in range(600):
+        queue.add(Key(TOPIC_SCHEMA.plural, "shop", f"topic-{number}"))
+    await queue.run_due()
+    assert len(looks) == 600
+    for _ in range(600):
+        assert queue.next_due is not None
+        now = queue.next_due
+        await queue.run_due()
+    again = looks[600:1200]
+    assert again[0] <= 60.0
+    assert all(later - earlier >= 0.5 for earlier, later in pairwise(again))

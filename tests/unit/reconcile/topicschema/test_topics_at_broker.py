@@ -1,0 +1,299 @@
+"""What a pass asks of a broker and makes of it, whatever others do between two of its calls."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+from support.kubernetes.topic import TOPIC, World, opened
+from support.pulsar.schema_service import Entry, PulsarSchemas, RefusedError
+from support.schemas.examples import record
+from topicschema.api.brokers import AdoptionPolicy
+from topicschema.api.metadata import Condition, ConditionStatus, ConditionType
+from topicschema.api.topicschemas import TopicSchemaStatus
+from topicschema.core.alignment import Behind
+from topicschema.core.history import Flaw, Origin, Owner
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
+from topicschema.core.strategies import Strategy
+from topicschema.reconcile.topicschema.broker_state import BrokerQuery, fetch
+from topicschema.reconcile.topicschema.broker_view import refusal
+
+ONE, TWO, THREE, OTHER = record("id"), record("id", "a?"), record("id", "a?", "b?"), record("id", "z?")
+FOUR = record("id", "a?", "b?", "c?")
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with opened() as world:
+        yield world
+
+
+def others_upload(schemas: PulsarSchemas) -> None:
+    with suppress(RefusedError):
+        schemas.upload(TOPIC, OTHER.info)
+
+
+def others_delete(schemas: PulsarSchemas) -> None:
+    schemas.soft_delete(TOPIC)
+
+
+def others_lose(schemas: PulsarSchemas) -> None:
+    schemas.force_delete(TOPIC)
+
+
+def others_delete_and_upload(schemas: PulsarSchemas) -> None:
+    others_delete(schemas)
+    others_upload(schemas)
+
+
+def others_count_anew(schemas: PulsarSchemas) -> None:
+    others_lose(schemas)
+    others_upload(schemas)
+
+
+@pytest.mark.parametrize(
+    "meddle",
+    [others_upload, others_delete, others_lose, others_delete_and_upload, others_count_anew],
+    ids=lambda each: each.__name__,
+)
+@pytest.mark.parametrize(
+    ("there", "is_recorded"),
+    [((), False), ((ONE, TWO), False), ((ONE, TWO), True)],
+    ids=["nothing", "unknown", "recorded"],
+)
+@pytest.mark.parametrize("number", range(1, 7))
+async def test_whatever_others_do_before_a_call_record_and_broker_agree_or_the_loss_is_told(
+    world: World,
+    meddle: Callable[[PulsarSchemas], None],
+    there: tuple[Schema, ...],
+    is_recorded: bool,  # noqa: FBT001 - a parameter of the test
+    number: int,
+) -> None:
+    world.there(*there)
+    if is_recorded and there:
+        world.wants(there[-1])
+        assert await world.settle() == ""
+    known = len((await world.history()).entries)
+    world.broker.calls.clear()
+    world.wants(THREE)
+    world.broker.happens = lambda now: meddle(world.broker.schemas) if now == number else None
+    reason = await world.reason()
+    world.broker.happens = lambda _: None
+    before, reason = len(world.broker.calls), await world.reason() or reason
+    assert all(call.startswith("GET") for call in world.broker.calls[before:]), "a second pass writes"
+    if reason == "HistoryLost":
+        assert len((await world.history()).entries) >= known
+        return
+    assert await world.agrees()
+    assert reason in ("", "Incompatible")
+    if reason == "":
+        assert THREE.info in [version.info for version in world.broker.schemas.served(TOPIC)]
+
+
+@pytest.mark.parametrize("meddle", [others_delete, others_delete_and_upload], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("more", [(THREE,), (THREE, FOUR)], ids=["one more", "two more"])
+@pytest.mark.parametrize("number", range(2, 5))
+async def test_versions_that_are_hidden_while_they_are_read_are_neither_lost_nor_counted(
+    world: World,
+    meddle: Callable[[PulsarSchemas], None],
+    more: tuple[Schema, ...],
+    number: int,
+) -> None:
+    for schema in (ONE, TWO):
+        world.wants(schema)
+        assert await world.settle() == ""
+    world.there(*more)
+    world.broker.calls.clear()
+    world.broker.happens = lambda now: meddle(world.broker.schemas) if now == number else None
+    assert await world.reason() == ""
+    world.broker.happens = lambda _: None
+    assert await world.reason() == ""
+    assert await world.agrees()
+
+
+async def test_a_number_that_is_a_tombstone_since_the_broker_counted_anew_is_told_as_a_loss(world: World) -> None:
+    for schema in (ONE, TWO):
+        world.wants(schema)
+        assert await world.settle() == ""
+    world.broker.schemas.force_delete(TOPIC)
+    world.there(OTHER)
+    world.broker.schemas.soft_delete(TOPIC)
+    world.there(THREE)
+    assert await world.reason() == "HistoryLost"
+
+
+async def test_one_request_while_nothing_changes_four_for_an_edit(world: World) -> None:
+    world.wants(ONE)
+    assert await world.settle() == ""
+    assert world.broker.calls == ["GET schema", "GET metadata", "POST schema", "GET schema"]
+    for schema, calls in (
+        (ONE, ["GET schema"]),
+        (TWO, ["GET schema", "POST schema", "GET schema", "GET schema/0"]),
+        (ONE, ["GET schema"]),
+    ):
+        world.broker.calls.clear()
+        world.wants(schema)
+        assert await world.settle() == ""
+        assert world.broker.calls == calls
+
+
+@pytest.mark.parametrize(("there", "requests"), [((ONE,), 2), ((ONE, TWO), 4), ((ONE, TWO, THREE), 4)])
+async def test_adopting_costs_four_requests_at_most(world: World, there: tuple[Schema, ...], requests: int) -> None:
+    world.there(*there)
+    world.wants(there[-1])
+    assert await world.settle() == ""
+    assert len(world.broker.calls) + world.broker.asked_for_own == requests
+    assert await world.agrees()
+    history = await world.history()
+    assert (history.claim, history.entries[-1].origin) == (Owner("shop", "created", "uid-1"), Origin.SPEC)
+    assert all(entry.origin is Origin.BROKER for entry in history.entries[:-1])
+
+
+async def test_a_version_of_others_costs_three_requests(world: World) -> None:
+    world.wants(ONE)
+    await world.settle()
+    for _ in range(2):
+        world.there(OTHER)
+        world.broker.calls.clear()
+        assert await world.settle() == ""
+        assert len(world.broker.calls) <= 3
+        assert await world.agrees()
+
+
+def has_large(world: World, size: int) -> None:
+    """The broker has six versions of that size, and the resource is the newest of them."""
+    large = [record("id", f"f{number}?", doc="x" * size) for number in range(6)]
+    entries = tuple(Entry(number, schema.info, "2026-11-21T01:00:00Z") for number, schema in enumerate(large))
+    world.broker.schemas.entries[TOPIC] = entries
+    world.wants(large[-1])
+
+
+async def test_a_history_too_large_for_one_answer_is_read_version_by_version(world: World) -> None:
+    has_large(world, 1 << 20)
+    assert await world.settle() == ""
+    assert await world.agrees()
+    assert world.broker.calls == ["GET schema", "GET metadata", "GET schemas"]
+    await world.loses_its_record()
+    world.broker.calls.clear()
+    has_large(world, 2 << 20)
+    assert await world.settle() == ""
+    assert await world.agrees()
+    assert world.broker.calls[:4] == ["GET schema", "GET metadata", "GET schemas", "GET metadata"]
+    assert [world.broker.calls.count(f"GET schema/{number}") for number in range(6)] == [2, 2, 2, 1, 1, 1]
+
+
+async def test_no_more_of_a_history_is_in_memory_at_once_than_its_bound(world: World) -> None:
+    has_large(world, 3 << 20)
+    found = await world.ctx.policies.find("shop", "shop/orders")
+    broker = None if found is None else await world.ctx.brokers.of(found.resource)
+    assert broker is not None
+    seen = await fetch(world.ctx, broker, BrokerQuery(await world.history(), PulsarLine.V4_0))
+    assert isinstance(seen.alignment, Behind)
+    assert len(seen.alignment.arrived) == 6
+    assert 0 < sum(len(info.schema) for info in seen.payloads.values()) <= 8 << 20
+
+
+@pytest.mark.parametrize("number", [11, 13])
+async def test_a_version_that_changes_before_its_schema_is_written_down_is_not_put_on_record(
+    world: World, number: int
+) -> None:
+    has_large(world, 3 << 20)
+    world.broker.happens = lambda now: others_count_anew(world.broker.schemas) if now == number else None
+    assert await world.settle() in ("", "Incompatible")
+    assert world.broker.calls[number - 1].startswith("GET schema/")
+    assert await world.agrees()
+
+
+async def test_a_record_that_is_gone_is_made_anew_from_the_broker_and_only_without_one_it_is_lost(world: World) -> None:
+    world.wants(TWO)
+    world.there(ONE)
+    assert await world.settle() == ""
+    status = TopicSchemaStatus(version_count=2)
+    await world.loses_its_record()
+    world.resource = replace(world.resource, status=status)
+    assert await world.settle() == ""
+    assert await world.agrees()
+    await world.loses_its_record()
+    world.broker.schemas.force_delete(TOPIC)
+    assert await world.reason() == "HistoryLost"
+    assert (await world.history()).entries == ()
+
+
+@pytest.mark.parametrize("more", [(THREE,), (THREE, FOUR)], ids=["one more", "two more"])
+async def test_a_broker_that_counted_anew_is_not_believed_because_the_newest_version_on_record_is_there_again(
+    world: World, more: tuple[Schema, ...]
+) -> None:
+    for schema in (ONE, TWO):
+        world.wants(schema)
+        assert await world.settle() == ""
+    before = await world.history()
+    world.broker.schemas.force_delete(TOPIC)
+    world.there(OTHER, TWO, *more)
+    for _ in range(2):
+        assert await world.reason() == "HistoryLost"
+        assert await world.history() == before
+
+
+async def test_refused_adoption_lets_equal_versions_pass(world: World) -> None:
+    world.there(ONE)
+    world.wants(TWO, adoption_policy=AdoptionPolicy.REFUSE)
+    assert await world.reason() == "AdoptionRefused"
+    assert (await world.history()).entries == ()
+    world.wants(record("id", doc="the same to Pulsar"), adoption_policy=AdoptionPolicy.REFUSE)
+    assert await world.reason() == ""
+
+
+async def test_what_was_refused_and_is_there_all_the_same_is_refused_no_more(world: World) -> None:
+    world.wants(ONE)
+    assert await world.settle() == ""
+    world.wants(TWO, schema_compatibility_strategy=Strategy.UNDEFINED)
+    world.resource = replace(world.resource, status=await refused_before(world))
+    assert await world.settle() == "RefusedByBroker"
+    world.there(TWO)
+    assert await world.settle() == ""
+    assert await world.agrees()
+
+
+async def refused_before(world: World) -> TopicSchemaStatus:
+    """The status after the broker refused the first generation under the policy as it is."""
+    found = await world.ctx.policies.find("shop", "shop/orders")
+    refused = Condition(
+        type=ConditionType.READY,
+        status=ConditionStatus.FALSE,
+        reason="RefusedByBroker",
+        message=refusal(world.resource, found, "no " * 1000).message,
+        observed_generation=1,
+    )
+    return TopicSchemaStatus(conditions=(refused,))
+
+
+async def test_what_was_refused_is_tried_again_when_its_policy_changes(world: World) -> None:
+    world.wants(ONE)
+    assert await world.settle() == ""
+    world.wants(TWO, schema_compatibility_strategy=Strategy.UNDEFINED)
+    world.resource = replace(world.resource, status=await refused_before(world))
+    assert await world.settle() == "RefusedByBroker"
+    world.api.change("/shop/namespaceschemapolicies/orders", lambda wire: wire["metadata"].update(generation=2))
+    assert await world.settle() == ""
+    assert await world.agrees()
+
+
+async def test_versions_that_nobody_can_read_are_on_record_with_their_flaw(world: World) -> None:
+    spoilt = ONE.info.schema.replace(b'"type": "string"}', b'"type": "string", "default": null}')
+    left = (
+        SchemaInfo(SchemaType.AVRO, b"{}"),
+        SchemaInfo(SchemaType.AVRO, spoilt),
+        SchemaInfo(SchemaType.NONE, b"anything"),
+    )
+    world.broker.schemas.entries[TOPIC] = tuple(
+        Entry(number, info, "2026-11-21T01:00:00Z") for number, info in enumerate(left)
+    )
+    world.wants(TWO)
+    assert await world.reason() == "Incompatible"
+    assert [entry.flaw for entry in (await world.history()).entries] == [
+        Flaw.UNPARSABLE,
+        Flaw.INVALID_DEFAULT,
+        Flaw.NONE,
+    ]
+    assert not any(call.startswith("POST") for call in world.broker.calls)

@@ -1,0 +1,86 @@
+"""A run that fails again and again leaves its last two Jobs, not one for each half hour of a day."""
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from support.schemas.examples import record
+from support.validation.validated_topic import AskedTopic, asked
+from topicschema.validation.job.manifest import ATTEMPT_ANNOTATION, GAVE_WAY_ANNOTATION
+from topicschema.validation.job.result import Answer
+
+JOBS = "/apis/batch/v1/namespaces/shop/jobs"
+
+
+async def attempts(topic: AskedTopic) -> list[int]:
+    return [int(job["metadata"]["annotations"][ATTEMPT_ANNOTATION]) for job in await topic.jobs()]
+
+
+async def fails(topic: AskedTopic) -> None:
+    """The newest Job gave no verdict, and the time has come for another."""
+    topic.fails(await topic.newest(), topic.clock)
+    topic.clock = (datetime.fromisoformat(topic.clock) + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    await topic.look()
+
+
+@pytest.mark.parametrize("mode", ["Gate", "Report"])
+async def test_of_runs_that_failed_the_last_one_stays(mode: str) -> None:
+    async with asked(mode) as topic:
+        await topic.look()
+        for newest in range(2, 7):
+            await fails(topic)
+            assert await attempts(topic) == [newest - 1, newest]
+            await topic.settle()
+
+
+async def test_runs_that_may_not_be_ended_keep_no_other_from_being_made() -> None:
+    async with asked("Report") as topic:
+        topic.world.api.refusals = {f"DELETE {JOBS}": 403}
+        await topic.look()
+        for _ in range(3):
+            await fails(topic)
+        assert await attempts(topic) == [1, 2, 3, 4]
+        assert (await topic.conditions())["Validated"]["reason"] == "Validating"
+        topic.world.api.refusals = {}
+        await fails(topic)
+        assert await attempts(topic) == [4, 5]
+
+
+@pytest.mark.parametrize("mode", ["Gate", "Report"])
+async def test_a_job_that_gave_way_is_made_anew_as_soon_as_what_it_was_stuck_for_is_mended(mode: str) -> None:
+    async with asked(mode) as topic:
+        topic.world.api.refusals = {f"PATCH {JOBS}": 409}  # its turn does not come again
+        await topic.look()
+        (stuck,) = await topic.jobs()
+        told = {GAVE_WAY_ANNOTATION: topic.clock}
+        topic.world.api.change(
+            f"/jobs/{stuck['metadata']['name']}", lambda job: job["metadata"]["annotations"].update(told)
+        )
+        await topic.look()
+        await topic.settle()
+        assert [job["metadata"]["uid"] for job in await topic.jobs()] == [stuck["metadata"]["uid"]]
+        topic.governs(mode, template={"image": "mended:2"})
+        await topic.look()
+        (job,) = await topic.jobs()
+        (container,) = job["spec"]["template"]["spec"]["containers"]
+        assert (container["image"], job["spec"]["suspend"]) == ("mended:2", True)
+        assert GAVE_WAY_ANNOTATION not in job["metadata"]["annotations"]
+        await topic.settle()
+
+
+async def test_a_run_for_an_edit_that_was_taken_back_before_the_status_told_of_it_is_ended() -> None:
+    async with asked("Gate") as topic:
+        await topic.look()
+        first = await topic.newest()
+        topic.ends(first, Answer.FAIL, topic.clock)
+        await topic.look()
+        told = await topic.status()
+        topic.wants(record("id", "note"))
+        await topic.look()
+        assert len(await topic.jobs()) == 2
+        topic.world.api.change("/topicschemas/created", lambda there: there.update(status=told))
+        topic.wants()
+        await topic.look()
+        assert [job["metadata"]["name"] for job in await topic.jobs()] == [first["metadata"]["name"]]
+        assert (await topic.status())["validation"]["phase"] == "Failed"
+        await topic.settle()

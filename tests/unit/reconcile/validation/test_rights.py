@@ -1,0 +1,148 @@
+"""Runs end with what gave the right to them: a policy, its claim, a resource that can be read."""
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from support.kubernetes.topic import ORDERS
+from support.validation.validated_topic import AskedTopic, asked
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
+from topicschema.broker.host_allow_list import AllowedHosts
+from topicschema.core.history import Owner
+from topicschema.reconcile.brokers import Brokers
+from topicschema.reconcile.topicschema.reconciler import TopicSchemas
+from topicschema.validation.job.result import Answer
+
+JOBS = "/apis/batch/v1/namespaces/shop/jobs"
+
+
+def without_policy(topic: AskedTopic) -> None:
+    topic.world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+
+
+def not_readable(topic: AskedTopic) -> None:
+    topic.wants(type="NONE_OF_THEM")
+
+
+def not_a_schema(topic: AskedTopic) -> None:
+    topic.wants(schema="{")
+
+
+@pytest.mark.parametrize(
+    ("takes_away", "reason"),
+    [(without_policy, "PolicyNotFound"), (not_readable, "InvalidResource"), (not_a_schema, "InvalidSchema")],
+)
+@pytest.mark.parametrize("mode", ["Gate", "Report"])
+async def test_a_run_ends_with_what_gave_the_right_to_it(
+    takes_away: Callable[[AskedTopic], None], reason: str, mode: str
+) -> None:
+    async with asked(mode) as topic:
+        await topic.look()
+        assert len(await topic.jobs()) == 1
+        takes_away(topic)
+        topic.world.api.refusals = {f"DELETE {JOBS}": 403}
+        assert await topic.look() == reason
+        assert (await topic.status())["validation"]["phase"] in ("Waiting", "Running")
+        topic.world.api.refusals = {}
+        assert await topic.look() == reason
+        assert await topic.jobs() == []
+        topic.world.api.requests.clear()
+        status = await topic.settle()
+        assert "validation" not in status
+        assert "Validated" not in await topic.conditions()
+        assert not [each for each in topic.world.api.requests if "/jobs" in each]
+
+
+async def test_a_run_ends_where_another_namespace_got_the_claim() -> None:
+    async with asked("Gate") as topic:
+        await topic.look()
+        claims = topic.world.ctx.claims
+        await claims.put_claim(await claims.get_claim(ORDERS), Owner("other", "orders", "uid-2"), "pulsar")
+        assert await topic.look() == "TopicAlreadyClaimed"
+        assert await topic.jobs() == []
+
+
+async def test_a_verdict_stays_though_the_policy_goes() -> None:
+    async with asked("Report") as topic:
+        await topic.look()
+        job = await topic.newest()
+        topic.ends(job, Answer.FAIL, "2026-11-21T12:00:00Z")
+        await topic.look()
+        without_policy(topic)
+        assert await topic.look() == "PolicyNotFound"
+        assert (await topic.settle())["validation"]["phase"] == "Failed"
+        assert (await topic.conditions())["Validated"]["status"] == "False"
+        assert len(await topic.jobs()) == 1
+
+
+async def test_a_run_ends_where_its_broker_is_allowed_no_longer() -> None:
+    async with asked("Report") as topic:
+        await topic.look()
+        ctx = topic.topics._ctx
+        brokers = Brokers(ctx.client, AllowedHosts.parse("elsewhere.test"), lambda: None)
+        async with contextlib.aclosing(brokers):
+            topic.topics = TopicSchemas(replace(ctx, brokers=brokers))
+            assert await topic.look() == "BrokerNotAllowed"
+            assert await topic.jobs() == []
+            told = await topic.conditions()
+            assert (told["Ready"]["status"], "Validated" in told) == ("True", False)
+            assert "validation" not in await topic.settle()
+
+
+@pytest.mark.parametrize("mode", ["Gate", "Report"])
+async def test_a_run_that_cannot_be_ended_is_tried_to_be_ended_once_in_a_pass(mode: str) -> None:
+    async with asked(mode) as topic:
+        await topic.look()
+        ctx = topic.topics._ctx
+        brokers = Brokers(ctx.client, AllowedHosts.parse("elsewhere.test"), lambda: None)
+        async with contextlib.aclosing(brokers):
+            topic.topics = TopicSchemas(replace(ctx, brokers=brokers))
+            topic.world.api.refusals = {f"DELETE {JOBS}": 403}
+            topic.world.api.requests.clear()
+            assert await topic.look() == "BrokerNotAllowed"
+            assert len([each for each in topic.world.api.requests if each.startswith(f"DELETE {JOBS}")]) == 1
+
+
+async def test_a_run_goes_on_where_something_else_is_refused_than_the_right_to_it() -> None:
+    async with asked("Gate") as topic:
+        await topic.look()
+        topic.wants(schemaCompatibilityStrategy="FULL")  # a new generation of the same question
+        path = "/apis/topicschema.io/v1alpha1/namespaces/topicschema-system/schemahistories"
+        topic.world.api.refusals = {f"GET {path}": 422}
+        assert await topic.look() == "RefusedByApiServer"
+        assert len(await topic.jobs()) == 1
+        assert (await topic.status())["validation"]["phase"] in ("Waiting", "Running")
+
+
+async def test_a_run_is_not_let_in_at_a_host_that_its_service_may_not_be_on() -> None:
+    async with asked("Gate", source={"pulsar": {}}) as topic:
+        url = "pulsar://broker.test:6650"
+        topic.world.api.change(
+            f"/{NAMESPACE_SCHEMA_POLICY.plural}/orders", lambda it: it["spec"]["pulsar"].update(serviceURL=url)
+        )
+        allowed = AllowedHosts.parse("127.0.0.1,broker.test:6650")
+        ctx = topic.topics._ctx
+        topic.topics = TopicSchemas(replace(ctx, validation=replace(ctx.validation, hosts=allowed)))
+        topic.world.api.refusals = {f"PATCH {JOBS}": 409}  # it is not let in yet
+        await topic.look()
+        assert [job["spec"]["suspend"] for job in await topic.jobs()] == [True]
+        topic.world.api.refusals = {}
+        topic.topics = TopicSchemas(replace(ctx, validation=replace(ctx.validation, hosts=AllowedHosts())))
+        await topic.look()
+        assert await topic.jobs() == []
+        assert (await topic.conditions())["Validated"]["reason"] == "ValidationError"
+        await topic.settle()
+
+
+async def test_a_run_that_is_wanted_no_more_and_cannot_be_ended_is_ended_later() -> None:
+    async with asked("Gate") as topic:
+        await topic.look()
+        topic.governs("Off")
+        topic.world.api.refusals = {f"DELETE {JOBS}": 403}
+        assert await topic.look() == "Forbidden"
+        topic.world.api.refusals = {}
+        assert await topic.look() == ""
+        assert await topic.jobs() == []
+        assert "validation" not in await topic.settle()

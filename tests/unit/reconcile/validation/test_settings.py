@@ -1,0 +1,241 @@
+"""The settings in force and the question that follows: the topic's fields win, and what is the same is asked once."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from support.schemas.examples import ME, history, record
+from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.topicschemas import TopicSchema
+from topicschema.api.wire import decode
+from topicschema.broker.host_allow_list import AllowedHosts
+from topicschema.core.history import Origin
+from topicschema.core.policy import EffectiveStrategy, StrategySource
+from topicschema.core.schemas import PulsarLine
+from topicschema.core.strategies import Strategy
+from topicschema.core.verdict import Outcome, Verdict
+from topicschema.judging.policies import FoundPolicy, policy_of
+from topicschema.reconcile.validation.settings import (
+    EffectiveSettings,
+    JobIdentity,
+    ValidationTarget,
+    asked,
+    request,
+    seconds,
+    wanted,
+)
+from topicschema.validation.request import Sample
+
+ONE, TWO = record("id"), record("id", "note?")
+FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
+PULSAR = {"adminURL": "https://pulsar:8443", "serviceURL": "pulsar+ssl://pulsar:6651"}
+NEXT = ValidationTarget(TWO.info, history(ONE), Verdict(Outcome.NEXT_VERSION, FULL, 1), PulsarLine.V4_0)
+IMAGE = "validation:1"
+HOSTS = AllowedHosts.parse("pulsar, away:6651")
+
+
+def policy(validation: Mapping[str, Any] | None, status: Mapping[str, Any] | None = None, **spec: Any) -> FoundPolicy:
+    members = {"pulsarCluster": "p", "pulsarNamespace": "shop/orders", "pulsar": PULSAR, **spec}
+    members |= {} if validation is None else {"validation": validation}
+    wire = {"metadata": {"name": "orders"}, "spec": members, "status": status or {}}
+    resource = decode(NamespaceSchemaPolicy, wire)
+    return FoundPolicy(resource, policy_of(resource))
+
+
+def topic(validation: Mapping[str, Any] | None = None) -> TopicSchema:
+    spec = {
+        "topic": "persistent://shop/orders/created",
+        "type": "AVRO",
+        **({"validation": validation} if validation else {}),
+    }
+    return decode(TopicSchema, {"metadata": {"name": "created"}, "spec": spec})
+
+
+def in_force(found: FoundPolicy, resource: TopicSchema | None = None) -> EffectiveSettings:
+    made = wanted(found, resource or topic(), IMAGE, HOSTS)
+    assert made is not None
+    return made
+
+
+@pytest.mark.parametrize(
+    ("of_policy", "of_topic", "mode"),
+    [
+        (None, None, None),
+        ({}, None, None),
+        ({"mode": "Off"}, None, None),
+        ({"mode": "Gate"}, None, "Gate"),
+        ({"mode": "Gate"}, {"mode": "Off"}, None),
+        ({"mode": "Gate"}, {"mode": "Report"}, "Report"),
+        (None, {"mode": "Gate"}, "Gate"),
+        ({"mode": "Gate"}, {"sample": {"percent": 1}}, "Gate"),
+    ],
+)
+def test_the_topics_fields_win_one_by_one(of_policy: Any, of_topic: Any, mode: str | None) -> None:
+    found = wanted(policy(of_policy), topic(of_topic), IMAGE, HOSTS)
+    assert (None if found is None else found.mode) == mode
+
+
+def test_what_a_topic_says_leaves_the_policys_other_fields() -> None:
+    of_policy = {
+        "mode": "Gate",
+        "executors": 2,
+        "sample": {"percent": 10},
+        "template": {"serviceAccountName": "reader"},
+    }
+    found = in_force(policy(of_policy), topic({"sample": {"maxMessages": 5}}))
+    assert (found.spec.executors, found.template.service_account_name) == (2, "reader")
+    assert found.spec.sample is not None
+    assert (found.spec.sample.max_messages, found.spec.sample.percent) == (5, None)
+
+
+def test_a_gate_is_locked_where_nobody_else_adds_schemas() -> None:
+    gate = {"mode": "Gate"}
+    assert in_force(policy(gate, pulsar=None)).is_locked
+    assert not in_force(policy(gate)).is_locked
+    for seen, is_locked in (
+        ({"isAllowAutoUpdateSchema": False}, True),
+        ({"isAllowAutoUpdateSchema": True}, False),
+        ({}, False),
+        ({"broker": {"isAllowAutoUpdateSchema": False}}, True),
+        ({"isAllowAutoUpdateSchema": True, "broker": {"isAllowAutoUpdateSchema": False}}, False),
+        ({"isAllowAutoUpdateSchema": False, "address": "pulsar:8443"}, True),
+        ({"isAllowAutoUpdateSchema": False, "address": "before:8443"}, False),
+    ):
+        assert in_force(policy(gate, {"observed": seen})).is_locked == is_locked
+
+
+def test_what_cannot_be_asked_says_what_is_missing() -> None:
+    assert in_force(policy({"mode": "Gate"})).invalid_reason == ""
+    assert "spec.pulsar.serviceURL" in in_force(policy({"mode": "Gate"}, pulsar=None)).invalid_reason
+    assert "serviceAccountName" in in_force(policy({"mode": "Gate", "executors": 1})).invalid_reason
+    files = {"mode": "Gate", "source": {"files": {"uri": "s3://a/b"}}}
+    assert in_force(policy(files, pulsar=None)).invalid_reason == ""
+    uninstalled = wanted(policy({"mode": "Gate"}), topic(), "", HOSTS)
+    assert uninstalled is not None
+    assert "TOPICSCHEMA_VALIDATION_IMAGE" in uninstalled.invalid_reason
+
+
+@pytest.mark.parametrize(
+    ("url", "is_taken"),
+    [
+        ("pulsar://pulsar", True),
+        ("pulsar+ssl://away", True),
+        ("pulsar+ssl://pulsar:1,away:6651/", True),
+        ("pulsar://away", False),
+        ("pulsar+ssl://pulsar,elsewhere:6651", False),
+        ("pulsar://127.0.0.1", False),
+    ],
+)
+def test_pods_are_sent_to_brokers_on_allowed_hosts_alone(url: str, *, is_taken: bool) -> None:
+    reached = {**PULSAR, "serviceURL": url}
+    why = in_force(policy({"mode": "Gate"}, pulsar=reached)).invalid_reason
+    assert (why == "") == is_taken
+    assert is_taken or ("serviceURL" in why and "TOPICSCHEMA_BROKER_HOSTS" in why)
+    files = {"mode": "Gate", "source": {"files": {"uri": "s3://a/b"}}}
+    assert in_force(policy(files, pulsar=reached)).invalid_reason == ""
+
+
+def test_a_version_asks_the_same_before_and_after_it_is_registered() -> None:
+    found = in_force(policy({"mode": "Report"}))
+    after = NEXT.history.with_version(TWO, Origin.SPEC, "2026-11-21T06:00:00Z")
+    registered = replace(NEXT, history=after, verdict=Verdict(Outcome.EQUAL_VERSION, FULL, 1))
+    assert asked(NEXT, found, "") == asked(registered, found, "")
+
+
+def test_what_makes_it_another_question_and_what_does_not() -> None:
+    base = {"mode": "Gate", "executors": 0}
+    same = asked(NEXT, in_force(policy(base)), "")
+    for others in ({"mode": "Report"}, {"executors": 0, "template": {"image": "x"}}, {"activeDeadlineSeconds": 5}):
+        assert asked(NEXT, in_force(policy({**base, **others})), "") == same
+    for others in ({"sample": {"percent": 5}}, {"tolerance": {"maxInvalidPerMillion": 1}}, {"includeValues": True}):
+        assert asked(NEXT, in_force(policy({**base, **others})), "") != same
+    assert asked(NEXT, in_force(policy(base, pulsar={**PULSAR, "serviceURL": "pulsar://other:6650"})), "") != same
+    assert asked(NEXT, in_force(policy(base)), "again") != same
+    assert asked(replace(NEXT, history=history()), in_force(policy(base)), "") != same
+    assert asked(replace(NEXT, schema=ONE.info), in_force(policy(base)), "") != same
+
+
+def test_the_means_change_with_what_a_failed_run_is_mended_by() -> None:
+    plain = in_force(policy({"mode": "Gate"})).run_hash
+    for mended in ({"template": {"resources": {"limits": {"memory": "4Gi"}}}}, {"activeDeadlineSeconds": 7200}):
+        assert in_force(policy({"mode": "Gate", **mended})).run_hash != plain
+    assert in_force(policy({"mode": "Gate"}, pulsar={**PULSAR, "adminURL": "https://pulsar:443"})).run_hash != plain
+    found = []
+    for issuer in ("https://a", "https://b"):
+        oauth2 = {"issuerURL": issuer, "secretKeyRef": {"name": "reader", "key": "key.json"}}
+        found.append(in_force(policy({"mode": "Gate", "authentication": {"oauth2": oauth2}})).run_hash)
+    assert found[0] != found[1]
+
+
+def test_the_question_has_every_version_and_the_candidate_under_its_number() -> None:
+    found = in_force(policy({"mode": "Gate", "sample": {"since": "168h"}, "tolerance": {"maxInvalidPerMillion": 7}}))
+    names = JobIdentity("persistent://shop/orders/created", "sha256:" + "a" * 64, 3, "again")
+    made = request(NEXT, found, {0: ONE.info}, ME, names)
+    assert made.question.versions == {0: ONE.info, 1: TWO.info}
+    assert (made.question.candidate, made.question.sample.since_seconds) == (TWO.info, 604_800)
+    assert made.question.tolerance.max_invalid_per_million == 7
+    assert made.question.labels == {"revalidate": "again"}
+    assert (made.attempt, made.image, made.active_deadline_seconds) == (3, IMAGE, 3600)
+
+
+def test_every_setting_of_the_policy_comes_to_the_question_or_its_job() -> None:
+    names = JobIdentity("persistent://shop/orders/created", "sha256:" + "a" * 64, 1, "")
+    absent = request(NEXT, in_force(policy({"mode": "Gate"})), {0: ONE.info}, ME, names)
+    assert absent.question.sample == Sample(None, 100, None, 0)
+    assert (absent.question.include_values, absent.question.executors, absent.question.labels) == (False, 0, {})
+    assert (absent.active_deadline_seconds, absent.ttl_seconds_after_finished) == (3600, 86_400)
+    said = {
+        "mode": "Gate",
+        "sample": {"maxMessages": 500, "percent": 20, "since": "2m", "seed": 42},
+        "includeValues": True,
+        "executors": 3,
+        "activeDeadlineSeconds": 7200,
+        "ttlSecondsAfterFinished": 0,
+        "template": {"serviceAccountName": "reader"},
+    }
+    made = request(NEXT, in_force(policy(said)), {0: ONE.info}, ME, names)
+    assert made.question.sample == Sample(max_messages=500, percent=20, since_seconds=120, seed=42)
+    assert (made.question.include_values, made.question.executors) == (True, 3)
+    assert (made.active_deadline_seconds, made.ttl_seconds_after_finished) == (7200, 0)
+    assert made.template.service_account_name == "reader"
+
+
+@pytest.mark.parametrize(
+    ("authentication", "members", "names"),
+    [
+        (None, {}, {}),
+        (
+            {"token": {"secretKeyRef": {"name": "s", "key": "jwt"}}},
+            {"token": "jwt"},
+            {"token_file": "/credentials/token"},
+        ),
+        (
+            {"tls": {"secretRef": {"name": "s"}}},
+            {"tls.crt": "tls.crt", "tls.key": "tls.key"},
+            {"certificate_file": "/credentials/tls.crt", "key_file": "/credentials/tls.key"},
+        ),
+        (
+            {"oauth2": {"issuerURL": "https://issuer", "secretKeyRef": {"name": "s", "key": "f"}}},
+            {"key.json": "f"},
+            {},
+        ),
+    ],
+)
+def test_credentials_are_mounted_and_the_question_names_their_files_alone(
+    authentication: Any, members: dict[str, str], names: dict[str, str]
+) -> None:
+    said = {"mode": "Gate", **({"authentication": authentication} if authentication else {})}
+    secured = {**PULSAR, "tls": {"caSecretKeyRef": {"name": "trust", "key": "ca.pem"}}}
+    found = in_force(policy(said, pulsar=secured))
+    pulsar = found.source()["pulsar"]
+    assert pulsar.ca_file == "/trust/ca.crt"
+    assert {name: getattr(pulsar, name) for name in names} == names
+    assert [mount.members for mount in found.mounts()] == ([members] if members else []) + [{"ca.crt": "ca.pem"}]
+    if authentication and "oauth2" in authentication:
+        assert pulsar.oauth2.key_file == "/credentials/key.json"
+
+
+def test_durations_are_seconds() -> None:
+    assert [seconds(each) for each in (None, "5s", "2m", "168h", "1d")] == [None, 5, 120, 604_800, 86_400]

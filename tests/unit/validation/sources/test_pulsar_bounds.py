@@ -1,0 +1,105 @@
+"""Whatever entries claim or unpack to, only a bounded part of it is held at once, and nothing of it is lost."""
+
+import tracemalloc
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from support.pulsar.fake_reader import chunk, message, single
+from topicschema.validation.run.batches import DAMAGED, ENCRYPTED, NO_VERSION, STRANGE_VERSION
+from topicschema.validation.sources.pulsar import frames
+from topicschema.validation.sources.pulsar.batch_decoder import Parcels
+from topicschema.validation.sources.pulsar.chunks import Chunks
+from topicschema.validation.sources.pulsar.frames import Of
+from topicschema.validation.sources.pulsar.protocol import written
+from topicschema.validation.sources.pulsar.ranges import Position
+
+MIB = 1 << 20
+SEALED: dict[int, int | bytes] = {13: written({1: b"key", 2: b"x"})}
+
+
+def batches(sent: bytes, *, has_keys: bool = False) -> Iterator[pa.RecordBatch]:
+    content = np.frombuffer(sent, np.uint8)
+    table, end = frames.scan(content)
+    assert end == len(sent)
+    return Parcels(4, Chunks(Position(0, 0)), has_keys).batches(content, table)
+
+
+def packed(entry: int, text: bytes, more: dict[int, int | bytes] | None = None) -> bytes:
+    told = pa.Codec("zstd").compress(text, asbytes=True)
+    return message(entry, told, {8: 3, 9: len(text), **(more or {})})
+
+
+@pytest.fixture
+def peak() -> Iterator[Callable[[], int]]:
+    """What tells the most bytes that were held at once since the test began."""
+    tracemalloc.start()
+    yield lambda: tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+
+def test_of_entries_that_unpack_to_much_only_a_few_are_unpacked_at_once(peak: Callable[[], int]) -> None:
+    sent = b"".join(packed(entry, bytes(16 * MIB)) for entry in range(20))
+    sizes = [len(batch["payload"][0].as_py()) for batch in batches(sent)]
+    assert sizes == [16 * MIB] * 20
+    assert peak() < 260 * MIB
+
+
+def test_a_batch_that_claims_more_messages_than_any_has_is_a_finding_and_few_are_held(
+    peak: Callable[[], int],
+) -> None:
+    text = single(b"one") + bytes(6 * MIB)
+    sent = packed(0, text, {11: 1 << 31, 6: b"k" * 4_000})
+    found = [batch["writer"].to_numpy() for batch in batches(sent, has_keys=True)]
+    assert sum(map(len, found)) == 1_000_000
+    assert {int(each) for writers in found for each in np.unique(writers)} == {STRANGE_VERSION}
+    assert peak() < 200 * MIB
+
+
+def test_encrypted_entries_that_claim_many_messages_are_not_laid_out_all_at_once(peak: Callable[[], int]) -> None:
+    sent = b"".join(message(entry, b"closed", {11: 100_000, **SEALED}) for entry in range(300))
+    found = [batch["writer"].to_numpy() for batch in batches(sent)]
+    assert {int(each) for writers in found for each in np.unique(writers)} == {ENCRYPTED}
+    assert peak() < 130 * MIB
+
+
+def test_messages_are_the_same_where_their_frames_are_cut_out_piece_by_piece() -> None:
+    big = bytes(40 * MIB)
+    whole = message(3, b"damaged", {6: b"key"})
+    sent = [
+        packed(0, big, {6: b"k0"}),
+        message(1, b"plain", {6: b"k1"}),
+        chunk(2, 0, 2, b"first "),
+        whole[:-1] + b"?",
+        packed(4, big, {6: b"k4"}),
+        chunk(5, 1, 2, b"second"),
+        message(6, single(b"a", {2: b"k6"}) + single(b""), {11: 2}),
+        packed(7, single(b"b" * 50_000_000, {2: b"k7"}) + single(b"c"), {11: 2}),
+    ]
+    rows = [row for batch in batches(b"".join(sent), has_keys=True) for row in batch.to_pylist()]
+    found = [(row["entry"], row["payload"][:6], len(row["payload"]), row["key"], row["writer"]) for row in rows]
+    assert found == [
+        (0, bytes(6), len(big), b"k0", NO_VERSION),
+        (1, b"plain", 5, b"k1", NO_VERSION),
+        (3, b"", 0, None, DAMAGED),
+        (4, bytes(6), len(big), b"k4", NO_VERSION),
+        (5, b"first ", 12, None, NO_VERSION),
+        (6, b"a", 1, b"k6", NO_VERSION),
+        (6, b"", 0, None, NO_VERSION),
+        (7, b"bbbbbb", 50_000_000, b"k7", NO_VERSION),
+        (7, b"c", 1, None, NO_VERSION),
+    ]
+
+
+def test_a_message_in_chunks_that_is_too_large_to_be_kept_is_a_finding_and_not_passed_over() -> None:
+    parcels = Parcels(4, Chunks(Position(0, 0)), has_keys=True)
+    bare = np.frombuffer(chunk(0, 0, 34, b"", b"a-1"), np.uint8)
+    found = []
+    for number in range(34):
+        content = np.concatenate([bare, np.zeros(4 * MIB, np.uint8)])
+        table, _ = frames.scan(bare)
+        table[:, [Of.ENTRY, Of.CHUNK, Of.BODY_SIZE]] = number, number, 4 * MIB
+        found.extend(row for batch in parcels.batches(content, table) for row in batch.to_pylist())
+    assert [(row["entry"], row["writer"], row["payload"]) for row in found] == [(33, STRANGE_VERSION, b"")]

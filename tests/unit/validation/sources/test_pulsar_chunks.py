@@ -1,0 +1,53 @@
+"""Chunks come together, or are said to be lost: never in more memory or time than they are worth."""
+
+import pytest
+
+from topicschema.validation.errors import SourceError
+from topicschema.validation.sources.pulsar.chunks import Chunks, Ended
+from topicschema.validation.sources.pulsar.ranges import Position
+
+MIB = 1 << 20
+PIECE = bytes(4 * MIB)
+
+
+def test_a_message_that_is_larger_than_may_be_kept_is_told_as_lost_at_its_last_chunk() -> None:
+    chunks = Chunks(Position(0, 0))
+    ended = [chunks.add(b"a-1", (number, 40), Position(3, number), PIECE) for number in range(40)]
+    assert ended == [None] * 39 + [Ended(Position(3, 0), None)]
+    assert not chunks.has_strays
+
+
+def test_of_several_that_are_more_than_may_be_kept_the_oldest_is_lost_and_the_others_are_whole() -> None:
+    chunks = Chunks(Position(0, 0))
+    for number in range(10):
+        for producer in (b"a-1", b"b-1", b"c-1", b"d-1"):
+            assert chunks.add(producer, (number, 11), Position(3, number), PIECE) is None
+    ended = [chunks.add(each, (10, 11), Position(3, 10), b"end") for each in (b"a-1", b"b-1", b"c-1", b"d-1")]
+    assert [None if each is None or each.body is None else len(each.body) for each in ended] == [
+        None,
+        *[40 * MIB + 3] * 3,
+    ]
+    assert ended[0] == Ended(Position(3, 0), None)
+
+
+def test_what_a_producer_left_unfinished_makes_room_for_what_comes_later() -> None:
+    chunks = Chunks(Position(0, 0))
+    for message in range(50):
+        assert chunks.add(b"a-%d" % message, (0, 2), Position(3, message), PIECE) is None
+    assert chunks.add(b"a-49", (1, 2), Position(3, 50), b"end") == Ended(Position(3, 49), PIECE + b"end")
+
+
+def test_messages_are_told_apart_by_their_names_alone_as_consumers_do() -> None:
+    chunks = Chunks(Position(0, 0))
+    assert chunks.add(b"one", (0, 2), Position(3, 0), b"1") is None
+    assert chunks.add(b"two", (0, 2), Position(3, 1), b"2") is None
+    assert chunks.add(b"one", (1, 2), Position(3, 2), b"-") == Ended(Position(3, 0), b"1-")
+    assert chunks.add(b"two", (1, 2), Position(3, 3), b"-") == Ended(Position(3, 1), b"2-")
+
+
+def test_far_too_many_messages_without_an_end_give_no_verdict() -> None:
+    chunks = Chunks(Position(0, 0))
+    for entry in range(100_000):
+        chunks.add(b"a-%d" % entry, (0, 2), Position(3, entry), b"")
+    with pytest.raises(SourceError, match="100,000 messages in chunks have no end"):
+        chunks.add(b"another", (0, 2), Position(4, 0), b"")

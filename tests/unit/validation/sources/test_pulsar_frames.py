@@ -1,0 +1,207 @@
+"""What a broker sends, as batches: any promise may be broken, and none of it raises or allocates much."""
+
+import base64
+import zlib
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.pulsar.fake_reader import chunk, crc32c, message, single
+from topicschema.validation.run.batches import (
+    DAMAGED,
+    ENCRYPTED,
+    NO_TIME,
+    NO_VERSION,
+    STRANGE_KEY,
+    STRANGE_VERSION,
+)
+from topicschema.validation.sources.pulsar import frames, protocol
+from topicschema.validation.sources.pulsar.batch_decoder import Parcels
+from topicschema.validation.sources.pulsar.checksums import checksum
+from topicschema.validation.sources.pulsar.chunks import Chunks
+from topicschema.validation.sources.pulsar.frames import Of
+from topicschema.validation.sources.pulsar.protocol import Kind, written
+from topicschema.validation.sources.pulsar.ranges import Position
+
+Row = dict[str, Any]
+
+
+def rows(sent: bytes, parcels: Parcels | None = None, *, has_keys: bool = False) -> list[Row]:
+    content = np.frombuffer(sent, np.uint8)
+    table, end = frames.scan(content)
+    assert end == len(sent)
+    told = parcels or Parcels(4, Chunks(Position(0, 0)), has_keys)
+    found: list[Row] = []
+    for batch in told.batches(content, table[table[:, Of.KIND] == Kind.MESSAGE]):
+        batch.validate(full=True)
+        found.extend(batch.to_pylist())
+    return found
+
+
+def test_messages_alone_and_in_batches_come_with_all_that_is_known_of_them() -> None:
+    version = {16: (258).to_bytes(8, "big")}
+    batch = single(b"one") + single(b"", {9: 1}) + single(b"") + single(b"x" * 300)
+    found = rows(message(0, b"alone", version) + message(1, batch, {11: 4, **version}) + message(2, b"", {25: 1}))
+    assert [row["payload"] for row in found] == [b"alone", b"one", None, b"", b"x" * 300, None]
+    assert [row["writer"] for row in found] == [258] * 5 + [NO_VERSION]
+    assert [(row["entry"], row["batch_index"]) for row in found] == [(0, -1), (1, 0), (1, 1), (1, 2), (1, 3), (2, -1)]
+    assert {(row["partition"], row["ledger"], row["publish_time"]) for row in found} == {(4, 3, 1_700_000_000_000)}
+
+
+@pytest.mark.parametrize(
+    ("version", "number"), [(b"", NO_VERSION), (b"\0\0", STRANGE_VERSION), (b"\xff" * 8, STRANGE_VERSION)]
+)
+def test_a_schema_version_that_no_broker_gives_is_said_to_be_strange(version: bytes, number: int) -> None:
+    assert [row["writer"] for row in rows(message(0, b"x", {16: version}))] == [number]
+
+
+@pytest.mark.parametrize(("key", "told"), [(b"AAAAAQ", b"\0\0\0\1"), (b"AAAAAQ==", b"\0\0\0\1"), (b"", None)])
+def test_base64_is_taken_without_padding_as_java_does(key: bytes, told: bytes | None) -> None:
+    found = rows(message(0, b"0", {6: key, 17: 1}) if key else message(0, b"0", {17: 1}), has_keys=True)
+    assert [(row["key"], row["writer"]) for row in found] == [(told, NO_VERSION)]
+
+
+@pytest.mark.parametrize("key", [b"!!!!", b"AAAAAQ=", b"A", b"AAAA AAA"])
+def test_a_key_that_is_no_base64_though_the_message_says_so_is_a_finding(key: bytes) -> None:
+    found = rows(message(0, b"0", {6: key, 17: 1}) + message(1, b"1", {6: b"AAAA", 17: 1}), has_keys=True)
+    assert [(row["payload"], row["key"], row["writer"]) for row in found] == [
+        (b"0", None, STRANGE_KEY),
+        (b"1", b"\0\0\0", NO_VERSION),
+    ]
+    assert [row["writer"] for row in rows(message(0, b"0", {6: key, 17: 1}))] == [NO_VERSION]
+
+
+def test_keys_that_are_no_text_are_what_java_makes_of_them() -> None:
+    sent = [b"\0\0\0\xc8", "schön".encode(), b"plain"]
+    found = rows(b"".join(message(number, b"", {6: key}) for number, key in enumerate(sent)), has_keys=True)
+    assert [row["key"] for row in found] == [b"\0\0\0\xef\xbf\xbd", *sent[1:]]
+
+
+def test_keys_are_taken_out_of_base64_where_the_message_says_so() -> None:
+    coded = base64.b64encode(b"\x00\xff")
+    batch = single(b"1", {2: coded, 6: 1}) + single(b"2", {2: coded}) + single(b"3")
+    found = rows(message(0, b"0", {6: coded, 17: 1}) + message(1, batch, {11: 3}), has_keys=True)
+    assert [row["key"] for row in found] == [b"\x00\xff", b"\x00\xff", coded, None]
+
+
+@pytest.mark.parametrize("codec", [(1, "lz4_raw"), (3, "zstd"), (4, "snappy"), (2, "")])
+def test_what_is_packed_is_unpacked_also_when_it_is_nothing(codec: tuple[int, str]) -> None:
+    for text in (b"", b"some text " * 9):
+        packed = pa.Codec(codec[1]).compress(text, asbytes=True) if codec[1] else zlib.compress(text)
+        assert [row["payload"] for row in rows(message(0, packed, {8: codec[0], 9: len(text)}))] == [text]
+
+
+def test_what_cannot_be_unpacked_is_a_finding_and_costs_no_memory() -> None:
+    for codec, size in ((1, 50), (2, 50), (3, 50), (4, 50), (9, 50), (3, 1 << 40), (2, 1 << 62)):
+        found = rows(message(0, b"no such thing", {8: codec, 9: size, 11: 1 << 40}) + message(1, b"next"))
+        assert [row["payload"] for row in found][-1] == b"next"
+        assert {row["writer"] for row in found[:-1]} == {STRANGE_VERSION}
+        assert len(found) < 20
+
+
+def test_a_batch_that_promises_more_than_it_has_loses_what_it_has_not() -> None:
+    found = rows(message(0, single(b"one"), {11: 1 << 40}))
+    assert found[0]["payload"] == b"one"
+    assert {row["writer"] for row in found[1:]} <= {STRANGE_VERSION}
+    assert len(found) < 10
+
+
+def test_encrypted_messages_are_counted_as_such() -> None:
+    sealed = {13: written({1: b"key", 2: b"x"})}
+    found = rows(message(0, b"closed", sealed) + message(1, b"closed", {11: 3, 8: 1, 9: 100, **sealed}))
+    assert [(row["writer"], row["payload"], row["batch_index"]) for row in found] == [
+        (ENCRYPTED, b"", index) for index in (-1, 0, 1, 2)
+    ]
+
+
+def test_marks_of_the_broker_are_no_messages() -> None:
+    assert rows(message(0, b"mark", {20: 22})) == []
+
+
+@pytest.mark.parametrize(("text", "known"), [(b"123456789", 0xE3069283), (b"\0" * 32, 0x8A9136AA), (b"", 0)])
+def test_checksums_are_those_of_crc_32c(text: bytes, known: int) -> None:
+    assert checksum(np.frombuffer(text, np.uint8), 0, len(text)) == crc32c(text) == known
+
+
+@given(st.binary(max_size=70), st.integers(0, 9))
+def test_checksums_of_any_bytes_are_those_of_the_definition(text: bytes, at: int) -> None:
+    begin = min(at, len(text))
+    assert checksum(np.frombuffer(text, np.uint8), begin, len(text)) == crc32c(text[begin:])
+
+
+@pytest.mark.parametrize("more", [{}, {11: 2}, {20: 22}, {13: b"", 8: 1}, {26: b"a-1", 27: 2, 29: 0}, {6: b"key"}])
+def test_of_what_is_damaged_nothing_is_believed_but_where_it_is(more: dict[int, int | bytes]) -> None:
+    whole = message(1, single(b"one") * 2, more)
+    sent = message(0, b"before") + whole[:-1] + bytes([whole[-1] ^ 1]) + message(2, b"behind")
+    before, damaged, behind = rows(sent, has_keys=True)
+    assert (before["payload"], behind["payload"]) == (b"before", b"behind")
+    assert (damaged["writer"], damaged["ledger"], damaged["entry"], damaged["batch_index"]) == (DAMAGED, 3, 1, -1)
+    assert (damaged["payload"], damaged["key"], damaged["publish_time"]) == (b"", None, NO_TIME)
+
+
+def test_chunks_of_several_producers_come_together_and_one_sent_twice_counts_once() -> None:
+    sent = [
+        chunk(0, 0, 3, b"A"),
+        chunk(1, 0, 2, b"x", b"b-7"),
+        chunk(2, 1, 3, b"B"),
+        chunk(3, 1, 3, b"B"),
+        message(4, b"between"),
+        chunk(5, 1, 2, b"y", b"b-7"),
+        chunk(6, 2, 3, b"C"),
+    ]
+    found = rows(b"".join(sent))
+    assert [(row["entry"], row["payload"]) for row in found] == [(4, b"between"), (5, b"xy"), (6, b"ABC")]
+
+
+def test_a_chunk_without_its_beginning_is_no_message_and_said_to_be_astray() -> None:
+    parcels = Parcels(0, Chunks(Position(3, 1)), has_keys=False)
+    assert rows(chunk(1, 1, 2, b"y"), parcels) == []
+    assert parcels.chunks.has_strays
+
+
+def test_only_what_begins_before_an_entry_and_ends_behind_it_is_kept_where_that_is_asked() -> None:
+    parcels = Parcels(0, Chunks(Position(3, 2)), has_keys=False, straddled=Position(3, 2))
+    sent = [
+        chunk(0, 0, 2, b"a"),
+        chunk(1, 1, 2, b"b"),
+        chunk(1, 0, 2, b"c", b"c-1"),
+        message(2, b"no"),
+        chunk(3, 1, 2, b"d", b"c-1"),
+    ]
+    assert [row["payload"] for row in rows(b"".join(sent), parcels)] == [b"cd"]
+
+
+@settings(max_examples=150)
+@given(st.binary(max_size=60), st.integers(0, 400), st.integers(0, 255))
+def test_no_bytes_make_it_fail(tail: bytes, at: int, byte: int) -> None:
+    whole = bytearray(
+        message(0, single(b"one") + tail, {11: 2}) + message(1, b"next", {16: tail[:9]}) + chunk(2, 0, 2, tail)
+    )
+    whole[at % len(whole)] = byte
+    content = np.frombuffer(bytes(whole), np.uint8)
+    try:
+        table, end = frames.scan(content)
+    except ValueError:
+        return
+    assert end <= len(whole)
+    for batch in Parcels(0, Chunks(Position(0, 0)), has_keys=True).batches(
+        content, table[table[:, Of.KIND] == Kind.MESSAGE]
+    ):
+        batch.validate(full=True)
+
+
+@given(st.dictionaries(st.integers(1, 2_000), st.one_of(st.integers(0, 2**64 - 1), st.binary(max_size=20)), max_size=6))
+def test_commands_are_read_as_they_are_written(told: dict[int, int | bytes]) -> None:
+    assert protocol.members(written(told)) == told
+
+
+@given(st.binary(max_size=40))
+def test_broken_commands_are_value_errors(content: bytes) -> None:
+    try:
+        protocol.command(content)
+    except ValueError:
+        return

@@ -1,0 +1,165 @@
+"""What Spark's workers do with many splits, and what is told where Spark fails; all without a JVM."""
+
+import functools
+import importlib
+import pkgutil
+import random
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from support.validation import order_files
+from topicschema.core.errors import TopicSchemaError
+from topicschema.validation import sources
+from topicschema.validation.errors import (
+    InvalidQuestionError,
+    OutOfMemoryError,
+    RunError,
+    SourceError,
+)
+from topicschema.validation.report.tally import EXAMPLES, Tally
+from topicschema.validation.run import local, spark
+from topicschema.validation.run.sampling import Sampling
+from topicschema.validation.run.spark import Judging, merged
+from topicschema.validation.run.task import Work
+from topicschema.validation.sources import Gone, Plan, Split, Withheld
+from topicschema.validation.sources.files.source import Files
+from topicschema.validation.sources.pulsar.errors import SourceSilentError
+
+SPLITS = 150
+ORDERS = order_files.orders(3_000, share=0.3)
+
+
+def tallies(folder: Path, a_task: int) -> list[bytes]:
+    """What tasks of so many splits each hand back, of 150 splits in all."""
+    asked = order_files.question(order_files.write(ORDERS, folder / "orders.parquet", len(ORDERS) // SPLITS))
+    assert asked.files is not None
+    files = Files(asked.files, split_bytes=1)
+    splits = files.plan().splits
+    assert len(splits) == SPLITS
+    judging = Judging(Work("150 splits", asked.pack().content, files, Sampling(0)))
+    return [packed for start in range(0, SPLITS, a_task) for packed in judging(splits[start : start + a_task])]
+
+
+def as_a_tree(packed: Sequence[bytes]) -> bytes:
+    """Put together in any order, as Spark does it: some by each of 11 executors' tasks, and then those."""
+    chance = random.Random(5)  # noqa: S311  # the same each time
+    shuffled = chance.sample(packed, len(packed))
+    branches = [functools.reduce(merged, shuffled[number::11]) for number in range(11)]
+    return functools.reduce(merged, chance.sample(branches, len(branches)))
+
+
+def test_150_splits_count_exactly_whether_each_has_a_task_or_all_share_one(tmp_path: Path) -> None:
+    (whole,) = tallies(tmp_path, SPLITS)
+    each = tallies(tmp_path, 1)
+    assert len(each) == SPLITS > spark.AT_ONCE
+    assert as_a_tree(each) == functools.reduce(merged, tallies(tmp_path, 7)) == whole
+    told = Tally.unpacked(whole)
+    found = {reason: 0 for reason, *_ in told.findings.counts}
+    for (reason, *_), count in told.findings.counts.items():
+        found[reason] += count
+    assert (told.messages, found) == (len(ORDERS), order_files.reasons(ORDERS))
+    assert {reason: len(kept) for reason, kept in told.examples.items()} == dict.fromkeys(found, EXAMPLES)
+
+
+@dataclass(frozen=True)
+class Withholding:
+    """A source whose splits hold no messages for a reader; one of them has lost some, too."""
+
+    def plan(self) -> Plan:
+        return Plan(tuple(Split(number, 1) for number in range(20)))
+
+    def read(self, split: Split) -> Iterator[Gone | Withheld]:
+        if split.what == 7:
+            yield Gone(100)
+        yield Withheld(split.what)
+
+
+def test_what_is_withheld_counts_once_here_and_with_executors_also_where_a_task_is_tried_again() -> None:
+    asked = order_files.question(Path("orders.parquet"))
+    work = Work("withheld", asked.pack().content, Withholding(), Sampling(0))
+    splits = work.source.plan().splits
+    lost = [list(Judging(work)([split])) for split in splits[:5]]
+    tried = [packed for split in splits for packed in Judging(work)([split])]
+    assert [packed for (packed,) in lost] == tried[:5]
+    there = Tally.unpacked(as_a_tree(tried))
+    here = local.tally(work, splits, 1, lambda _split: None)
+    assert there.packed == here.packed
+    assert (there.withheld, there.gone, there.messages) == (sum(range(20)), 100, 0)
+
+
+def aborted(reason: str) -> str:
+    """What a job's exception says after a task's fourth failure."""
+    return (
+        "org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 0.0 failed 4 times, most"
+        f" recent failure: Lost task 0.3 in stage 0.0 (TID 6) (10.88.0.12 executor 7): {reason}\nDriver stacktrace:\n"
+    )
+
+
+LOST = """ExecutorLostFailure (executor 7 exited caused by one of the running tasks) Reason:
+The executor with id 7 exited with exit code 137(SIGKILL, possible container OOM).
+
+The API gave the following container statuses:
+
+\t container name: executor
+\t container state: terminated
+\t exit code: 137
+\t termination reason: OOMKilled
+"""
+CRASHED = """org.apache.spark.SparkException: Python worker exited unexpectedly (crashed). Consider setting 'spark.x'
+\tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator$$anonfun$1.applyOrElse(PythonRunner.scala:1136)
+"""
+RAISED = """org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+  File "work.py", line 1, in tally
+topicschema.validation.errors.SourceError: orders.parquet: it is broken
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "words"),
+    [
+        (aborted(LOST), OutOfMemoryError, "executors ran out of memory: raise template.resources.limits.memory"),
+        (aborted(LOST.replace("OOMKilled", "Error")), RunError, "Spark gave the run up: "),
+        (
+            aborted(CRASHED),
+            RunError,
+            "a worker process of an executor was killed, or broke down; if memory ran out: raise",
+        ),
+        (aborted(RAISED), SourceError, "orders.parquet: it is broken"),
+        (
+            "org.apache.spark.SparkException: Job 0 cancelled because SparkContext was shut down",
+            RunError,
+            "executors failed again and again until Spark ended; the driver's log says why",
+        ),
+        ("", RunError, "Spark gave the run up: it does not say why"),
+    ],
+)
+def test_what_ended_a_job_is_told_with_what_to_do(said: str, kind: type[Exception], words: str) -> None:
+    found = spark.why(said)
+    assert type(found) is kind
+    assert found.message.startswith(words)
+
+
+def told(*kinds: type[TopicSchemaError]) -> list[type[TopicSchemaError]]:
+    """These and all that are derived from them."""
+    return [found for kind in kinds for found in (kind, *told(*kind.__subclasses__()))]
+
+
+def test_what_a_worker_raised_for_the_source_or_the_question_is_told_as_such_with_each_kind_of_it() -> None:
+    for module in pkgutil.walk_packages(sources.__path__, f"{sources.__name__}."):
+        importlib.import_module(module.name)
+    kinds = told(SourceError, InvalidQuestionError)
+    assert SourceSilentError in kinds
+    for kind in kinds:
+        error = kind("shop/live/orders: the words, with a SourceError: in them")
+        (raised,) = traceback.format_exception_only(error)
+        found = spark.why(aborted("PythonException: Traceback (most recent call last):\n" + raised))
+        assert (type(found), found.reason, found.message) == (kind, error.reason, error.message)
+
+
+def test_what_a_worker_raised_otherwise_is_a_run_failure() -> None:
+    (raised,) = traceback.format_exception_only(RunError("the words"))
+    assert type(spark.why(aborted(raised))) is RunError

@@ -1,0 +1,53 @@
+"""What a driver tells on its standard output is read back from a log that has other lines, too."""
+
+import base64
+import random
+
+import pytest
+
+from topicschema.validation.errors import InvalidQuestionError
+from topicschema.validation.job import log_protocol
+
+REPORT = random.Random(1).randbytes(50_000)  # noqa: S311  # the same each time
+LINES = list(log_protocol.report_lines(REPORT))
+
+
+def test_a_report_is_read_back_whole_from_between_other_lines() -> None:
+    assert len(LINES) > 5
+    assert all(len(line) < 16_000 for line in LINES)
+    log = [each for line in LINES for each in ("26/11/21 WARN something", line + "\n", "TOPICSCHEMA-REPORT what?")]
+    assert log_protocol.report_in(log) == REPORT
+
+
+def test_a_report_that_is_not_all_there_is_none() -> None:
+    assert log_protocol.report_in(LINES[1:]) is None
+    assert log_protocol.report_in(LINES[:-1]) is None
+    assert log_protocol.report_in([]) is None
+
+
+def test_the_last_report_counts() -> None:
+    assert log_protocol.report_in([*LINES[:3], *log_protocol.report_lines(b"newer")]) == b"newer"
+
+
+def test_a_damaged_report_is_told() -> None:
+    with pytest.raises(InvalidQuestionError, match="damaged"):
+        log_protocol.report_in([f"TOPICSCHEMA-REPORT 1/1 {base64.b64encode(bytes(99)).decode()}"])
+
+
+def test_a_report_that_unpacks_to_more_than_any_run_tells_is_refused() -> None:
+    assert log_protocol.report_in(log_protocol.report_lines(bytes(log_protocol.MAX_REPORT))) == bytes(
+        log_protocol.MAX_REPORT
+    )
+    with pytest.raises(InvalidQuestionError, match="larger than 8 MiB"):
+        log_protocol.report_in(log_protocol.report_lines(bytes(log_protocol.MAX_REPORT + 1)))
+
+
+def test_the_last_progress_counts_and_what_is_none_is_passed_over() -> None:
+    log = [
+        log_protocol.progress_line(10),
+        log_protocol.progress_line(30, messages=3),
+        "TOPICSCHEMA-PROGRESS {",
+        "TOPICSCHEMA-PROGRESS 7",
+    ]
+    assert log_protocol.progress_in(log) == {"percent": 30, "messages": 3}
+    assert log_protocol.progress_in(["nothing"]) is None

@@ -1,0 +1,91 @@
+"""A question is the same value before and after it was written down; what is none is refused with its place."""
+
+import json
+import lzma
+from typing import Any
+
+import pytest
+
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.validation import request
+from topicschema.validation.errors import InvalidQuestionError
+from topicschema.validation.request import (
+    Columns,
+    FileFormat,
+    FilesAsked,
+    OAuth2Asked,
+    PulsarAsked,
+    Question,
+    Sample,
+    Tolerance,
+)
+
+STRING = SchemaInfo(SchemaType.STRING)
+ASKED = Question(
+    SchemaInfo(SchemaType.AVRO, '"lo\u00f1g"'.encode(), {"owner": "team"}),
+    {0: STRING, 41: SchemaInfo(SchemaType.KEY_VALUE, b"\x00\xff")},
+    "persistent://shop/orders/created",
+    files=FilesAsked(("s3://bucket/a",), FileFormat.AVRO, Columns(payload="body"), 3),
+    sample=Sample(10, 5, 3600, 77),
+    tolerance=Tolerance(12),
+    include_values=True,
+    labels={"revalidate": "1"},
+)
+OF_PULSAR = Question(
+    STRING,
+    {},
+    "persistent://a/b/c",
+    pulsar=PulsarAsked("http://a", "pulsar://b", oauth2=OAuth2Asked("https://i", "aud", "/k")),
+    executors=3,
+)
+
+
+@pytest.mark.parametrize("asked", [ASKED, OF_PULSAR])
+def test_it_is_read_as_it_was_written_packed_or_not(asked: Question) -> None:
+    assert request.read(asked.text) == asked == request.read(asked.pack().content)
+    assert request.read(asked.pack().content).sha256 == asked.sha256
+
+
+WRONG: dict[str, Any] = {
+    "question.candidate is missing": {"candidate": ...},
+    "question.typo is not known": {"typo": 1},
+    "question.executors must be a whole number": {"executors": "3"},
+    "question: executors must be from 0 to 1,000": {"executors": 1001},
+    "question: one source is needed: files or pulsar": {"files": ...},
+    "question.sample: percent must be from 1 to 100": {"sample": {"percent": 0}},
+    "question.sample.seed must be a whole number": {"sample": {"seed": True}},
+    "question.includeValues must be true or false": {"includeValues": 1},
+    "question.line must be one of 4.0, 4.1, 4.2": {"line": "5"},
+    "question.files.uris[0] must be a text": {"files": {"uris": [1]}},
+    "question.files.uris must be an array": {"files": {"uris": "x"}},
+    "question.versions.x: a number is needed as the member's name": {"versions": {"x": {}}},
+    "question.versions.0.schemaBase64 is not base64": {"versions": {"0": {"type": "AVRO", "schemaBase64": "?"}}},
+    "question.versions.0 has both schema and schemaBase64": {
+        "versions": {"0": {"type": "AVRO", "schemaBase64": "", "schema": ""}}
+    },
+    "question.candidate.type must be one of": {"candidate": {"type": "Avro", "schema": ""}},
+    "question: format 2 is not known here": {"format": 2},
+}
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_what_is_wrong_with_it_is_told_with_its_place(message: str) -> None:
+    members = json.loads(ASKED.text) | WRONG[message]
+    members = {name: value for name, value in members.items() if value is not ...}
+    with pytest.raises(InvalidQuestionError) as raised:
+        request.read(json.dumps(members).encode())
+    assert raised.value.message.startswith(message)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[", b"[]", b"\xff", ASKED.pack().content[:-9], b"\xfd7zXZ\0nothing", b"[" * 10_000]
+)
+def test_bytes_that_hold_none_are_refused(content: bytes) -> None:
+    with pytest.raises(InvalidQuestionError):
+        request.read(content)
+
+
+def test_a_packed_one_that_unpacks_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request, "MAX_BYTES", 1024 * 1024)
+    with pytest.raises(InvalidQuestionError, match="not whole, or larger"):
+        request.read(lzma.compress(b" " * (2 * 1024 * 1024), preset=0))

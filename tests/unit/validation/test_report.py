@@ -1,0 +1,61 @@
+"""What a report notes beside its figures."""
+
+import json
+
+import pytest
+
+from support.validation import order_files
+from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.validation.job.html_report import page
+from topicschema.validation.job.result import read
+from topicschema.validation.report.report import Course, report
+from topicschema.validation.report.tally import Tally
+from topicschema.validation.request import FilesAsked, Question
+from topicschema.validation.sources import Plan
+
+_FIELDS = json.dumps([{"number": 1, "name": "a", "type": "MESSAGE", "label": "LABEL_OPTIONAL"}])
+_OUTER = SchemaInfo(
+    SchemaType.PROTOBUF, b'{"type":"record","name":"R","fields":[]}', properties={"__PARSING_INFO__": _FIELDS}
+)
+_PAIR = encode(KeyValue(Part(SchemaInfo(SchemaType.STRING)), Part(_OUTER), Encoding.INLINE))
+_NOTE = "of PROTOBUF the outermost message alone was looked at: its schema does not tell those inside"
+
+
+@pytest.mark.parametrize(
+    ("candidate", "messages", "notes"),
+    [
+        (_OUTER, 1, [_NOTE]),
+        (_PAIR, 1, [_NOTE]),
+        (_OUTER, 0, ["there are no messages to judge"]),
+        (order_files.CANDIDATE, 1, []),
+        (SchemaInfo(SchemaType.BYTES), 1, []),
+    ],
+)
+def test_it_says_that_messages_inside_of_protobuf_messages_were_not_looked_at(
+    candidate: SchemaInfo, messages: int, notes: list[str]
+) -> None:
+    asked, tally = Question(candidate, {}, "orders", files=FilesAsked(("orders",))), Tally()
+    tally.messages = messages
+    assert report(asked, Plan(()), tally, Course(0, 1.0)).document["notes"] == notes
+
+
+@pytest.mark.parametrize("is_missing", [True, False])
+def test_a_topic_that_did_not_exist_is_told_apart_from_one_that_is_empty(*, is_missing: bool) -> None:
+    asked = Question(order_files.CANDIDATE, {}, "orders", files=FilesAsked(("orders",)))
+    found = report(asked, Plan(is_missing=is_missing), Tally(), Course(0, 1.0))
+    assert ("topicMissing" in found.document) == is_missing
+    document = read(found.verdict.text)
+    assert document is not None
+    assert bool(document.topic_missing) == is_missing
+
+
+@pytest.mark.parametrize("withheld", [0, 12_000])
+def test_entries_that_held_no_message_for_a_reader_are_told_where_there_are_any(withheld: int) -> None:
+    asked, tally = Question(order_files.CANDIDATE, {}, "orders", files=FilesAsked(("orders",))), Tally()
+    tally.messages, tally.withheld = 1, withheld
+    found = report(asked, Plan(), tally, Course(0, 1.0))
+    told = "12,000 entries held no message for a reader: marks, aborted transactions, or what the broker passes over"
+    assert found.document["withheld"] == withheld
+    assert found.document["notes"] == ([told] if withheld else [])
+    assert ("entries without a message" in page(found.document)) == bool(withheld)

@@ -1,0 +1,260 @@
+"""Runs on this machine, from the question to report, page, driver and command."""
+
+import json
+import struct
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from support.validation import order_files
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.validation import job
+from topicschema.validation.errors import InvalidQuestionError, RunError
+from topicschema.validation.job import log_protocol
+from topicschema.validation.job.html_report import page
+from topicschema.validation.job.result import Answer, read
+from topicschema.validation.report.report import Report
+from topicschema.validation.request import Question, Sample, Tolerance
+from topicschema.validation.run import driver, local, runner
+from topicschema.validation.sources import Plan
+from topicschema.validation.sources.files.source import Files
+
+ORDERS = order_files.orders(4_000)
+BAD = order_files.reasons(ORDERS)
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    return order_files.write(ORDERS, tmp_path / "orders.parquet")
+
+
+def run(asked: Question, split: int = 1 << 30, processes: int = 1) -> Report:
+    assert asked.files is not None
+    return runner.run(asked, Files(asked.files, split), processes=processes)
+
+
+def figures(report: Report) -> dict[str, Any]:
+    return {name: value for name, value in report.document.items() if name not in {"startedAt", "seconds"}}
+
+
+def by_writer() -> list[dict[str, Any]]:
+    """What each version wrote, as the orders tell."""
+    found = []
+    for version, name in ((1, "version 1"), (0, "version 0"), (None, "unknown versions")):
+        own = [each for each in ORDERS if each.version == (order_files.STRANGER if version is None else version)]
+        times = [datetime.fromtimestamp(each.publish_time // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for each in own]
+        bad = sum(bool(each.reason) for each in own)
+        row = {"schemaVersion": version, "name": name, "messages": len(own), "invalid": bad}
+        found.append({**row, "oldest": min(times), "newest": max(times)})
+    return found
+
+
+def test_any_number_of_splits_and_processes_gives_the_same_exact_figures(stored: Path) -> None:
+    asked = order_files.question(stored, include_values=True)
+    one = run(asked)
+    assert figures(run(asked, 1)) == figures(one)
+    assert figures(run(asked, 1, 2)) == figures(one)
+    assert {each["reason"]: each["messages"] for each in one.document["byReason"]} == BAD
+    assert one.document["invalid"] == sum(BAD.values())
+    assert sum(each["messages"] for each in one.document["byHour"]["rows"]) == len(ORDERS)
+    assert one.document["byWriter"] == by_writer()
+    assert len(one.document["examples"]) == 10
+    assert {each["reason"] for each in one.document["examples"]} == set(BAD)
+
+
+def test_values_are_shown_only_where_somebody_asks_for_them(stored: Path) -> None:
+    assert not any("value" in each for each in run(order_files.question(stored)).document["examples"])
+    shown = run(order_files.question(stored, include_values=True)).document["examples"]
+    assert all(each["value"] for each in shown)
+
+
+def test_messages_pass_up_to_the_tolerance(stored: Path) -> None:
+    rate = -(-1_000_000 * sum(BAD.values()) // len(ORDERS))
+    assert run(order_files.question(stored, tolerance=Tolerance(rate))).passes
+    assert not run(order_files.question(stored, tolerance=Tolerance(rate - 1))).passes
+
+
+def test_a_sample_is_the_same_however_it_is_split(stored: Path) -> None:
+    asked = order_files.question(stored, sample=Sample(percent=25, seed=9))
+    whole = run(asked)
+    assert figures(run(asked, 1)) == figures(whole)
+    assert whole.document["messages"] + whole.document["leftOut"] == len(ORDERS)
+    assert 800 < whole.document["messages"] < 1_200
+
+
+class Guessing(Files):
+    """Files that take themselves for far larger than they are, as a source that can only guess may."""
+
+    def plan(self) -> Plan:
+        plan = super().plan()
+        return replace(plan, splits=tuple(replace(each, messages=1_000_000) for each in plan.splits))
+
+
+def test_a_sample_that_chance_left_empty_is_no_verdict_and_one_that_is_far_too_small_says_so(stored: Path) -> None:
+    def judged(sample: Sample) -> Report:
+        asked = order_files.question(stored, sample=sample, tolerance=Tolerance(1_000_000))
+        assert asked.files is not None
+        return runner.run(asked, Guessing(asked.files), processes=1)
+
+    with pytest.raises(RunError, match="the sample took none of 4000 messages: raise maxMessages or percent"):
+        judged(Sample(max_messages=1))
+    few = judged(Sample(max_messages=3_000)).document
+    assert 0 < few["messages"] < 100
+    assert "the sample was to take about 3,000 messages, but how many there are was only guessed" in few["notes"]
+    assert judged(Sample(since_seconds=1)).document["notes"] == ["all messages are older than the sample"]
+    assert judged(Sample()).document["notes"] == []
+
+
+def test_no_messages_pass_with_a_note(tmp_path: Path) -> None:
+    report = run(order_files.question(order_files.write([], tmp_path / "none.parquet")))
+    assert report.passes
+    assert report.document["notes"] == ["there are no messages to judge"]
+    assert "there are no messages" in page(report.document)
+
+
+def test_a_candidate_that_is_no_schema_is_a_wrong_question(stored: Path) -> None:
+    asked = Question(
+        SchemaInfo(SchemaType.AVRO, b"{"), {0: SchemaInfo(SchemaType.STRING)}, "t", order_files.question(stored).files
+    )
+    with pytest.raises(InvalidQuestionError, match="the proposed schema cannot be judged with"):
+        run(asked)
+
+
+def test_hostile_bytes_are_reasons(tmp_path: Path) -> None:
+    endless = b"\xfe\xff\xff\xff\xff\xff\xff\xff\x7f"
+    payloads = [None, b"", endless, endless * 3, b"\xff" * 64, bytes(5_000_000), b"\x02" * 100_000]
+    path = tmp_path / "hostile.parquet"
+    table = {"value": pa.array(payloads, pa.binary()), "schema_version": [0, 0, 1, 0, 1, 0, -9]}
+    parquet.write_table(pa.table(table | {"publish_time": [-5, 0, (1 << 63) - 1, -(1 << 63), 1, 2, 3]}), path)
+    report = run(order_files.question(path, include_values=True))
+    assert report.document["messages"] == 7
+    assert report.document["invalid"] >= 5
+    assert len(report.verdict.text) <= 4096
+    json.loads(report.text)
+
+
+def test_a_worker_that_is_killed_ends_the_run_without_a_verdict(stored: Path, tmp_path: Path) -> None:
+    from support.validation.killed_workers import DyingFiles  # noqa: PLC0415  # beside the tests
+
+    asked = order_files.question(stored)
+    assert asked.files is not None
+    source = DyingFiles(Files(asked.files, 1), tmp_path / "died")
+    with pytest.raises(RunError, match="was killed"):
+        runner.run(asked, source, processes=2)
+    assert (tmp_path / "died").exists()
+
+
+def test_few_messages_are_judged_without_other_processes() -> None:
+    assert local.processes_for(local.WORTH - 1) == 1
+    assert 1 <= local.processes_for(10**9) <= local.MOST
+
+
+class Told(HTMLParser):
+    """What a browser would make of the page: its tags, and whether any is a script's."""
+
+    VOID: ClassVar = {"meta", "rect", "line"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
+        assert not any(name.startswith("on") for name, _ in attrs)
+        if tag not in self.VOID or (tag == "rect" and not self.get_starttag_text().endswith("/>")):  # type: ignore[union-attr]
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        del attrs
+        self.seen.add(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_whole_and_what_came_from_outside_is_text_in_it(stored: Path) -> None:
+    evil = "<script>alert('x')</script>\"&"
+    document = json.loads(json.dumps(run(order_files.question(stored, include_values=True)).document))
+    document["topic"] = document["question"] = evil
+    document["notes"].append(evil)
+    document["losses"].append({"kind": evil, "path": evil, "messages": 1})
+    document["readTo"][evil] = evil
+    for table in ("byReason", "byPlace", "byWriter", "byPartition", "examples"):
+        for row in document[table]:
+            row.update({name: evil for name, value in row.items() if isinstance(value, str) and name != "oldest"})
+    text = page(document)
+    told = Told()
+    told.feed(text)
+    assert told.open == []
+    assert "script" not in told.seen
+    assert {"svg", "table"} <= told.seen
+    assert "http" not in text.replace("http-equiv", "")
+
+
+def ask(folder: Path, asked: Question) -> tuple[int, str]:
+    packed = asked.pack().content
+    (folder / "question.xz.000").write_bytes(packed[:40])
+    (folder / "question.xz.001").write_bytes(packed[40:])
+    status = driver.main([str(folder), "--termination-log", str(folder / "log")])
+    return status, (folder / "log").read_text()
+
+
+def test_a_driver_ends_with_42_where_messages_do_not_pass_and_tells_why(
+    stored: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = order_files.question(stored)
+    status, message = ask(tmp_path, asked)
+    document = read(message)
+    assert document is not None
+    assert (status, document.verdict, document.question) == (42, Answer.FAIL, asked.sha256)
+    assert {each.reason: each.messages for each in document.by_reason} == BAD
+    lines = capsys.readouterr().out.splitlines()
+    assert log_protocol.progress_in(lines) == {"percent": 100, "messages": 4_000, "of": 4_000}
+    report = log_protocol.report_in(lines)
+    assert report is not None
+    assert json.loads(report)["invalid"] == sum(BAD.values())
+
+
+def test_a_driver_ends_with_0_where_they_pass(tmp_path: Path) -> None:
+    path = tmp_path / "numbers.parquet"
+    parquet.write_table(pa.table({"value": [struct.pack(">q", number) for number in range(9)]}), path)
+    files = order_files.question(path).files
+    status, message = ask(tmp_path, Question(SchemaInfo(SchemaType.INT64), {}, "t", files))
+    assert status == 0
+    assert json.loads(message)["verdict"] == "Pass"
+
+
+def test_a_driver_never_ends_as_a_verdict_where_there_is_none(stored: Path, tmp_path: Path) -> None:
+    gone = order_files.question(tmp_path / "gone.parquet")
+    status, message = ask(tmp_path, gone)
+    assert status == driver.FAILED
+    assert message.endswith("gone.parquet: there is no such file")
+    (tmp_path / "question.xz.001").unlink()
+    assert driver.main([str(tmp_path), "--termination-log", str(tmp_path / "log")]) == driver.FAILED
+    assert "not whole" in (tmp_path / "log").read_text()
+    executors = Question(gone.candidate, {}, "t", gone.files, executors=2)
+    status, message = ask(tmp_path, executors)
+    assert status == driver.FAILED
+    assert "executors need a driver that is a pod" in message
+    assert read(message) is None
+
+
+def test_what_the_operator_imports_of_validation_needs_none_of_what_only_runs_have() -> None:
+    folder = Path(str(job.__file__)).parent
+    modules = ["errors", "json_codec", "request", "sources", *(f"job.{file.stem}" for file in folder.glob("*.py"))]
+    heavy = ("numba", "numpy", "pulsar", "pyarrow", "pyspark", "py4j")
+    program = (
+        f"import sys, importlib\nfor name in {modules!r}: importlib.import_module('topicschema.validation.' + name)\n"
+        f"sys.exit(','.join(name for name in {heavy!r} if name in sys.modules) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.strip()) == (0, "")

@@ -1,0 +1,110 @@
+"""What Spark is told by a driver that is a pod."""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from topicschema.validation.errors import RunError
+from topicschema.validation.run import session
+
+LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+LONGEST = 63 - len("-exec-") - len(str(2**31 - 1))
+"""As Spark's Config.scala counts it (spark.kubernetes.executor.podNamePrefix)."""
+POD = {
+    "KUBERNETES_SERVICE_HOST": "fd00::1",
+    "KUBERNETES_SERVICE_PORT": "443",
+    "POD_IP": "10.0.0.7",
+    "POD_NAME": "orders-check-1234.abc",
+    "POD_NAMESPACE": "shop",
+    "TOPICSCHEMA_EXECUTOR_IMAGE": "registry/validation:1",
+}
+
+
+@dataclass(frozen=True)
+class Thrown:
+    """What Java threw, as Py4J shows it."""
+
+    text: str
+    cause: "Thrown | None" = None
+
+    def getCause(self) -> "Thrown | None":  # noqa: N802  # Java's name
+        return self.cause
+
+    def toString(self) -> str:  # noqa: N802
+        return self.text
+
+
+def template(folder: Path, resources: object) -> Path:
+    path = folder / "executor.json"
+    path.write_text(json.dumps({"spec": {"containers": [{"name": "executor", "resources": resources}]}}))
+    return path
+
+
+def test_executors_are_owned_by_the_drivers_pod_and_call_it_at_fixed_ports(tmp_path: Path) -> None:
+    told = session.settings(3, template(tmp_path, {}), POD)
+    assert told["spark.master"] == "k8s://https://[fd00::1]:443"
+    assert told["spark.kubernetes.driver.pod.name"] == POD["POD_NAME"]
+    assert told["spark.kubernetes.executor.podNamePrefix"].startswith("orders-check-1234-abc-")
+    assert (told["spark.driver.host"], told["spark.driver.port"], told["spark.blockManager.port"]) == (
+        "10.0.0.7",
+        "7078",
+        "7079",
+    )
+    assert "spark.driver.bindAddress" not in told  # executors would be told to call 0.0.0.0
+    assert told["spark.executor.instances"] == "3"
+    assert told["spark.ui.showConsoleProgress"] == "false"  # marked lines must begin a line of the log
+    assert int(told["spark.executor.maxNumFailures"]) > 3 * 4  # a task's fourth failure ends the run first
+
+
+def test_the_executors_of_two_drivers_have_names_of_their_own_that_spark_takes(tmp_path: Path) -> None:
+    resources = template(tmp_path, {})
+    long = "orders-created-by-the-shop-in-the-evening-" + "x" * 15
+    drivers = [f"{long}-a1b2c", f"{long}-a1b2d", f"{long[:33]}.a", f"{long[:33]}-a", f"{long[:33]}--a", "a", "7" * 253]
+    told = [session.settings(1, resources, {**POD, "POD_NAME": each}) for each in drivers]
+    prefixes = [each["spark.kubernetes.executor.podNamePrefix"] for each in told]
+    assert len(set(prefixes)) == len(drivers)
+    assert all(LABEL.fullmatch(each) and len(each) <= LONGEST for each in prefixes), prefixes
+    assert all(each[:20].startswith(driver[:20]) for each, driver in zip(prefixes, drivers, strict=True))
+
+
+def test_spark_keeps_nothing_at_the_api_server_but_pods(tmp_path: Path) -> None:
+    told = session.settings(1, template(tmp_path, {}), POD)
+    assert told["spark.kubernetes.executor.disableConfigMap"] == "true"
+    assert told["spark.kubernetes.driver.service.deleteOnTermination"] == "false"
+    assert told["spark.kubernetes.driver.ownPersistentVolumeClaim"] == "false"
+
+
+def test_executors_are_as_large_as_the_template_says(tmp_path: Path) -> None:
+    resources = {"requests": {"cpu": "1500m", "memory": "1Gi"}, "limits": {"memory": "3Gi", "cpu": "2"}}
+    told = session.settings(1, template(tmp_path, resources), POD)
+    assert (told["spark.executor.memory"], told["spark.executor.memoryOverhead"]) == ("512m", "2560m")
+    assert told["spark.executor.cores"] == "2"
+    assert told["spark.kubernetes.executor.request.cores"] == "1.5"
+    assert told["spark.kubernetes.executor.limit.cores"] == "2"
+
+
+def test_a_template_that_is_none_and_a_driver_that_is_no_pod_are_run_failures(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="template cannot be read"):
+        session.settings(1, tmp_path / "nowhere.json", POD)
+    with pytest.raises(RunError, match="'much' is no quantity"):
+        session.settings(1, template(tmp_path, {"limits": {"memory": "much"}}), POD)
+    with pytest.raises(RunError, match="POD_IP not set"):
+        session.start(1, tmp_path, {**POD, "POD_IP": ""})
+
+
+def test_what_kept_spark_from_starting_is_told_in_the_api_servers_words() -> None:
+    words = 'pods "a" is forbidden: User "b" cannot get resource "pods"'
+    server = Thrown(
+        f"io.fabric8.KubernetesClientException: Failure: GET at: https://a. Message: {words}. Received status: x"
+    )
+    error = ValueError("Py4J's words")
+    error.java_exception = Thrown("SparkException: it cannot be\n instantiated", server)  # type: ignore[attr-defined]
+    assert session.told_by(error) == words
+    error.java_exception = Thrown("IOException: no\n  space")  # type: ignore[attr-defined]
+    assert session.told_by(error) == "IOException: no space"
+    error.java_exception = Thrown("IllegalStateException: Spark context stopped while waiting for backend")  # type: ignore[attr-defined]
+    assert "a quota, perhaps" in session.told_by(error)
+    assert session.told_by(ValueError("the gateway ended")) == "the gateway ended"

@@ -1,0 +1,144 @@
+"""Figures are exact however the messages are cut and put together again."""
+
+import random
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.validation import order_files
+from topicschema.payload.columnar import validator_for
+from topicschema.validation.report import counting
+from topicschema.validation.report.bounded_counter import ANY, Rollup, dropped, hours_of
+from topicschema.validation.report.examples import Drawing
+from topicschema.validation.report.grouping import grouped
+from topicschema.validation.report.tables import Figures
+from topicschema.validation.report.tally import EXAMPLES, MAX_STRANGERS, Tally
+from topicschema.validation.run.batches import BATCH
+from topicschema.validation.run.judging import Judging
+from topicschema.validation.sources import Plan
+
+ORDERS = order_files.orders(400, share=0.2)
+
+
+def batch_of(rows: list[int]) -> pa.RecordBatch:
+    orders = [ORDERS[row] for row in rows]
+    columns = {
+        "payload": [each.payload for each in orders],
+        "key": [None for _ in rows],
+        "writer": [each.version for each in orders],
+        "partition": [row % 3 for row in rows],
+        "ledger": [5 for _ in rows],
+        "entry": rows,
+        "batch_index": [-1 for _ in rows],
+        "publish_time": [each.publish_time * (1 + row % 2) for row, each in zip(rows, orders, strict=True)],
+    }
+    return pa.record_batch([pa.array(columns[each.name], each.type) for each in BATCH], schema=BATCH)
+
+
+def tally_of(rows: list[int]) -> Tally:
+    tally = Tally()
+    judging = Judging(order_files.CANDIDATE, order_files.VERSIONS, order_files.question(Path("x")).line, validator_for)
+    batch = batch_of(rows)
+    judged = judging.judge(batch)
+    counting.count(tally, batch, judged, judging.words)
+    Drawing(3).keep(tally, batch, judged, judging.words)
+    return tally
+
+
+WHOLE = tally_of(list(range(len(ORDERS))))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(1, len(ORDERS) - 1), unique=True, max_size=6), st.randoms(use_true_random=False))
+def test_tallies_of_any_parts_merged_in_any_order_are_the_tally_of_the_whole(
+    cuts: list[int], chance: random.Random
+) -> None:
+    rows = list(range(len(ORDERS)))
+    chance.shuffle(rows)
+    bounds = [0, *sorted(cuts), len(rows)]
+    parts = [tally_of(rows[start:end]) for start, end in pairwise(bounds)]
+    while len(parts) > 1:
+        chance.shuffle(parts)
+        one, other, *rest = parts
+        parts = [Tally.unpacked(one.packed).merge(Tally.unpacked(other.packed)), *rest]
+    assert parts[0].packed == WHOLE.packed
+
+
+def test_the_figures_are_those_that_the_messages_were_made_with() -> None:
+    found: dict[str, int] = {}
+    for (reason, *_), count in WHOLE.findings.counts.items():
+        found[reason] = found.get(reason, 0) + count
+    assert found == order_files.reasons(ORDERS)
+    assert (WHOLE.messages, WHOLE.invalid) == (len(ORDERS), sum(found.values()))
+    assert sum(WHOLE.traffic.counts.values()) == len(ORDERS)
+    assert WHOLE.strangers == {order_files.STRANGER: found["UNKNOWN_WRITER_VERSION"]}
+    assert all(len(kept) <= EXAMPLES for kept in WHOLE.examples.values())
+
+
+STEPS = (hours_of(1, 24), dropped(0, ANY), dropped(1, ANY))
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(-1, 200)), max_size=60), st.integers(0, 60))
+def test_a_table_with_too_many_keys_is_coarser_and_the_same_in_any_order(keys: list[tuple[int, int]], cut: int) -> None:
+    whole, one, other = Rollup(STEPS, 8), Rollup(STEPS, 8), Rollup(STEPS, 8)
+    for number, key in enumerate(keys):
+        whole.add(key, 1)
+        (one if number < cut else other).add(key, 1)
+    other.merge(one.counts.items(), one.level)
+    assert (other.counts, other.level) == (whole.counts, whole.level)
+    assert len(whole.counts) <= 8
+    assert sum(whole.counts.values()) == len(keys)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_rows_are_counted_by_their_values_however_far_apart_these_are(wide: bool) -> None:  # noqa: FBT001
+    chance = random.Random(1)  # noqa: S311  # the same each time
+    big = (1 << 62) if wide else 3
+    rows = [(chance.randrange(3), chance.choice([-big, 0, big])) for _ in range(500)]
+    expected: dict[tuple[int, int], int] = {}
+    for row in rows:
+        expected[row] = expected.get(row, 0) + 1
+    columns = [np.array(column, np.int64) for column in zip(*rows, strict=True)]
+    assert dict(grouped(columns)) == expected
+    assert dict(grouped([np.zeros(0, np.int64)])) == {}
+
+
+def test_of_versions_that_nobody_knows_so_many_are_told_and_no_more() -> None:
+    tally = Tally()
+    for version in range(3 * MAX_STRANGERS, 0, -1):
+        tally.count_stranger(version, 2)
+    assert tally.strangers == dict.fromkeys(range(1, MAX_STRANGERS + 1), 2)
+
+
+def figures_of(*, finding_steps: int, traffic_steps: int) -> Figures:
+    """Those of 30 messages, every tenth invalid, in three partitions and hours, after so many steps of each table."""
+    tally = Tally()
+    for number in range(30):
+        place = number // 10
+        tally.traffic.add((0, place, 500 + 800 * place), 1)
+        if number % 10 == 0:
+            tally.findings.add(("TRUNCATED", "$.a", 0, place, 500 + 800 * place), 1)
+    tally.findings.merge((), finding_steps)
+    tally.traffic.merge((), traffic_steps)
+    return Figures(tally, Plan(names=("p0", "p1", "p2")))
+
+
+@pytest.mark.parametrize(
+    ("finding_steps", "traffic_steps"), [(0, 0), (1, 0), (2, 0), (0, 2), (3, 2), (5, 0), (0, 4), (6, 4)]
+)
+def test_no_partition_and_no_hour_looks_sound_because_its_invalid_messages_are_told_no_more(
+    finding_steps: int, traffic_steps: int
+) -> None:
+    figures = figures_of(finding_steps=finding_steps, traffic_steps=traffic_steps)
+    rows = figures.partitions()
+    assert (sum(row["messages"] for row in rows), sum(row["invalid"] for row in rows)) == (30, 3)
+    assert len(rows) == (3 if finding_steps < 2 and traffic_steps < 2 else 1)
+    hours = figures.hours()["rows"]
+    are_told = finding_steps < 5 and traffic_steps < 4
+    assert len(hours) == (3 if are_told else 0)
+    assert sum(row["invalid"] for row in hours) == len(hours)

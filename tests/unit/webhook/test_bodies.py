@@ -1,0 +1,237 @@
+"""The webhook's bodies over a real socket: how many bytes are in flight, how long one takes, what is in it."""
+
+import asyncio
+import gzip
+import json
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from aiohttp import web
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.kubernetes.admission import World
+from support.metrics import counted
+from topicschema.admission.review import Answer, MalformedReviewError, Review, allow
+from topicschema.webhook import bodies
+from topicschema.webhook.bodies import IN_FLIGHT_BYTES, Bodies
+from topicschema.webhook.server import Endpoint
+
+MEBIBYTE = 1024 * 1024
+REVIEW = {"uid": "1", "kind": {"kind": "TopicSchema"}}
+ORDINARY = json.dumps({"request": REVIEW}).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """An endpoint on a socket, whose reviewer waits for `may_answer`."""
+
+    port: int
+    bodies: Bodies
+    may_answer: asyncio.Event
+    senders: list["Sender"] = field(default_factory=list)
+
+    async def start(self, start: bytes, length: int | None) -> "Sender":
+        """Send the first bytes of a body, whose length is announced, or of a chunked one."""
+        framing = b"Transfer-Encoding: chunked" if length is None else b"Content-Length: %d" % length
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        writer.write(b"POST /review HTTP/1.1\r\nHost: webhook\r\n" + framing + b"\r\n\r\n")
+        writer.write(start if length is not None else b"%x\r\n%s\r\n" % (len(start), start) if start else b"")
+        self.senders.append(Sender(reader, writer))
+        return self.senders[-1]
+
+    async def status(self, body: bytes) -> int:
+        """The status of the answer to a whole body."""
+        status, _ = await (await self.start(body, len(body))).answer()
+        return status
+
+    async def until_in_flight(self, size: int) -> None:
+        """Return once so many bytes count as in flight."""
+        while self.bodies.in_flight != size:  # noqa: ASYNC110 - the product has no event for it
+            await asyncio.sleep(0.001)
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """A connection on which a request was begun."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    async def answer(self) -> tuple[int, str]:
+        """Status and text of the answer; the connection is closed."""
+        head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
+        length = next(int(line.split(":")[1]) for line in head.splitlines() if line.startswith("Content-Length:"))
+        text = (await self.reader.readexactly(length)).decode()
+        self.writer.close()
+        return int(head.split()[1]), text
+
+
+@asynccontextmanager
+async def opened(seconds: float = 60.0, patience: float = 60.0) -> AsyncIterator[Door]:
+    """A door whose bodies may take so many seconds."""
+    counted = Bodies(seconds, patience)
+    may_answer = asyncio.Event()
+
+    async def wait(_: Review) -> Answer:
+        await may_answer.wait()
+        return allow()
+
+    runner = Endpoint({"TopicSchema": wait}, counted).runner()
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    door = Door(runner.addresses[0][1], counted, may_answer)
+    try:
+        yield door
+    finally:
+        may_answer.set()
+        for sender in door.senders:
+            sender.writer.close()
+        await runner.cleanup()
+
+
+async def test_beyond_the_bytes_in_flight_an_announced_body_is_answered_503_unread() -> None:
+    before = counted("admission_reviews_total", kind="unknown", decision="error", reason="TooManyBytes")
+    async with opened() as door:
+        first = await door.start(b"{", 15 * MEBIBYTE)
+        await door.until_in_flight(15 * MEBIBYTE)
+        status, text = await (await door.start(b"", 15 * MEBIBYTE)).answer()
+        assert (status, text) == (
+            503,
+            "topicschema: reviews under way have 15,728,640 bytes, too many to take this one, too; try again",
+        )
+        assert counted("admission_reviews_total", kind="unknown", decision="error", reason="TooManyBytes") == before + 1
+        first.writer.close()
+        await door.until_in_flight(0)
+        door.may_answer.set()
+        assert await door.status(ORDINARY + b" " * (15 * MEBIBYTE)) == 200
+
+
+async def test_a_chunked_body_counts_by_what_was_read() -> None:
+    async with opened() as door:
+        await door.start(b"{", 15 * MEBIBYTE)
+        await door.until_in_flight(15 * MEBIBYTE)
+        status, _ = await (await door.start(b" " * (10 * MEBIBYTE), None)).answer()
+        assert status == 503
+        await door.until_in_flight(15 * MEBIBYTE)
+
+
+async def test_bytes_stay_in_flight_until_the_answer() -> None:
+    async with opened() as door:
+        asked = await door.start(ORDINARY, len(ORDINARY))
+        await door.until_in_flight(65_536)  # the least that a body counts for
+        door.may_answer.set()
+        assert (await asked.answer())[0] == 200
+        await door.until_in_flight(0)
+
+
+async def test_ordinary_edits_pass_beside_as_many_large_bodies_as_fit() -> None:
+    async with opened() as door:
+        sizes = (15 * MEBIBYTE, 9 * MEBIBYTE)
+        for size in sizes:
+            await door.start(b"{", size)
+        await door.until_in_flight(sum(sizes))
+        assert sum(sizes) < IN_FLIGHT_BYTES
+        door.may_answer.set()
+        assert await door.status(ORDINARY + b" " * MEBIBYTE) == 503
+        assert await door.status(ORDINARY) == 200
+
+
+@pytest.mark.parametrize("length", [60_000, None], ids=["announced", "chunked"])
+async def test_a_body_that_does_not_come_is_answered_408_and_its_connection_is_closed(length: int | None) -> None:
+    async with opened(seconds=0.1) as door:
+        half_sent = await door.start(b"{", length)
+        status, text = await half_sent.answer()
+        assert (status, text) == (408, "topicschema: the body was not complete in time; send it anew")
+        assert await half_sent.reader.read() == b""
+        await door.until_in_flight(0)
+
+
+async def test_a_body_that_is_slow_gives_way_to_one_that_needs_its_bytes() -> None:
+    async with opened(patience=0) as door:
+        slow, large = await door.start(b"{", 15 * MEBIBYTE), 15 * MEBIBYTE
+        await door.until_in_flight(large)
+        door.may_answer.set()
+        assert await door.status(ORDINARY) == 200
+        assert await door.status(ORDINARY + b" " * (large - len(ORDINARY))) == 200
+        status, _ = await slow.answer()
+        assert status == 408
+        await door.until_in_flight(0)
+
+
+async def test_a_sender_that_goes_away_is_no_error_of_ours(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        async with opened() as door:
+            half_sent = await door.start(b"{", 60_000)
+            await door.until_in_flight(65_536)
+            half_sent.writer.close()
+            await door.until_in_flight(0)
+    assert caplog.records == []
+
+
+async def test_a_compressed_body_is_not_unpacked() -> None:
+    async with opened() as door:
+        packed = gzip.compress(ORDINARY)
+        reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
+        head = f"POST /review HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\nContent-Length: {len(packed)}\r\n\r\n"
+        writer.write(head.encode() + packed)
+        assert (await Sender(reader, writer).answer())[0] == 400
+
+
+@pytest.mark.parametrize(
+    ("member", "words"),
+    [
+        ("[" + "{}," * 100_000 + "{}]", "more than 100,000 JSON values"),
+        ("[" + '"",' * 500_000 + '""]', "more than 100,000 JSON values"),
+        ('{"a":' * 90 + "1" + "}" * 90, "nothing of kind"),
+        ('{"a":' * 100 + "1" + "}" * 100, "more than 100 levels"),
+        ("[" * 100 + "]" * 100, "more than 100 levels"),
+    ],
+    ids=["objects", "strings", "high", "deep objects", "deep lists"],
+)
+async def test_a_review_of_many_values_or_levels_is_answered_400(world: World, member: str, words: str) -> None:
+    start = '{"request":{"uid":"1","kind":{"kind":"Pod"},"object":{"a":'
+    reply = await world.post(f"{start}{member}}}}}}}".encode())
+    assert reply.status == 400
+    assert words in reply.text
+
+
+async def test_a_body_in_utf_16_is_answered_400(world: World) -> None:
+    assert (await world.post(json.dumps({"request": REVIEW}).encode("utf-16"))).status == 400
+
+
+JSON = st.recursive(
+    st.none() | st.integers(-9, 9) | st.text(st.sampled_from('a"\\[]{},:é\n'), max_size=9),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(st.sampled_from('b"\\{,'), max_size=4), inner),
+    max_leaves=20,
+)
+
+
+def values(value: Any) -> int:
+    """How many values there are, and one more for each container, as the scan counts them at most."""
+    members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(map(values, members))
+
+
+@given(JSON)
+def test_values_are_counted_outside_of_strings(value: Any) -> None:
+    text = json.dumps(value, ensure_ascii=False).encode()
+    empty = text.count(b"[]") + text.count(b"{}")
+    counted = bodies._most_values(bodies._without_strings(text))
+    assert values(value) <= counted <= values(value) + empty
+
+
+@given(JSON)
+async def test_what_is_parsed_is_what_json_says(value: Any) -> None:
+    assert await bodies.parse(json.dumps(value).encode()) == value
+
+
+async def test_a_schema_full_of_brackets_is_one_value() -> None:
+    schema = json.dumps([{"a": ["\\", '"']}] * 60_000)
+    assert await bodies.parse(json.dumps({"spec": schema}).encode()) == {"spec": schema}
+    with pytest.raises(MalformedReviewError, match="values"):
+        await bodies.parse(json.dumps({"spec": json.loads(schema)}).encode())

@@ -1,0 +1,229 @@
+"""The webhook's HTTP: sizes, deadlines, and what becomes of errors."""
+
+import asyncio
+import json
+import logging
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from support.kubernetes.admission import V0, World, wanted_topic
+from support.kubernetes.api_server import FakeApiServer
+from support.metrics import counted
+from testbed import ports
+from testbed.certificates import Authority, Issued
+from topicschema.admission.review import Answer, Review
+from topicschema.settings import WebhookSettings
+from topicschema.webhook.server import Certificate, Endpoint, main, serve
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b"[]", b"null", b"\xff", b"{}", b'{"request": {}}', b'{"request": {"uid": 7}}', b"[" * 100_000],
+)
+async def test_what_is_no_admission_review_is_answered_400(world: World, body: bytes) -> None:
+    assert (await world.post(body)).status == 400
+
+
+async def test_a_kind_that_is_not_ours_is_answered_400(world: World) -> None:
+    assert (await world.ask({"kind": "Pod", "metadata": {"name": "x"}})).status == 400
+
+
+async def test_a_body_above_sixteen_mebibytes_is_answered_413(world: World) -> None:
+    assert (await world.post(b" " * (16 * 1024 * 1024 + 1))).status == 413
+
+
+async def test_an_api_server_that_refuses_to_answer_gives_500_with_clear_words(world: World) -> None:
+    await world.policy()
+    world.api.is_away = True
+    reply = await world.create()
+    assert reply.status == 500
+    assert "cannot be judged now: ApiServerUnavailable" in reply.text
+
+
+async def test_an_api_server_that_is_silent_gives_500_before_the_caller_stops_waiting(world: World) -> None:
+    world.api.is_silent = True
+    body = json.dumps({"request": {"uid": "1", "kind": {"kind": "TopicSchema"}, "object": _topic()}}).encode()
+    reply = await world.post(body, timeout="1s")
+    assert reply.status == 500
+    assert "not judged within 0.5 s" in reply.text
+    world.api.speak()
+    assert (await world.create()).is_allowed
+
+
+async def test_a_schema_that_does_not_parse_needs_no_api_server_that_works(world: World) -> None:
+    world.api.is_away = True
+    assert (await world.create("{")).rules == ["SYNTAX"]
+
+
+async def test_a_bug_is_500_and_its_log_has_no_schema(caplog: pytest.LogCaptureFixture) -> None:
+    async def stumble(review: Review) -> Answer:
+        raise KeyError(str(review.wanted))
+
+    before = counted("internal_errors_total", component="webhook")
+    with caplog.at_level(logging.ERROR, "topicschema.webhook.server"):
+        status, text = await _ask_alone({"TopicSchema": stumble})
+    assert status == 500
+    assert "KeyError" not in text
+    assert counted("internal_errors_total", component="webhook") == before + 1
+    assert "type" not in caplog.records[0].getMessage()
+
+
+async def _ask_alone(reviewers: Mapping[str, object]) -> tuple[int, str]:
+    """The answer of an endpoint with these reviewers to one review."""
+    runner = Endpoint(reviewers).runner()  # type: ignore[arg-type]
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    host, port = runner.addresses[0]
+    body = {"request": {"uid": "1", "kind": {"kind": "TopicSchema"}, "object": _topic()}}
+    async with aiohttp.ClientSession() as session, session.post(f"http://{host}:{port}/review", json=body) as response:
+        answer = response.status, await response.text()
+    await runner.cleanup()
+    return answer
+
+
+def _topic() -> dict[str, object]:
+    return wanted_topic({"topic": "persistent://shop/orders/created", "type": "AVRO", "schema": V0})
+
+
+@pytest.fixture
+def issued(tmp_path: Path) -> Issued:
+    return Authority.at(tmp_path).issue("webhook", ["127.0.0.1"])
+
+
+async def _served(certificate: Certificate) -> bytes:
+    """The certificate that a client without SNI is shown in a new connection."""
+    server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0, ssl=certificate.context)
+    host, port = server.sockets[0].getsockname()
+    trusting = ssl.create_default_context()
+    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+    async with server:
+        _, writer = await asyncio.open_connection(host, port, ssl=trusting, server_hostname="")
+        shown: bytes = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        writer.close()
+    return shown
+
+
+async def test_a_changed_certificate_is_served_to_the_next_connection(issued: Issued, tmp_path: Path) -> None:
+    certificate = Certificate(issued.certificate, issued.key)
+    before = await _served(certificate)
+    assert not certificate.reload()
+    Authority.at(tmp_path).issue("webhook", ["127.0.0.1"])
+    assert certificate.reload()
+    after = await _served(certificate)
+    assert after != before
+    assert after == ssl.PEM_cert_to_DER_cert(
+        issued.certificate.read_text().split("-----END")[0] + "-----END CERTIFICATE-----\n"
+    )
+
+
+async def test_a_half_written_pair_leaves_the_old_certificate_in_place(issued: Issued, tmp_path: Path) -> None:
+    certificate = Certificate(issued.certificate, issued.key)
+    before = await _served(certificate)
+    old_key = issued.key.read_bytes()
+    Authority.at(tmp_path).issue("webhook", ["127.0.0.1"])
+    matching_key = issued.key.read_bytes()
+    issued.key.write_bytes(old_key)
+    assert not certificate.reload()
+    assert await _served(certificate) == before
+    issued.key.unlink()
+    assert not certificate.reload()
+    assert await _served(certificate) == before
+    issued.key.write_bytes(matching_key)
+    assert certificate.reload()
+    assert await _served(certificate) != before
+
+
+async def test_told_to_stop_it_is_not_ready_and_each_answer_closes_its_connection(issued: Issued) -> None:
+    async with FakeApiServer().running() as api:
+        settings = WebhookSettings(issued.certificate, issued.key, port=ports.free(), probe_port=ports.free())
+        stop = asyncio.Event()
+        serving = asyncio.create_task(serve(settings, api.connection, stop, drain=600))
+        trusting = ssl.create_default_context(cafile=issued.ca)
+        probe, url = f"http://127.0.0.1:{settings.probe_port}/readyz", f"https://127.0.0.1:{settings.port}/review"
+        async with aiohttp.ClientSession() as session:
+            await _until_ready(session, probe.removesuffix("/readyz"))
+            async with session.post(url, data=b"", ssl=trusting) as before:
+                assert "Connection" not in before.headers
+            stop.set()
+            assert await _get(session, probe) == 503
+            for _ in ("the connection of before", "a new one"):
+                async with session.post(url, data=b"", ssl=trusting) as drained:
+                    assert (drained.status, drained.headers["Connection"]) == (400, "close")
+        serving.cancel()
+        await asyncio.wait([serving])
+
+
+async def test_told_to_stop_it_finishes_what_is_under_way(issued: Issued) -> None:
+    async with FakeApiServer().running() as api:
+        settings = WebhookSettings(issued.certificate, issued.key, port=ports.free(), probe_port=ports.free())
+        stop = asyncio.Event()
+        serving = asyncio.create_task(serve(settings, api.connection, stop, drain=0.1))
+        trusting = ssl.create_default_context(cafile=issued.ca)
+        probe = f"http://127.0.0.1:{settings.probe_port}"
+        async with aiohttp.ClientSession() as session:
+            await _until_ready(session, probe)
+            api.is_silent = True
+            body = {"request": {"uid": "1", "kind": {"kind": "TopicSchema"}, "object": _topic()}}
+            url = f"https://127.0.0.1:{settings.port}/review?timeout=2s"
+            asked = asyncio.create_task(_status(session, url, body, trusting))
+            await api.was_asked.wait()
+            stop.set()
+            assert await asked == 500
+            await serving
+            with pytest.raises(aiohttp.ClientConnectorError):
+                await _status(session, url, body, trusting)
+
+
+async def test_probes_and_metrics_are_served_beside_the_reviews(issued: Issued) -> None:
+    async with FakeApiServer().running() as api:
+        settings = WebhookSettings(issued.certificate, issued.key, port=ports.free(), probe_port=ports.free())
+        stop = asyncio.Event()
+        serving = asyncio.create_task(serve(settings, api.connection, stop, drain=0.1))
+        probe = f"http://127.0.0.1:{settings.probe_port}"
+        async with aiohttp.ClientSession() as session:
+            await _until_ready(session, probe)
+            assert await _get(session, f"{probe}/livez") == 200
+            async with session.get(f"{probe}/metrics") as response:
+                assert "topicschema_admission_reviews_total" in await response.text()
+        stop.set()
+        await serving
+
+
+async def _status(session: aiohttp.ClientSession, url: str, body: object, tls: ssl.SSLContext) -> int:
+    async with session.post(url, json=body, ssl=tls) as response:
+        return response.status
+
+
+async def _get(session: aiohttp.ClientSession, url: str) -> int:
+    async with session.get(url) as response:
+        return response.status
+
+
+async def _until_ready(session: aiohttp.ClientSession, probe: str) -> None:
+    while True:
+        try:
+            if await _get(session, f"{probe}/readyz") == 200:
+                return
+        except aiohttp.ClientError:
+            pass
+        await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "words"),
+    [
+        ("TOPICSCHEMA_WEBHOOK_PORT", "https", "TOPICSCHEMA_WEBHOOK_PORT"),
+        ("KUBECONFIG", "/nowhere/kubeconfig", "/nowhere/kubeconfig"),
+    ],
+)
+def test_settings_that_mean_nothing_end_the_process_with_words(
+    variable: str, value: str, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(variable, value)
+    assert main() == 2
+    assert words in capsys.readouterr().err
