@@ -67,6 +67,14 @@ TERMS = {
     r"behind \w+ backs?": "by other clients",
     r"is asked about": "candidate, request",
     r"in force": "effective, Ready, applies",
+    r"(?:a|each|every|next|one|the|this) pass|passes over": "reconcile",
+    r"seen": "observed, found, read",
+    r"kept": "stored, retained, cached",
+    r"held": "stored, claimed, blocked",
+    r"a look|looks? again|look(?:s|ed|ing)? (?:only )?at": "reconcile, read, check, compare",
+    r"on record": "stored, in the history",
+    r"so many": "the number",
+    r"wanted": "desired, requested",
 }
 _FENCE = re.compile(r"^( *)```.*?^\1```", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"`[^`]*`")

@@ -238,7 +238,7 @@ def _schema_options(command: argparse.ArgumentParser, *more: str) -> None:
         "--pulsar-version",
         default=PulsarLine.V4_0.value,
         choices=_names(PulsarLine),
-        help="the Pulsar version whose verdict is wanted (default: 4.0)",
+        help="Pulsar version that judges (default: 4.0)",
     )
 
 

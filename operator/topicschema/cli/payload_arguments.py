@@ -79,7 +79,7 @@ def _schema(command: argparse.ArgumentParser) -> None:
         "--pulsar-version",
         default=PulsarLine.V4_0.value,
         choices=tuple(each.value for each in PulsarLine),
-        help="the Pulsar version whose reading of schemas is wanted (default: 4.0)",
+        help="Pulsar version that reads the schema (default: 4.0)",
     )
 
 
