@@ -31,6 +31,7 @@ DOCUMENTS = (
     "docs/operations.md",
     "docs/payloads.md",
     "docs/rules.md",
+    "docs/spec/*.md",
     "docs/testing.md",
     "docs/validation-reasons.md",
     "docs/validation.md",
