@@ -81,7 +81,7 @@ def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> arg
     _fingerprint(_command(commands, "fingerprint", "print the fingerprint of a schema: equal schemas have equal ones"))
     _explain(_command(commands, "explain", "explain a rule, and what to do"))
     _manifest(_command(commands, "manifest", "print the TopicSchema manifest for a schema's file"))
-    _command(commands, "export", "a topic's stored versions, as uploads to a broker that lost them", _EXPORT)
+    _command(commands, "export", "print the uploads for a broker that lost a topic's versions", _EXPORT)
     payload_arguments.add(commands, _proto_options)
     _validate_messages(_command(commands, "validate-messages", arguments.SUMMARY, arguments.EPILOG))
     _completion(_command(commands, "completion", "print the completion script for a shell"))
@@ -126,7 +126,7 @@ def _can_connect(command: argparse.ArgumentParser) -> None:
     # One parser for each: argparse takes no SCHEMA after options that come after another positional.
     clients = command.add_subparsers(dest="client", required=True, metavar="CLIENT")
     for name in ("producer", "consumer", "reader"):
-        text = f"would a broker let this {name} connect?"
+        text = f"check whether a {name} may connect"
         _client(clients.add_parser(name, help=text, description=text, epilog=_CAN_CONNECT, formatter_class=_AS_WRITTEN))
 
 
