@@ -49,8 +49,11 @@ STRATEGY = Chapter(
             "Comparing the candidate with the versions that the strategy looks at, and finding its risks, takes more "
             f"than {MOST_STEPS:,} steps. The operator then refuses the candidate, whatever the strictness is. Usual "
             "causes are large unions of records that refer to each other, and thousands of changes to each of many "
-            "versions. The limit is the operator's own: a broker may accept the schema.",
-            "make the unions smaller, remove circles of records, or split a large change into several versions.",
+            "versions. The operator also refuses a schema that has very many types in a namespace of hundreds of "
+            "characters, or at a great depth: their full names and paths need too much memory. The limits are the "
+            "operator's own: a broker may accept the schema.",
+            "make the unions smaller, remove circles of records, split a large change into several versions, or "
+            "shorten the namespace.",
         ),
         Rule(
             "MORE_FINDINGS",
