@@ -7,7 +7,7 @@ the first branch, 1.12 the first that may be of the value's kind, and every reco
 """
 
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from types import GeneratorType, MappingProxyType
 from typing import Any, Final
 
 from topicschema.core.formats.avro.library import Library
@@ -57,7 +57,7 @@ class Defaults:
             node = self._branch(node, value) or node
         if node.__class__ is Primitive:
             return _primitive(node, value) if node is not field.type else _own_primitive(node, value)
-        return self._own(field)
+        return self._empty[node] if not value and node in self._empty else self._own(field)
 
     def _own(self, field: Field) -> Step[Trouble | None]:
         """The field's own default, tried once; coming back to it while it is being tried never ends."""
@@ -112,7 +112,8 @@ class Defaults:
             elif field.default is ABSENT:
                 trouble = UNFIT, f"lacks {shown(field.name)}, which has no default in {shown(record.full_name)}"
             else:
-                trouble = yield self._own(field)
+                own: Any = self.of(field)
+                trouble = (yield own) if own.__class__ is GeneratorType else own
             if trouble is not None:
                 break
         if not given:
