@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from support.kubernetes.memory_storage import MemoryStorage
 from support.schemas.examples import KEY, ME, NOW
 from topicschema.api.metadata import Metadata
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec
@@ -21,7 +22,6 @@ from topicschema.judging.policies import FoundPolicy
 from topicschema.judging.schema_source import Envelopes, sources_of
 from topicschema.protoc import ProtobufSources, compile_envelope
 from topicschema.reconcile.topicschema.gather import Judged, Loaded
-from topicschema.storage.memory import MemoryStorage
 from topicschema.storage.protocol import Stored
 
 ORDER = 'syntax = "proto3";\npackage shop;\nmessage Order { string id = 1; }\n'
