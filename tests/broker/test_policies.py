@@ -16,8 +16,7 @@ from testbed.product import NAMESPACE as SYSTEM
 from testbed.product import Product
 from testbed.pulsar import Pulsar
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
-from topicschema.core.history import Setting
-from topicschema.core.remote import NamespaceSettings
+from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.strategies import Strategy
 from topicschema.judging.policies import PolicyResolver
 from topicschema.storage.claims import Claims

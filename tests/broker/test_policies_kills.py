@@ -19,8 +19,7 @@ from testbed.product import Product
 from testbed.pulsar import Pulsar
 from topicschema.api.kinds import PULSAR_NAMESPACE_CLAIM
 from topicschema.cluster.errors import NotFoundError
-from topicschema.core.history import Setting
-from topicschema.core.remote import NamespaceSettings
+from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey
 

@@ -20,8 +20,8 @@ from topicschema.cluster.client import ApiClient, Object
 from topicschema.cluster.connection import Connection
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError
-from topicschema.core.history import History, Owner, Setting
-from topicschema.core.remote import NamespaceSettings
+from topicschema.core.history import History, Owner
+from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.storage.claims import Claims, StoredClaim

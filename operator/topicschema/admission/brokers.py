@@ -13,8 +13,9 @@ from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolic
 from topicschema.api.topicschemas import DeletionPolicy, EffectiveStrategyStatus, TopicSchema, TopicSchemaSpec
 from topicschema.broker.errors import BrokerNotAllowedError
 from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.core.history import History, Setting
+from topicschema.core.history import History
 from topicschema.core.policy import StrategySource, effective_strategy
+from topicschema.core.remote import Setting
 from topicschema.core.schemas import SchemaInfo, SchemaType, fingerprint_of_bytes
 from topicschema.core.strategies import Strategy
 from topicschema.judging.policies import FoundPolicy

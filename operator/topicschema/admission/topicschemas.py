@@ -26,11 +26,10 @@ from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.judging import full_history
 from topicschema.judging.holders import other_holder
 from topicschema.judging.judge import Judge
-from topicschema.judging.policies import FoundPolicy, PolicyResolver, Reader
+from topicschema.judging.policies import NOT_IN_FORCE, FoundPolicy, PolicyResolver, Reader
 from topicschema.storage.protocol import SchemaStorage, Stored
 
 _LOST = "HistoryLost"
-_NOT_IN_FORCE = frozenset({"PolicyNotFound", "ClaimNotAllowed", "TopicAlreadyClaimed"})
 # The share of the time in which the API server waits; the rest is for the answer.
 _TO_JUDGE = 0.9
 
@@ -110,33 +109,27 @@ class TopicSchemas:
         except ApiRefusedError:
             raise  # what we asked was wrong, not what the user did
         except StalledError as error:
-            return _not_judged(error) if error.reason in _NOT_IN_FORCE else deny(error.reason, [_damaged(error)])
+            return _not_judged(error) if error.reason in NOT_IN_FORCE else deny(error.reason, [_damaged(error)])
         except WaitingError as error:
-            if error.reason not in _NOT_IN_FORCE:
+            if error.reason not in NOT_IN_FORCE:
                 raise
             return _not_judged(error)
 
     async def _read(self, namespace: str, topic: Topic, spec: TopicSchemaSpec) -> tuple[FoundPolicy, Stored]:
         """Return the policy in force and the history as they are now: read at once if the key is known."""
         expected = self._policies.expected_key(namespace, topic)
+        finding = self._policies.resolve(namespace, topic.pulsar_namespace)
         try:
             if expected is None:
-                found = await self._policy(namespace, topic)
+                found = await finding
                 return found, await self._storage.get_history(found.key(topic))
-            found, stored = await asyncio.gather(self._policy(namespace, topic), self._storage.get_history(expected))
+            found, stored = await asyncio.gather(finding, self._storage.get_history(expected))
         except TopicSchemaError:
             await self._judge.require_supported_version(spec)  # whichever policy will govern the topic
             raise
         if found.key(topic) != expected:
             stored = await self._storage.get_history(found.key(topic))
         return found, stored
-
-    async def _policy(self, namespace: str, topic: Topic) -> FoundPolicy:
-        found = await self._policies.resolve(namespace, topic.pulsar_namespace)
-        if found is None:
-            where = "no NamespaceSchemaPolicy in this Kubernetes namespace"
-            raise WaitingError("PolicyNotFound", f"{where} governs {topic.pulsar_namespace}")
-        return found
 
     async def _judged(self, asked: _Asked, found: FoundPolicy, history: History) -> Answer:
         holder = await other_holder(self._client, history.claim, asked.owner)

@@ -34,8 +34,8 @@ from topicschema.api.record_settings import (
 )
 from topicschema.api.wire import decode, encode
 from topicschema.core.errors import StalledError
-from topicschema.core.history import Counter, Flaw, History, Origin, Owner, Setting, VersionEntry
-from topicschema.core.remote import NamespaceSettings
+from topicschema.core.history import Counter, Flaw, History, Origin, Owner, VersionEntry
+from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 

@@ -6,7 +6,8 @@ from typing import Annotated, ClassVar
 
 from topicschema.api.metadata import Metadata
 from topicschema.api.schema_fields import IMMUTABLE, Field, Rule
-from topicschema.core.history import MAX_VERSIONS, Counter, Setting
+from topicschema.core.history import MAX_VERSIONS, Counter
+from topicschema.core.remote import Setting
 from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import Strategy
 

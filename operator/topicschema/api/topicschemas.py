@@ -186,6 +186,11 @@ class TopicSchemaSpec:
         ),
     ] = False
 
+    @property
+    def domain(self) -> str:
+        """The topic's domain: `persistent` or `non-persistent`."""
+        return self.topic.partition("://")[0]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectiveStrategyStatus:

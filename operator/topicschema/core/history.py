@@ -36,14 +36,6 @@ class Counter(StrEnum):
     BROKER = "Broker"
 
 
-class Setting(StrEnum):
-    """The settings of schemas that a Pulsar namespace or a topic may have, by the names of the resources' fields."""
-
-    STRATEGY = "schemaCompatibilityStrategy"
-    AUTO_UPDATE = "isAllowAutoUpdateSchema"
-    ENFORCEMENT = "schemaValidationEnforced"
-
-
 class Flaw(StrEnum):
     """What keeps a broker from reading a version that it holds; it may have taken it as the first, or by force."""
 

@@ -25,11 +25,11 @@ from topicschema.core.verdict import Candidate, Comparison, Look, Verdict
 from topicschema.judging import broker_versions, comparing
 from topicschema.judging.broker_versions import UnreadableVersionError
 from topicschema.judging.comparing import Answer, Comparer, Question, Version
-from topicschema.judging.lru_cache import LruCache
 from topicschema.judging.rereading import Rereading
 from topicschema.judging.schema_source import Envelopes, info_of, size_of, sources_of
 from topicschema.judging.versions import LARGE, Versions
 from topicschema.judging.workers import OutOfMemoryError, Workers
+from topicschema.storage.lru_cache import LruCache
 from topicschema.storage.protocol import SchemaStorage
 
 T = TypeVar("T")

@@ -28,6 +28,8 @@ _Names = tuple[str, str]  # of the Kubernetes namespace and of the Pulsar namesp
 _REMEMBERED = 10_000
 _NOTHING_SEEN = ObservedSettings()
 _BLOCKING_REASONS = ("ClaimNotAllowed", "TopicAlreadyClaimed")
+NOT_IN_FORCE = frozenset({"PolicyNotFound", *_BLOCKING_REASONS})
+"""Reasons for which no policy governs a topic."""
 
 
 class Reader(Protocol):
@@ -86,10 +88,11 @@ class PolicyResolver:
         self._remembered: dict[_Names, _Known] = {}
         self._reads = SingleFlight(self._find)
 
-    async def resolve(self, namespace: str, pulsar_namespace: str) -> FoundPolicy | None:
-        """The policy in force for `tenant/namespace` in that Kubernetes namespace; None when no policy names it.
+    async def resolve(self, namespace: str, pulsar_namespace: str) -> FoundPolicy:
+        """Return the policy in force for `tenant/namespace` in that Kubernetes namespace.
 
-        StalledError(ClaimNotAllowed, TopicAlreadyClaimed) or WaitingError(PolicyNotFound) if one has no claim.
+        WaitingError(PolicyNotFound) if no policy names it; that or StalledError(ClaimNotAllowed, TopicAlreadyClaimed)
+        if one does and has no claim.
         """
         return await self._reads.get((namespace, pulsar_namespace))
 
@@ -98,7 +101,7 @@ class PolicyResolver:
         known = self._remembered.get((namespace, topic.pulsar_namespace))
         return TopicKey(known.pulsar_cluster, topic) if known else None
 
-    async def _find(self, names: _Names) -> FoundPolicy | None:
+    async def _find(self, names: _Names) -> FoundPolicy:
         known = self._remembered.get(names)
         if known is not None:
             found = await self._find_known(*names, known)
@@ -148,13 +151,14 @@ class PolicyResolver:
         is_there = self._trust_status or claim.address == address_of(resource)
         return is_there and _owns(claim, resource)
 
-    async def _search(self, namespace: str, pulsar_namespace: str) -> FoundPolicy | None:
+    async def _search(self, namespace: str, pulsar_namespace: str) -> FoundPolicy:
         naming, claims = await self._naming(namespace, pulsar_namespace)
         holding = [r for r, claim in zip(naming, claims, strict=True) if self._holds(claim, r)]
         if not holding:
             if naming:
                 raise _not_in_force(naming[0], claims[0])
-            return None
+            message = f"no NamespaceSchemaPolicy in this Kubernetes namespace governs {pulsar_namespace}"
+            raise WaitingError("PolicyNotFound", message)
         if len(holding) > 1:
             names = ", ".join(r.metadata.name for r in holding)
             raise WaitingError("PolicyNotFound", f"a topic can have one policy, but {names} govern {pulsar_namespace}")

@@ -9,8 +9,8 @@ import asyncio
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.imports import read_again
 from topicschema.core.schemas import PulsarLine
-from topicschema.judging.lru_cache import LruCache
 from topicschema.judging.versions import Versions
+from topicschema.storage.lru_cache import LruCache
 
 _KEPT_BYTES = 4 * 1024 * 1024
 _BYTES_PER_ENTRY = 1_000

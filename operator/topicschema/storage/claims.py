@@ -10,8 +10,8 @@ from topicschema.api.record import Claim
 from topicschema.cluster.client import ApiClient, Object
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import StalledError
-from topicschema.core.history import Owner, Setting
-from topicschema.core.remote import NamespaceSettings
+from topicschema.core.history import Owner
+from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.storage import objects
 

@@ -19,7 +19,8 @@ from topicschema.core.history import History, VersionEntry
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.topics import PulsarNamespaceKey, TopicKey
 from topicschema.storage import objects
-from topicschema.storage.payloads import PayloadCache
+from topicschema.storage.lru_cache import LruCache
+from topicschema.storage.payloads import weight
 from topicschema.storage.protocol import (
     Stored,
     check_contents,
@@ -47,7 +48,7 @@ class RecordStorage:
     def __init__(self, client: ApiClient, namespace: str, cache_bytes: int = _CACHE_BYTES) -> None:
         self._client = client
         self._namespace = namespace
-        self._payloads = PayloadCache(cache_bytes)
+        self._payloads: LruCache[str, SchemaInfo] = LruCache(cache_bytes)
 
     async def get_history(self, key: TopicKey) -> Stored:
         """As SchemaStorage says."""
@@ -105,7 +106,7 @@ class RecordStorage:
         payload = record.version_from_wire(wire)
         if payload.content_hash != entry.content_hash or payload.type is not entry.type:
             raise StalledError("RecordDamaged", f"the payload {name} is not the one that its history names")
-        self._payloads.put(payload)
+        self._payloads.put(payload.content_hash, payload, weight(payload))
         return payload
 
     async def delete(self, stored: Stored) -> None:
@@ -175,7 +176,7 @@ class RecordStorage:
             await self._client.create(SCHEMA_VERSION, self._namespace, wire)
         except ConflictError:
             await self._reuse(wire["metadata"]["name"], payload, annotations)
-        self._payloads.put(payload)
+        self._payloads.put(payload.content_hash, payload, weight(payload))
 
     async def _reuse(self, name: str, payload: SchemaInfo, annotations: Mapping[str, str]) -> None:
         """Make the payload that is there ours: whoever was about to remove it as unused finds that it moved."""

@@ -13,8 +13,7 @@ from broker.kills.holding import ANY_CALL, ANY_WRITE, Place
 from support.pulsar.brokered_topic import CLASHING, ONE, OTHER, THREE, TWO, BrokeredTopic
 from testbed import broker_faults
 from testbed.calls import Fault
-from topicschema.core.history import Setting
-from topicschema.core.remote import TopicSettings
+from topicschema.core.remote import Setting, TopicSettings
 from topicschema.core.strategies import Strategy
 
 ORDER = 'syntax = "proto3";\npackage shop;\nmessage Order { string id = 1; }\n'

@@ -13,8 +13,8 @@ from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolic
 from topicschema.api.record import Claim, claim_from_wire, history_from_wire
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode, decode_status, encode
-from topicschema.core.history import Counter, Setting, TopicSettingsRecord
-from topicschema.core.remote import NamespaceSettings, TopicSettings
+from topicschema.core.history import Counter, TopicSettingsRecord
+from topicschema.core.remote import NamespaceSettings, Setting, TopicSettings
 from topicschema.core.strategies import Strategy
 
 OBSERVED = {

@@ -17,7 +17,7 @@ from topicschema.core import formats
 from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.core.errors import InvalidSchemaError, WaitingError
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
-from topicschema.judging.lru_cache import LruCache
+from topicschema.storage.lru_cache import LruCache
 
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 _REMEMBERED_BYTES: Final = 64 * 1024 * 1024

@@ -11,8 +11,7 @@ from typing import Final
 
 from topicschema.api.brokers import ObservedBroker, ObservedSettings
 from topicschema.api.policies import NamespaceSchemaPolicySpec
-from topicschema.core.history import Setting
-from topicschema.core.remote import BrokerSettings, NamespaceSettings
+from topicschema.core.remote import BrokerSettings, NamespaceSettings, Setting
 from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 

@@ -49,7 +49,7 @@ async def apply_at_broker(ctx: ReconcileContext, loaded: Loaded, action: BrokerA
             return await _upload_recorded(ctx, loaded, missing)
         case WriteSettings(settings):
             broker, state = at_broker(loaded)
-            await broker.set_topic(loaded.topic, loaded.domain, settings)
+            await broker.set_topic(loaded.topic, loaded.resource.spec.domain, settings)
             return replace(loaded, state=state.with_settings(settings))
 
 
@@ -130,7 +130,7 @@ async def _other_line(ctx: ReconcileContext, loaded: Loaded) -> str:
 async def _own_strategy(broker: Broker, loaded: Loaded) -> Strategy | None:
     """The topic's own strategy; None, too, where it is not told: a refusal stays one, whoever may not ask for more."""
     try:
-        own = await topic_settings(broker, loaded.topic, loaded.domain)
+        own = await topic_settings(broker, loaded.topic, loaded.resource.spec.domain)
     except NotLeadingError:
         raise
     except TopicSchemaError:

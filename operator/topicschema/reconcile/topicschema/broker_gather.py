@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import TypeVar
 
 from topicschema.api.brokers import AdoptionPolicy, ManagementPolicy
-from topicschema.api.topicschemas import TopicSchema
+from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import (
     BrokerForbiddenError,
@@ -20,9 +20,9 @@ from topicschema.broker.errors import (
 from topicschema.core.alignment import Ahead, Alignment, Behind, Lost
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
-from topicschema.core.history import History, Origin, Setting
+from topicschema.core.history import History, Origin
 from topicschema.core.overrides import Overrides
-from topicschema.core.remote import TopicSettings
+from topicschema.core.remote import Setting, TopicSettings
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
 from topicschema.judging.policies import FoundPolicy
@@ -68,9 +68,8 @@ async def gather_state(
             f"the broker has schemas of topic {query.topic} that are not on record, and adoptionPolicy is Refuse; set "
             "it to Adopt to take them over, or delete them at the broker",
         )
-    domain = resource.spec.topic.partition("://")[0]
     with with_note(query.gone_from(seen.alignment)):
-        settings = await _overrides(broker, resource, query, domain)
+        settings = await _overrides(broker, resource.spec, query)
     return replace(seen, may_write=may_write(found, resource), overrides=settings).after(seen)
 
 
@@ -129,18 +128,18 @@ def _adopts(query: BrokerQuery, seen: BrokerState) -> bool:
     return any(each.origin is Origin.BROKER and each.fingerprint != wanted for each in seen.alignment.arrived)
 
 
-async def _overrides(broker: Broker, resource: TopicSchema, query: BrokerQuery, domain: str) -> Overrides | None:
+async def _overrides(broker: Broker, spec: TopicSchemaSpec, query: BrokerQuery) -> Overrides | None:
     """The topic's own settings, asked for where the resource or the record tells of any, and before any version counts.
 
     What others set there later is not looked for: it would double what a look costs. Nor does it matter what is on
     record where the broker has switched such settings off and none is wanted: then it judges by none.
     """
-    spec, record = resource.spec, query.history.topic_settings
+    record = query.history.topic_settings
     wanted = TopicSettings(spec.schema_compatibility_strategy, spec.schema_validation_enforced)
     if wanted == TopicSettings() and record is None:
-        return None if query.history.counted else await _set_by_others(broker, query.topic, domain)
+        return None if query.history.counted else await _set_by_others(broker, query.topic, spec.domain)
     try:
-        return Overrides(wanted, await topic_settings(broker, query.topic, domain), record)
+        return Overrides(wanted, await topic_settings(broker, query.topic, spec.domain), record)
     except RefusedByBrokerError as error:
         if error.status == HTTPStatus.METHOD_NOT_ALLOWED and wanted == TopicSettings():
             return None

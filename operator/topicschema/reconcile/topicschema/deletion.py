@@ -28,12 +28,12 @@ from topicschema.core import plan
 from topicschema.core.alignment import Ahead, Aligned, Alignment, Behind, Lost
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledError, WaitingError
-from topicschema.core.history import Counter, History, Origin, Setting, TopicSettingsRecord
+from topicschema.core.history import Counter, History, Origin, TopicSettingsRecord
 from topicschema.core.overrides import Overrides, WriteSettings
-from topicschema.core.remote import TopicSettings
+from topicschema.core.remote import Setting, TopicSettings
 from topicschema.core.schemas import PulsarLine
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
-from topicschema.judging.policies import FoundPolicy
+from topicschema.judging.policies import NOT_IN_FORCE, FoundPolicy
 from topicschema.reconcile import status_writer
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.topicschema.actions import remove_finalizer
@@ -48,7 +48,6 @@ RELEASED = "DeletionSkipped"
 RETAINED = "SettingRetained"
 """The reason of the Event about a topic's own settings."""
 _SKIP = f'to leave its schemas at the broker and on record, set the annotation {SKIP_BROKER_DELETE_ANNOTATION}: "true"'
-_NO_POLICY = ("PolicyNotFound", "ClaimNotAllowed", "TopicAlreadyClaimed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +124,7 @@ async def _apply_at_broker(deletion: Deletion, action: plan.SoftDelete | WriteSe
     if broker is None or state is None:
         raise TypeError("an action at a broker that was not gathered")
     if isinstance(action, WriteSettings):
-        await broker.set_topic(topic, deletion.resource.spec.topic.partition("://")[0], action.settings)
+        await broker.set_topic(topic, deletion.resource.spec.domain, action.settings)
         return replace(deletion, state=state.with_settings(action.settings))
     await broker.soft_delete(topic)
     if await broker.latest(topic) is not None:
@@ -209,7 +208,7 @@ async def _serving(
     is_serving = await broker.latest(history.key.topic) is not None
     if is_serving:
         is_serving = await _serves_ours(ctx, broker, found.policy.profile.line, spec, history)
-    overrides = await _overrides(broker, history, spec.topic.partition("://")[0])
+    overrides = await _overrides(broker, history, spec.domain)
     return BrokerState(Aligned(), overrides=overrides, is_serving=is_serving)
 
 
@@ -273,7 +272,7 @@ async def _policy(ctx: ReconcileContext, deletion: Deletion) -> FoundPolicy | No
     try:
         return await ctx.policies.resolve(deletion.resource.metadata.namespace, deletion.topic.pulsar_namespace)
     except (StalledError, WaitingError) as error:
-        if error.reason in _NO_POLICY:
+        if error.reason in NOT_IN_FORCE:
             return None
         raise
 

@@ -15,7 +15,7 @@ from topicschema.broker.errors import BrokerForbiddenError
 from topicschema.core import plan
 from topicschema.core.alignment import Ahead, Aligned
 from topicschema.core.broker_state import BrokerState
-from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
+from topicschema.core.errors import StalledError, TopicSchemaError
 from topicschema.core.history import Owner
 from topicschema.core.policy import Policy
 from topicschema.core.schemas import PulsarLine, Schema
@@ -57,11 +57,6 @@ class Loaded:
     def topic(self) -> Topic:
         """The topic."""
         return Topic.parse(self.resource.spec.topic)
-
-    @property
-    def domain(self) -> str:
-        """The topic's domain: `persistent` or `non-persistent`."""
-        return self.resource.spec.topic.partition("://")[0]
 
     @property
     def line(self) -> PulsarLine:
@@ -127,8 +122,6 @@ async def governing_policy(ctx: ReconcileContext, resource: TopicSchema) -> Foun
     """Return the policy that governs the resource; the errors of design section 8 if none does."""
     topic = Topic.parse(resource.spec.topic)
     found = await ctx.policies.resolve(resource.metadata.namespace, topic.pulsar_namespace)
-    if found is None:
-        raise WaitingError("PolicyNotFound", f"no NamespaceSchemaPolicy here governs {topic.pulsar_namespace}")
     require_partition(address_of(found.resource))
     return found
 
@@ -220,7 +213,7 @@ def _validation_input(loaded: Loaded) -> ValidationInput:
 
 def _retains(loaded: Loaded) -> bool:
     """Return whether a run can read the topic: a non-persistent one has no messages, whether it exists or not."""
-    return loaded.domain == "persistent"
+    return loaded.resource.spec.domain == "persistent"
 
 
 async def _has_come(loaded: Loaded) -> bool:
@@ -228,7 +221,7 @@ async def _has_come(loaded: Loaded) -> bool:
     if loaded.broker is None or loaded.state is None or loaded.state.overrides is not None or not _retains(loaded):
         return False  # it was looked for already, or need not be
     with suppress(BrokerForbiddenError):
-        return await loaded.broker.exists(loaded.topic, loaded.domain)
+        return await loaded.broker.exists(loaded.topic, loaded.resource.spec.domain)
     return False
 
 

@@ -16,8 +16,8 @@ from topicschema.api.metadata import Metadata
 from topicschema.api.policies import NamespaceSchemaPolicy, NamespaceSchemaPolicySpec, NamespaceSchemaPolicyStatus
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.client import ApiClient
-from topicschema.core.history import Owner, Setting
-from topicschema.core.remote import NamespaceSettings
+from topicschema.core.history import Owner
+from topicschema.core.remote import NamespaceSettings, Setting
 from topicschema.core.schemas import PulsarLine
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey
