@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from support.pulsar.schema_service import PulsarSchemas, RefusedError
 from support.schemas.examples import KEY, ME, record
 from topicschema.core import alignment
-from topicschema.core.alignment import Ahead, Alignment, Lost, Sight
+from topicschema.core.alignment import Alignment, BrokerVersions, HistoryAhead, HistoryLost
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledError
 from topicschema.core.history import Counter, History, Origin
 from topicschema.core.imports import entry_of
-from topicschema.core.overrides import NoteSettings, Overrides, WriteSettings
+from topicschema.core.overrides import Overrides, RecordSettings, WriteSettings
 from topicschema.core.plan import (
     Action,
     Claim,
@@ -100,7 +100,7 @@ class World:
                 overrides=Overrides(own, there, self.history.topic_settings),
                 refused=REFUSED if self.refused is self.spec else None,
             )
-        is_aligned = remote is None or isinstance(remote.alignment, alignment.Aligned)
+        is_aligned = remote is None or isinstance(remote.alignment, alignment.InSync)
         return Observed(
             ME,
             self.history,
@@ -119,7 +119,7 @@ class World:
         if not self.has_broker:
             return None
         served = tuple(entry_of(each, LINE, self.spec.info) for each in self.broker.served(TOPIC))
-        return alignment.align(self.history, Sight(self.broker.index(TOPIC), served), self.now())
+        return alignment.align(self.history, BrokerVersions(self.broker.index(TOPIC), served), self.now())
 
     def verdict(self) -> Verdict:
         policy, candidate = Policy(strategy=Strategy.FULL), Candidate(self.spec, self.own)
@@ -129,7 +129,7 @@ class World:
 
     def act(self, action: Action) -> None:
         self.call()
-        if isinstance(action, Import | Claim | Register | NoteSettings):
+        if isinstance(action, Import | Claim | Register | RecordSettings):
             self.history = self.recorded(action)
             return
         match action:
@@ -147,7 +147,7 @@ class World:
             case _:
                 raise AssertionError(action)
 
-    def recorded(self, action: Import | Claim | Register | NoteSettings) -> History:
+    def recorded(self, action: Import | Claim | Register | RecordSettings) -> History:
         """The record after one write of it."""
         match action:
             case Import(history):
@@ -159,11 +159,11 @@ class World:
                 return self.history.claimed_by(owner)
             case Register(owner):
                 return self.history.with_version(self.spec, Origin.SPEC, self.now()).claimed_by(owner)
-            case NoteSettings(noted):
+            case RecordSettings(noted):
                 return replace(self.history, topic_settings=noted)
 
     def upload(self, info: SchemaInfo) -> None:
-        assert not isinstance(self.alignment(), Lost), "something was uploaded onto a lost history"
+        assert not isinstance(self.alignment(), HistoryLost), "something was uploaded onto a lost history"
         self.uploads += 1
         try:
             self.broker.upload(TOPIC, info)
@@ -215,12 +215,12 @@ def test_record_and_broker_agree_in_the_end_whatever_happened(seed: int, events:
     found, before = world.alignment(), (world.history, world.broker.entries.get(TOPIC), world.uploads)
     world.work()
     assert before == (world.history, world.broker.entries.get(TOPIC), world.uploads), "the second pass does something"
-    if isinstance(found, Lost):
+    if isinstance(found, HistoryLost):
         return
-    if isinstance(found, Ahead):
+    if isinstance(found, HistoryAhead):
         assert world.refused is world.spec
         return
-    assert isinstance(found, alignment.Aligned)
+    assert isinstance(found, alignment.InSync)
     served = world.broker.served(TOPIC)
     assert [(e.schema_version, e.content_hash, e.registered_at) for e in world.history.trimmed] == [
         (v.schema_version, v.info.content_hash, v.registered_at) for v in served
@@ -250,7 +250,7 @@ def test_what_a_broker_lost_is_never_uploaded_again(seed: int, events: int) -> N
     uploads, entries = world.uploads, world.history.entries
     world.spec = world.random.choice(SPECS)
     world.work()
-    assert isinstance(world.alignment(), Lost)
+    assert isinstance(world.alignment(), HistoryLost)
     assert (world.uploads, world.broker.entries.get(TOPIC), world.history.entries) == (uploads, None, entries)
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from topicschema.core.alignment import Ahead, Alignment, Behind
+from topicschema.core.alignment import Alignment, HistoryAhead, HistoryBehind
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.history import TopicSettingsRecord
-from topicschema.core.overrides import Overrides, noting
+from topicschema.core.overrides import Overrides, with_own_strategy
 from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.strategies import Strategy
@@ -32,8 +32,8 @@ class BrokerState:
     def after(self, read: "BrokerState") -> "BrokerState":
         """Return the state with the versions of a later read; an imported history gets the topic's own strategy."""
         found = read.alignment
-        if self.overrides is not None and isinstance(found, Behind):
-            found = replace(found, history=noting(found.history, self.overrides))
+        if self.overrides is not None and isinstance(found, HistoryBehind):
+            found = replace(found, history=with_own_strategy(found.history, self.overrides))
         return replace(self, alignment=found, payloads=read.payloads)
 
     def with_settings(self, settings: TopicSettings) -> "BrokerState":
@@ -45,11 +45,11 @@ class BrokerState:
         return self if self.overrides is None else replace(self, overrides=replace(self.overrides, record=record))
 
     @property
-    def left_behind(self) -> Strategy | None:
+    def unmanaged_strategy(self) -> Strategy | None:
         """The topic's own strategy at the broker, which no field manages."""
-        return None if self.overrides is None else self.overrides.left_behind
+        return None if self.overrides is None else self.overrides.unmanaged_strategy
 
     @property
     def first_missing(self) -> int | None:
         """The first version of the history that the broker lacks."""
-        return self.alignment.missing[0].schema_version if isinstance(self.alignment, Ahead) else None
+        return self.alignment.missing[0].schema_version if isinstance(self.alignment, HistoryAhead) else None

@@ -18,7 +18,7 @@ _UNSET: Final = {"strategy": Strategy.UNDEFINED, "enforces_validation": False}
 
 
 @dataclass(frozen=True, slots=True)
-class NoteSettings:
+class RecordSettings:
     """Store this record of the topic's own settings in the history."""
 
     record: TopicSettingsRecord
@@ -31,7 +31,7 @@ class WriteSettings:
     settings: TopicSettings
 
 
-Step = NoteSettings | WriteSettings
+Step = RecordSettings | WriteSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Overrides:
         return self.there is None and self.wanted.strategy not in (None, Strategy.UNDEFINED)
 
     @property
-    def left_behind(self) -> Strategy | None:
+    def unmanaged_strategy(self) -> Strategy | None:
         """The topic's own strategy at the broker, which no field names."""
         return self.there.strategy if self.there is not None and self.wanted.strategy is None else None
 
@@ -85,7 +85,7 @@ def restore(overrides: Overrides) -> Step | None:
     if not released:
         return None
     found = replace(record.found, **{each: getattr(there, each) for each in released})
-    return NoteSettings(TopicSettingsRecord(found, replace(record.written, **dict.fromkeys(released))))
+    return RecordSettings(TopicSettingsRecord(found, replace(record.written, **dict.fromkeys(released))))
 
 
 def apply(overrides: Overrides, *, is_before_schema: bool) -> Step | None:
@@ -101,14 +101,14 @@ def apply(overrides: Overrides, *, is_before_schema: bool) -> Step | None:
         change.pop("enforces_validation", None)
     if not change:
         is_news = record is None and there.strategy is not None and not is_before_schema
-        return NoteSettings(TopicSettingsRecord(there)) if is_news else None
+        return RecordSettings(TopicSettingsRecord(there)) if is_news else None
     known = record or TopicSettingsRecord(there)
     fresh = {each: getattr(there, each) for each in change if getattr(known.written, each) is None}
     noted = TopicSettingsRecord(replace(known.found, **fresh), replace(known.written, **change))
-    return WriteSettings(replace(TopicSettings(), **change)) if noted == record else NoteSettings(noted)
+    return WriteSettings(replace(TopicSettings(), **change)) if noted == record else RecordSettings(noted)
 
 
-def noting(history: History, overrides: Overrides) -> History:
+def with_own_strategy(history: History, overrides: Overrides) -> History:
     """Return the history with the topic's own strategy: from then on each reconcile reads it."""
     there = overrides.there
     if history.topic_settings is not None or there is None or there.strategy is None:

@@ -6,10 +6,10 @@ One action at a time: what comes after it is decided anew, from the world that i
 from dataclasses import dataclass
 
 from topicschema.core import overrides
-from topicschema.core.alignment import Ahead, Aligned, Behind
+from topicschema.core.alignment import HistoryAhead, HistoryBehind, InSync
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.history import History, Owner, VersionEntry
-from topicschema.core.overrides import NoteSettings, Overrides, WriteSettings
+from topicschema.core.overrides import Overrides, RecordSettings, WriteSettings
 from topicschema.core.verdict import Outcome, Verdict
 
 
@@ -85,7 +85,7 @@ Action = (
     | Import
     | Upload
     | UploadRecorded
-    | NoteSettings
+    | RecordSettings
     | WriteSettings
     | StartValidation
     | StopValidation
@@ -135,7 +135,7 @@ def plan(observed: Observed) -> tuple[Action, ...]:
     """
     if observed.is_suspended:
         return ()
-    if observed.broker is not None and not isinstance(observed.broker.alignment, Aligned):
+    if observed.broker is not None and not isinstance(observed.broker.alignment, InSync):
         return _align(observed, observed.broker)
     return () if observed.verdict is None else _settle(observed, observed.verdict) or _validate(observed)
 
@@ -162,15 +162,15 @@ def _validate(observed: Observed) -> tuple[Action, ...]:
 def _align(observed: Observed, broker: BrokerState) -> tuple[Action, ...]:
     """The broker counts, the record copies: before anything else both tell the same."""
     match broker.alignment:
-        case Behind(history) if history.room < 0:
+        case HistoryBehind(history) if history.room < 0:
             return _hold_deletion(observed, may_claim=False)
-        case Behind(history, arrived):
+        case HistoryBehind(history, arrived):
             return (Import(_with_candidate(observed, history), arrived),)
-        case Ahead(missing) if broker.may_write:
+        case HistoryAhead(missing) if broker.may_write:
             if broker.refused is not None:
                 return _restore(broker)
             return _write_settings(broker, is_before_schema=True) or (UploadRecorded(missing),)
-        case Ahead() if observed.verdict is not None:
+        case HistoryAhead() if observed.verdict is not None:
             return _settle(observed, observed.verdict)
         case _:
             return ()

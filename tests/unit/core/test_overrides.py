@@ -3,7 +3,7 @@
 import pytest
 
 from topicschema.core.history import TopicSettingsRecord
-from topicschema.core.overrides import NoteSettings, Overrides, WriteSettings, apply, restore
+from topicschema.core.overrides import Overrides, RecordSettings, WriteSettings, apply, restore
 from topicschema.core.remote import TopicSettings
 from topicschema.core.strategies import Strategy
 
@@ -18,15 +18,15 @@ def test_what_is_there_already_is_not_written_and_a_strategy_is_noted_once() -> 
     for wanted, there in ((FULL, FULL), (BOTH, BOTH), (ENFORCED, BOTH)):
         assert apply(Overrides(wanted, there), is_before_schema=True) is None  # the history gets it with the schema
         noted = TopicSettingsRecord(there)
-        assert apply(Overrides(wanted, there), is_before_schema=False) == NoteSettings(noted)
+        assert apply(Overrides(wanted, there), is_before_schema=False) == RecordSettings(noted)
         assert apply(Overrides(wanted, there, noted), is_before_schema=False) is None
     assert apply(Overrides(ENFORCED, ENFORCED), is_before_schema=False) is None
 
 
 def test_what_was_found_is_on_record_before_the_first_write() -> None:
     noted = apply(Overrides(FULL, BACKWARD), is_before_schema=False)
-    assert noted == NoteSettings(TopicSettingsRecord(found=BACKWARD, written=FULL))
-    assert isinstance(noted, NoteSettings)
+    assert noted == RecordSettings(TopicSettingsRecord(found=BACKWARD, written=FULL))
+    assert isinstance(noted, RecordSettings)
     assert apply(Overrides(FULL, BACKWARD, noted.record), is_before_schema=False) == WriteSettings(FULL)
     assert apply(Overrides(FULL, FULL, noted.record), is_before_schema=False) is None
 
@@ -35,18 +35,18 @@ def test_before_another_strategy_the_original_is_restored_so_that_a_crash_in_bet
     record = TopicSettingsRecord(found=NOTHING, written=FULL)
     assert restore(Overrides(BACKWARD, FULL, record)) == WriteSettings(UNSET)
     noted = restore(Overrides(BACKWARD, NOTHING, record))
-    assert noted == NoteSettings(TopicSettingsRecord(NOTHING))
+    assert noted == RecordSettings(TopicSettingsRecord(NOTHING))
     assert restore(Overrides(BACKWARD, NOTHING, TopicSettingsRecord(NOTHING))) is None
 
 
 def test_before_a_schema_enforcement_waits() -> None:
     noted = apply(Overrides(BOTH, BACKWARD), is_before_schema=True)
-    assert noted == NoteSettings(TopicSettingsRecord(found=BACKWARD, written=FULL))
-    assert isinstance(noted, NoteSettings)
+    assert noted == RecordSettings(TopicSettingsRecord(found=BACKWARD, written=FULL))
+    assert isinstance(noted, RecordSettings)
     assert apply(Overrides(BOTH, BACKWARD, noted.record), is_before_schema=True) == WriteSettings(FULL)
     assert apply(Overrides(BOTH, FULL, noted.record), is_before_schema=True) is None
     late = apply(Overrides(BOTH, FULL, noted.record), is_before_schema=False)
-    assert isinstance(late, NoteSettings)
+    assert isinstance(late, RecordSettings)
     assert late.record.written == BOTH
 
 
@@ -70,7 +70,7 @@ def test_what_no_field_names_any_more_is_restored_and_then_forgotten(
     restored = there.after(original).there
     assert restored is not None
     noted = restore(Overrides(NOTHING, restored, TopicSettingsRecord(found, written)))
-    assert noted == NoteSettings(TopicSettingsRecord(restored))
+    assert noted == RecordSettings(TopicSettingsRecord(restored))
     assert restore(Overrides(NOTHING, restored, TopicSettingsRecord(restored))) is None
 
 
@@ -85,19 +85,19 @@ def test_what_a_field_names_is_not_restored() -> None:
 @pytest.mark.parametrize("there", [TopicSettings(Strategy.FORWARD), NOTHING, BACKWARD])
 def test_what_another_client_set_meanwhile_stays(there: TopicSettings) -> None:
     record = TopicSettingsRecord(BACKWARD, FULL)
-    assert restore(Overrides(NOTHING, there, record)) == NoteSettings(TopicSettingsRecord(there))
+    assert restore(Overrides(NOTHING, there, record)) == RecordSettings(TopicSettingsRecord(there))
 
 
 def test_a_topic_that_went_took_its_settings_along() -> None:
     record = TopicSettingsRecord(BACKWARD, UNSET)
-    assert restore(Overrides(NOTHING, None, record)) == NoteSettings(TopicSettingsRecord(NOTHING))
+    assert restore(Overrides(NOTHING, None, record)) == RecordSettings(TopicSettingsRecord(NOTHING))
 
 
 def test_a_crash_between_record_and_write_loses_nothing() -> None:
     noted = apply(Overrides(FULL, BACKWARD), is_before_schema=True)
-    assert isinstance(noted, NoteSettings)
+    assert isinstance(noted, RecordSettings)
     assert apply(Overrides(FULL, BACKWARD, noted.record), is_before_schema=True) == WriteSettings(FULL)
-    assert restore(Overrides(NOTHING, BACKWARD, noted.record)) == NoteSettings(TopicSettingsRecord(BACKWARD))
+    assert restore(Overrides(NOTHING, BACKWARD, noted.record)) == RecordSettings(TopicSettingsRecord(BACKWARD))
 
 
 def test_only_what_is_to_be_written_waits_for_its_topic() -> None:
@@ -116,7 +116,7 @@ def test_undefined_takes_the_topic_s_strategy_away_and_waits_for_no_topic() -> N
 
 
 def test_a_strategy_that_nobody_manages_is_left_behind() -> None:
-    assert Overrides(NOTHING, FULL).left_behind is Strategy.FULL
-    assert Overrides(ENFORCED, FULL).left_behind is Strategy.FULL
-    assert Overrides(BACKWARD, FULL).left_behind is None
-    assert Overrides(NOTHING, None).left_behind is None
+    assert Overrides(NOTHING, FULL).unmanaged_strategy is Strategy.FULL
+    assert Overrides(ENFORCED, FULL).unmanaged_strategy is Strategy.FULL
+    assert Overrides(BACKWARD, FULL).unmanaged_strategy is None
+    assert Overrides(NOTHING, None).unmanaged_strategy is None

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from support.schemas.examples import KEY, ME, OTHER, history, record
-from topicschema.core.alignment import Ahead, Aligned, Behind, Lost
+from topicschema.core.alignment import HistoryAhead, HistoryBehind, HistoryLost, InSync
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledError
 from topicschema.core.history import Counter, History, TopicSettingsRecord
-from topicschema.core.overrides import NoteSettings, Overrides, WriteSettings
+from topicschema.core.overrides import Overrides, RecordSettings, WriteSettings
 from topicschema.core.plan import (
     Action,
     AddFinalizer,
@@ -47,7 +47,7 @@ def observed(verdict: Verdict | None, broker: BrokerState, seen: History = COUNT
 
 
 def at(overrides: Overrides | None = None, **others: object) -> BrokerState:
-    return BrokerState(Aligned(), overrides=overrides, **others)  # type: ignore[arg-type]
+    return BrokerState(InSync(), overrides=overrides, **others)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,10 @@ def at(overrides: Overrides | None = None, **others: object) -> BrokerState:
         (observed(EQUAL, at(), replace(COUNTED, claim=None)), (Claim(ME),)),
         (observed(EQUAL, at(may_write=False), replace(COUNTED, claim=None)), (Claim(ME),)),
         (observed(REFUSED, at()), ()),
-        (observed(None, BrokerState(Lost("is empty"))), ()),
-        (observed(None, BrokerState(Ahead(COUNTED.entries))), (UploadRecorded(COUNTED.entries),)),
-        (observed(None, BrokerState(Ahead(COUNTED.entries), refused=NO)), ()),
-        (observed(EQUAL, BrokerState(Ahead(COUNTED.entries), may_write=False)), ()),
+        (observed(None, BrokerState(HistoryLost("is empty"))), ()),
+        (observed(None, BrokerState(HistoryAhead(COUNTED.entries))), (UploadRecorded(COUNTED.entries),)),
+        (observed(None, BrokerState(HistoryAhead(COUNTED.entries), refused=NO)), ()),
+        (observed(EQUAL, BrokerState(HistoryAhead(COUNTED.entries), may_write=False)), ()),
         (observed(NEXT, at(Overrides(WISH, TopicSettings(), WRITTEN))), (WriteSettings(WISH),)),
         (observed(NEXT, at(SET)), (Upload(),)),
         (observed(NEXT, at(SET, refused=NO)), ()),
@@ -83,7 +83,7 @@ def at(overrides: Overrides | None = None, **others: object) -> BrokerState:
         (observed(EQUAL, at(WITHDRAWN)), (WriteSettings(UNSET),)),
         (observed(EQUAL, at(WITHDRAWN, may_write=False)), ()),
         (
-            observed(None, BrokerState(Ahead(COUNTED.entries), overrides=WITHDRAWN)),
+            observed(None, BrokerState(HistoryAhead(COUNTED.entries), overrides=WITHDRAWN)),
             (WriteSettings(UNSET),),
         ),
         (observed(NEXT, at(Overrides(WISH, None)), History(KEY, ME)), (Upload(),)),
@@ -98,13 +98,13 @@ def test_what_comes_next_at_a_broker(seen: Observed, actions: tuple[Action, ...]
 
 def test_settings_that_a_recorded_history_needs_come_before_it() -> None:
     missing = COUNTED.entries
-    (step,) = plan(observed(None, BrokerState(Ahead(missing), overrides=Overrides(WISH, TopicSettings()))))
-    assert isinstance(step, NoteSettings)
+    (step,) = plan(observed(None, BrokerState(HistoryAhead(missing), overrides=Overrides(WISH, TopicSettings()))))
+    assert isinstance(step, RecordSettings)
 
 
 def test_what_the_broker_has_comes_on_record_and_with_the_candidate_the_claim() -> None:
     grown = replace(history(ONE, TWO), counted_by=Counter.BROKER, topic_settings=WRITTEN)
-    behind = BrokerState(Behind(grown, grown.entries[1:]), overrides=SET)
+    behind = BrokerState(HistoryBehind(grown, grown.entries[1:]), overrides=SET)
     unclaimed = replace(COUNTED, claim=None)
     (action,) = plan(observed(None, behind, unclaimed, fingerprint="sha256:of another"))
     assert action == Import(grown, grown.entries[1:])

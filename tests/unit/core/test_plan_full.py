@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from support.schemas.examples import ME, history, record
-from topicschema.core.alignment import Aligned, Behind
+from topicschema.core.alignment import HistoryBehind, InSync
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.plan import (
     Action,
@@ -27,8 +27,8 @@ SCHEMAS = (record("id"), record("id", "a?"), record("id", "a?", "b?"))
 ROOM, FULL, BEYOND = (history(*SCHEMAS[:count], claim=ME) for count in (1, 2, 3))
 NEXT = Observed(ME, FULL, verdict=Verdict(Outcome.NEXT_VERSION, STRATEGY, 2))
 EQUAL = replace(NEXT, verdict=Verdict(Outcome.EQUAL_VERSION, STRATEGY, 0))
-AT_BROKER = BrokerState(Aligned())
-TOO_MANY = replace(NEXT, verdict=None, broker=BrokerState(Behind(BEYOND, BEYOND.entries[2:])))
+AT_BROKER = BrokerState(InSync())
+TOO_MANY = replace(NEXT, verdict=None, broker=BrokerState(HistoryBehind(BEYOND, BEYOND.entries[2:])))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ TOO_MANY = replace(NEXT, verdict=None, broker=BrokerState(Behind(BEYOND, BEYOND.
         (replace(TOO_MANY, history=history(), deletes_record=True), ()),
         (replace(TOO_MANY, has_finalizer=True), (RemoveFinalizer(),)),
         (
-            replace(TOO_MANY, broker=BrokerState(Behind(FULL, FULL.entries[1:]))),
+            replace(TOO_MANY, broker=BrokerState(HistoryBehind(FULL, FULL.entries[1:]))),
             (Import(FULL, FULL.entries[1:]),),
         ),
     ],

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from support.schemas.examples import ME, history, record
-from topicschema.core.alignment import Aligned
+from topicschema.core.alignment import InSync
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.plan import (
     Action,
@@ -28,7 +28,7 @@ NEXT = Observed(ME, history(record("id"), claim=ME), verdict=Verdict(Outcome.NEX
 EQUAL = replace(NEXT, verdict=Verdict(Outcome.EQUAL_VERSION, FULL, 0))
 REFUSED = replace(NEXT, verdict=Verdict(Outcome.INCOMPATIBLE, FULL, None))
 CLOSED, OPEN = Inquiry(holds_back=True), Inquiry()
-AT_BROKER = BrokerState(Aligned())
+AT_BROKER = BrokerState(InSync())
 
 
 @pytest.mark.parametrize(

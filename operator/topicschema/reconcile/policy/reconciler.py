@@ -23,7 +23,7 @@ from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.reconcile import status_writer
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy import status as policy_status
-from topicschema.reconcile.policy.claim import hold_claim
+from topicschema.reconcile.policy.claim import acquire_claim
 from topicschema.reconcile.policy.history_conflicts import HistoryConflicts, unchecked
 from topicschema.reconcile.policy.namespace_state import NamespaceState, apply_settings
 from topicschema.reconcile.runtime.conditions import ObservedAt, not_ready
@@ -82,7 +82,7 @@ class NamespaceSchemaPolicies:
         if self._ctx.index.update_policy(key, claims):
             self._enqueue_topics(key)
         self._know(key, resource.metadata.uid)
-        claim = await hold_claim(self._ctx, resource, claims)
+        claim = await acquire_claim(self._ctx, resource, claims)
         ours = self._topics(key, claims)
         declared = None if ours is None else _local_names(ours, claims)
         state = await apply_settings(self._ctx, resource, claim, declared)

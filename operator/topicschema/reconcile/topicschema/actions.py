@@ -10,10 +10,10 @@ from topicschema.api import FINALIZER
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.api.metadata import Metadata
 from topicschema.core import plan
-from topicschema.core.alignment import Aligned
+from topicschema.core.alignment import InSync
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.history import History, Origin
-from topicschema.core.overrides import NoteSettings, WriteSettings
+from topicschema.core.overrides import RecordSettings, WriteSettings
 from topicschema.core.schemas import SchemaInfo
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.event_router import history_key
@@ -37,7 +37,7 @@ async def apply(ctx: ReconcileContext, judged: Judged, action: plan.Action) -> L
         case plan.AddFinalizer() | plan.RemoveFinalizer():
             await _mark(ctx, loaded.resource.metadata, action)
             return None
-        case plan.Claim() | plan.Register() | NoteSettings():
+        case plan.Claim() | plan.Register() | RecordSettings():
             return await _record(ctx, judged, action)
         case plan.Import():
             return await _import(ctx, loaded, action)
@@ -70,7 +70,7 @@ async def _validate(
     return loaded
 
 
-async def _record(ctx: ReconcileContext, judged: Judged, action: plan.Claim | plan.Register | NoteSettings) -> Loaded:
+async def _record(ctx: ReconcileContext, judged: Judged, action: plan.Claim | plan.Register | RecordSettings) -> Loaded:
     """Write the history, with the version that `Register` adds."""
     loaded, history, schema = judged.loaded, judged.loaded.stored.history, judged.loaded.schema
     match action:
@@ -81,7 +81,7 @@ async def _record(ctx: ReconcileContext, judged: Judged, action: plan.Claim | pl
             after = await _put(ctx, loaded, history.parsed_by(loaded.line).claimed_by(owner), (schema.info,))
             telemetry.REGISTERED.inc()
             return after
-        case NoteSettings(noted):
+        case RecordSettings(noted):
             state = None if loaded.state is None else loaded.state.with_settings_record(noted)
             return replace(await _put(ctx, loaded, replace(history, topic_settings=noted)), state=state)
 
@@ -94,7 +94,7 @@ async def _import(ctx: ReconcileContext, loaded: Loaded, action: plan.Import) ->
         payloads = await store_imported_versions(ctx.storage, broker, loaded.query, state, action)
     after = await _put(ctx, loaded, action.history, payloads)
     telemetry.REGISTERED.inc(sum(entry.origin is Origin.SPEC for entry in action.arrived))
-    state = replace(state, alignment=Aligned(), payloads={}).with_settings_record(action.history.topic_settings)
+    state = replace(state, alignment=InSync(), payloads={}).with_settings_record(action.history.topic_settings)
     # What the resource stands for may depend on the history: sources that were compiled before, a text of none.
     schema = await ctx.judge.schema_of(loaded.resource.spec, loaded.line, after.stored.history)
     return replace(after, state=state, schema=schema)

@@ -12,7 +12,7 @@ from topicschema.broker.broker import Broker
 from topicschema.broker.errors import BrokerForbiddenError, BrokerInconsistentError, RefusedByBrokerError
 from topicschema.cluster.errors import NotLeadingError
 from topicschema.core import plan
-from topicschema.core.alignment import Ahead, Aligned, Behind
+from topicschema.core.alignment import HistoryAhead, HistoryBehind, InSync
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import Origin, VersionEntry
@@ -61,9 +61,9 @@ async def _upload(ctx: ReconcileContext, loaded: Loaded) -> Loaded | None:
     except RefusedByBrokerError as error:
         return await _refused(ctx, loaded, error.message)
     found = await fetch_after_upload(ctx, broker, query, number)
-    if isinstance(found.alignment, Behind):
+    if isinstance(found.alignment, HistoryBehind):
         return replace(loaded, state=state.after(found))
-    if not isinstance(found.alignment, Aligned):
+    if not isinstance(found.alignment, InSync):
         return None  # others were at it, too: the next reconcile reports it
     if number >= query.history.next_version:
         message = f"the broker says that it took the schema as version {number}, and does not show it"
@@ -86,7 +86,7 @@ async def _refused(ctx: ReconcileContext, loaded: Loaded, why: str) -> Loaded | 
     """The broker will not take what was judged fine: because of what it has by now, or we are wrong."""
     broker, state = at_broker(loaded)
     found = await fetch(ctx, broker, loaded.query)
-    if not isinstance(found.alignment, Aligned):
+    if not isinstance(found.alignment, InSync):
         return None
     if state.overrides is None:
         own = await _own_strategy(broker, loaded)
@@ -191,7 +191,7 @@ async def _upload_recorded(ctx: ReconcileContext, loaded: Loaded, missing: tuple
         if number != entry.schema_version:
             break  # whatever came in between is seen now
     found = await fetch(ctx, broker, query)
-    if isinstance(found.alignment, Ahead) and len(found.alignment.missing) >= len(missing):
+    if isinstance(found.alignment, HistoryAhead) and len(found.alignment.missing) >= len(missing):
         message = (
             f"the broker says that it took version {missing[0].schema_version} of the record, and does not show it"
         )

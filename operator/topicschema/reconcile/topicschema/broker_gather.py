@@ -17,7 +17,7 @@ from topicschema.broker.errors import (
     RefusedByBrokerError,
     TopicNotFoundError,
 )
-from topicschema.core.alignment import Ahead, Alignment, Behind, Lost
+from topicschema.core.alignment import Alignment, HistoryAhead, HistoryBehind, HistoryLost
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import History, Origin
@@ -59,7 +59,7 @@ async def gather_state(
     Where the topic's own settings are not told, what was seen before is not forgotten: VersionGoneError.
     """
     seen = await fetch(ctx, broker, query)
-    if isinstance(seen.alignment, Lost):
+    if isinstance(seen.alignment, HistoryLost):
         raise lost(query.history.key, seen.alignment)
     _check_not_older_than_status(resource, query.history, seen.alignment)
     if resource.spec.adoption_policy is AdoptionPolicy.REFUSE and _adopts(query, seen):
@@ -79,7 +79,7 @@ def may_write(found: FoundPolicy, resource: TopicSchema) -> bool:
     return ManagementPolicy.OBSERVE not in wishes
 
 
-def lost(key: TopicKey, found: Lost) -> StalledAtBrokerError:
+def lost(key: TopicKey, found: HistoryLost) -> StalledAtBrokerError:
     """What is told of a history that the broker lost: whatever came now would get numbers that mean others."""
     return StalledAtBrokerError(
         "HistoryLost",
@@ -93,7 +93,7 @@ def lost(key: TopicKey, found: Lost) -> StalledAtBrokerError:
 def _check_not_older_than_status(resource: TopicSchema, history: History, found: Alignment) -> None:
     """A status is written after the record: what it tells of was there, at the broker and on record."""
     status, key, there = resource.status, history.key, history.version_count
-    if isinstance(found, Behind) or not history.lacks(status.incarnation, status.version_count):
+    if isinstance(found, HistoryBehind) or not history.lacks(status.incarnation, status.version_count):
         return
     if not history.entries:
         told = (
@@ -103,7 +103,7 @@ def _check_not_older_than_status(resource: TopicSchema, history: History, found:
             "(`kubectl get schemahistories`, docs/broker.md); or, to begin anew, delete this resource and create it "
             "again"
         )
-    elif isinstance(found, Ahead):
+    elif isinstance(found, HistoryAhead):
         told = (
             f"the record {key.history_name} has {there}, and the broker not even those: the next would get a number "
             "that was given before. Restore the newest record and its versions, or, to go on from this one, delete "
@@ -120,7 +120,7 @@ def _adopts(query: BrokerQuery, seen: BrokerState) -> bool:
 
     What is equal to the candidate is none of them, nor what was uploaded from here before a crash.
     """
-    if not isinstance(seen.alignment, Behind) or query.history.counted:
+    if not isinstance(seen.alignment, HistoryBehind) or query.history.counted:
         return False
     if query.history.entries and not seen.alignment.is_recount:
         return False

@@ -29,8 +29,8 @@ def broker_notes(history: History, state: BrokerState | None) -> Iterator[str]:
             number = history.counted[-1].schema_version
             yield f"a broker counted up to version {number}; the policy names none any more, and nothing is compared"
         return
-    if state.left_behind is not None:
-        yield f"the topic keeps a strategy of its own at the broker, {state.left_behind}, which no field manages"
+    if state.unmanaged_strategy is not None:
+        yield f"the topic keeps a strategy of its own at the broker, {state.unmanaged_strategy}, which no field manages"
     deleted = max((each.schema_version for each in history.entries if each.is_tombstone), default=0)
     if deleted:
         yield f"versions before {deleted} were deleted at the broker, which serves them to nobody any more"

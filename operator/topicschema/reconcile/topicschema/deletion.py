@@ -25,7 +25,7 @@ from topicschema.broker.errors import (
 )
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core import plan
-from topicschema.core.alignment import Ahead, Aligned, Alignment, Behind, Lost
+from topicschema.core.alignment import Alignment, HistoryAhead, HistoryBehind, HistoryLost, InSync
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.history import Counter, History, Origin, TopicSettingsRecord
@@ -209,7 +209,7 @@ async def _serving(
     if is_serving:
         is_serving = await _serves_ours(ctx, broker, found.policy.profile.line, spec, history)
     overrides = await _overrides(broker, history, spec.domain)
-    return BrokerState(Aligned(), overrides=overrides, is_serving=is_serving)
+    return BrokerState(InSync(), overrides=overrides, is_serving=is_serving)
 
 
 async def _serves_ours(
@@ -254,14 +254,14 @@ def _has_ours(there: Alignment, history: History, wanted: str) -> bool:
     after a soft delete of ours, too, whose answer was never read.
     """
     match there:
-        case Lost():
+        case HistoryLost():
             return False
-        case Behind(history=after, arrived=arrived):
+        case HistoryBehind(history=after, arrived=arrived):
             has_come = any(entry.fingerprint == wanted for entry in arrived) and history.equal_to(wanted) is None
             served = after.trimmed
-        case Ahead(missing):
+        case HistoryAhead(missing):
             has_come, served = False, replace(history, entries=history.entries[: -len(missing)]).trimmed
-        case Aligned():
+        case InSync():
             has_come, served = False, history.trimmed
     ours = (entry for entry in history.entries if entry.origin is not Origin.BROKER or entry.fingerprint == wanted)
     signs = {entry.sign for entry in ours}

@@ -13,7 +13,7 @@ from topicschema.api.topicschemas import DeletionPolicy, TopicSchema
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import BrokerForbiddenError
 from topicschema.core import plan
-from topicschema.core.alignment import Ahead, Aligned
+from topicschema.core.alignment import HistoryAhead, InSync
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledError, TopicSchemaError
 from topicschema.core.history import Owner
@@ -66,7 +66,7 @@ class Loaded:
     @property
     def policy(self) -> Policy:
         """The policy to judge by: with the topic's own strategy at the broker, if no field manages it."""
-        return replace(self.found.policy, left=None if self.state is None else self.state.left_behind)
+        return replace(self.found.policy, left=None if self.state is None else self.state.unmanaged_strategy)
 
     @property
     def candidate(self) -> Candidate:
@@ -227,7 +227,7 @@ async def _has_come(loaded: Loaded) -> bool:
 
 def _tells_versions(state: BrokerState) -> bool:
     """Return whether the history has all of the broker; a broker that is only observed may lack what we have."""
-    return isinstance(state.alignment, Aligned) or (isinstance(state.alignment, Ahead) and not state.may_write)
+    return isinstance(state.alignment, InSync) or (isinstance(state.alignment, HistoryAhead) and not state.may_write)
 
 
 async def _check_unclaimed(ctx: ReconcileContext, stored: Stored, owner: Owner) -> None:

@@ -19,7 +19,7 @@ from topicschema.api.wire import decode
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import BrokerUnauthorizedError
 from topicschema.core import plan
-from topicschema.core.alignment import Behind, Sight, align
+from topicschema.core.alignment import BrokerVersions, HistoryBehind, align
 from topicschema.core.errors import WaitingError
 from topicschema.core.history import Counter, History, Owner
 from topicschema.core.schemas import Schema
@@ -82,8 +82,8 @@ async def test_what_was_uploaded_after_a_soft_delete_of_others_and_is_not_on_rec
 ) -> None:
     wire = resource(world, ONE)
     claimed = History(KEY).claimed_by(Owner("shop", "created", wire["metadata"]["uid"]))
-    hidden = align(claimed, Sight((0,)), "2026-11-20T00:00:00Z")
-    assert isinstance(hidden, Behind)
+    hidden = align(claimed, BrokerVersions((0,)), "2026-11-20T00:00:00Z")
+    assert isinstance(hidden, HistoryBehind)
     await world.ctx.storage.put(Stored(History(KEY)), hidden.history)
     world.broker.schemas.soft_delete(TOPIC)
     world.there(there)

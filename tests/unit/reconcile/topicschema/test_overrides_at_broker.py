@@ -8,7 +8,7 @@ from support.kubernetes.topic import TOPIC, World, opened
 from support.schemas.examples import record
 from topicschema.broker.errors import BrokerForbiddenError, RefusedByBrokerError
 from topicschema.core.history import TopicSettingsRecord
-from topicschema.core.overrides import NoteSettings, WriteSettings
+from topicschema.core.overrides import RecordSettings, WriteSettings
 from topicschema.core.plan import Upload
 from topicschema.core.remote import TopicSettings
 from topicschema.core.schemas import Schema
@@ -74,7 +74,7 @@ async def test_a_strategy_that_was_written_for_an_edit_is_put_back_when_the_edit
     world.wants(ONE)
     assert await world.settle() == ""
     world.wants(record("other"), schema_compatibility_strategy=Strategy.ALWAYS_COMPATIBLE)
-    assert await _done(world, 2) == [NoteSettings, WriteSettings]
+    assert await _done(world, 2) == [RecordSettings, WriteSettings]
     assert world.broker.schemas.settings[TOPIC] == {"strategy": Strategy.ALWAYS_COMPATIBLE}
     world.wants(then)
     for _ in range(2):
@@ -92,7 +92,7 @@ async def test_of_two_edits_that_came_to_nothing_neither_one_s_strategy_stays(wo
     world.wants(record("other"), schema_compatibility_strategy=Strategy.ALWAYS_COMPATIBLE)
     await _done(world, 2)
     world.wants(TWO, schema_compatibility_strategy=Strategy.BACKWARD)
-    planned = [WriteSettings, NoteSettings, NoteSettings, WriteSettings, Upload]
+    planned = [WriteSettings, RecordSettings, RecordSettings, WriteSettings, Upload]
     assert await _done(world, steps) == planned[:steps]
     world.wants(record("third"))
     assert await world.settle() == "Incompatible"
@@ -166,7 +166,7 @@ async def test_a_strategy_that_no_field_names_when_settings_are_switched_off_is_
     world.wants(ONE)
     assert await world.settle() == ""
     world.wants(record("other"), schema_compatibility_strategy=Strategy.ALWAYS_COMPATIBLE)
-    assert await _done(world, 2) == [NoteSettings, WriteSettings]
+    assert await _done(world, 2) == [RecordSettings, WriteSettings]
     before = await _switched_off(world)
     assert before == {"strategy": Strategy.ALWAYS_COMPATIBLE}
     world.wants(TWO)

@@ -7,7 +7,7 @@ import pytest
 from support.schemas.examples import LATER, ME, NOW, OTHER, history, record
 from topicschema.api.topicschemas import TopicSchemaStatus
 from topicschema.broker.errors import BrokerUnavailableError
-from topicschema.core.alignment import Ahead, Aligned
+from topicschema.core.alignment import HistoryAhead, InSync
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.history import Counter, Origin
@@ -25,7 +25,7 @@ OURS = replace(history(ONE, TWO, claim=ME), counted_by=Counter.BROKER)
 FOREIGN = replace(OURS, entries=(OURS.entries[0], replace(OURS.entries[1], origin=Origin.BROKER)))
 MOMENT = ObservedAt((), 3, NOW)
 EQUAL, NEXT = Verdict(Outcome.EQUAL_VERSION, FULL, 0), Verdict(Outcome.NEXT_VERSION, FULL, 2)
-THERE = BrokerState(Aligned())
+THERE = BrokerState(InSync())
 OBSERVED = replace(THERE, may_write=False)
 AWAY = BrokerUnavailableError("nobody answers")
 REGISTERED = settled(StatusInput(TWO.fingerprint, replace(EQUAL, schema_version=1), OURS, (), THERE), MOMENT)
@@ -93,7 +93,7 @@ def test_who_only_observes_is_ready_and_says_what_is_missing() -> None:
     ("lacks", "registered"), [(0, ("False", "Observed")), (1, ("True", "RolledBack"))], ids=["all", "the newest"]
 )
 def test_what_an_observed_broker_lacks_is_not_registered_there(lacks: int, registered: tuple[str, str]) -> None:
-    state = replace(OBSERVED, alignment=Ahead(OURS.entries[lacks:]))
+    state = replace(OBSERVED, alignment=HistoryAhead(OURS.entries[lacks:]))
     status = settled(StatusInput(ONE.fingerprint, EQUAL, OURS, (), state), MOMENT)
     assert says(status) == {
         "Ready": ("True", "Observed"),

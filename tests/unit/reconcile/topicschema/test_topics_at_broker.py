@@ -11,7 +11,7 @@ from support.pulsar.schema_service import Entry, PulsarSchemas, RefusedError
 from support.schemas.examples import record
 from topicschema.api.brokers import AdoptionPolicy
 from topicschema.api.topicschemas import TopicSchemaStatus
-from topicschema.core.alignment import Behind
+from topicschema.core.alignment import HistoryBehind
 from topicschema.core.history import Flaw, Origin, Owner
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
@@ -187,7 +187,7 @@ async def test_no_more_of_a_history_is_in_memory_at_once_than_its_bound(world: W
     broker = None if found is None else await world.ctx.brokers.of(found.resource)
     assert broker is not None
     seen = await fetch(world.ctx, broker, BrokerQuery(await world.history(), PulsarLine.V4_0))
-    assert isinstance(seen.alignment, Behind)
+    assert isinstance(seen.alignment, HistoryBehind)
     assert len(seen.alignment.arrived) == 6
     assert 0 < sum(len(info.schema) for info in seen.payloads.values()) <= 8 << 20
 
