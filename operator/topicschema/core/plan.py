@@ -110,8 +110,8 @@ class Inquiry:
 class Observed:
     """The state of a topic as one reconcile gathered it.
 
-    `owner` is the resource itself. `verdict` is None if nothing was judged: the resource is suspended, or the history
-    lacks what the broker has. `is_source_on_record` is False if the history does not have yet that these sources are
+    `owner` is the resource itself. `verdict` is None if nothing was judged, because the history lacks what the
+    broker has. `is_source_on_record` is False if the history does not have yet that these sources are
     compiled to the version that the verdict found. `fingerprint` is the candidate's. `broker` is None if there is none,
     `inquiry` if there is no validation.
     """
@@ -119,7 +119,6 @@ class Observed:
     owner: Owner
     history: History
     verdict: Verdict | None = None
-    is_suspended: bool = False
     deletes_record: bool = False
     has_finalizer: bool = False
     is_source_on_record: bool = True
@@ -133,8 +132,6 @@ def plan(observed: Observed) -> tuple[Action, ...]:
 
     A topic that another resource holds never comes here: whether the holder still exists is checked before judging.
     """
-    if observed.is_suspended:
-        return ()
     if observed.broker is not None and not isinstance(observed.broker.alignment, InSync):
         return _align(observed, observed.broker)
     return () if observed.verdict is None else _settle(observed, observed.verdict) or _validate(observed)

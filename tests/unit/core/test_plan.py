@@ -47,8 +47,6 @@ def observed(verdict: Verdict | None, claim: Owner | None = ME, **others: bool) 
         (observed(REFUSED, None), ()),
         (observed(REFUSED), ()),
         (observed(None), ()),
-        (observed(NEXT, is_suspended=True), ()),
-        (observed(EQUAL, is_suspended=True, has_finalizer=True), ()),
         (observed(NEXT, deletes_record=True), (AddFinalizer(),)),
         (observed(EQUAL, deletes_record=True), (AddFinalizer(),)),
         (observed(REFUSED, deletes_record=True), (AddFinalizer(),)),
@@ -91,7 +89,6 @@ def after(seen: Observed, action: Action) -> Observed:
         owner=st.just(ME),
         history=st.sampled_from([history(SCHEMA, claim=claim) for claim in (None, ME, OTHER)]),
         verdict=st.sampled_from([NEXT, EQUAL, REFUSED, None]),
-        is_suspended=st.booleans(),
         deletes_record=st.booleans(),
         has_finalizer=st.booleans(),
         is_source_on_record=st.booleans(),
@@ -103,5 +100,3 @@ def test_from_any_start_a_few_actions_lead_to_a_world_where_nothing_is_left_to_d
         taken.append(actions[0])
         seen = after(seen, actions[0])
         assert len(taken) <= 3
-    if start.is_suspended:
-        assert taken == []

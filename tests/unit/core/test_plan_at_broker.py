@@ -89,7 +89,6 @@ def at(overrides: Overrides | None = None, **others: object) -> BrokerState:
         (observed(NEXT, at(Overrides(WISH, None)), History(KEY, ME)), (Upload(),)),
         (observed(NEXT, at(), deletes_record=True), (AddFinalizer(),)),
         (observed(NEXT, at(), deletes_record=True, has_finalizer=True), (Upload(),)),
-        (observed(None, at(), is_suspended=True), ()),
     ],
 )
 def test_what_comes_next_at_a_broker(seen: Observed, actions: tuple[Action, ...]) -> None:

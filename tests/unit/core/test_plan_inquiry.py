@@ -46,7 +46,6 @@ AT_BROKER = BrokerState(InSync())
         (replace(NEXT, inquiry=CLOSED, broker=AT_BROKER), ()),
         (replace(NEXT, inquiry=OPEN, broker=AT_BROKER), (Upload(),)),
         (replace(NEXT, inquiry=replace(CLOSED, is_due=True), broker=AT_BROKER), (StartValidation(),)),
-        (replace(NEXT, inquiry=replace(CLOSED, is_due=True), is_suspended=True), ()),
         (replace(NEXT, inquiry=replace(CLOSED, is_due=True), deletes_record=True), (AddFinalizer(),)),
     ],
 )

@@ -97,9 +97,9 @@ async def gather_deletion(ctx: ReconcileContext, wire: Mapping[str, Any]) -> Del
             continue
         if await _is_governed_elsewhere(ctx, key, metadata.namespace):
             return Deletion(resource, released="another policy governs its topic by now")
-        released = await _reason_to_keep(ctx, metadata, is_skipped=is_skipped)
-        deletion = Deletion(resource, stored, released)
-        return deletion if released else await _at_broker(ctx, deletion, stored)
+        if await _is_terminating(ctx, CUSTOM_RESOURCE_DEFINITION, TOPIC_SCHEMA.crd_name):
+            return Deletion(resource, stored, "the CRD of TopicSchemas is being deleted")
+        return await _at_broker(ctx, Deletion(resource, stored), stored, is_skipped=is_skipped)
     if not known.are_all and not is_skipped:
         message = "a PulsarNamespaceClaim on record cannot be read, and no record is known to be this resource's"
         raise WaitingError("RecordDamaged", f"{message}; {_SKIP}")
@@ -172,24 +172,18 @@ def _retained_settings(record: TopicSettingsRecord) -> Iterator[str]:
         yield f"{Setting.ENFORCEMENT}: {enforces} ({did} before)"
 
 
-async def _reason_to_keep(ctx: ReconcileContext, metadata: Metadata, *, is_skipped: bool) -> str:
-    """Return why the schemas stay, or ""."""
-    if is_skipped:
-        return f"the annotation {SKIP_BROKER_DELETE_ANNOTATION} is set"
-    if await _is_terminating(ctx, CUSTOM_RESOURCE_DEFINITION, TOPIC_SCHEMA.crd_name):
-        return "the CRD of TopicSchemas is being deleted"
-    if await _is_terminating(ctx, NAMESPACE, metadata.namespace):
-        return "its Kubernetes namespace is being deleted"
-    return ""
-
-
-async def _at_broker(ctx: ReconcileContext, deletion: Deletion, stored: Stored) -> Deletion:
-    """Return the same with what the broker serves, if it is to serve it no more."""
+async def _at_broker(ctx: ReconcileContext, deletion: Deletion, stored: Stored, *, is_skipped: bool) -> Deletion:
+    """Return the same with what the broker serves, if it is to serve it no more, or why it is left as it is."""
     found = await _policy(ctx, deletion)
+    names_broker = found is not None and found.resource.spec.pulsar is not None
+    if not names_broker and stored.history.counted_by is Counter.OPERATOR:
+        return deletion
+    if is_skipped:
+        return replace(deletion, released=f"the annotation {SKIP_BROKER_DELETE_ANNOTATION} is set")
+    if await _is_terminating(ctx, NAMESPACE, deletion.resource.metadata.namespace):
+        return replace(deletion, released="its Kubernetes namespace is being deleted")
     broker = None if found is None else await ctx.brokers.of(found.resource)
     if found is None or broker is None:
-        if stored.history.counted_by is Counter.OPERATOR:
-            return deletion
         raise WaitingError("PolicyNotFound", f"no policy names a broker of topic {deletion.topic}; {_SKIP}")
     if not may_write(found, deletion.resource):
         return replace(deletion, released="the broker is only observed")

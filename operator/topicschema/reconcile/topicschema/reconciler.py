@@ -153,8 +153,8 @@ class TopicSchemas:
 
     async def _converge(self, judged: Judged) -> Judged | None:
         """Apply one action after the other and gather again; None if the object must be read again."""
-        while judged.planned:
-            loaded = await apply(self._ctx, judged, judged.planned[0])
+        while actions := judged.planned:
+            loaded = await apply(self._ctx, judged, actions[0])
             if loaded is None:
                 return None
             judged = await gather.judge(self._ctx, loaded, judged)

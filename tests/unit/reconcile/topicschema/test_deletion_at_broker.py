@@ -10,6 +10,7 @@ from support.pulsar.deleted_topic import KEY, ONE, OTHER, TWO, first, going, hol
 from topicschema.api import SKIP_BROKER_DELETE_ANNOTATION
 from topicschema.api.kinds import (
     EVENT,
+    NAMESPACE,
     NAMESPACE_SCHEMA_POLICY,
     SECRET,
     TOPIC_SCHEMA,
@@ -131,6 +132,15 @@ async def test_what_a_broker_counted_waits_for_a_policy_that_names_one_or_for_th
             await gather_deletion(world.ctx, going(wire))
         assert waits.value.reason == "PolicyNotFound"
     assert "skip-broker-delete is set" in await lets_go_of(world, is_skipped(wire))
+
+
+async def test_what_no_broker_counted_goes_with_a_namespace_that_ends_and_what_one_counted_stays(world: World) -> None:
+    wire = resource(world, ONE)
+    await holds(world, wire, ONE)
+    world.api.put(NAMESPACE, "", "shop", {"metadata": {"deletionTimestamp": "2026-11-20T00:00:00Z"}})
+    assert "namespace is being deleted" in await lets_go_of(world, wire)
+    world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
+    assert await first(world, wire) == plan.DeleteRecord()
 
 
 async def test_what_cannot_be_found_because_a_claim_cannot_be_read_waits_for_the_annotation(world: World) -> None:
