@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links
+PULSAR := topicschema/validation/sources/pulsar
 PINS := grep -oE '^[A-Za-z0-9._-]+==[^ ;]+'
 
 .DEFAULT_GOAL := help
@@ -62,9 +63,10 @@ mutation: setup ## run mutants of core by mutmut; choose: make mutation ONLY='to
 bench: setup ## run the benchmarks against their anchors, into benchmarks.json
 	$(BIN)/python -m benchmarks
 
-generate: setup ## generate CRDs and documents from code
+generate: setup ## generate CRDs, documents and Pulsar's commands from their sources
 	$(BIN)/python -m topicschema.api.crds crds
 	$(BIN)/python -m topicschema.cli.rules_page docs/rules.md
+	$(BIN)/python -m grpc_tools.protoc -Ioperator --python_out=operator --pyi_out=operator $(PULSAR)/pulsar_api.proto
 	rm -rf charts/topicschema/files && mkdir -p charts/topicschema/files/crds
 	cp crds/*.yaml charts/topicschema/files/crds/ && cp manifests/base/{rbac,admission_policy}.yaml charts/topicschema/files/
 
