@@ -252,10 +252,8 @@ async def _with_outcome(ctx: ReconcileContext, seen: ValidationState) -> Validat
         return seen
     job, namespace = seen.job, seen.job["metadata"]["namespace"]
     if ended(job) is None and job["spec"].get("suspend"):
-        waits = outcome(job, ())
-        seen = replace(seen, outcome=waits, request_missing=not await is_there(ctx, namespace, manifest.last_part(job)))
-        gave_way = isinstance(waits, Waiting) and bool(waits.why)
-        return _with_another(seen) if gave_way and _is_run_otherwise(seen) else seen
+        is_missing = not await is_there(ctx, namespace, manifest.last_part(job))
+        return replace(seen, outcome=Waiting(), request_missing=is_missing)
     pods = await pods_of(ctx, job)
     found = outcome(job, pods, await events_of(ctx, job, pods))
     if isinstance(found, Passed | Failed) and not found.at:

@@ -15,7 +15,7 @@ from topicschema.reconcile.runtime.conditions import FINDING_BYTES, MESSAGE_BYTE
 from topicschema.reconcile.validation.gather import ValidationState
 from topicschema.reconcile.validation.redaction import EXAMPLES
 from topicschema.reconcile.validation.settings import EffectiveSettings
-from topicschema.validation.job.outcome import CouldNotRun, Failed, Passed, Running, Waiting
+from topicschema.validation.job.outcome import CouldNotRun, Failed, Passed, Running
 from topicschema.validation.job.result import VerdictDocument
 
 VALIDATING: Final = "Validating"
@@ -179,8 +179,7 @@ def _progress(seen: ValidationState, told: ValidationStatus) -> str:
         return "its messages are not validated yet: no Job was made for that"
     name = f" (Job {told.job})"
     if not isinstance(seen.outcome, Running):
-        why = seen.outcome.why if isinstance(seen.outcome, Waiting) else ""
-        return f"{_TURN}{name}" + (f"; {why}" if why else "")
+        return f"{_TURN}{name}"
     tried = f"; it is tried again, for {seen.outcome.before}" if seen.outcome.before else ""
     if seen.outcome.lacks:
         return f"its messages are not read yet: {seen.outcome.lacks}{name}{tried}"

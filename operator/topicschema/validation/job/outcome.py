@@ -9,16 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from topicschema.validation.errors import OUT_OF_MEMORY
-from topicschema.validation.job.manifest import CONTAINER, GAVE_WAY_ANNOTATION, QUESTION_ANNOTATION
+from topicschema.validation.job.manifest import CONTAINER, QUESTION_ANNOTATION
 from topicschema.validation.job.result import FAILED_STATUS, PASSED_STATUS, Answer, VerdictDocument, read
 
 Object = Mapping[str, Any]
 
 _TOLD: Final = 300
 _KILLED: Final = 137
-_GAVE_WAY: Final = (
-    "its turn came, its pod did not start within 5 minutes, and it gave way to another; its events say why"
-)
 _SCHEDULED: Final = "PodScheduled"
 _UNPULLED: Final = ("ErrImagePull", "ImagePullBackOff")
 _PULLING: Final = "its image cannot be pulled with the imagePullSecrets"
@@ -33,9 +30,7 @@ _WAITING_FOR: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """It has not been let run yet, or waits once more, and `why`."""
-
-    why: str = ""
+    """The Job is suspended: it has not been started yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +85,7 @@ def outcome(job: Object, pods: Sequence[Object], events: Sequence[Object] = ()) 
     if end is not None:
         return _end(job, ours, end)
     if job["spec"].get("suspend"):
-        gave_way = GAVE_WAY_ANNOTATION in (job["metadata"].get("annotations") or {})
-        return Waiting(_GAVE_WAY if gave_way else "")
+        return Waiting()
     if not ours:
         return _without_pod(events)
     found = _verdict(job, ours)

@@ -205,13 +205,6 @@ def test_a_run_that_is_tried_again_says_why() -> None:
     assert found.message.endswith("; it is tried again, for it ended with status 3: nobody answers")
 
 
-def test_a_run_that_gave_way_says_why_it_waits_again() -> None:
-    seen = replace(GATE, outcome=Waiting("its turn came, and went"), wanted=replace(WANTED, spec=_files()))
-    found = said(seen, status(seen))
-    assert found is not None
-    assert found.message.endswith("; its turn came, and went")
-
-
 def test_a_verdict_that_is_told_already_stays_whatever_became_of_its_job() -> None:
     recorded = ValidationStatus(phase=ValidationPhase.PASSED, question=ASKED, messages=5, invalid=0, report="r")
     assert status(replace(GATE, recorded=recorded, job=None)) == recorded
