@@ -72,7 +72,7 @@ def is_beyond_brokers(reader: AvroSchema, writer: AvroSchema) -> bool:
     try:
         payload.reader(reader, writer)
     except InvalidSchemaError as error:
-        return error.rule in {"ENDLESS_RECORD", "TANGLED_RECORDS"}
+        return error.rule in {"INFINITE_RECORD", "RECURSIVE_RECORD_CRASHES_AVRO"}
     return False
 
 

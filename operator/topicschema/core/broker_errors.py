@@ -36,11 +36,11 @@ _NEVER_ANSWERED: Final = frozenset({"KEY_VALUE_PAYLOAD", "UNKNOWN_PART_TYPE", "P
 _UNFORESEEN: Final = frozenset({"DUPLICATE_BRANCH", "DUPLICATE_FIELD", "INVALID_DEFAULT", "NESTED_UNION"})
 """What Avro's parser refuses with another exception than the one for texts that it does not parse."""
 _UNDEFINED: Final = frozenset({"UNKNOWN_TYPE", "UNDEFINED_NAME", "LEGACY_JSON_SCHEMA"})
-_OVERFLOWS: Final = frozenset({"ENDLESS_RECORD", "ENDLESS_DEFAULT"})
+_OVERFLOWS: Final = frozenset({"INFINITE_RECORD", "RECURSIVE_DEFAULT"})
 _FORESEEN_IN_RENAMING: Final = "DOLLAR_IN_NAME"
 _RENAMING: Final = frozenset({"INVALID_WRITER_DEFAULT", "ALIAS_CONFLICT", _FORESEEN_IN_RENAMING})
-_OF_DEFAULTS: Final = frozenset({"INVALID_DEFAULT", "ENDLESS_DEFAULT"})
-_OF_GRAMMAR: Final = frozenset({"ENDLESS_RECORD", "TANGLED_RECORDS"})
+_OF_DEFAULTS: Final = frozenset({"INVALID_DEFAULT", "RECURSIVE_DEFAULT"})
+_OF_GRAMMAR: Final = frozenset({"INFINITE_RECORD", "RECURSIVE_RECORD_CRASHES_AVRO"})
 _THROWS: Final = _RENAMING | _OF_DEFAULTS | _OF_GRAMMAR
 """What is no SchemaValidationException in the broker; a check against all versions wraps all but what overflows."""
 _FIELD: Final = re.compile(r"\.fields\[\d+\]\Z")

@@ -265,4 +265,4 @@ def _kept_text(schema: Schema, equal: VersionEntry) -> tuple[Incompatibility, ..
         return ()
     ignored = "what Pulsar does not compare (docs, aliases, properties, spacing)"
     message = f"the schema equals version {equal.schema_version} but for {ignored}: what is stored stays as it was"
-    return (Incompatibility("STORED_TEXT_KEPT", "$", message, None, equal.schema_version),)
+    return (Incompatibility("STORED_SCHEMA_UNCHANGED", "$", message, None, equal.schema_version),)

@@ -13,7 +13,7 @@ from aiohttp import web
 from support.pulsar.fake_broker import PlayedBroker, TurnedClock, reset
 from topicschema.broker.broker import Broker
 from topicschema.broker.circuit_breaker import Circuit
-from topicschema.broker.errors import BrokerInconsistentError, BrokerUnavailableError, TopicMissingError
+from topicschema.broker.errors import BrokerInconsistentError, BrokerUnavailableError, TopicNotFoundError
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.rate_limiter import Pace
 from topicschema.broker.transport import Access
@@ -100,7 +100,7 @@ async def test_each_policy_asks_a_broker_that_is_away_as_often_as_the_manual_say
 @pytest.mark.parametrize("chance", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize(
     "error",
-    [BrokerUnavailableError(""), BrokerInconsistentError(""), TopicMissingError("")],
+    [BrokerUnavailableError(""), BrokerInconsistentError(""), TopicNotFoundError("")],
     ids=lambda each: each.reason,
 )
 def test_one_topic_with_an_error_of_its_own_is_looked_at_as_rarely_as_the_manual_says(

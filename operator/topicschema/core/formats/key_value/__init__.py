@@ -98,7 +98,7 @@ class KeyValueFormat:
             raise InvalidSchemaError("UNSUPPORTED_TYPE", message, Place(f"$.{side}"))
         if info.type not in (SchemaType.NONE, SchemaType.BYTES) and info.schema.startswith((b'"{', b'"[')):
             message = f"the {side}'s schema is a text that holds JSON; write the JSON itself, without quotes around it"
-            raise InvalidSchemaError("PART_AS_TEXT", message, Place(f"$.{side}"))
+            raise InvalidSchemaError("PART_DOUBLE_ENCODED", message, Place(f"$.{side}"))
         try:
             return known.parse(info, line, validate_defaults=False)
         except InvalidSchemaError as error:

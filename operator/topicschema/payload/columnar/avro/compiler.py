@@ -52,7 +52,7 @@ def compile_program(reader: AvroSchema, writer: AvroSchema) -> Program:
     except InvalidSchemaError:
         return _of_nothing(reasons.CANNOT_READ)
     except TooLargeError:
-        return _of_nothing(reasons.PROGRAM_TOO_LARGE)
+        return _of_nothing(reasons.SCHEMA_TOO_COMPLEX)
 
 
 def _of_nothing(reason: int) -> Program:
