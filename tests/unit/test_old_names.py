@@ -58,6 +58,7 @@ REASONS = (
     "TopicClaimed",
     "TopicMissing",
     "UndeclaredTopics",
+    "ValuesShown",
 )
 RULES = (
     "ENDLESS_DEFAULT",

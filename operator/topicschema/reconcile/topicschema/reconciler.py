@@ -41,10 +41,9 @@ from topicschema.reconcile.topicschema.observe import Observation, at_broker, go
 from topicschema.reconcile.topicschema.suspended_status import suspended
 from topicschema.reconcile.validation import actions as validation_actions
 from topicschema.reconcile.validation import gather as validation_gather
-from topicschema.reconcile.validation import redaction as validation_redaction
 from topicschema.reconcile.validation import status as validation_status
 from topicschema.reconcile.validation.jobs import may_run
-from topicschema.reconcile.validation.report_configmap import name_of, with_report, without_values
+from topicschema.reconcile.validation.report_configmap import report_with_values, with_report, without_values
 from topicschema.validation.job.outcome import Failed, Passed, Waiting
 
 # A policy's counts follow its topics within this time: many topics that settle are one write of its status. Seconds.
@@ -179,7 +178,7 @@ class TopicSchemas:
         """Return the validation's status. A topic that waits for messages is due again soon: no event reports a log."""
         validation, ctx, before = seen.validation, self._ctx, seen.resource.status
         if validation is None:
-            return None, None, before.revalidated, self._shown_in(seen, None)
+            return None, None, before.revalidated, report_with_values(seen.resource, seen.found, None)
         told = validation_status.status(validation)
         told = await with_report(ctx, seen.resource.metadata, validation, told)
         if isinstance(validation.outcome, Passed | Failed):
@@ -189,12 +188,7 @@ class TopicSchemas:
             ctx.enqueue(key, after)
         answered = told.revalidate if told is not None and told.is_final else None
         said = validation_status.said(validation, told)
-        return told, said, answered or before.revalidated, self._shown_in(seen, told)
-
-    @staticmethod
-    def _shown_in(seen: Observation, told: ValidationStatus | None) -> str | None:
-        resource = seen.resource
-        return validation_redaction.shown_after(resource.status, seen.found, told, name_of(resource.metadata))
+        return told, said, answered or before.revalidated, report_with_values(seen.resource, seen.found, told)
 
     async def _risks(self, seen: Observation) -> tuple[Incompatibility, ...]:
         """What is to be told of a version that is on record; nothing where an earlier one cannot be read any more."""

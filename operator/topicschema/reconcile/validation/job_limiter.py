@@ -146,7 +146,6 @@ class Validations:
 
     `hosts` are those of brokers that the pods may be sent to. `packing` is held while a question is made ready, which
     takes memory, and `reading` while a report is read, for the same reason; it waits for nodes, so two do at once.
-    `emptied` is when a report was to be emptied, by the context's clock, and could not be.
     """
 
     image: str = ""
@@ -154,4 +153,3 @@ class Validations:
     hosts: AllowedHosts = field(default_factory=AllowedHosts)
     packing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
-    emptied: dict[Key, float] = field(default_factory=dict)

@@ -13,7 +13,6 @@ from topicschema.api.validation import ExampleStatus, ReasonStatus, ValidationPh
 from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.reconcile.runtime.conditions import FINDING_BYTES, MESSAGE_BYTES, Said, capped
 from topicschema.reconcile.validation.gather import ValidationState
-from topicschema.reconcile.validation.redaction import EXAMPLES
 from topicschema.reconcile.validation.settings import EffectiveSettings
 from topicschema.validation.job.outcome import CouldNotRun, Failed, Passed, Running
 from topicschema.validation.job.result import VerdictDocument
@@ -24,6 +23,7 @@ VALIDATION_ERROR: Final = "ValidationError"
 NOT_LOCKED: Final = "AutoUpdateEnabled"
 _PASSED: Final = "Passed"
 _REASONS: Final = 20
+_EXAMPLES: Final = 10
 _TOLD: Final = 3
 _SOON: Final = 10.0
 _LATER: Final = 300.0
@@ -71,7 +71,7 @@ def _answered(seen: ValidationState, found: VerdictDocument, phase: ValidationPh
         messages=found.messages,
         invalid=found.invalid,
         by_reason=tuple(map(_reason, found.by_reason[:_REASONS])),
-        examples=tuple(map(_example, found.examples[:EXAMPLES])),
+        examples=tuple(map(_example, found.examples[:_EXAMPLES])),
         job=_job(seen),
     )
 
