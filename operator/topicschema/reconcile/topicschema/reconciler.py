@@ -169,7 +169,7 @@ class TopicSchemas:
             ctx = self._ctx
             await ctx.validation.limiter.start(ctx.client, key, ctx.enqueue)
         except (ForbiddenError, ApiRefusedError) as error:
-            return replace(seen, validation=seen.validation.refused("its Job cannot be let run", error))
+            return replace(seen, validation=seen.validation.rejected("its Job cannot be let run", error))
         return await inquired(self._ctx, seen)
 
     async def _validated(

@@ -59,10 +59,16 @@ def unended_of(resource: TopicSchema, there: Sequence[Object]) -> list[Object]:
     return [job for job in there if ended(job) is None and job["metadata"]["name"] != told_by]
 
 
-async def left_behind(ctx: ReconcileContext, resource: TopicSchema, asked: str) -> tuple[Object, ...]:
-    """The Jobs of a topic whose verdict is known that ask something else.
+def of_request(there: Sequence[Object], request: str) -> list[Object]:
+    """Return the Jobs of the request with this hash."""
+    label = manifest.question_label(request)
+    return [job for job in there if job["metadata"]["labels"].get(manifest.QUESTION_LABEL) == label]
 
-    An edit that is taken back before the status tells of its run leaves one.
+
+async def left_behind(ctx: ReconcileContext, resource: TopicSchema, request: str) -> tuple[Object, ...]:
+    """Return the Jobs of other requests, of a topic whose verdict is known.
+
+    An edit that is taken back before the status names its run leaves one.
     """
     if not ctx.validation.image or not may_run(ctx, resource.metadata, None):
         return ()
@@ -70,9 +76,8 @@ async def left_behind(ctx: ReconcileContext, resource: TopicSchema, asked: str) 
         there = await jobs_of(ctx, resource.metadata)
     except (ForbiddenError, ApiRefusedError):  # the status has nothing to tell of them
         return ()
-    label = manifest.question_label(asked)
-    unended = unended_of(resource, there)
-    return tuple(job for job in unended if job["metadata"]["labels"].get(manifest.QUESTION_LABEL) != label)
+    ours = of_request(there, request)
+    return tuple(job for job in unended_of(resource, there) if job not in ours)
 
 
 def _key(metadata: Metadata) -> Key:

@@ -45,15 +45,15 @@ _NOT_DELETED: Final = "RedactionFailed"
 
 
 async def with_report(
-    ctx: ReconcileContext, metadata: Metadata, seen: ValidationState, told: ValidationStatus | None
+    ctx: ReconcileContext, metadata: Metadata, state: ValidationState, told: ValidationStatus | None
 ) -> ValidationStatus | None:
     """The same status, with the name of the report where one could be kept: a verdict counts without it."""
-    found = validation_status.document(seen)
-    if found is None or told is None or told == seen.recorded or seen.job is None:
+    found = validation_status.document(state)
+    if found is None or told is None or told == state.recorded or state.job is None:
         return told
     telemetry.VALIDATIONS.labels(told.phase.value).inc()
-    job = seen.job["metadata"]["name"]
-    is_page_wanted = seen.wanted is not None and bool(seen.wanted.spec.page)
+    job = state.job["metadata"]["name"]
+    is_page_wanted = state.run is not None and bool(state.run.settings.spec.page)
     # What a log holds is a tenant's word: however many there are, few are in memory at once.
     async with ctx.validation.reading:
         report = await _read(ctx, metadata.namespace, found[1])

@@ -1,11 +1,9 @@
-"""What policy and topic want validated: the settings in force, the question that follows, and the Job that asks it.
-
-Pure: nothing is read here but what was read before.
-"""
+"""The effective settings of a topic's validation, the request that follows from them, and its Job. Pure."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, Final
 
 from topicschema.api.policies import NamespaceSchemaPolicySpec
@@ -138,8 +136,8 @@ class EffectiveSettings:
         return tuple(found)
 
 
-def wanted(found: FoundPolicy, resource: TopicSchema, image: str, hosts: AllowedHosts) -> EffectiveSettings | None:
-    """What is in force, the topic's own fields first; None where nothing is to be validated."""
+def effective(found: FoundPolicy, resource: TopicSchema, image: str, hosts: AllowedHosts) -> EffectiveSettings | None:
+    """Return the settings for one topic, its own fields first; None if nothing is to be validated."""
     policy = found.resource
     spec = merged(policy.spec.validation or ValidationSpec(), resource.spec.validation or TopicValidationSpec())
     if spec.mode is None or spec.mode is ValidationMode.OFF:
@@ -178,7 +176,7 @@ def _is_locked(found: FoundPolicy) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ValidationTarget:
-    """What a question is about: a schema, what was registered before it, and which number it has or would have."""
+    """What is validated: a schema, the versions before it, and the verdict, which has the number that it gets."""
 
     schema: SchemaInfo
     history: History
@@ -199,74 +197,67 @@ class ValidationTarget:
         return {number: self.schema.content_hash} if is_next and number is not None else {}
 
 
-def asked(subject: ValidationTarget, wanted: EffectiveSettings, revalidate: str) -> str:
-    """A hash that tells this question from others, without reading any payload; the same once it is registered.
+@dataclass(frozen=True)
+class RunSpec:
+    """What a run validates and how, and what asks for another run of the same.
 
-    By what means it is asked (image, account, executors) makes it no other question.
+    `revalidate` is the value of the annotation, `supersedes` the time of the pass that does not count any more.
     """
-    spec = wanted.spec
-    parts = {
-        "schema": subject.schema.content_hash,
-        "writers": subject.writers,
-        "line": subject.line.value,
-        "source": encode(spec.source) if spec.source is not None and spec.source.files is not None else _place(wanted),
-        "sample": encode(spec.sample or SampleSpec()),
-        "tolerance": encode(spec.tolerance or ToleranceSpec()),
-        "values": bool(spec.include_values),
-        "revalidate": revalidate,
-    }
-    return digest(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode(errors="surrogatepass"))
+
+    target: ValidationTarget
+    settings: EffectiveSettings
+    revalidate: str = ""
+    supersedes: str = ""
+
+    @cached_property
+    def hash(self) -> str:
+        """The hash that identifies the request; no payload is read for it, and a registered version keeps it.
+
+        It does not cover how the Job runs (image, account, executors): that is `EffectiveSettings.run_hash`.
+        """
+        spec, pulsar = self.settings.spec, self.settings.policy.pulsar
+        has_files = spec.source is not None and spec.source.files is not None
+        parts = {
+            "schema": self.target.schema.content_hash,
+            "writers": self.target.writers,
+            "line": self.target.line.value,
+            "source": encode(spec.source) if has_files else "" if pulsar is None else pulsar.service_url or "",
+            "sample": encode(spec.sample or SampleSpec()),
+            "tolerance": encode(spec.tolerance or ToleranceSpec()),
+            "values": bool(spec.include_values),
+            "revalidate": f"{self.revalidate}\n{self.supersedes}" if self.supersedes else self.revalidate,
+        }
+        return digest(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode(errors="surrogatepass"))
 
 
-def _place(wanted: EffectiveSettings) -> str:
-    pulsar = wanted.policy.pulsar
-    return "" if pulsar is None else pulsar.service_url or ""
-
-
-def request(
-    subject: ValidationTarget,
-    wanted: EffectiveSettings,
-    versions: Mapping[int, SchemaInfo],
-    owner: Owner,
-    names: "JobIdentity",
-) -> JobRequest:
-    """The Job that asks; `versions` are all stored payloads. ValueError if `wanted.invalid_reason`."""
-    spec = wanted.spec
+def job_request(run: RunSpec, versions: Mapping[int, SchemaInfo], owner: Owner, topic: str, attempt: int) -> JobRequest:
+    """Return the Job to create; `versions` are all stored payloads. ValueError if the settings are invalid."""
+    settings, spec, target = run.settings, run.settings.spec, run.target
     question = Question(
-        candidate=subject.schema,
-        versions={**versions, **dict.fromkeys(subject.itself, subject.schema)},
-        topic=names.topic,
-        line=subject.line,
+        candidate=target.schema,
+        versions={**versions, **dict.fromkeys(target.itself, target.schema)},
+        topic=topic,
+        line=target.line,
         sample=_sample(spec.sample or SampleSpec()),
         tolerance=Tolerance((spec.tolerance or ToleranceSpec()).max_invalid_per_million or 0),
         include_values=bool(spec.include_values),
         executors=spec.executors or 0,
-        labels={"revalidate": names.revalidate} if names.revalidate else {},
-        **wanted.source(),
+        labels={"revalidate": run.revalidate} if run.revalidate else {},
+        **settings.source(),
     )
     stay = spec.ttl_seconds_after_finished
     return JobRequest(
         owner=owner,
-        asked=names.asked,
-        attempt=names.attempt,
+        asked=run.hash,
+        attempt=attempt,
         question=question,
-        image=wanted.image,
-        means=wanted.run_hash,
-        template=wanted.template,
-        mounts=wanted.mounts(),
+        image=settings.image,
+        means=settings.run_hash,
+        template=settings.template,
+        mounts=settings.mounts(),
         active_deadline_seconds=spec.active_deadline_seconds or _DEADLINE,
         ttl_seconds_after_finished=_STAY if stay is None else stay,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class JobIdentity:
-    """What a Job is called by."""
-
-    topic: str
-    asked: str
-    attempt: int
-    revalidate: str
 
 
 def _sample(spec: SampleSpec) -> Sample:

@@ -37,12 +37,13 @@ class Waiting:
 class Running:
     """It runs in that pod; "" while there is none. `before` is why the pod before it failed; "" where none has.
 
-    `lacks` is what its pod still needs before it reads messages; "" once it has begun.
+    `lacks` is what its pod still needs before it reads messages; "" once it has begun. `percent` is its progress.
     """
 
     pod: str = ""
     before: str = ""
     lacks: str = ""
+    percent: int = 0
 
 
 @dataclass(frozen=True, slots=True)
