@@ -144,7 +144,7 @@ def stopped(state: ValidationState) -> TopicSchemaError | None:
 def _why(state: ValidationState) -> str:
     if not isinstance(state.outcome, CouldNotRun):
         return f"its messages cannot be validated: {state.invalid_reason or 'it has not begun'}"
-    end = "it is tried again later" if state.outcome.is_over else "it goes on once that is mended"
+    end = "it is tried again later" if state.outcome.is_over else "it goes on once that is fixed"
     name = "" if state.job is None else f" (Job {state.job['metadata']['name']})"
     return f"its messages could not be validated: {state.outcome.why}; {end}{name}"
 

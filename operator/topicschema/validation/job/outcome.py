@@ -18,12 +18,11 @@ _TOLD: Final = 300
 _KILLED: Final = 137
 _SCHEDULED: Final = "PodScheduled"
 _UNPULLED: Final = ("ErrImagePull", "ImagePullBackOff")
-_PULLING: Final = "its image cannot be pulled with the imagePullSecrets"
-_WAITING_FOR: Final[Mapping[str, str]] = {
+_WHY_WAITING: Final[Mapping[str, str]] = {
     "ErrImageNeverPull": "its image is not on the node",
-    "InvalidImageName": "its image has a name that is none",
-    "CreateContainerConfigError": "its container cannot be made up (a Secret or its key may be missing)",
-    "CreateContainerError": "its container cannot be made",
+    "InvalidImageName": "the name of its image is invalid",
+    "CreateContainerConfigError": "a Secret or its key may be missing",
+    "CreateContainerError": "its container cannot be created",
     "RunContainerError": "its container cannot be started",
 }
 
@@ -209,11 +208,13 @@ def _stuck(pod: Object) -> str | None:
             return _after("no node takes its pod", condition.get("message"))
     for container in status.get("containerStatuses") or ():
         waiting = (container.get("state") or {}).get("waiting") or {}
-        if waiting.get("reason") in _UNPULLED:
+        reason, why = waiting.get("reason"), _WHY_WAITING.get(waiting.get("reason", ""))
+        if reason in _UNPULLED:
             account = (pod.get("spec") or {}).get("serviceAccountName") or "default"
-            return _after(f"{_PULLING} that ServiceAccount {account} had when the pod was made", waiting.get("message"))
-        if waiting.get("reason") in _WAITING_FOR:
-            return _after(_WAITING_FOR[waiting["reason"]], waiting.get("message"))
+            secrets = f"the imagePullSecrets that ServiceAccount {account} had when the pod was made"
+            why = f"its image cannot be pulled with {secrets}"
+        if why is not None:
+            return _after(f"{reason}: {why}", waiting.get("message"))
     return None
 
 
