@@ -28,12 +28,12 @@ from topicschema.validation.job.manifest import JobRequest
 from topicschema.validation.job.pods import CREDENTIALS_FOLDER, TRUST_FOLDER, SecretFiles
 from topicschema.validation.request import (
     FileFormat,
-    FilesAsked,
-    OAuth2Asked,
-    PulsarAsked,
-    Question,
+    FileSource,
+    OAuth2Flow,
+    PulsarSource,
     Sample,
     Tolerance,
+    ValidationRequest,
 )
 
 _DEADLINE: Final = 3600
@@ -102,12 +102,12 @@ class EffectiveSettings:
         return ""
 
     @property
-    def _files(self) -> FilesAsked | None:
+    def _files(self) -> FileSource | None:
         source = self.spec.source or SourceSpec()
         if source.files is None:
             return None
         kind = source.files.format
-        return FilesAsked((source.files.uri,), None if kind is None else FileFormat(kind.value.lower()))
+        return FileSource((source.files.uri,), None if kind is None else FileFormat(kind.value.lower()))
 
     def source(self) -> dict[str, Any]:
         """The question's `files` or `pulsar`."""
@@ -116,7 +116,7 @@ class EffectiveSettings:
             return {"files": files}
         if pulsar is None or pulsar.service_url is None:
             raise ValueError(self.invalid_reason)
-        asked = PulsarAsked(
+        asked = PulsarSource(
             pulsar.admin_url,
             pulsar.service_url,
             ca_file=None if pulsar.tls is None else f"{TRUST_FOLDER}/{_CA}",
@@ -233,7 +233,7 @@ class RunSpec:
 def job_request(run: RunSpec, versions: Mapping[int, SchemaInfo], owner: Owner, topic: str, attempt: int) -> JobRequest:
     """Return the Job to create; `versions` are all stored payloads. ValueError if the settings are invalid."""
     settings, spec, target = run.settings, run.settings.spec, run.target
-    question = Question(
+    question = ValidationRequest(
         candidate=target.schema,
         versions={**versions, **dict.fromkeys(target.itself, target.schema)},
         topic=topic,
@@ -283,13 +283,13 @@ def _credentials(authentication: ReaderAuthenticationSpec | None) -> SecretFiles
 
 
 def _credential_files(authentication: ReaderAuthenticationSpec | None) -> dict[str, Any]:
-    """The members of PulsarAsked that name the mounted files."""
+    """The members of PulsarSource that name the mounted files."""
     files = _credentials(authentication)
     if authentication is None or files is None:
         return {}
     if authentication.oauth2 is not None:
         told = authentication.oauth2
         key_file = f"{CREDENTIALS_FOLDER}/key.json"
-        return {"oauth2": OAuth2Asked(told.issuer_url, told.audience or "", key_file, told.scope)}
+        return {"oauth2": OAuth2Flow(told.issuer_url, told.audience or "", key_file, told.scope)}
     names = {"token": "token_file", "tls.crt": "certificate_file", "tls.key": "key_file"}
     return {names[name]: f"{CREDENTIALS_FOLDER}/{name}" for name in files.members}

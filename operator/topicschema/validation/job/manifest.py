@@ -16,7 +16,7 @@ from topicschema.api.validation_pods import TemplateSpec
 from topicschema.core.history import Owner
 from topicschema.validation.job.pods import SecretFiles, pod
 from topicschema.validation.job.result import FAILED_STATUS
-from topicschema.validation.request import Packed, Question
+from topicschema.validation.request import Packed, ValidationRequest
 
 Object = dict[str, Any]
 
@@ -56,7 +56,7 @@ class JobRequest:
     owner: Owner
     asked: str
     attempt: int
-    question: Question
+    question: ValidationRequest
     image: str
     means: str = ""
     template: TemplateSpec = field(default_factory=TemplateSpec)

@@ -36,7 +36,7 @@ class LostError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Entrance:
+class BrokerEndpoint:
     """How brokers are reached: the service URL, who the run is (method and token), and TLS where the URL wants it."""
 
     service_url: str
@@ -58,11 +58,11 @@ class Entrance:
 class Connection:
     """One connection; SourceRefusedError or LostError where there is none, SourceError where no broker answers."""
 
-    def __init__(self, entrance: Entrance, address: tuple[str, int], proxied: str = "") -> None:
-        self._entrance = entrance
+    def __init__(self, endpoint: BrokerEndpoint, address: tuple[str, int], proxied: str = "") -> None:
+        self._endpoint = endpoint
         self._place = f"{address[0]}:{address[1]}"
         self._rest = b""
-        self._socket = _socket(entrance, address)
+        self._socket = _socket(endpoint, address)
         try:
             self._introduce(proxied)
         except BaseException:
@@ -80,7 +80,7 @@ class Connection:
         outcome = protocol.number(found, 3)
         if outcome not in {0, _CONNECT_TO}:
             raise self._failure(found, 6, 7, topic)
-        url = protocol.text(found, 2 if self._entrance.tls is not None else 1)
+        url = protocol.text(found, 2 if self._endpoint.tls is not None else 1)
         is_proxied = bool(protocol.number(found, 8))
         return Owner(url, bool(protocol.number(found, 5)), is_proxied, is_found=outcome == _CONNECT_TO)
 
@@ -133,7 +133,7 @@ class Connection:
             raise LostError("the broker closed the connection")
         return found
 
-    def obey(self, kind: int, found: Members) -> None:
+    def handle_command(self, kind: int, found: Members) -> None:
         """Do what a command asks for that is no message; LostError where the reader is closed by it."""
         if kind == Kind.PING:
             self.send(Kind.PONG, {})
@@ -149,22 +149,22 @@ class Connection:
         number, words = protocol.number(found, code), protocol.text(found, message)[:300]
         if number in _REFUSED:
             told = f"the broker refuses the reader: {words}"
-            return refused(told, place, shows_credentials=bool(self._entrance.method))
+            return refused(told, place, shows_credentials=bool(self._endpoint.method))
         if number == _MISSING:
             return SourceDeletedError("the topic was deleted after the run began", place)
         return LostError(f"the broker says error {number}: {words}")
 
     def _introduce(self, proxied: str) -> None:
         wanted: Members = {1: protocol.CLIENT_VERSION, 4: protocol.PROTOCOL_VERSION, 10: protocol.written({1: 1})}
-        if self._entrance.method:
-            wanted |= {5: self._entrance.method.encode(), 3: self._entrance.token}
+        if self._endpoint.method:
+            wanted |= {5: self._endpoint.method.encode(), 3: self._endpoint.token}
         if proxied:
             wanted[6] = proxied.encode()
         self.send(Kind.CONNECT, wanted)
         self._answer(Kind.CONNECTED, self._place)
 
     def _proof(self) -> bytes:
-        return protocol.written({1: self._entrance.method.encode(), 2: self._entrance.token})
+        return protocol.written({1: self._endpoint.method.encode(), 2: self._endpoint.token})
 
     def _answer(self, wanted: Kind, place: str) -> Members:
         """The answer to a request; there are no messages yet that could come between."""
@@ -183,7 +183,7 @@ class Connection:
                     return found
                 if kind == Kind.ERROR:
                     raise self._failure(found, 2, 3, place)
-                self.obey(kind, found)
+                self.handle_command(kind, found)
             if len(held) > _MAX_COMMAND:
                 raise SourceError("what answers is no broker", place)
 
@@ -198,11 +198,11 @@ class Owner:
     is_found: bool
 
 
-def connected(entrance: Entrance, topic: str) -> Connection:
+def connected(endpoint: BrokerEndpoint, topic: str) -> Connection:
     """A connection to the broker that owns the topic."""
     authoritative, url, proxied = False, "", ""
     for _ in range(_REDIRECTS):
-        connection = _any(entrance, url, proxied)
+        connection = _any(endpoint, url, proxied)
         try:
             owner = connection.owner(topic, authoritative=authoritative)
         except BaseException:
@@ -215,20 +215,20 @@ def connected(entrance: Entrance, topic: str) -> Connection:
             return connection
         connection.close()
         if owner.is_found:
-            return _any(entrance, url, proxied)
+            return _any(endpoint, url, proxied)
     raise SourceError("the brokers lead in circles", topic)
 
 
-def _any(entrance: Entrance, url: str, proxied: str) -> Connection:
+def _any(endpoint: BrokerEndpoint, url: str, proxied: str) -> Connection:
     """A connection to the broker, through the service URL where that is a proxy's; without a URL, to any broker."""
-    addresses = [_address(url)] if url and not proxied else list(entrance.addresses())
+    addresses = [_address(url)] if url and not proxied else list(endpoint.addresses())
     for number, address in enumerate(addresses, 1):
         try:
-            return Connection(entrance, address, proxied)
+            return Connection(endpoint, address, proxied)
         except LostError:
             if number == len(addresses):
                 raise
-    raise SourceError("the address names no host", entrance.service_url)
+    raise SourceError("the address names no host", endpoint.service_url)
 
 
 def _address(url: str) -> tuple[str, int]:
@@ -239,17 +239,17 @@ def _address(url: str) -> tuple[str, int]:
         raise SourceError("that is no address of a broker", url[:200]) from None
 
 
-def _socket(entrance: Entrance, address: tuple[str, int]) -> socket.socket:
+def _socket(endpoint: BrokerEndpoint, address: tuple[str, int]) -> socket.socket:
     place = f"{address[0]}:{address[1]}"
     try:
         plain = socket.create_connection(address, CONNECT_SECONDS)
     except OSError as error:
         raise LostError(f"{place}: {_why(error)}") from None
     plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    if entrance.tls is None:
+    if endpoint.tls is None:
         return plain
     try:
-        return entrance.tls.wrap_socket(plain, server_hostname=address[0])
+        return endpoint.tls.wrap_socket(plain, server_hostname=address[0])
     except ssl.SSLCertVerificationError as error:
         plain.close()
         raise SourceRefusedError(f"the broker's certificate is not trusted: {error.verify_message}", place) from None
