@@ -16,11 +16,10 @@ from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.validation import settings as validation_settings
 from topicschema.reconcile.validation.gather import ValidationState
-from topicschema.reconcile.validation.jobs import attempt_of, jobs_of, may_run, of_request
+from topicschema.reconcile.validation.jobs import attempt_of, jobs_of, may_run, of_request, unended_of
 from topicschema.validation import request as validation_request
 from topicschema.validation.job import manifest as job_manifest
 from topicschema.validation.job.manifest import JobRequest
-from topicschema.validation.job.outcome import ended
 
 Object = Mapping[str, Any]
 
@@ -56,7 +55,7 @@ async def start_job(ctx: ReconcileContext, resource: TopicSchema, state: Validat
 
 
 async def _created(ctx: ReconcileContext, request: JobRequest, manifest: dict[str, Any]) -> Object:
-    """The Job, which may have been there; ConflictError while another one of its name is, or is still going."""
+    """Create the Job or return the existing one; ConflictError if another of its name is there, or being deleted."""
     namespace = request.owner.namespace
     try:
         return await ctx.client.create(JOB, namespace, manifest)
@@ -70,7 +69,7 @@ async def _created(ctx: ReconcileContext, request: JobRequest, manifest: dict[st
 
 
 async def _payloads(ctx: ReconcileContext, history: History) -> dict[int, SchemaInfo]:
-    """The payloads of all versions that messages may be written with; InvalidQuestionError where they are too much."""
+    """Return the payloads of all versions that messages may have; InvalidQuestionError if they are too large."""
     entries = [entry for entry in history.entries if not entry.is_tombstone]
     found: dict[int, SchemaInfo] = {}
     for start in range(0, len(entries), _READS_AT_ONCE):
@@ -83,18 +82,16 @@ async def _payloads(ctx: ReconcileContext, history: History) -> dict[int, Schema
 
 
 async def delete_jobs(ctx: ReconcileContext, obsolete_jobs: Sequence[Object]) -> None:
-    """Delete these Jobs; their pods and requests go with them."""
+    """Delete these Jobs; Kubernetes deletes their pods and requests."""
     for job in obsolete_jobs:
         metadata = job["metadata"]
         with suppress(NotFoundError, ConflictError):
             await ctx.client.delete(JOB, metadata["namespace"], metadata["name"], uid=metadata["uid"])
 
 
-async def delete_all_jobs(ctx: ReconcileContext, metadata: Metadata, told: ValidationStatus | None) -> None:
+async def delete_all_jobs(ctx: ReconcileContext, metadata: Metadata, before: ValidationStatus | None) -> None:
     """Delete the Jobs that still run for a resource: it is suspended, or nothing permits them."""
-    if not ctx.validation.image or not may_run(ctx, metadata, told):
+    if not ctx.validation.image or not may_run(ctx, metadata, before):
         return
-    told_by = told.job if told is not None and told.is_final else None  # it ends by itself
-    there = await jobs_of(ctx, metadata)
-    await delete_jobs(ctx, [job for job in there if ended(job) is None and job["metadata"]["name"] != told_by])
+    await delete_jobs(ctx, unended_of(before, await jobs_of(ctx, metadata)))
     ctx.index.clear_job(Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name))

@@ -224,8 +224,8 @@ def _since(ctx: ReconcileContext, then: str) -> float:
 
 
 async def _with_jobs(ctx: ReconcileContext, resource: TopicSchema, state: ValidationState) -> ValidationState:
-    jobs, run = await jobs_of(ctx, resource.metadata), state.run
-    unended = unended_of(resource, jobs)
+    jobs, run, before = await jobs_of(ctx, resource.metadata), state.run, resource.status.validation
+    unended = unended_of(before, jobs)
     if run is None or state.invalid_reason:
         return replace(state, obsolete_jobs=tuple(unended))
     ours = of_request(jobs, run.hash)

@@ -1,4 +1,4 @@
-"""The whole report of a run, from its driver's log into a ConfigMap of the TopicSchema."""
+"""The report of a run: copied from its driver's log into a ConfigMap of the TopicSchema, and deleted again."""
 
 import asyncio
 import base64
@@ -28,11 +28,11 @@ from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.status_apply import FIELD_MANAGER
 from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.status_writer import object_reference
-from topicschema.reconcile.validation import status as validation_status
 from topicschema.reconcile.validation.gather import ValidationState
 from topicschema.validation.job import log_protocol
 from topicschema.validation.job import manifest as job_manifest
 from topicschema.validation.job.html_report import page
+from topicschema.validation.job.outcome import Failed, Passed
 
 _LOG = logging.getLogger(__name__)
 _LINES: Final = 2_000
@@ -47,20 +47,19 @@ _NOT_DELETED: Final = "RedactionFailed"
 async def with_report(
     ctx: ReconcileContext, metadata: Metadata, state: ValidationState, told: ValidationStatus | None
 ) -> ValidationStatus | None:
-    """The same status, with the name of the report where one could be kept: a verdict counts without it."""
-    found = validation_status.document(state)
-    if found is None or told is None or told == state.recorded or state.job is None:
+    """Store the report of a new verdict, and return the status with its name. The verdict counts without it."""
+    found = state.outcome
+    if not isinstance(found, Passed | Failed) or told is None or told == state.recorded:
         return told
     telemetry.VALIDATIONS.labels(told.phase.value).inc()
-    job = state.job["metadata"]["name"]
     is_page_wanted = state.run is not None and bool(state.run.settings.spec.page)
     # What a log holds is a tenant's word: however many there are, few are in memory at once.
     async with ctx.validation.reading:
-        report = await _read(ctx, metadata.namespace, found[1])
+        report = await _read(ctx, metadata.namespace, found.pod)
         if report is None:
             return told
-        body = await asyncio.to_thread(manifest, metadata, job, report, is_page_wanted=is_page_wanted)
-    return replace(told, report=body["metadata"]["name"]) if await _kept(ctx, body) else told
+        body = await asyncio.to_thread(manifest, metadata, told.job or "", report, is_page_wanted=is_page_wanted)
+    return replace(told, report=body["metadata"]["name"]) if await _is_stored(ctx, body) else told
 
 
 async def without_values(ctx: ReconcileContext, resource: TopicSchema, found: FoundPolicy | None) -> TopicSchema:
@@ -113,8 +112,8 @@ async def _emit_not_deleted(ctx: ReconcileContext, metadata: Metadata, name: str
     await ctx.events.record(about, "Warning", _NOT_DELETED, message, "Validate")
 
 
-async def _kept(ctx: ReconcileContext, body: dict[str, Any]) -> bool:
-    """Whether the ConfigMap was taken: a report that is refused, by a quota or a policy, loses no verdict."""
+async def _is_stored(ctx: ReconcileContext, body: dict[str, Any]) -> bool:
+    """Store the ConfigMap; return False if the API server refuses it, for instance by a quota."""
     namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]
     try:
         await ctx.client.apply(CONFIG_MAP, namespace, name, body, field_manager=FIELD_MANAGER)
@@ -126,7 +125,7 @@ async def _kept(ctx: ReconcileContext, body: dict[str, Any]) -> bool:
 
 
 async def _read(ctx: ReconcileContext, namespace: str, pod: str) -> bytes | None:
-    """The report; None where the log is gone, cannot be read, or has none: its node may never come back."""
+    """Return the report; None if the log is gone, cannot be read, or has none: its node may never come back."""
     try:
         log = await ctx.client.log(namespace, pod, job_manifest.CONTAINER, lines=_LINES, limit=_LOG_BYTES)
         return await asyncio.to_thread(lambda: log_protocol.report_in(log.splitlines()))
@@ -153,7 +152,7 @@ def manifest(metadata: Metadata, job: str, report: bytes, *, is_page_wanted: boo
 
 
 def name_of(metadata: Metadata) -> str:
-    """The ConfigMap of a resource's report."""
+    """Return the name of the ConfigMap with a resource's report."""
     digest = hashlib.sha256(metadata.uid.encode()).hexdigest()[:_HASH]
     return f"{metadata.name[:_NAME].rstrip('-.')}-validation-{digest}"
 
@@ -173,7 +172,7 @@ def _content(job: str, report: bytes, *, is_page_wanted: bool) -> dict[str, Any]
 
 
 def _page(report: bytes) -> str:
-    """The page; "" where it would not fit beside the report, or the report is none: it is only a pod's word."""
+    """Return the page; "" if it does not fit beside the report, or a pod wrote something else."""
     try:
         shown = page(json.loads(report))
     except Exception as error:  # noqa: BLE001 - whatever a pod may have written there

@@ -45,9 +45,9 @@ _ALL: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectiveSettings:
-    """The settings in force for one topic; `is_installed`: this operator runs validations at all.
+    """The effective settings of one topic; `is_installed`: this operator has a validation image.
 
-    `hosts` are those that its pods may be sent to.
+    `hosts` are those that the pods may connect to.
     """
 
     mode: ValidationMode
@@ -60,18 +60,18 @@ class EffectiveSettings:
 
     @property
     def template(self) -> TemplateSpec:
-        """What is said of the pods."""
+        """The template of the pods."""
         return self.spec.template or TemplateSpec()
 
     @property
     def is_sampled(self) -> bool:
-        """Whether messages may be left out."""
+        """True if messages may be left out."""
         sample = self.spec.sample or SampleSpec()
         return sample.max_messages is not None or sample.since is not None or (sample.percent or _ALL) < _ALL
 
     @property
     def run_hash(self) -> str:
-        """A hash of how it is asked: where it changes, a run that failed is worth another try."""
+        """Hash of how a Job runs: if it changes, a run that failed is tried again at once."""
         spec, pulsar = self.spec, self.policy.pulsar
         run = (spec.executors, spec.active_deadline_seconds, self.image, encode(self.template))
         reached = "" if pulsar is None else pulsar.admin_url
@@ -80,7 +80,7 @@ class EffectiveSettings:
 
     @property
     def invalid_reason(self) -> str:
-        """Why the question cannot even be put together, in words; "" where it can."""
+        """Why no Job can be created; "" if one can."""
         if not self.is_installed:
             return "this operator runs no validation: TOPICSCHEMA_VALIDATION_IMAGE names no image (chart: validation)"
         if self.spec.executors and not self.template.service_account_name:
@@ -91,7 +91,7 @@ class EffectiveSettings:
 
     @property
     def _disallowed_host(self) -> str:
-        """Why the pods are not sent to the brokers that the policy names; "" where they are."""
+        """Why the pods may not connect to the brokers that the policy names; "" if they may."""
         pulsar = self.policy.pulsar
         if self._files is not None or pulsar is None or pulsar.service_url is None:
             return ""
@@ -110,7 +110,7 @@ class EffectiveSettings:
         return FileSource((source.files.uri,), None if kind is None else FileFormat(kind.value.lower()))
 
     def source(self) -> dict[str, Any]:
-        """The question's `files` or `pulsar`."""
+        """Return the request's `files` or `pulsar`."""
         files, pulsar = self._files, self.policy.pulsar
         if files is not None:
             return {"files": files}
@@ -125,7 +125,7 @@ class EffectiveSettings:
         return {"pulsar": asked}
 
     def mounts(self) -> tuple[SecretFiles, ...]:
-        """What the pods mount of Secrets."""
+        """Return what the pods mount of Secrets."""
         pulsar, found = self.policy.pulsar, []
         credentials = _credentials(self.spec.authentication)
         if self._files is None and credentials is not None:
@@ -155,14 +155,14 @@ def effective(found: FoundPolicy, resource: TopicSchema, image: str, hosts: Allo
 
 
 def merged(policy: ValidationSpec, topic: TopicValidationSpec) -> ValidationSpec:
-    """The policy's settings, with those of the topic in the place of its own, field by field."""
+    """Return the policy's settings, replaced by those of the topic field by field."""
     own = {each.name: getattr(topic, each.name) for each in fields(topic)}
     general = {each.name: getattr(policy, each.name) for each in fields(policy)}
     return ValidationSpec(**(general | {name: value for name, value in own.items() if value is not None}))
 
 
 def _is_locked(found: FoundPolicy) -> bool:
-    """Whether nobody but the operator adds schemas, as far as was seen there; without a broker nobody else does."""
+    """Return whether only the operator adds schemas, as last observed; without a broker no client does."""
     spec, observed = found.resource.spec, found.resource.observed
     if spec.pulsar is None:
         return True
@@ -265,7 +265,7 @@ def _sample(spec: SampleSpec) -> Sample:
 
 
 def seconds(duration: str | None) -> int | None:
-    """The seconds of a duration like 168h."""
+    """Return the seconds of a duration like 168h."""
     return None if duration is None else int(duration[:-1]) * _UNITS[duration[-1]]
 
 
@@ -283,7 +283,7 @@ def _credentials(authentication: ReaderAuthenticationSpec | None) -> SecretFiles
 
 
 def _credential_files(authentication: ReaderAuthenticationSpec | None) -> dict[str, Any]:
-    """The members of PulsarSource that name the mounted files."""
+    """Return the members of PulsarSource that name the mounted files."""
     files = _credentials(authentication)
     if authentication is None or files is None:
         return {}

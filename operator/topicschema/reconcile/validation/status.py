@@ -1,7 +1,4 @@
-"""What is told of a validation: the status, the condition Validated, and what stands in the way of a version.
-
-Pure. What was read of Jobs and pods, `gather` knows.
-"""
+"""The status of a validation, the condition Validated, and the error that holds a version back. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,7 +11,6 @@ from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.reconcile.runtime.conditions import FINDING_BYTES, MESSAGE_BYTES, Said, capped
 from topicschema.reconcile.validation.gather import ValidationState
 from topicschema.validation.job.outcome import CouldNotRun, Failed, Passed, Running
-from topicschema.validation.job.result import VerdictDocument
 
 VALIDATING: Final = "Validating"
 VALIDATION_FAILED: Final = "ValidationFailed"
@@ -38,7 +34,7 @@ def status(state: ValidationState) -> ValidationStatus | None:
         question=run.hash,
         revalidate=run.revalidate or None,
         renews=run.supersedes or None,
-        job=_job(state),
+        job=None if state.job is None else state.job["metadata"]["name"],
     )
     match state.outcome:
         case Passed(found, _, at) | Failed(found, _, at):
@@ -57,10 +53,6 @@ def status(state: ValidationState) -> ValidationStatus | None:
             return replace(told, percent_in_tens=max(percent // 10 * 10, before))  # a log may lack it this time
         case _:
             return told
-
-
-def _job(state: ValidationState) -> str | None:
-    return None if state.job is None else state.job["metadata"]["name"]
 
 
 def _reason(found: ReasonStatus) -> ReasonStatus:
@@ -82,12 +74,12 @@ def _example(found: ExampleStatus) -> ExampleStatus:
 
 
 def _counted(number: int | None) -> int | None:
-    """No CRD of ours has a number below 0, and a pod may say anything."""
+    """Return None for a negative number, which a pod may report and no CRD takes."""
     return None if number is None or number < 0 else number
 
 
 def said(state: ValidationState, told: ValidationStatus | None) -> Said | None:
-    """The condition Validated; None where nothing is to be validated."""
+    """Return the condition Validated; None if nothing is to be validated."""
     if told is None:
         return None
     match told.phase:
@@ -126,7 +118,7 @@ def _said(state: ValidationState, truth: ConditionStatus, reason: str, message: 
 
 
 def stopped(state: ValidationState) -> TopicSchemaError | None:
-    """Why a gate holds the schema back; None where it does not."""
+    """Return the error by which a gate holds the schema back; None if it does not."""
     told = status(state)
     if not state.planned.holds_back or told is None:
         return None
@@ -134,9 +126,8 @@ def stopped(state: ValidationState) -> TopicSchemaError | None:
         case ValidationPhase.FAILED:
             return StalledError(VALIDATION_FAILED, _no(state, told))
         case ValidationPhase.ERROR:
-            return WaitingError(
-                VALIDATION_ERROR, _why(state), _LATER if state.invalid_reason or state.api_rejected else _SOON
-            )
+            after = _LATER if state.invalid_reason or state.api_rejected else _SOON
+            return WaitingError(VALIDATION_ERROR, _why(state), after)
         case _:
             return WaitingError(VALIDATING, _progress(state, told), _SOON)
 
@@ -162,7 +153,7 @@ def _progress(state: ValidationState, told: ValidationStatus) -> str:
 
 
 def _no(state: ValidationState, told: ValidationStatus) -> str:
-    """The same, with what to do where a gate holds the schema back, however long the reasons are."""
+    """Return the sentence, and what to do if a gate holds the schema back, however long the reasons are."""
     if not state.planned.holds_back:
         return _sentence(state, told)
     rest = f"; {_ADVICE}; {_OPEN}" if _is_open(state) else f"; {_ADVICE}"
@@ -170,7 +161,7 @@ def _no(state: ValidationState, told: ValidationStatus) -> str:
 
 
 def _sentence(state: ValidationState, told: ValidationStatus) -> str:
-    """How many of how many, and why."""
+    """Return how many messages of how many cannot be read, and why."""
     if not told.messages and state.run is not None and state.run.settings.is_sampled:
         return "no messages were read with this schema: there are none, or the sample took none of them"
     if not told.messages:
@@ -188,12 +179,3 @@ def _reasons(told: ValidationStatus) -> Iterator[str]:
         yield f"{each.reason} at {each.path} ({each.messages})"
     if len(told.by_reason) > _TOLD:
         yield "and more (status.validation)"
-
-
-def document(state: ValidationState) -> tuple[VerdictDocument, str] | None:
-    """The verdict that was read in this pass, and the pod whose log has its report."""
-    match state.outcome:
-        case Passed(found, pod) | Failed(found, pod):
-            return found, pod
-        case _:
-            return None
