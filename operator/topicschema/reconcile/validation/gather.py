@@ -253,7 +253,7 @@ async def _outcome_of(ctx: ReconcileContext, run: RunSpec, job: Object) -> Outco
 async def _with_outcome(ctx: ReconcileContext, state: ValidationState, run: RunSpec, job: Object) -> ValidationState:
     """Return the state with the attempt that is due: another one after a pause, or at once if the settings changed."""
     found, due = state.outcome, 0
-    is_changed = (job["metadata"].get("annotations") or {}).get(manifest.MEANS_ANNOTATION) != run.settings.run_hash
+    is_changed = (job["metadata"].get("annotations") or {}).get(manifest.RUN_HASH_ANNOTATION) != run.settings.run_hash
     if isinstance(found, CouldNotRun) and (is_changed or (found.is_over and _pause_left(ctx, job, found) <= 0)):
         due = attempt_of(job) + 1
         if not found.is_over:

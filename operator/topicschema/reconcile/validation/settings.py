@@ -248,11 +248,11 @@ def job_request(run: RunSpec, versions: Mapping[int, SchemaInfo], owner: Owner, 
     stay = spec.ttl_seconds_after_finished
     return JobRequest(
         owner=owner,
-        asked=run.hash,
+        request_hash=run.hash,
         attempt=attempt,
         question=question,
         image=settings.image,
-        means=settings.run_hash,
+        run_hash=settings.run_hash,
         template=settings.template,
         mounts=settings.mounts(),
         active_deadline_seconds=spec.active_deadline_seconds or _DEADLINE,

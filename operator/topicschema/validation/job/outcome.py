@@ -1,6 +1,6 @@
-"""What a Job and its pods say of a run: it waits, runs, has a verdict, or could not run, and why, in words for people.
+"""The outcome of a Job, by its pods and Events: it waits, runs, has a verdict, or could not run, and why.
 
-A verdict counts only where the exit status, the termination message and the question agree. Everything else that may
+A verdict counts only if the exit status, the termination message and the request agree. Everything else that may
 happen to a pod is a run that failed, and never a verdict.
 """
 
@@ -79,7 +79,7 @@ Outcome = Waiting | Running | Passed | Failed | CouldNotRun
 
 
 def outcome(job: Object, pods: Sequence[Object], events: Sequence[Object] = ()) -> Outcome:
-    """What the Job has come to. `pods` are its own; `events` those about it or its pod, wanted while nothing runs."""
+    """Return the outcome of the Job. `events` are about it or its newest pod, needed only while nothing runs."""
     ours = sorted(pods, key=lambda pod: pod["metadata"].get("creationTimestamp") or "")
     end = ended(job)
     if end is not None:
@@ -98,12 +98,12 @@ def outcome(job: Object, pods: Sequence[Object], events: Sequence[Object] = ()) 
 
 
 def refused(what: str, said: str) -> CouldNotRun:
-    """What becomes of a question that cannot even be put: `what` fails, and what the API server `said`."""
+    """Return the outcome after the API server refused `what`, and what it `said`."""
     return CouldNotRun(_after(what, said), is_over=False)
 
 
 def ended(job: Object) -> Object | None:
-    """The condition by which the Job is over; None while it is not."""
+    """Return the condition by which the Job has ended; None while it has not."""
     conditions = (job.get("status") or {}).get("conditions") or ()
     return next((one for one in conditions if one["type"] in ("Complete", "Failed") and one["status"] == "True"), None)
 
@@ -125,7 +125,7 @@ def _end(job: Object, pods: Sequence[Object], end: Object) -> Outcome:
 
 
 def _verdict(job: Object, pods: Sequence[Object]) -> Passed | Failed | None:
-    """The verdict of a pod of this Job that agrees with how it ended, on the question that the Job asks."""
+    """Return the verdict of a pod of this Job, if it agrees with the exit status and the Job's request."""
     asked = (job["metadata"].get("annotations") or {}).get(QUESTION_ANNOTATION)
     for pod in pods:
         end = _terminated(pod)
