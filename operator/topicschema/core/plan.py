@@ -94,16 +94,16 @@ DeletionAction = RemoveFinalizer | WriteSettings | SoftDelete | DeleteRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Inquiry:
-    """What was seen of the questions that are put to retained messages.
+class Validation:
+    """The state of the validation of retained messages.
 
-    `holds_back`: the candidate may not become a version, for its messages have not passed. `is_due`: its question is to
-    be asked, and no Job does. `has_strays`: there are Jobs that still ask another one.
+    `holds_back`: the candidate may not become a version, because the messages have not passed. `needs_job`: a Job is
+    to be created for it. `has_obsolete_jobs`: there are Jobs of other requests.
     """
 
     holds_back: bool = False
-    is_due: bool = False
-    has_strays: bool = False
+    needs_job: bool = False
+    has_obsolete_jobs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Observed:
     `owner` is the resource itself. `verdict` is None if nothing was judged, because the history lacks what the
     broker has. `is_source_on_record` is False if the history does not have yet that these sources are
     compiled to the version that the verdict found. `fingerprint` is the candidate's. `broker` is None if there is none,
-    `inquiry` if there is no validation.
+    `validation` if no messages are validated.
     """
 
     owner: Owner
@@ -124,7 +124,7 @@ class Observed:
     is_source_on_record: bool = True
     fingerprint: str = ""
     broker: BrokerState | None = None
-    inquiry: Inquiry | None = None
+    validation: Validation | None = None
 
 
 def plan(observed: Observed) -> tuple[Action, ...]:
@@ -149,11 +149,11 @@ def plan_deletion(history: History | None, broker: BrokerState | None) -> Deleti
 
 def _validate(observed: Observed) -> tuple[Action, ...]:
     """Return the next action of the validation: after all others, because it may take hours."""
-    if observed.inquiry is None:
+    if observed.validation is None:
         return ()
-    if observed.inquiry.has_strays:
+    if observed.validation.has_obsolete_jobs:
         return (StopValidation(),)
-    return (StartValidation(),) if observed.inquiry.is_due else ()
+    return (StartValidation(),) if observed.validation.needs_job else ()
 
 
 def _align(observed: Observed, broker: BrokerState) -> tuple[Action, ...]:
@@ -205,7 +205,7 @@ def _is_held_back(observed: Observed, verdict: Verdict) -> bool:
     """Return True if the history is full or the gate closed; neither holds back a version that is stored."""
     if verdict.outcome is not Outcome.NEXT_VERSION:
         return False
-    return observed.history.room <= 0 or (observed.inquiry is not None and observed.inquiry.holds_back)
+    return observed.history.room <= 0 or (observed.validation is not None and observed.validation.holds_back)
 
 
 def _claim(observed: Observed) -> tuple[Action, ...]:

@@ -62,8 +62,8 @@ async def _validate(
     except ERRORS_WITHOUT_STATUS:
         raise
     except TopicSchemaError as error:
-        if validation.wanted is None:
-            raise  # the status must go on telling of the run, or nobody would end it
+        if validation.run is None:
+            raise  # the status must still name the run, or nothing would end it
         is_start = isinstance(action, plan.StartValidation)
         what = "its Job cannot be made" if is_start else "a Job of another question cannot be ended"
         return replace(loaded, job_error=(what, error))

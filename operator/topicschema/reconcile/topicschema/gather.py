@@ -108,7 +108,7 @@ class Judged:
                 is_source_on_record=verdict is None or _is_source_on_record(loaded, verdict),
                 fingerprint=loaded.schema.fingerprint,
                 broker=loaded.state,
-                inquiry=None if self.validation is None else self.validation.planned,
+                validation=None if self.validation is None else self.validation.planned,
             )
         )
 
@@ -175,15 +175,12 @@ async def gather_validation(ctx: ReconcileContext, judged: Judged) -> Judged:
     if judged.verdict is None:
         return judged
     target = ValidationTarget(loaded.schema.info, loaded.stored.history, judged.verdict, loaded.line)
-    given = _validation_input(loaded)
+    given = ValidationInput(_may_advance(loaded), lambda: _topic_exists(loaded))
     validation = await validation_gather.gather(ctx, loaded.resource, loaded.found, target, given)
-    if validation is not None and validation.passed_without_topic and given.may_advance and await _has_come(loaded):
-        given = replace(given, is_topic_there=True)
-        validation = await validation_gather.gather(ctx, loaded.resource, loaded.found, target, given)
     if validation is not None and loaded.state is not None:
         validation = replace(validation, observe_only=not loaded.state.may_write)
     if validation is not None and loaded.job_error is not None:
-        validation = validation.refused(*loaded.job_error)
+        validation = validation.rejected(*loaded.job_error)
     return replace(judged, validation=validation)
 
 
@@ -200,28 +197,23 @@ def _is_source_on_record(loaded: Loaded, verdict: Verdict) -> bool:
     return known is not None and known.schema_version == verdict.schema_version
 
 
-def _validation_input(loaded: Loaded) -> ValidationInput:
-    """Return what a passed validation would lead to: `plan` goes on where this says so."""
+def _may_advance(loaded: Loaded) -> bool:
+    """Return whether a pass of the messages leads to a version: `plan` goes on where this says so."""
     state = loaded.state
     if state is None:
-        return ValidationInput()
-    settings = state.overrides
-    is_free = state.refused is None and not plan.has_to_wait(loaded.stored.history, settings)
-    is_there = settings is not None and settings.there is not None and _retains(loaded)
-    return ValidationInput(may_advance=state.may_write and is_free, is_topic_there=is_there)
+        return True
+    return state.may_write and state.refused is None and not plan.has_to_wait(loaded.stored.history, state.overrides)
 
 
-def _retains(loaded: Loaded) -> bool:
-    """Return whether a run can read the topic: a non-persistent one has no messages, whether it exists or not."""
-    return loaded.resource.spec.domain == "persistent"
-
-
-async def _has_come(loaded: Loaded) -> bool:
-    """Return whether the topic exists by now; if the broker does not tell, its not having existed counts for a day."""
-    if loaded.broker is None or loaded.state is None or loaded.state.overrides is not None or not _retains(loaded):
-        return False  # it was looked for already, or need not be
+async def _topic_exists(loaded: Loaded) -> bool:
+    """Return whether the topic is known to exist, and a run finds it: it looks for persistent topics only."""
+    broker, state, domain = loaded.broker, loaded.state, loaded.resource.spec.domain
+    if broker is None or state is None or domain != "persistent":
+        return False
+    if state.overrides is not None:
+        return state.overrides.there is not None
     with suppress(BrokerForbiddenError):
-        return await loaded.broker.exists(loaded.topic, loaded.resource.spec.domain)
+        return await broker.exists(loaded.topic, domain)
     return False
 
 

@@ -44,11 +44,10 @@ from topicschema.reconcile.topicschema.status import StatusInput
 from topicschema.reconcile.topicschema.suspended_status import suspended
 from topicschema.reconcile.validation import actions as validation_actions
 from topicschema.reconcile.validation import gather as validation_gather
-from topicschema.reconcile.validation import redaction as validation_redaction
 from topicschema.reconcile.validation import status as validation_status
 from topicschema.reconcile.validation.jobs import may_run
-from topicschema.reconcile.validation.report_configmap import name_of, with_report, without_values
-from topicschema.validation.job.outcome import CouldNotRun, Running, Waiting
+from topicschema.reconcile.validation.report_configmap import report_with_values, with_report, without_values
+from topicschema.validation.job.outcome import Failed, Passed, Waiting
 
 # A policy's counts follow its topics within this time: many topics that settle are one write of its status. Seconds.
 _COUNT_DELAY = 3.0
@@ -85,7 +84,7 @@ class TopicSchemas:
                 return await self._delete(key, wire, metadata)
             resource = decode(TopicSchema, wire)
             if resource.spec.suspend:
-                await self._end_runs(key, metadata, resource.status)
+                await validation_actions.delete_all_jobs(self._ctx, metadata, resource.status.validation)
                 moment = ObservedAt(resource.status.conditions, metadata.generation, self._ctx.now())
                 await self._report(key, wire, suspended(resource.status, moment))
                 return Result.DONE
@@ -97,7 +96,7 @@ class TopicSchemas:
             raise
         except Exception as error:
             before = shown or decode_status(TopicSchemaStatus, wire.get("status"))
-            before = await self._without_rights(key, metadata, before, error)
+            before = await self._without_rights(metadata, before, error)
             moment = ObservedAt(before.conditions, metadata.generation, self._ctx.now())
             await self._report(key, wire, topicschema_status.failed(before, error, moment))
             raise
@@ -105,19 +104,15 @@ class TopicSchemas:
             raise stopped  # it is told already, with all else that was seen
         return stopped
 
-    async def _end_runs(self, key: Key, metadata: Metadata, status: TopicSchemaStatus) -> None:
-        await validation_actions.delete_all_jobs(self._ctx, metadata, status.validation)
-        self._ctx.validation.limiter.done(key, self._ctx.enqueue)
-
     async def _without_rights(
-        self, key: Key, metadata: Metadata, status: TopicSchemaStatus, error: Exception
+        self, metadata: Metadata, status: TopicSchemaStatus, error: Exception
     ) -> TopicSchemaStatus:
         """The status without a run, which is ended, where it may be the right to it that is gone, as `error` says."""
         is_ruled_out, told = getattr(error, "reason", "") in _RULED_OUT, status.validation
         if not is_ruled_out or not may_run(self._ctx, metadata, told):
             return status
         try:
-            await self._end_runs(key, metadata, status)
+            await validation_actions.delete_all_jobs(self._ctx, metadata, told)
         except TopicSchemaError:
             return status  # the next pass tries again, for this still tells of it, or it is remembered
         if told is None or told.is_final:
@@ -166,7 +161,7 @@ class TopicSchemas:
         was_counted = loaded.query.counted is not None  # only then its silence gives no reason to doubt the version
         if not was_counted or not topicschema_status.is_out_of_sight(before, error, metadata.generation):
             raise error
-        before = await self._without_rights(key, metadata, before, error)
+        before = await self._without_rights(metadata, before, error)
         moment = ObservedAt(before.conditions, metadata.generation, self._ctx.now())
         await self._report(key, wire, topicschema_status.out_of_sight(before, error, moment))
 
@@ -176,9 +171,9 @@ class TopicSchemas:
             return judged
         try:
             ctx = self._ctx
-            await ctx.validation.limiter.take(ctx.client, key, ctx.enqueue, ctx.now())
+            await ctx.validation.limiter.start(ctx.client, key, ctx.enqueue)
         except (ForbiddenError, ApiRefusedError) as error:
-            return replace(judged, validation=judged.validation.refused("its Job cannot be let run", error))
+            return replace(judged, validation=judged.validation.rejected("its Job cannot be let run", error))
         return await gather.gather_validation(self._ctx, judged)
 
     async def _status_input(self, key: Key, judged: Judged, verdict: Verdict) -> StatusInput:
@@ -197,19 +192,13 @@ class TopicSchemas:
     async def _with_validation(self, key: Key, judged: Judged, observed: StatusInput) -> StatusInput:
         """Return the same with the validation. A topic that waits for messages is due again: no event reports a log."""
         validation, ctx, resource = judged.validation, self._ctx, judged.loaded.resource
-        report, before = name_of(resource.metadata), resource.status
+        before = resource.status
         if validation is None:
-            ctx.validation.limiter.done(key, ctx.enqueue)
-            shown = validation_redaction.shown_after(before, judged.loaded.found, None, report)
+            shown = report_with_values(resource, judged.loaded.found, None)
             return replace(observed, revalidated=before.revalidated, report_with_values=shown)
         status = await with_report(ctx, resource.metadata, validation, validation_status.status(validation))
-        match validation.outcome:
-            case Waiting():
-                pass
-            case Running() | CouldNotRun(is_over=False):
-                ctx.validation.limiter.runs(key)
-            case _:
-                ctx.validation.limiter.done(key, ctx.enqueue)
+        if isinstance(validation.outcome, Passed | Failed):
+            ctx.validation.limiter.slot_freed(ctx.enqueue)
         after = validation_gather.requeue_after(ctx, validation)
         if after is not None:
             ctx.enqueue(key, after)
@@ -219,7 +208,7 @@ class TopicSchemas:
             validation=status,
             validated=validation_status.said(validation, status),
             revalidated=answered or before.revalidated,
-            report_with_values=validation_redaction.shown_after(before, judged.loaded.found, status, report),
+            report_with_values=report_with_values(resource, judged.loaded.found, status),
         )
 
     async def _risks(self, loaded: Loaded, verdict: Verdict) -> tuple[Incompatibility, ...]:
@@ -289,7 +278,6 @@ class TopicSchemas:
                 self._ctx.enqueue(rival, 0.0)
 
     def _lost(self, key: Key) -> None:
-        self._ctx.validation.limiter.done(key, self._ctx.enqueue)
         index = self._ctx.index
         self._ctx.own_writes.forget(key)
         summary = index.remove_topic(key)

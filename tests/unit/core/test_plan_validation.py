@@ -11,12 +11,12 @@ from topicschema.core.plan import (
     Action,
     AddFinalizer,
     Claim,
-    Inquiry,
     Observed,
     Register,
     StartValidation,
     StopValidation,
     Upload,
+    Validation,
     plan,
 )
 from topicschema.core.policy import EffectiveStrategy, StrategySource
@@ -27,26 +27,26 @@ FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
 NEXT = Observed(ME, history(record("id"), claim=ME), verdict=Verdict(Outcome.NEXT_VERSION, FULL, 1))
 EQUAL = replace(NEXT, verdict=Verdict(Outcome.EQUAL_VERSION, FULL, 0))
 REFUSED = replace(NEXT, verdict=Verdict(Outcome.INCOMPATIBLE, FULL, None))
-CLOSED, OPEN = Inquiry(holds_back=True), Inquiry()
+CLOSED, OPEN = Validation(holds_back=True), Validation()
 AT_BROKER = BrokerState(InSync())
 
 
 @pytest.mark.parametrize(
     ("seen", "actions"),
     [
-        (replace(NEXT, inquiry=CLOSED), ()),
-        (replace(NEXT, inquiry=replace(CLOSED, is_due=True)), (StartValidation(),)),
-        (replace(NEXT, inquiry=replace(CLOSED, is_due=True, has_strays=True)), (StopValidation(),)),
-        (replace(NEXT, inquiry=OPEN), (Register(ME),)),
-        (replace(NEXT, inquiry=replace(OPEN, is_due=True)), (Register(ME),)),
-        (replace(EQUAL, inquiry=replace(OPEN, is_due=True)), (StartValidation(),)),
-        (replace(EQUAL, inquiry=replace(CLOSED, is_due=True)), (StartValidation(),)),
-        (replace(EQUAL, history=history(record("id")), inquiry=CLOSED), (Claim(ME),)),
-        (replace(REFUSED, inquiry=Inquiry(has_strays=True)), (StopValidation(),)),
-        (replace(NEXT, inquiry=CLOSED, broker=AT_BROKER), ()),
-        (replace(NEXT, inquiry=OPEN, broker=AT_BROKER), (Upload(),)),
-        (replace(NEXT, inquiry=replace(CLOSED, is_due=True), broker=AT_BROKER), (StartValidation(),)),
-        (replace(NEXT, inquiry=replace(CLOSED, is_due=True), deletes_record=True), (AddFinalizer(),)),
+        (replace(NEXT, validation=CLOSED), ()),
+        (replace(NEXT, validation=replace(CLOSED, needs_job=True)), (StartValidation(),)),
+        (replace(NEXT, validation=replace(CLOSED, needs_job=True, has_obsolete_jobs=True)), (StopValidation(),)),
+        (replace(NEXT, validation=OPEN), (Register(ME),)),
+        (replace(NEXT, validation=replace(OPEN, needs_job=True)), (Register(ME),)),
+        (replace(EQUAL, validation=replace(OPEN, needs_job=True)), (StartValidation(),)),
+        (replace(EQUAL, validation=replace(CLOSED, needs_job=True)), (StartValidation(),)),
+        (replace(EQUAL, history=history(record("id")), validation=CLOSED), (Claim(ME),)),
+        (replace(REFUSED, validation=Validation(has_obsolete_jobs=True)), (StopValidation(),)),
+        (replace(NEXT, validation=CLOSED, broker=AT_BROKER), ()),
+        (replace(NEXT, validation=OPEN, broker=AT_BROKER), (Upload(),)),
+        (replace(NEXT, validation=replace(CLOSED, needs_job=True), broker=AT_BROKER), (StartValidation(),)),
+        (replace(NEXT, validation=replace(CLOSED, needs_job=True), deletes_record=True), (AddFinalizer(),)),
     ],
 )
 def test_a_gate_holds_back_a_next_version_alone_and_questions_come_after_all_else(
