@@ -57,6 +57,7 @@ class _Known(NamedTuple):
     name: str
     pulsar_cluster: str
     line: PulsarLine
+    address: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,11 @@ class Policies:
         known = self._remembered.get((namespace, topic.pulsar_namespace))
         return known.line if known else BrokerProfile().line
 
+    def expected_address(self, namespace: str, pulsar_namespace: str) -> str | None:
+        """The address of the broker at the last find, "" for none, or None: it says whose limit applies, no more."""
+        known = self._remembered.get((namespace, pulsar_namespace))
+        return known.address if known else None
+
     async def _find(self, names: _Names) -> FoundPolicy | None:
         known = self._remembered.get(names)
         if known is not None:
@@ -134,7 +140,8 @@ class Policies:
         if names not in self._remembered and len(self._remembered) >= _REMEMBERED:
             self._remembered.clear()
         policy = policy_of(resource)
-        self._remembered[names] = _Known(resource.metadata.name, resource.spec.pulsar_cluster, policy.profile.line)
+        cluster, line, address = resource.spec.pulsar_cluster, policy.profile.line, address_of(resource)
+        self._remembered[names] = _Known(resource.metadata.name, cluster, line, address)
         return FoundPolicy(resource, policy)
 
     async def find_holder(self, namespace: str, pulsar_namespace: str) -> NamespaceSchemaPolicy | None:

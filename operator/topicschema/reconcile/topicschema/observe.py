@@ -20,11 +20,10 @@ from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.judging import full_history
 from topicschema.judging.holders import other_holder
-from topicschema.judging.policies import FoundPolicy, address_of
+from topicschema.judging.policies import FoundPolicy
 from topicschema.judging.schema_source import sources_of
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.event_router import history_key
-from topicschema.reconcile.runtime.schedule import require_partition
 from topicschema.reconcile.topicschema.broker_state import BrokerQuery
 from topicschema.reconcile.topicschema.broker_view import BrokerView, gather_broker, retry_with_fresh_credentials
 from topicschema.reconcile.validation import gather as validation_gather
@@ -166,7 +165,6 @@ async def governed(ctx: ReconcileContext, resource: TopicSchema) -> Observation:
     found = await ctx.policies.find(resource.metadata.namespace, topic.pulsar_namespace)
     if found is None:
         raise WaitingError("PolicyMissing", f"no NamespaceSchemaPolicy here governs {topic.pulsar_namespace}")
-    require_partition(address_of(found.resource))
     return Observation(resource, found=found)
 
 
