@@ -28,7 +28,7 @@ AUTO_PRODUCE: Final = "AUTO_PRODUCE"
 """What clients call AUTO_PUBLISH (Java's AUTO_PRODUCE_BYTES)."""
 NOT_WITH_BATCH: Final[Mapping[str, object]] = {
     "type": None,
-    "line": PulsarLine.V4_0.value,
+    "pulsar_version": PulsarLine.V4_0.value,
     "strategy": Strategy.UNDEFINED.value,
     "strictness": Strictness.BROKER.value,
     "history": [],
@@ -64,10 +64,10 @@ exit codes:
 
 examples:
   topicschema can-connect producer --strategy FULL --no-auto-update --history v1.avsc v2.avsc
-  topicschema can-connect consumer --type STRING --active"""
-_RECORD = """standard input is what kubectl prints of one SchemaHistory and its SchemaVersions (docs/broker.md):
+  topicschema can-connect consumer --type STRING --topic-active"""
+_EXPORT = """standard input is what kubectl prints of one SchemaHistory and its SchemaVersions (docs/broker.md):
   { kubectl get schemahistory NAME -o json
-    kubectl get schemaversions -l topicschema.io/history=NAME -o json; } | topicschema record"""
+    kubectl get schemaversions -l topicschema.io/history=NAME -o json; } | topicschema export"""
 
 
 def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> argparse.ArgumentParser:
@@ -81,7 +81,7 @@ def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> arg
     _fingerprint(_command(commands, "fingerprint", "what a broker tells schemas apart by"))
     _explain(_command(commands, "explain", "what a rule means, and what to do"))
     _manifest(_command(commands, "manifest", "a schema's file as a TopicSchema manifest"))
-    _command(commands, "record", "a topic's versions out of the record, as uploads to a broker that lost them", _RECORD)
+    _command(commands, "export", "a topic's stored versions, as uploads to a broker that lost them", _EXPORT)
     payload_arguments.add(commands, _proto_options)
     _validate_messages(_command(commands, "validate-messages", arguments.SUMMARY, arguments.EPILOG))
     _completion(_command(commands, "completion", "a script that completes this command in a shell"))
@@ -141,14 +141,14 @@ def _client(command: argparse.ArgumentParser) -> None:
     command.add_argument("--enforced", action="store_true", help="schemaValidationEnforced is true")
     use = command.add_mutually_exclusive_group()
     use.add_argument(
-        "--active",
+        "--topic-active",
         action="store_const",
         const=True,
         dest="is_in_use",
         help="the topic has producers, other consumers or messages (what has a schema is active anyhow)",
     )
     use.add_argument(
-        "--inactive",
+        "--topic-inactive",
         action="store_const",
         const=False,
         dest="is_in_use",
@@ -229,10 +229,10 @@ def _schema_options(command: argparse.ArgumentParser, *more: str) -> None:
         help="schema type, by Pulsar's name (default: AVRO; of .proto files PROTOBUF_NATIVE)",
     )
     command.add_argument(
-        "--line",
+        "--pulsar-version",
         default=PulsarLine.V4_0.value,
         choices=_names(PulsarLine),
-        help="release line of Pulsar whose verdict is wanted (default: 4.0)",
+        help="the Pulsar version whose verdict is wanted (default: 4.0)",
     )
 
 

@@ -76,10 +76,10 @@ def _schema(command: argparse.ArgumentParser) -> None:
         help="a property of the schema, for instance key.schema.type=STRING of a KEY_VALUE; once for each",
     )
     command.add_argument(
-        "--line",
+        "--pulsar-version",
         default=PulsarLine.V4_0.value,
         choices=tuple(each.value for each in PulsarLine),
-        help="release line of Pulsar whose reading of schemas is wanted (default: 4.0)",
+        help="the Pulsar version whose reading of schemas is wanted (default: 4.0)",
     )
 
 

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from support.pulsar.fake_broker import PlayedBroker, TurnedClock
 from topicschema.broker.broker import Broker
-from topicschema.broker.errors import BrokerInconsistentError, BrokerUnavailableError, TopicMissingError
+from topicschema.broker.errors import BrokerInconsistentError, BrokerUnavailableError, TopicNotFoundError
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.transport import Access, Limits
 from topicschema.core.errors import WaitingError
@@ -96,7 +96,7 @@ async def test_a_broker_that_is_away_is_asked_as_often_as_the_manual_says_by_all
 @pytest.mark.parametrize("chance", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize(
     "error",
-    [BrokerUnavailableError(""), BrokerInconsistentError(""), TopicMissingError("")],
+    [BrokerUnavailableError(""), BrokerInconsistentError(""), TopicNotFoundError("")],
     ids=lambda each: each.reason,
 )
 def test_a_topic_with_an_error_is_looked_at_as_rarely_as_the_manual_says(error: WaitingError, chance: float) -> None:

@@ -35,7 +35,7 @@ def test_an_answer_has_the_members_of_the_protocol() -> None:
         "incompatibilities": [],
         "warnings": [
             {
-                "rule": "STORED_TEXT_KEPT",
+                "rule": "STORED_SCHEMA_UNCHANGED",
                 "path": "$",
                 "message": "the schema equals version 0 but for what Pulsar does not compare (docs, aliases, "
                 "properties, spacing): what is stored stays as it was",

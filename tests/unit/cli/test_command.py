@@ -71,7 +71,7 @@ WRONG = [
     "check --type Avro v1.avsc",
     "check --strategy backward v1.avsc",
     "check --strictness Lax v1.avsc",
-    "check --line 1.0 v1.avsc",
+    "check --pulsar-version 1.0 v1.avsc",
     "check --batch v1.avsc",
     "check --batch --strategy BACKWARD",
     "check --batch --type JSON",

@@ -103,7 +103,7 @@ def test_a_yes_says_what_it_is_a_yes_to(history: tuple[str, ...], strategy: Stra
 
 
 def test_a_warning_is_told_too() -> None:
-    assert "warning: STORED_TEXT_KEPT: the schema equals version 0" in told(V1 + "\n", V1)
+    assert "warning: STORED_SCHEMA_UNCHANGED: the schema equals version 0" in told(V1 + "\n", V1)
 
 
 ENUM = """{"type": "record", "name": "R", "fields": [

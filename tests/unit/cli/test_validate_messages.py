@@ -78,7 +78,7 @@ def test_writers_is_a_table_of_who_wrote_how_many_messages_and_when(here: Path) 
 def test_what_readers_do_not_get_of_messages_that_they_can_read_is_told_though_all_pass(here: Path) -> None:
     done = run(here, "--schema", "v2.avsc", *ALL, "good.parquet")
     lost = sum(each.version == 0 and not each.reason for each in ORDERS)
-    assert f"\n\nOf messages that can be read, not all is:\n{lost:>12}  FIELD_DROPPED at $.note\n\n" in done.stdout
+    assert f"\n\nReadable, but values are lost:\n{lost:>12}  FIELD_DROPPED at $.note\n\n" in done.stdout
     assert done.returncode == 0
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from topicschema.cli import plugins, rules
 from topicschema.cli.check.excerpt import WIDTH
 from topicschema.cli.exits import COMPATIBLE
-from topicschema.cli.inputs.files import WrongInputError
+from topicschema.cli.inputs.files import UsageError
 from topicschema.cli.rules import Rule
 from topicschema.cli.rules_page import example
 from topicschema.core.checkers import Checkers
@@ -26,7 +26,7 @@ def run(options: Namespace) -> int:
     rule = rules.find(options.rule)
     if rule is None:
         others = f"; ask {' or '.join(each.name for each in checkers.values())}" if checkers else ""
-        raise WrongInputError(
+        raise UsageError(
             f"there is no rule {options.rule!r}; topicschema explain lists them all, "
             "docs/operations.md has the reasons of conditions, and docs/validation-reasons.md what validation says of "
             f"messages{others}"

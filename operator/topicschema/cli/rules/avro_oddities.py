@@ -8,7 +8,7 @@ _EMPTY_NODE = '{"type": "record", "name": "Node", "fields": []}'
 
 ODDITIES = (
     Rule(
-        "ENDLESS_DEFAULT",
+        "RECURSIVE_DEFAULT",
         "The default of a field that only the reader has is a record whose own fields, put in by default, lead back "
         "to it (only the check alone, `/compatibility`, comes so far: to an upload such a default is INVALID_DEFAULT); "
         "or its type leads to a record that directly contains itself, and Avro reads the default back by that type.",
@@ -31,7 +31,7 @@ ODDITIES = (
         ),
     ),
     Rule(
-        "ENDLESS_RECORD",
+        "INFINITE_RECORD",
         "A record directly contains itself, with no union, array or map in between, so no message can have it; the "
         "broker's check overflows its stack.",
         "put a union with null, an array or a map in between.",
@@ -54,7 +54,7 @@ ODDITIES = (
         ),
     ),
     Rule(
-        "TANGLED_RECORDS",
+        "RECURSIVE_RECORD_CRASHES_AVRO",
         "A record stands in an array or a map below itself, and is at the same time part of another record that it "
         "directly has as a field. Such messages can exist, but Avro 1.11.4 breaks down on the comparison "
         "(NullPointerException), so the broker refuses every further schema.",

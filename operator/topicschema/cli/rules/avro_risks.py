@@ -72,7 +72,7 @@ RISKS = Chapter(
             ),
         ),
         Rule(
-            "UNION_BRANCH_GUESSED",
+            "UNION_BRANCH_BY_STRUCTURE",
             "The reader's union has no record of the writer's name, and Avro takes a branch whose fields happen to "
             "fit: an empty record fits everything.",
             "keep the name, or give the reader's record the old one as an alias.",

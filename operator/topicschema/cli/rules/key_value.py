@@ -47,7 +47,7 @@ PAIRS = Chapter(
             _example('{"key": "", "value": ""}', _pair("STRING", "STRING")),
         ),
         Rule(
-            "PART_AS_TEXT",
+            "PART_DOUBLE_ENCODED",
             "A part is a JSON text that holds JSON; the broker would take it for a text.",
             "write the part's schema as it is, without quotes around it.",
             _example(

@@ -144,7 +144,7 @@ HISTORY = Chapter(
             Example(_ID, _DOCUMENTED),
         ),
         Rule(
-            "STORED_TEXT_KEPT",
+            "STORED_SCHEMA_UNCHANGED",
             "A warning: the schema equals an earlier version but for what Pulsar does not compare (docs, aliases, an "
             "enum's default, properties, spacing). Registering it changes nothing: the old text stays.",
             "nothing; or change something that is compared.",

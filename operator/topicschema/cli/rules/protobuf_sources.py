@@ -63,7 +63,7 @@ SOURCES = Chapter(
             _GOOD,
         ),
         Rule(
-            "TOO_COSTLY",
+            "COMPILATION_TOO_EXPENSIVE",
             "Compiling the files takes more than 3 seconds or 256 MiB of memory, or breaks protoc; no schema that "
             "people write does.",
             "give smaller or fewer files.",

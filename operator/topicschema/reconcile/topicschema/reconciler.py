@@ -59,8 +59,8 @@ _RULED_OUT = frozenset(
         "InvalidResource",
         "InvalidSchema",
         "InvalidTopic",
-        "PolicyMissing",
-        "TopicClaimed",
+        "PolicyNotFound",
+        "TopicAlreadyClaimed",
     }
 )
 
@@ -278,7 +278,7 @@ class TopicSchemas:
             latest=status.latest_schema_version,
             is_ready=ready is not None and ready.status is ConditionStatus.TRUE,
             is_incompatible=ready is not None and ready.reason == "Incompatible",
-            lost_claim=ready is not None and ready.reason == "TopicClaimed",
+            lost_claim=ready is not None and ready.reason == "TopicAlreadyClaimed",
         )
 
     def _enqueue_claim_losers(self, key: Key) -> None:

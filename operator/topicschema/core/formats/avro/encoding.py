@@ -16,7 +16,7 @@ from topicschema.core.formats.avro.names import shown
 from topicschema.core.formats.avro.stackless import Step, run
 from topicschema.core.steps import PER_DEFAULT, Steps
 
-ENDLESS: Final = "ENDLESS_DEFAULT"
+ENDLESS: Final = "RECURSIVE_DEFAULT"
 UNFIT: Final = "INVALID_DEFAULT"
 
 Trouble = tuple[str, str]

@@ -1,4 +1,4 @@
-"""`topicschema record`: what kubectl prints of a record, as uploads in order, or why they cannot be those versions."""
+"""`topicschema export`: what kubectl prints of a record, as uploads in order, or why they cannot be those versions."""
 
 import json
 import subprocess
@@ -39,7 +39,7 @@ def asked(history: History, payloads: list[dict[str, Any]]) -> subprocess.Comple
 
 
 def run(stdin: str) -> subprocess.CompletedProcess[str]:
-    return command_line.run(Path.cwd(), "record", stdin=stdin)
+    return command_line.run(Path.cwd(), "export", stdin=stdin)
 
 
 def test_the_versions_are_bodies_of_uploads_in_the_order_of_their_numbers() -> None:
