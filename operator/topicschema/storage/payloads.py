@@ -33,11 +33,6 @@ class PayloadCache:
             _, oldest = self._kept.popitem(last=False)
             self._bytes -= weight(oldest)
 
-    def clear(self) -> None:
-        """Keep nothing."""
-        self._kept.clear()
-        self._bytes = 0
-
 
 def weight(payload: SchemaInfo) -> int:
     """About how many bytes a payload takes in memory."""

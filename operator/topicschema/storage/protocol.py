@@ -15,8 +15,6 @@ from topicschema.core.history import History, VersionEntry
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.topics import PulsarNamespaceKey, TopicKey
 
-_VERSION_BYTES = 8
-
 
 @dataclass(frozen=True, slots=True)
 class Stored:
@@ -28,12 +26,6 @@ class Stored:
 
 class SchemaStorage(Protocol):
     """Keeps histories and their payloads. All methods may raise WaitingError when the place behind is away."""
-
-    async def start(self) -> None:
-        """Get ready; call before anything else."""
-
-    async def close(self) -> None:
-        """Stop what `start` started; further calls are errors."""
 
     async def get_history(self, key: TopicKey) -> Stored:
         """The topic's history as it is now, never from a cache. StalledError(RecordDamaged) when it cannot be read."""
@@ -80,17 +72,6 @@ class SchemaStorage(Protocol):
 
     async def read_history(self, key: PulsarNamespaceKey, name: str) -> Stored | None:
         """The history of that name; None when it is gone, damaged, or of another Pulsar namespace."""
-
-    def version_from_bytes(self, version: bytes) -> int:
-        """The schema version in Pulsar's binary form, 8 bytes, big-endian; ValueError on anything else."""
-
-
-def version_from_bytes(version: bytes) -> int:
-    """LongSchemaVersion: 8 bytes, big-endian, signed; ValueError on another length or a negative number."""
-    number = int.from_bytes(version, "big", signed=True)
-    if len(version) != _VERSION_BYTES or number < 0:
-        raise ValueError("a schema version is a non-negative 64-bit integer in 8 bytes")
-    return number
 
 
 def check_put(stored: Stored, history: History, payloads: Sequence[SchemaInfo]) -> None:

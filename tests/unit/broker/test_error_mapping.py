@@ -45,7 +45,7 @@ from topicschema.broker.transport import Access
 from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
 
 PAGE = (Path(__file__).parents[3] / "docs" / "broker.md").read_text()
-ANSWERS = PAGE.partition("## What an answer means")[2].partition("\n## ")[0]
+ANSWERS = PAGE.partition("## Responses")[2].partition("\n## ")[0]
 MANUAL = [[cell.strip("| ") for cell in line.split(" |")] for line in ANSWERS.splitlines() if line.startswith("| ")]
 REDIRECTED = 3
 

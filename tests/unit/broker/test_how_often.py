@@ -1,4 +1,4 @@
-"""The numbers of docs/broker.md ("How often a broker is asked"), counted at the wire by a clock that is turned."""
+"""The numbers of docs/broker.md ("Retries and rate limit"), counted at the wire by a clock that is turned."""
 
 import asyncio
 import socket
@@ -28,9 +28,9 @@ LOOKS, REQUESTS, MORE, FIRST, LATER = 5, 7, 2, 45, 4
 
 
 def test_the_manual_has_the_numbers() -> None:
-    assert f"{AWAY_FIRST} in the first minute at most, then {AWAY_LATER} a minute" in PAGE
-    assert "five reconciles in the first minute at most, then one in two and a half minutes" in PAGE
-    assert f"{FIRST} in the first minute at most, then {LATER} a minute" in PAGE
+    assert f"{AWAY_FIRST} requests in the first minute at most, then **{AWAY_LATER}**" in PAGE
+    assert "Five reconciles in the first minute at most, then one in two and a half minutes" in PAGE
+    assert f"{FIRST} in the first minute, then **{LATER}**" in PAGE
 
 
 @pytest.mark.parametrize(("chance", "share"), [(0.0, 0.5), (0.5, 1.0), (1.0, 1.5)])

@@ -28,7 +28,7 @@ def run(options: Namespace) -> int:
         others = f"; ask {' or '.join(each.name for each in checkers.values())}" if checkers else ""
         raise UsageError(
             f"there is no rule {options.rule!r}; topicschema explain lists them all, "
-            "docs/operations.md has the reasons of conditions, and docs/validation-reasons.md what validation says of "
+            "docs/operations.md has the reasons of conditions, and docs/validation-reasons.md those of "
             f"messages{others}"
         )
     print("\n".join(_explained(rule)))
@@ -42,12 +42,12 @@ def _list() -> Iterator[str]:
             room = WIDTH - _NAME_WIDTH
             yield f"  {rule.id:{_NAME_WIDTH - 2}}{textwrap.shorten(_plain(rule.meaning), room, placeholder=' ...')}"
         yield ""
-    yield "topicschema explain RULE tells all of one."
+    yield "topicschema explain RULE prints the details of one."
 
 
 def _plugged(checkers: Checkers) -> Iterator[str]:
     if checkers:
-        yield "\nCheckers that are plugged in, with rules of their own:"
+        yield "\nPlugged-in checkers, with their own rules:"
         yield from (f"  {kind:{_NAME_WIDTH - 2}}{each.name}" for kind, each in checkers.items())
 
 

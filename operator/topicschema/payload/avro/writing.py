@@ -1,4 +1,7 @@
-"""Avro's binary encoding, written as Java's BinaryEncoder does: one block for all items, no sizes of blocks."""
+"""Avro's binary encoding, written as Java's BinaryEncoder does: one block for all items, no sizes of blocks.
+
+fastavro does not serve: it writes true, 1.5 and 2^40 as an int, drops members that are no fields, and names no path.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType

@@ -2,6 +2,8 @@
 
 A map's entries keep the order of the dict, and have their key and their value even where these are the defaults, as in
 the classes that protoc makes. What is None is not there.
+
+Python's message classes do not serve: they name no path, and write a map's entries in an order of their own.
 """
 
 import struct

@@ -1,4 +1,4 @@
-"""MemoryStorage: schema histories in this process's memory, for tests and the command line. Gone when it is."""
+"""MemoryStorage: schema histories in this process's memory."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,6 @@ from topicschema.storage.protocol import (
     check_put,
     entries_of,
     is_of,
-    version_from_bytes,
 )
 
 _PayloadKey = tuple[TopicKey, int, int, str]
@@ -27,12 +26,6 @@ class MemoryStorage:
         self._payloads: dict[_PayloadKey, SchemaInfo] = {}
         self._announced: set[_PayloadKey] = set()
         self._revisions = 0
-
-    async def start(self) -> None:
-        """Nothing to get ready."""
-
-    async def close(self) -> None:
-        """Nothing to stop."""
 
     async def get_history(self, key: TopicKey) -> Stored:
         """As SchemaStorage says."""
@@ -95,10 +88,6 @@ class MemoryStorage:
         """As SchemaStorage says."""
         named = (s for topic, s in self._histories.items() if topic.history_name == name and is_of(topic, key))
         return next(named, None)
-
-    def version_from_bytes(self, version: bytes) -> int:
-        """As SchemaStorage says."""
-        return version_from_bytes(version)
 
     def _expect(self, stored: Stored) -> None:
         there = self._histories.get(stored.history.key)
