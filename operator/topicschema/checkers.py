@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from topicschema.core import formats
-from topicschema.core.checkers import BUILT_IN, Checkers, Plugged
+from topicschema.core.checkers import BUILT_IN, Checkers, CustomChecker
 from topicschema.core.schemas import SchemaType
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ def load() -> Checkers:
     # Importing it takes as long as a check does.
     from importlib.metadata import entry_points  # noqa: PLC0415
 
-    found: dict[SchemaType, Plugged] = {}
+    found: dict[SchemaType, CustomChecker] = {}
     for entry in entry_points(group=GROUP):
         kind = _type(entry)
         if kind in found:
             raise UnusableCheckerError(f"two checkers of {kind} are plugged in, {found[kind].name} and {_name(entry)}")
-        found[kind] = Plugged(_name(entry), _checker(entry))
+        found[kind] = CustomChecker(_name(entry), _checker(entry))
     return MappingProxyType(found)
 
 

@@ -51,7 +51,7 @@ def test_a_policy_stays_in_force_unless_its_settings_are_known_to_be_gone(
     scenes: dict[str, Scene], breakage: Breakage
 ) -> None:
     policy = conditions(scenes[breakage.name].policy["status"])
-    assert policy["Ready"]["reason"] == (breakage.reason if breakage.ends_policy else "InForce")
+    assert policy["Ready"]["reason"] == (breakage.reason if breakage.ends_policy else "Active")
     assert policy["InSync"]["reason"] == (breakage.reason if breakage.hides_policy else "Applied")
     assert (policy["InSync"]["status"] == "True") is not breakage.hides_policy
 

@@ -14,10 +14,10 @@ from testbed.pulsar import Pulsar
 from topicschema.broker import wire
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import (
-    NamespaceMissingError,
+    NamespaceNotFoundError,
     RefusedByBrokerError,
-    TenantMissingError,
-    TopicMissingError,
+    TenantNotFoundError,
+    TopicNotFoundError,
 )
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.transport import Access
@@ -219,9 +219,9 @@ async def test_a_topic_that_has_only_a_schema_is_missing_and_is_not_created(
     await broker.upload(topic, avro(EMPTY))
     for domain in ("persistent", "non-persistent"):
         assert not await broker.exists(topic, domain)
-        with pytest.raises(TopicMissingError, match="not found"):
+        with pytest.raises(TopicNotFoundError, match="not found"):
             await broker.topic_settings(topic, domain)
-        with pytest.raises(TopicMissingError):
+        with pytest.raises(TopicNotFoundError):
             await broker.set_topic(topic, domain, TopicSettings(Strategy.FULL))
     assert await broker.topics(key) == ()
 
@@ -229,7 +229,7 @@ async def test_a_topic_that_has_only_a_schema_is_missing_and_is_not_created(
 async def test_what_is_missing_above_a_topic_is_told_apart(broker: Broker, key: PulsarNamespaceKey) -> None:
     no_namespace = PulsarNamespaceKey("main", key.tenant, "nope")
     no_tenant = PulsarNamespaceKey("main", "nope-nope", "nope")
-    for missing, error in ((no_namespace, NamespaceMissingError), (no_tenant, TenantMissingError)):
+    for missing, error in ((no_namespace, NamespaceNotFoundError), (no_tenant, TenantNotFoundError)):
         topic = Topic(missing.tenant, missing.namespace, "x")
         with pytest.raises(error):
             await broker.namespace_settings(missing)
@@ -237,13 +237,13 @@ async def test_what_is_missing_above_a_topic_is_told_apart(broker: Broker, key: 
             await broker.set_namespace(missing, NamespaceSettings(strategy=Strategy.FULL))
         with pytest.raises(error):
             await broker.upload(topic, avro(EMPTY))
-        with pytest.raises(NamespaceMissingError):
+        with pytest.raises(NamespaceNotFoundError):
             await broker.topic_settings(topic, "persistent")
-        with pytest.raises(NamespaceMissingError):
+        with pytest.raises(NamespaceNotFoundError):
             await broker.topics(missing)
         assert await broker.latest(topic) is None  # the broker says the same of a topic that never had one
         assert await broker.index(topic) == ()
-    with pytest.raises(TenantMissingError):
+    with pytest.raises(TenantNotFoundError):
         await broker.soft_delete(Topic("nope-nope", "nope", "x"))
 
 

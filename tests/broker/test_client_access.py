@@ -12,9 +12,9 @@ from topicschema.broker.broker import Broker
 from topicschema.broker.credentials import ClientCertificate, Credential, Token
 from topicschema.broker.errors import (
     BrokerForbiddenError,
+    BrokerTLSVerificationFailedError,
     BrokerUnauthorizedError,
     BrokerUnavailableError,
-    BrokerUntrustedError,
 )
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.transport import Access
@@ -119,7 +119,7 @@ async def test_a_fresh_token_is_taken_up_when_the_old_one_has_expired(secured_pu
 
 async def test_a_broker_whose_ca_is_not_known_is_not_trusted(secured_pulsar: Pulsar, topic: Topic) -> None:
     broker = Broker(Access(secured_pulsar.admin_url, ALLOWED, tokens(secured_pulsar)[0]))
-    with pytest.raises(BrokerUntrustedError, match="certificate"):
+    with pytest.raises(BrokerTLSVerificationFailedError, match="certificate"):
         await broker.latest(topic)
     await broker.close()
 
@@ -139,5 +139,5 @@ async def test_a_client_certificate_is_who_we_are(certificate_pulsar: Pulsar) ->
         with pytest.raises(BrokerForbiddenError):
             await broker.latest(topic)
     async with reaching(certificate_pulsar, None) as broker:
-        with pytest.raises((BrokerUnavailableError, BrokerUntrustedError), match="certificate"):
+        with pytest.raises((BrokerUnavailableError, BrokerTLSVerificationFailedError), match="certificate"):
             await broker.latest(topic)

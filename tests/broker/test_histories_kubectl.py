@@ -43,7 +43,7 @@ async def side(product: Product, cluster: Cluster, pulsar: Pulsar) -> AsyncItera
     """Namespaces of all strategies, with their policies in force."""
     async with governed(cluster, pulsar) as shops:
         for shop in shops.values():
-            await shop.policy_ready("InForce")
+            await shop.policy_ready("Active")
         yield KubectlSide(cluster, shops)
 
 

@@ -64,7 +64,7 @@ async def shops(
             for each in (shop, other_shop):
                 each.make_namespace()
                 each.govern(schemaCompatibilityStrategy="BACKWARD")
-                await each.policy_ready("InForce")
+                await each.policy_ready("Active")
             yield shop, other_shop
     cluster.kubectl("delete", "namespace", other, "--wait=false")
 
@@ -91,7 +91,7 @@ async def test_topics_of_a_broker_that_answers_go_on_while_another_is_silent(
     assert status["schemaVersion"] == 1
     await until(in_flight, lambda count: count >= _WORKERS)
     ill.watched.apply(ill.watched.shop.policy(schemaCompatibilityStrategy="BACKWARD"))  # which asks no broker
-    await ill.policy_ready("InForce")
+    await ill.policy_ready("Active")
 
 
 async def test_a_topic_that_nobody_has_seen_does_not_take_the_places_of_others(

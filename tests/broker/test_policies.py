@@ -38,7 +38,7 @@ async def test_a_setting_is_set_alone_and_what_was_there_is_on_record(
 ) -> None:
     before = shop.there()
     shop.govern(**{field: value})
-    status = await shop.policy_ready("InForce")
+    status = await shop.policy_ready("Active")
     assert says(status) == {"Ready": "True", "InSync": "True"}
     assert shop.there() == {**before, field: value}
     assert status["observed"][field] == value
@@ -62,7 +62,7 @@ async def test_a_policy_that_sets_nothing_writes_nothing_and_observes(shop: Brok
     shop.set("PUT", "schemaCompatibilityStrategy", "FORWARD")
     before = shop.there()
     shop.govern()
-    status = await shop.policy_ready("InForce")
+    status = await shop.policy_ready("Active")
     assert status["observed"]["schemaCompatibilityStrategy"] == "FORWARD"
     assert (shop.there(), shop.written) == (before, [])
     assert (await shop.claim()).managed == ()
@@ -72,7 +72,7 @@ async def test_a_policy_that_sets_nothing_writes_nothing_and_observes(shop: Brok
 async def test_what_is_as_it_should_be_is_not_written_and_not_called_managed(shop: BrokeredShop) -> None:
     shop.set("PUT", "schemaCompatibilityStrategy", "FORWARD")
     shop.govern(schemaCompatibilityStrategy="FORWARD")
-    await shop.policy_ready("InForce")
+    await shop.policy_ready("Active")
     assert shop.written == []
     assert (await shop.claim()).managed == ()
 
@@ -80,7 +80,7 @@ async def test_what_is_as_it_should_be_is_not_written_and_not_called_managed(sho
 async def test_undefined_resets_the_strategy_to_the_broker_s_own(shop: BrokeredShop) -> None:
     shop.set("PUT", "schemaCompatibilityStrategy", "FORWARD")
     shop.govern(schemaCompatibilityStrategy="UNDEFINED")
-    status = await shop.policy_ready("InForce")
+    status = await shop.policy_ready("Active")
     assert "schemaCompatibilityStrategy" not in shop.there()
     assert "schemaCompatibilityStrategy" not in status["observed"]
     assert (await shop.claim()).found == NamespaceSettings(Strategy.FORWARD)
@@ -90,18 +90,18 @@ async def test_undefined_resets_the_strategy_to_the_broker_s_own(shop: BrokeredS
 async def test_a_field_that_is_removed_leaves_the_broker_as_it_is_and_that_is_told_once(shop: BrokeredShop) -> None:
     shop.set("PUT", "schemaCompatibilityStrategy", "FORWARD")
     shop.govern(schemaCompatibilityStrategy="FULL", schemaValidationEnforced=True)
-    await shop.policy_ready("InForce")
+    await shop.policy_ready("Active")
     shop.apply(schemaValidationEnforced=True)
-    status = await shop.policy_ready("InForce")
+    status = await shop.policy_ready("Active")
     told = conditions(status)["InSync"]["message"]
     assert "schemaCompatibilityStrategy is not managed any more: the broker keeps FULL, and had FORWARD" in told
     assert shop.there()["schemaCompatibilityStrategy"] == "FULL"
     assert await shop.looked_again() == []
-    (event,) = await shop.events("SettingKept")
+    (event,) = await shop.events("SettingRetained")
     assert (event["type"], event.get("series")) == ("Normal", None)
     shop.set("PUT", "schemaCompatibilityStrategy", "FORWARD")  # by hand, from the claim
     shop.apply(schemaValidationEnforced=True, strictness="Strict")
-    status = await shop.policy_ready("InForce")
+    status = await shop.policy_ready("Active")
     assert "not managed any more" not in conditions(status)["InSync"]["message"]
 
 
@@ -113,7 +113,7 @@ async def test_who_observes_tells_what_differs_and_writes_nothing(shop: Brokered
     assert shop.written == []
     assert await shop.looked_again() == []
     shop.apply(schemaCompatibilityStrategy="FORWARD")
-    await shop.policy_ready("InForce")
+    await shop.policy_ready("Active")
     assert shop.there()["schemaCompatibilityStrategy"] == "FORWARD"
 
 
@@ -123,20 +123,20 @@ async def test_a_lock_waits_for_topics_without_a_topicschema_and_all_else_goes_o
     shop.watched.put(text("id"))
     shop.govern(isAllowAutoUpdateSchema=False, schemaCompatibilityStrategy="BACKWARD")
     await shop.undeclared(2)
-    status = await shop.policy_ready("UndeclaredTopics")
+    status = await shop.policy_ready("UnmanagedTopics")
     assert says(status) == {"Ready": "False", "Reconciling": "True", "InSync": "False"}
     assert (status["undeclaredTopicCount"], status["undeclaredTopics"]) == (2, ["billed", "created-billing-DLQ"])
     assert shop.there()["schemaCompatibilityStrategy"] == "BACKWARD"
     assert shop.there()["isAllowAutoUpdateSchema"] is True
     await shop.counted(1)
-    assert len(await until(lambda: shop.events("UndeclaredTopics"), bool)) == 1
+    assert len(await until(lambda: shop.events("UnmanagedTopics"), bool)) == 1
     shop.proxy.forget()
     assert await shop.watched.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
     assert shop.proxy.calls
     assert shop.written == []
     for name in ("billed", "created-billing-DLQ"):
         shop.watched.put(text("id"), name.lower(), topic=f"persistent://{shop.pulsar_namespace}/{name}")
-    status = await shop.policy_ready("InForce")
+    status = await shop.policy_ready("Active")
     assert shop.there()["isAllowAutoUpdateSchema"] is False
     assert (status["undeclaredTopicCount"], status["undeclaredTopics"]) == (0, [])
     await shop.counted(3)
@@ -147,24 +147,24 @@ async def test_a_lock_waits_for_topics_without_a_topicschema_and_all_else_goes_o
 async def test_a_lock_that_may_hit_undeclared_topics_goes_ahead(shop: BrokeredShop) -> None:
     shop.make_topics("created")
     shop.govern(isAllowAutoUpdateSchema=False, lockUndeclared=True)
-    await shop.policy_ready("InForce")
+    await shop.policy_ready("Active")
     assert shop.there()["isAllowAutoUpdateSchema"] is False
 
 
 async def test_a_pulsar_namespace_that_is_missing_is_waited_for_and_never_made(shop: BrokeredShop) -> None:
     shop.pulsar.tell("DELETE", f"/namespaces/{shop.pulsar_namespace}")
     shop.govern(schemaCompatibilityStrategy="FULL")
-    status = await shop.policy_ready("NamespaceMissing")
+    status = await shop.policy_ready("NamespaceNotFound")
     assert says(status) == {"Ready": "False", "Reconciling": "True", "InSync": "False"}
     assert shop.written == []
     shop.make_namespace()
     shop.apply(schemaCompatibilityStrategy="FULL", strictness="Strict")
-    await shop.policy_ready("InForce")
+    await shop.policy_ready("Active")
 
 
 async def test_a_broker_that_goes_away_leaves_what_was_applied_ready(shop: BrokeredShop) -> None:
     shop.govern(schemaCompatibilityStrategy="FULL")
-    await shop.policy_ready("InForce")
+    await shop.policy_ready("Active")
     shop.proxy.refuse()
     status = await shop.in_sync("BrokerUnavailable")
     assert says(status) == {"Ready": "True", "InSync": "Unknown"}
@@ -172,7 +172,7 @@ async def test_a_broker_that_goes_away_leaves_what_was_applied_ready(shop: Broke
     status = await shop.policy_ready("BrokerUnavailable")
     assert says(status) == {"Ready": "False", "Reconciling": "True", "InSync": "Unknown"}
     shop.proxy.accept()
-    await shop.policy_ready("InForce")
+    await shop.policy_ready("Active")
     assert shop.there()["schemaCompatibilityStrategy"] == "BACKWARD"
 
 
@@ -192,7 +192,7 @@ async def test_a_write_that_fails_finds_what_was_there_on_record_already(shop: B
     recorded = await shop.claim()
     assert (recorded.found, recorded.managed) == (NamespaceSettings(Strategy.FORWARD), (Setting.STRATEGY,))
     shop.proxy.forget()
-    await shop.policy_ready("InForce")
+    await shop.policy_ready("Active")
     assert shop.there()["schemaCompatibilityStrategy"] == "FULL"
     assert (await shop.claim()).found == recorded.found
 
@@ -204,7 +204,7 @@ async def test_a_broker_that_says_yes_and_stores_nothing_is_not_believed(shop: B
     assert says(status) == {"Ready": "False", "Reconciling": "True", "InSync": "False"}
     shop.proxy.forget()
     shop.apply(schemaCompatibilityStrategy="FULL", strictness="Strict")
-    await shop.policy_ready("InForce")
+    await shop.policy_ready("Active")
 
 
 async def test_a_strategy_that_others_set_at_the_broker_reaches_the_topics(shop: BrokeredShop) -> None:
@@ -236,14 +236,14 @@ async def test_a_policy_that_names_its_broker_no_more_leaves_all_as_it_is_and_ob
     shop: BrokeredShop,
 ) -> None:
     shop.govern(schemaCompatibilityStrategy="BACKWARD")
-    await shop.policy_ready("InForce")
+    await shop.policy_ready("Active")
     shop.watched.apply(shop.watched.shop.policy(schemaCompatibilityStrategy="FULL"))
-    status = await shop.policy_ready("InForce")
+    status = await shop.policy_ready("Active")
     assert (says(status), "observed" in status) == ({"Ready": "True"}, False)
     assert shop.there()["schemaCompatibilityStrategy"] == "BACKWARD"
     assert await shop.watched.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
     shop.apply(schemaCompatibilityStrategy="FULL")
-    await shop.policy_ready("InForce")
+    await shop.policy_ready("Active")
     assert shop.there()["schemaCompatibilityStrategy"] == "FULL"
     assert (await shop.claim()).found == NamespaceSettings()
 
@@ -257,7 +257,7 @@ async def test_what_the_broker_itself_sets_is_observed_and_what_it_overrules_is_
             shop.make_topics("undeclared")
             shop.watched.put(text("id"))
             shop.govern(schemaValidationEnforced=False, isAllowAutoUpdateSchema=False)  # which locks nobody out
-            status = await shop.policy_ready("InForce")
+            status = await shop.policy_ready("Active")
             assert status["observed"]["broker"] == {
                 "schemaCompatibilityStrategy": "BACKWARD",
                 "isAllowAutoUpdateSchema": False,

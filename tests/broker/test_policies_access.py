@@ -49,7 +49,7 @@ async def test_over_tls_with_a_token_once_a_good_one_is_there(secured: BrokeredS
     assert credentials is not None
     ca = credentials.ca.read_text()
     secured.govern(by_token(secured), schemaCompatibilityStrategy="FULL")
-    assert "admin" in conditions(await secured.policy_ready("SecretMissing"))["Ready"]["message"]
+    assert "admin" in conditions(await secured.policy_ready("SecretNotFound"))["Ready"]["message"]
     secured.keep("admin", token="", ca_crt=ca)
     secured.apply(by_token(secured), schemaCompatibilityStrategy="BACKWARD")
     await secured.policy_ready("SecretInvalid")
@@ -66,7 +66,7 @@ async def test_a_token_that_runs_out_is_waited_for_until_it_is_renewed(secured: 
     short = sign(credentials.tokens.key, SUPERUSER, int(time.time()) + 40)
     secured.keep("admin", token=short, ca_crt=credentials.ca.read_text())
     secured.govern(by_token(secured), schemaCompatibilityStrategy="BACKWARD")
-    await secured.policy_ready("InForce")
+    await secured.policy_ready("Active")
     assert secured.there()["schemaCompatibilityStrategy"] == "BACKWARD"
     await secured.in_sync("BrokerUnauthorized")  # once the token has run out
     await is_looked_at_again(secured)
@@ -89,7 +89,7 @@ async def test_a_token_that_is_replaced_before_it_runs_out_is_used_from_the_next
     authentication = by_token(secured)["authentication"]
     secured.keep("admin", token=credentials.tokens.superuser)
     secured.govern({"authentication": authentication}, schemaCompatibilityStrategy="FULL")
-    await secured.policy_ready("InForce")
+    await secured.policy_ready("Active")
     token = sign(credentials.tokens.key, SUPERUSER, int(time.time()) + 3600)
     secured.keep("admin", token=token)
 
@@ -102,7 +102,7 @@ async def test_a_token_that_is_replaced_before_it_runs_out_is_used_from_the_next
 
 async def test_a_broker_whose_certificate_nobody_vouches_for_is_not_trusted(secured: BrokeredShop) -> None:
     secured.govern({"adminURL": secured.pulsar.admin_url})
-    status = await secured.policy_ready("BrokerUntrusted")
+    status = await secured.policy_ready("BrokerTLSVerificationFailed")
     assert says(status) == {"Ready": "False", "Reconciling": "True", "InSync": "Unknown"}
 
 
@@ -125,5 +125,5 @@ async def test_by_a_client_certificate(
                 },
                 schemaCompatibilityStrategy="FULL",
             )
-            await shop.policy_ready("InForce")
+            await shop.policy_ready("Active")
             assert shop.there()["schemaCompatibilityStrategy"] == "FULL"

@@ -19,7 +19,7 @@ from testbed.pulsar import Pulsar
 from testbed.tokens import Tokens
 from topicschema.broker.broker import Broker
 from topicschema.broker.credentials import Token
-from topicschema.broker.errors import BrokerNotAllowedError, BrokerUnavailableError, BrokerUntrustedError
+from topicschema.broker.errors import BrokerNotAllowedError, BrokerTLSVerificationFailedError, BrokerUnavailableError
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.transport import Access
 from topicschema.core.schemas import SchemaInfo, SchemaType
@@ -136,6 +136,6 @@ async def test_from_tls_into_the_clear_and_to_a_certificate_of_strangers_no_toke
         assert pair.second.connections == 0
         pair.second.serve_with(theirs.issue("second", ["127.0.0.1"]))
         pair.first.fault = broker_faults.redirect(pair.second.url)
-        with pytest.raises(BrokerUntrustedError):
+        with pytest.raises(BrokerTLSVerificationFailedError):
             await broker.upload(pair.topic, STRING)
     assert pair.second.calls == []

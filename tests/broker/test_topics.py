@@ -73,7 +73,7 @@ async def test_a_newer_version_of_others_is_told_and_stays(topic: BrokeredTopic)
     topic.put(ONE)
     await topic.ready()
     topic.rest.uploaded(TWO)
-    status = await topic.in_sync("ForeignVersion")
+    status = await topic.in_sync("UnmanagedVersion")
     assert says(status) == {"Ready": "True", "Compatible": "True", "Registered": "True", "InSync": "False"}
     assert (status["schemaVersion"], status["latestSchemaVersion"]) == (0, 1)
     assert await topic.looked_again() == []
@@ -222,7 +222,7 @@ async def test_a_local_history_goes_in_order_to_the_broker_that_a_policy_gains(t
         await topic.ready()
     before = await topic.history()
     shop.apply(schemaCompatibilityStrategy="FULL")
-    await shop.policy_ready("InForce")
+    await shop.policy_ready("Active")
     await until(topic.looked_again, lambda written: written == [])
     assert await topic.agree() == [0, 1, 2]
     after = await topic.history()
@@ -235,7 +235,7 @@ async def test_a_local_history_goes_in_order_to_the_broker_that_a_policy_gains(t
     assert "nothing is compared" in conditions(status)["Ready"]["message"]
     assert topic.rest.versions() == [0, 1, 2]
     shop.apply(schemaCompatibilityStrategy="FULL")
-    await shop.policy_ready("InForce")
+    await shop.policy_ready("Active")
     await until(topic.looked_again, lambda written: written == [])
     assert await topic.agree() == [0, 1, 2, 3]
     assert await topic.looked_again() == []
@@ -248,7 +248,7 @@ async def test_a_local_history_yields_to_another_one_of_the_broker(topic: Broker
     topic.put(ONE)
     await topic.ready()
     shop.apply(schemaCompatibilityStrategy="FULL")
-    await shop.policy_ready("InForce")
+    await shop.policy_ready("Active")
     await until(topic.looked_again, lambda written: written == [])
     history = await topic.history()
     assert (history.incarnation, await topic.agree()) == (1, [0, 1])

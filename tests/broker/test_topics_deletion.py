@@ -67,12 +67,12 @@ async def test_a_broker_that_is_away_is_waited_for_until_a_person_gives_up(topic
     status = await topic.ready("BrokerUnavailable")
     assert says(status)["Ready"] == "False"
     shop = topic.shop.watched.shop
-    told = shop.run("annotate", "tsc", topic.name, "topicschema.io/release=true")
+    told = shop.run("annotate", "tsc", topic.name, "topicschema.io/skip-broker-delete=true")
     assert told.returncode == 0, told.stderr
     await topic.shop.watched.gone(topic.name)
     assert topic.rest.versions() == [0, 1]
     assert len((await topic.history()).entries) == 2
-    (event,) = topic.events("ReleasedUndeleted")
+    (event,) = topic.events("DeletionSkipped")
     assert "gives up" in event["note"]
 
 
@@ -88,11 +88,11 @@ async def test_a_broker_that_comes_back_in_time_deletes_once(topic: BrokeredTopi
 async def test_a_policy_that_names_no_broker_any_more_releases_what_the_broker_has(topic: BrokeredTopic) -> None:
     shop = topic.shop.watched
     shop.apply(shop.shop.policy(schemaCompatibilityStrategy="FULL"))
-    await topic.shop.policy_ready("InForce")
+    await topic.shop.policy_ready("Active")
     delete(topic)
     await shop.gone(topic.name)
     assert (topic.rest.versions(), len((await topic.history()).entries)) == ([0, 1], 2)
-    (event,) = topic.events("ReleasedUndeleted")
+    (event,) = topic.events("DeletionSkipped")
     assert "names no broker" in event["note"]
 
 
@@ -103,7 +103,7 @@ async def test_a_namespace_that_ends_is_not_held_up(topic: BrokeredTopic) -> Non
     assert topic.rest.versions() == [0, 1]
     assert len((await topic.history()).entries) == 2
     name = (await topic.history()).key.history_name
-    assert [event["regarding"]["name"] for event in topic.events("ReleasedUndeleted", SYSTEM)].count(name) == 1
+    assert [event["regarding"]["name"] for event in topic.events("DeletionSkipped", SYSTEM)].count(name) == 1
 
 
 async def test_a_topic_that_is_only_observed_is_released(topic: BrokeredTopic) -> None:
@@ -130,7 +130,7 @@ async def test_versions_of_others_stay_though_the_resource_held_their_topic(shop
     topic.rest.uploaded(ONE)
     await topic.governed(schemaCompatibilityStrategy="FULL")
     topic.put(TWO, deletionPolicy="Delete", schemaCompatibilityStrategy="BACKWARD")
-    await topic.ready("TopicMissing")  # so that its own version never comes
+    await topic.ready("TopicNotFound")  # so that its own version never comes
     assert (await topic.history()).claim is not None
     delete(topic)
     await shop.watched.gone(topic.name)
@@ -142,11 +142,11 @@ async def test_versions_of_others_stay_though_the_resource_held_their_topic(shop
 async def test_without_its_policy_a_resource_is_released_as_with_retain(topic: BrokeredTopic) -> None:
     topic.shop.watched.delete("nsp/orders")
     delete(topic)
-    status = await topic.ready("PolicyMissing")
+    status = await topic.ready("PolicyNotFound")
     assert says(status)["Reconciling"] == "True"
     with suppress(AssertionError):
         await topic.shop.watched.gone(topic.name)
     await topic.shop.watched.gone(topic.name)
     assert topic.rest.versions() == [0, 1]
     assert len((await topic.history()).entries) == 2
-    assert topic.events("ReleasedUndeleted")
+    assert topic.events("DeletionSkipped")

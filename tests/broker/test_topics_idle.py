@@ -42,7 +42,7 @@ def on_record(topic: BrokeredTopic, history: str) -> list[dict[str, Any]]:
     """The uploads that docs/broker.md has a person make of the record."""
     kubectl = partial(topic.shop.watched.shop.cluster.kubectl, "get", "-n", SYSTEM, "-o", "json")
     found = kubectl("schemahistory", history) + kubectl("schemaversions", "-l", f"topicschema.io/history={history}")
-    command = [sys.executable, "-m", "topicschema", "record"]
+    command = [sys.executable, "-m", "topicschema", "export"]
     told = subprocess.run(command, input=found, capture_output=True, text=True, check=True).stdout
     return [json.loads(line) for line in told.splitlines()]
 

@@ -20,7 +20,7 @@ from testbed.fault_proxy import FaultProxy
 from testbed.instances import Instance
 from testbed.product import Product
 from testbed.pulsar import Pulsar
-from topicschema.api import RELEASE_ANNOTATION
+from topicschema.api import SKIP_BROKER_DELETE_ANNOTATION
 from topicschema.api.kinds import TOPIC_SCHEMA
 from topicschema.core.history import Origin
 from topicschema.reconcile.runtime.work_queue import Result
@@ -144,7 +144,7 @@ async def stuck(topic: BrokeredTopic) -> None:
 
 async def release(topic: BrokeredTopic) -> None:
     watched = topic.shop.watched
-    body = {"metadata": {"annotations": {RELEASE_ANNOTATION: "true"}}}
+    body = {"metadata": {"annotations": {SKIP_BROKER_DELETE_ANNOTATION: "true"}}}
     await watched.shop.client.patch(TOPIC_SCHEMA, watched.namespace, topic.name, body)
 
 

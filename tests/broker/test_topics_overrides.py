@@ -130,7 +130,7 @@ async def test_settings_wait_for_their_topic_which_nobody_here_makes(shop: Broke
     topic = BrokeredTopic(shop)
     await topic.governed(schemaCompatibilityStrategy="FULL")
     topic.put(ONE, schemaCompatibilityStrategy="BACKWARD")
-    status = await topic.ready("TopicMissing")
+    status = await topic.ready("TopicNotFound")
     assert says(status) == {
         "Ready": "False",
         "Reconciling": "True",
@@ -140,7 +140,7 @@ async def test_settings_wait_for_their_topic_which_nobody_here_makes(shop: Broke
     }
     assert topic.rest.versions() == [0]  # nothing is compared with a first version
     topic.put(TWO, schemaCompatibilityStrategy="BACKWARD")
-    await topic.ready("TopicMissing")
+    await topic.ready("TopicNotFound")
     assert topic.rest.versions() == [0]
     assert shop.pulsar.tell("GET", f"/persistent/{shop.pulsar_namespace}") == []
     topic.make()

@@ -38,7 +38,7 @@ KINDS = {
 async def governed(shop: BrokeredShop) -> BrokeredShop:
     """A namespace whose policy is in force at the broker."""
     shop.govern(schemaCompatibilityStrategy="FULL")
-    await shop.policy_ready("InForce")
+    await shop.policy_ready("Active")
     shop.proxy.forget()
     return shop
 
@@ -214,7 +214,7 @@ async def test_what_another_line_could_not_read_is_a_version_like_any_once_the_p
 ) -> None:
     topic, (another, left) = BrokeredTopic(governed), ONLY_HERE[LINE]
     governed.apply(schemaCompatibilityStrategy="FULL", brokerProfile={"line": another})
-    await governed.policy_ready("InForce")
+    await governed.policy_ready("Active")
     topic.rest.uploaded(left, "AVRO")
     topic.put(CLASHING)
     status = await topic.ready("Incompatible")

@@ -27,7 +27,7 @@ async def test_a_changed_strategy_reaches_the_topics_and_names_versions_that_wou
     shop.put(ONE, "calm")
     await shop.ready("Registered", "calm")
     shop.apply(shop.shop.policy(schemaCompatibilityStrategy="FULL_TRANSITIVE"))
-    status = await shop.policy_ready("InForce")
+    status = await shop.policy_ready("Active")
     assert status["historyConflictCount"] == 1
     (conflict,) = status["historyConflicts"]
     assert (conflict["name"], conflict["schemaVersion"], conflict["rule"]) == ("created", 2, "FIELD_WITHOUT_DEFAULT")
@@ -40,7 +40,7 @@ async def test_a_changed_strategy_reaches_the_topics_and_names_versions_that_wou
     assert says(await shop.ready("Registered"))["Ready"] == "True"
     assert await shop.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
     shop.apply(shop.shop.policy(schemaCompatibilityStrategy="BACKWARD"))
-    assert (await shop.policy_ready("InForce"))["historyConflicts"] == []
+    assert (await shop.policy_ready("Active"))["historyConflicts"] == []
 
 
 def nested(*fields: str) -> str:
@@ -57,7 +57,7 @@ async def test_a_version_that_clashes_very_deep_down_is_named_with_a_shortened_p
         shop.put(schema)
         await shop.ready("Registered")
     shop.apply(shop.shop.policy(schemaCompatibilityStrategy="FULL"))
-    (conflict,) = (await shop.policy_ready("InForce"))["historyConflicts"]
+    (conflict,) = (await shop.policy_ready("Active"))["historyConflicts"]
     assert conflict["path"].startswith("$.fields[0].type.fields[0].type")
     assert len(conflict["path"]) == 512
 
@@ -86,7 +86,7 @@ async def test_topics_outlive_their_policy_and_go_on_when_it_is_back(shop: Watch
     shop.put(ONE)
     before = await shop.ready("Registered")
     shop.delete("nsp/orders")
-    status = await shop.ready("PolicyMissing")
+    status = await shop.ready("PolicyNotFound")
     assert (status["versions"], status["schemaVersion"]) == (before["versions"], 0)
     shop.apply(shop.shop.policy(schemaCompatibilityStrategy="BACKWARD"))
     assert (await shop.ready("Registered"))["versions"] == before["versions"]
@@ -101,7 +101,7 @@ async def test_a_namespace_that_loses_its_leave_loses_its_claim(shop: WatchedSho
     assert shop.namespace not in conditions(status)["Ready"]["message"].replace(shop.shop.pulsar_namespace, "")
     assert await neighbour.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
     shop.shop.cluster.kubectl("annotate", "namespace", shop.namespace, "topicschema.io/pulsar-namespaces-")
-    await neighbour.policy_ready("InForce")
+    await neighbour.policy_ready("Active")
     await shop.policy_ready("ClaimNotAllowed")
     await shop.ready("ClaimNotAllowed")
     neighbour.put(TWO, topic=f"persistent://{shop.shop.pulsar_namespace}/created")
@@ -116,20 +116,20 @@ async def test_a_policy_that_somebody_keeps_from_going_holds_no_claim(
     policy["metadata"]["finalizers"] = ["alice.example/never"]
     shop.shop.allow_claims()
     shop.apply(policy)
-    await shop.policy_ready("InForce")
+    await shop.policy_ready("Active")
     await neighbour.waits_for_claim_of(shop)
     shop.delete("nsp/orders", "--wait=false")
-    await neighbour.policy_ready("InForce")
+    await neighbour.policy_ready("Active")
     without = json.dumps([{"op": "remove", "path": "/metadata/finalizers"}])
     shop.shop.cluster.kubectl("-n", shop.namespace, "patch", "nsp/orders", "--type=json", "-p", without)
 
 
 async def test_the_claim_of_a_policy_that_is_gone_is_free(shop: WatchedShop, neighbour: WatchedShop) -> None:
     shop.govern()
-    await shop.policy_ready("InForce")
+    await shop.policy_ready("Active")
     await neighbour.waits_for_claim_of(shop)
     shop.delete("nsp/orders")
-    await neighbour.policy_ready("InForce")
+    await neighbour.policy_ready("Active")
 
 
 async def test_a_resource_that_is_created_anew_goes_on_with_the_history(shop: WatchedShop) -> None:
@@ -160,7 +160,7 @@ async def test_deletion_policy_delete_works_without_a_policy(shop: WatchedShop) 
     shop.put(ONE, deletionPolicy="Delete")
     await shop.ready("Registered")
     shop.delete("nsp/orders")
-    await shop.ready("PolicyMissing")
+    await shop.ready("PolicyNotFound")
     shop.delete("tsc/created", "--wait=false")
     await shop.gone()
     assert not await has_record(shop)
@@ -191,7 +191,7 @@ async def test_nobody_deletes_a_record_that_another_resource_holds(shop: Watched
     loser = shop.topic(ONE, "loser", topic=topic, deletionPolicy="Delete")
     loser["metadata"]["finalizers"] = ["topicschema.io/broker-delete"]
     shop.apply(loser)
-    await shop.ready("TopicClaimed", "loser")
+    await shop.ready("TopicAlreadyClaimed", "loser")
     shop.delete("tsc/loser", "--wait=false")
     await shop.gone("loser")
     assert await has_record(shop)
@@ -205,8 +205,8 @@ async def test_a_restarted_controller_writes_nothing_about_what_is_settled(
     shop.put(ONE)
     shop.put(CLASHING, "clashing", topic="persistent://shop/elsewhere/created")
     await shop.ready("Registered")
-    await shop.ready("PolicyMissing", "clashing")
-    await shop.policy_ready("InForce")
+    await shop.ready("PolicyNotFound", "clashing")
+    await shop.policy_ready("Active")
 
     async def total() -> int:
         found: int = (await shop.get("orders", NAMESPACE_SCHEMA_POLICY))["status"]["topics"]["ready"]

@@ -72,7 +72,7 @@ async def test_a_topic_that_somebody_else_holds_back_from_deletion_holds_up_no_p
     controller.controller.terminate()
     controller.start_controller()
     shop.apply(shop.shop.policy(schemaCompatibilityStrategy="FORWARD"))
-    await shop.policy_ready("InForce")
+    await shop.policy_ready("Active")
 
     async def total() -> int:
         counted: int = (await shop.get("orders", NAMESPACE_SCHEMA_POLICY))["status"]["topics"]["total"]
@@ -103,7 +103,7 @@ async def test_who_lost_the_pulsar_namespace_to_another_takes_no_record_along(
     await shop.ready("Registered")
     await neighbour.waits_for_claim_of(shop)
     shop.shop.cluster.kubectl("annotate", "namespace", shop.namespace, "topicschema.io/pulsar-namespaces-")
-    await neighbour.policy_ready("InForce")
+    await neighbour.policy_ready("Active")
     await shop.ready("ClaimNotAllowed")
     shop.delete("tsc/created", "--wait=false")
     await shop.gone()
@@ -142,15 +142,15 @@ async def test_a_policy_that_takes_long_to_go_leaves_its_claim_to_who_waits_for_
     held = shop.shop.policy()
     held["metadata"]["finalizers"] = ["example.com/slow"]
     shop.apply(held)
-    await shop.policy_ready("InForce")
+    await shop.policy_ready("Active")
     await neighbour.waits_for_claim_of(shop)
     controller.controller.terminate()
     shop.delete("nsp/orders", "--wait=false")
     controller.start_controller()
-    await neighbour.policy_ready("InForce")
+    await neighbour.policy_ready("Active")
     assert await neighbour.looked_again("orders", NAMESPACE_SCHEMA_POLICY) == []
     shop.shop.run("patch", "nsp/orders", "--type=merge", '-p={"metadata":{"finalizers":null}}')
-    await neighbour.policy_ready("InForce")
+    await neighbour.policy_ready("Active")
 
 
 async def test_a_second_policy_for_another_pulsar_cluster_takes_no_topics_from_the_first(
@@ -160,10 +160,10 @@ async def test_a_second_policy_for_another_pulsar_cluster_takes_no_topics_from_t
     shop.put(ONE)
     await shop.ready("Registered")
     shop.apply(shop.shop.policy("second", pulsarCluster="elsewhere"))
-    status = await shop.policy_ready("TopicClaimed", "second")
+    status = await shop.policy_ready("TopicAlreadyClaimed", "second")
     assert "policy orders already governs" in conditions(status)["Ready"]["message"]
     controller.controller.terminate()
     controller.start_controller()
     assert await shop.looked_again() == []
     shop.delete("nsp/orders")
-    await shop.policy_ready("InForce", "second")
+    await shop.policy_ready("Active", "second")

@@ -90,12 +90,12 @@ async def test_a_policy_that_cannot_be_read_is_stalled(stray_shop: WatchedShop) 
 
 async def test_a_status_that_nobody_can_read_is_written_anew(stray_shop: WatchedShop) -> None:
     stray_shop.apply(stray("odd", {"topic": "persistent://a/b/c", "type": "STRING"}))
-    before = await stray_shop.ready("PolicyMissing", "odd")
+    before = await stray_shop.ready("PolicyNotFound", "odd")
     told = stray_shop.shop.run(
         "patch", "tsc/odd", "--subresource=status", "--type=merge", '-p={"status":{"conditions":"none","versions":7}}'
     )
     assert told.returncode == 0, told.stderr
     await until(lambda: stray_shop.get("odd"), lambda wire: isinstance(wire["status"]["conditions"], list))
-    after = await stray_shop.ready("PolicyMissing", "odd")
+    after = await stray_shop.ready("PolicyNotFound", "odd")
     assert [c["reason"] for c in after["conditions"]] == [c["reason"] for c in before["conditions"]]
     assert after["versions"] == []

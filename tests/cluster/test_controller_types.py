@@ -163,7 +163,7 @@ async def test_a_policy_made_strict_keeps_the_version_and_names_it(shop: Watched
         shop.put(schema)
         await shop.ready("Registered")
     shop.apply(shop.shop.policy(schemaCompatibilityStrategy="BACKWARD", strictness="Strict"))
-    (conflict,) = (await shop.policy_ready("InForce"))["historyConflicts"]
+    (conflict,) = (await shop.policy_ready("Active"))["historyConflicts"]
     assert (conflict["name"], conflict["schemaVersion"]) == ("created", 1)
     assert conditions(await shop.ready("Registered"))["Compatible"]["reason"] == "ConsumerRisk"
     assert await shop.looked_again() == []

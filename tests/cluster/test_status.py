@@ -19,7 +19,7 @@ WAITING = {k: v for k, v in STALLED.items() if k != "Stalled"} | {"Reconciling":
 
 async def test_a_first_schema_becomes_version_0_with_one_write_of_each_kind(shop: WatchedShop) -> None:
     shop.govern(schemaCompatibilityStrategy="BACKWARD")
-    await shop.policy_ready("InForce")
+    await shop.policy_ready("Active")
     since = shop.mark()
     shop.put(ONE)
     status = await shop.ready("Registered")
@@ -117,7 +117,7 @@ async def test_a_text_that_does_not_parse_is_told_with_its_place(shop: WatchedSh
 
 async def test_a_topic_waits_for_its_policy_and_goes_on_by_itself_when_it_comes(shop: WatchedShop) -> None:
     shop.put(ONE)
-    status = await shop.ready("PolicyMissing")
+    status = await shop.ready("PolicyNotFound")
     assert says(status) == WAITING
     assert await shop.looked_again() == []
     shop.govern(schemaCompatibilityStrategy="FORWARD")
@@ -132,7 +132,7 @@ async def test_a_policy_whose_namespace_may_not_claim_is_stalled_and_so_are_its_
     assert says(await shop.ready("ClaimNotAllowed")) == STALLED
     assert await shop.looked_again() == []
     shop.shop.allow_claims()
-    await shop.policy_ready("InForce")
+    await shop.policy_ready("Active")
     assert says(await shop.ready("Registered")) == WELL
 
 
@@ -141,7 +141,7 @@ async def test_of_two_resources_with_one_topic_the_first_holds_it_until_it_is_go
     shop.put(ONE, "first", topic=f"persistent://{shop.shop.pulsar_namespace}/shared")
     await shop.ready("Registered", "first")
     shop.put(TWO, "second", topic=f"non-persistent://{shop.shop.pulsar_namespace}/shared")
-    status = await shop.ready("TopicClaimed", "second")
+    status = await shop.ready("TopicAlreadyClaimed", "second")
     assert says(status) == STALLED
     assert "TopicSchema first already holds" in conditions(status)["Ready"]["message"]
     assert await shop.looked_again("second") == []

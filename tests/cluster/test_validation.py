@@ -230,6 +230,6 @@ async def test_a_run_ends_with_the_claim_that_gave_the_right_to_it(shop: Validat
     await shop.validation("Running")
     shop.watched.delete("nsp/orders")
     await shop.gone(job)
-    status = await shop.watched.ready("PolicyMissing")
+    status = await shop.watched.ready("PolicyNotFound")
     assert "validation" not in status
     assert await shop.watched.looked_again() == []

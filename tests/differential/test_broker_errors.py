@@ -75,7 +75,7 @@ def is_undecided(ours: Answer, theirs: Any) -> bool:
     """
     rules = {each.rule for each in ours.incompatibilities}
     is_half_made = theirs["verdict"] == "error:NullPointerException"
-    return "FIELD_WITHOUT_DEFAULT" in rules and (is_half_made or "ENDLESS_RECORD" in rules)
+    return "FIELD_WITHOUT_DEFAULT" in rules and (is_half_made or "INFINITE_RECORD" in rules)
 
 
 @pytest.mark.timeout(900)

@@ -45,7 +45,7 @@ def _ready(world: World, reason: str, schema_version: int, texts: list[str]) -> 
 def _policy(world: World) -> None:
     world.create_namespace()
     world.create_policy()
-    world.until(lambda: world.policy_condition("Ready") == ("True", "InForce"), f"policy of {world.name} in force")
+    world.until(lambda: world.policy_condition("Ready") == ("True", "Active"), f"policy of {world.name} in force")
 
 
 def _one_version(world: World) -> None:
@@ -97,7 +97,7 @@ def _two_versions(world: World) -> None:
 def _policy_after_topic(world: World) -> None:
     world.create_namespace()
     world.apply(FIRST)
-    world.until(lambda: world.condition("Ready") == ("False", "PolicyMissing"), f"{world.name} without a policy")
+    world.until(lambda: world.condition("Ready") == ("False", "PolicyNotFound"), f"{world.name} without a policy")
 
 
 def _refused(world: World) -> None:

@@ -57,7 +57,7 @@ def may_be_missing(kind: str) -> bool:
     A policy counts its topics some seconds after one of them changed: what changes meanwhile is one count. And whether
     a topic is looked at before its policy is in force, when both are made together, nobody decides.
     """
-    return bool(re.search(r"namespaceschemapolicies/status InForce \d+ of \d+|topicschemas/status PolicyMissing", kind))
+    return bool(re.search(r"namespaceschemapolicies/status Active \d+ of \d+|topicschemas/status PolicyNotFound", kind))
 
 
 @dataclass(slots=True)

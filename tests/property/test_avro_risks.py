@@ -88,7 +88,7 @@ CASES = {
     "ENUM_SYMBOL_UNKNOWN": [Case(enum("A", "B"), enum("A"), "B"), Case(enum("A", "B"), enum("C", "A"), "B")],
     "ENUM_SYMBOL_REPLACED": [Case(enum("A", "B"), enum("A", default="A"), "B")],
     "RECORD_RENAMED": [Case(record("A"), record("B"), {"id": 1})],
-    "UNION_BRANCH_GUESSED": [Case(["string", record("A")], ["string", record("B")], {"id": 1})],
+    "UNION_BRANCH_BY_STRUCTURE": [Case(["string", record("A")], ["string", record("B")], {"id": 1})],
     "NUMBER_ROUNDED": [
         Case("int", "float", 2**24 + 1, kept_as_its_own),
         Case("long", "float", 2**24 + 1, kept_as_its_own),
@@ -161,7 +161,7 @@ def test_what_is_told_does_harm_wherever_it_stands(random: Random, chosen: tuple
     case, path = wrapped(random, leaf)
     place = path + "[1]" if isinstance(leaf.reader, list) else path
     # A renamed record in a union is a guess, not a rename.
-    rules = {rule, "UNION_BRANCH_GUESSED"} if rule == "RECORD_RENAMED" and path.endswith("[1]") else {rule}
+    rules = {rule, "UNION_BRANCH_BY_STRUCTURE"} if rule == "RECORD_RENAMED" and path.endswith("[1]") else {rule}
     told = risks(case.reader, case.writer)
     assert {found for found, at in told if at == place} & rules
     message = encoded(case.writer, case.value)

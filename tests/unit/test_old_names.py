@@ -41,7 +41,36 @@ LOG_MESSAGES = (
     "swept",
     "the watch ended and begins anew",
 )
+REASONS = (
+    "BrokerUntrusted",
+    "ForeignVersion",
+    "InForce",
+    "InvalidQuestion",
+    "NamespaceMissing",
+    "NotLocked",
+    "OtherLine",
+    "PolicyMissing",
+    "ReleasedUndeleted",
+    "SchemaMissing",
+    "SecretMissing",
+    "SettingKept",
+    "TenantMissing",
+    "TopicClaimed",
+    "TopicMissing",
+    "UndeclaredTopics",
+)
+RULES = (
+    "ENDLESS_DEFAULT",
+    "ENDLESS_RECORD",
+    "PART_AS_TEXT",
+    "PROGRAM_TOO_LARGE",
+    "STORED_TEXT_KEPT",
+    "TANGLED_RECORDS",
+    "TOO_COSTLY",
+    "UNION_BRANCH_GUESSED",
+)
 CLASSES = (
+    "BrokerUntrustedError",
     "Doorbell",
     "Echoes",
     "ElsewhereError",
@@ -53,9 +82,12 @@ CLASSES = (
     "Prospect",
     "ServedNoMoreError",
     "SharedReads",
+    "SecretMissingError",
     "Sought",
     "Surroundings",
+    "TopicMissingError",
     "TopicSight",
+    "WrongInputError",
 )
 SPELLING = re.compile("finali[s]er", re.IGNORECASE)
 
@@ -79,6 +111,10 @@ def test_old_metrics_alerts_and_settings_are_gone() -> None:
 
 def test_old_log_messages_are_gone() -> None:
     assert found(re.compile(rf'_LOG\.\w+\([^"]*"({"|".join(LOG_MESSAGES)})\b')) == set()
+
+
+def test_old_reasons_and_rules_are_gone() -> None:
+    assert found(re.compile(rf"\b({'|'.join((*REASONS, *RULES))})\b")) == set()
 
 
 def test_old_class_names_are_gone() -> None:

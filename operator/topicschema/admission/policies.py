@@ -220,7 +220,7 @@ def _not_allowed(namespace: str, key: PulsarNamespaceKey) -> Cause:
 
 
 def _claimed(holder: str, key: PulsarNamespaceKey) -> Cause:
-    message = f"TopicClaimed: {holder} already governs {key.pulsar_namespace}; a Pulsar namespace has one policy"
+    message = f"TopicAlreadyClaimed: {holder} already governs {key.pulsar_namespace}; a Pulsar namespace has one policy"
     return Cause(_FIELD, message, "FieldValueDuplicate")
 
 

@@ -35,7 +35,7 @@ from topicschema.storage.protocol import SchemaStorage, Stored
 T = TypeVar("T")
 
 _LOST = "HistoryLost"
-_NOT_IN_FORCE = frozenset({"PolicyMissing", "ClaimNotAllowed", "TopicClaimed"})
+_NOT_IN_FORCE = frozenset({"PolicyNotFound", "ClaimNotAllowed", "TopicAlreadyClaimed"})
 # The share of the time in which the API server waits; the rest is for the answer.
 _TO_JUDGE = 0.9
 # Turns of the event loop until the reads have sent their requests: the parsing then falls into the time of waiting.
@@ -161,7 +161,7 @@ class TopicSchemas:
     async def _judged(self, asked: _Asked, found: FoundPolicy, history: History) -> Answer:
         holder = await other_holder(self._client, history.claim, asked.owner)
         if holder is not None:
-            return _refused(asked, "TopicClaimed", (_claimed(holder),))
+            return _refused(asked, "TopicAlreadyClaimed", (_claimed(holder),))
         verdict = await self._judge.judge(asked.candidate, history, found.policy)
         earlier = await pending.pending(self._judge, asked.predecessor, history, found)
         if verdict.outcome is not Outcome.EQUAL_VERSION:
@@ -207,7 +207,7 @@ def _unless_raised(outcome: T | BaseException) -> T:
 def _governing(found: FoundPolicy | None, topic: Topic) -> FoundPolicy:
     if found is None:
         where = "no NamespaceSchemaPolicy in this Kubernetes namespace"
-        raise WaitingError("PolicyMissing", f"{where} governs {topic.pulsar_namespace}")
+        raise WaitingError("PolicyNotFound", f"{where} governs {topic.pulsar_namespace}")
     return found
 
 
@@ -244,8 +244,8 @@ def _damaged(error: StalledError) -> Cause:
 
 def _claimed(holder: Owner) -> Cause:
     what = (
-        f"TopicClaimed: TopicSchema {holder.name} already holds this topic; one topic has one TopicSchema, so edit or "
-        "delete that one"
+        f"TopicAlreadyClaimed: TopicSchema {holder.name} already holds this topic; one topic has one TopicSchema, "
+        "so edit or delete that one"
     )
     return Cause(messages.TOPIC_FIELD, what, "FieldValueDuplicate")
 

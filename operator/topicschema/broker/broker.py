@@ -13,9 +13,9 @@ from topicschema.broker.errors import (
     BrokerForbiddenError,
     BrokerInconsistentError,
     BrokerSilentError,
-    NamespaceMissingError,
-    SchemaMissingError,
-    TopicMissingError,
+    NamespaceNotFoundError,
+    SchemaNotFoundError,
+    TopicNotFoundError,
 )
 from topicschema.broker.transport import Access, Body, Request, Transport
 from topicschema.core.remote import BrokerSettings, NamespaceSettings, RemoteVersion, Setting, TopicSettings
@@ -119,7 +119,7 @@ class Broker:
         return wire.number_of(await self._transport.ask(Request("soft_delete", Call.DELETE, "DELETE", path)))
 
     async def namespace_settings(self, key: PulsarNamespaceKey) -> NamespaceSettings:
-        """What is set on the Pulsar namespace, in one request; NamespaceMissingError or TenantMissingError."""
+        """What is set on the Pulsar namespace, in one request; NamespaceNotFoundError or TenantNotFoundError."""
         request = Request("namespace_settings", Call.READ, "GET", wire.namespace_path(key))
         return wire.namespace_settings_of(await self._ask_within(key.tenant, request))
 
@@ -148,7 +148,7 @@ class Broker:
         return wire.broker_settings_of(configuration, version)
 
     async def topic_settings(self, topic: Topic, domain: str) -> TopicSettings:
-        """What is set on the topic itself, in two requests; TopicMissingError when it does not exist.
+        """What is set on the topic itself, in two requests; TopicNotFoundError when it does not exist.
 
         `domain` is `persistent` or `non-persistent`.
         """
@@ -157,14 +157,14 @@ class Broker:
         return TopicSettings(strategy, wire.flag_of(enforced))
 
     async def topic_strategy(self, topic: Topic, domain: str) -> Strategy | None:
-        """The strategy that is set on the topic itself, in one request; TopicMissingError when it does not exist."""
+        """The strategy that is set on the topic itself, in one request; TopicNotFoundError when it does not exist."""
         return wire.strategy_of(await self._read("topic_settings", wire.topic_path(topic, domain, Setting.STRATEGY)))
 
     async def exists(self, topic: Topic, domain: str) -> bool:
         """Whether the topic exists, partitioned or not, in one request that makes none; BrokerForbiddenError."""
         try:
             await self._read("exists", wire.topic_path(topic, domain, "partitions?checkAllowAutoCreation=false"))
-        except TopicMissingError:
+        except TopicNotFoundError:
             return False
         return True
 
@@ -192,7 +192,7 @@ class Broker:
     async def _schema(self, name: str, topic: Topic, call: str) -> RemoteVersion | None:
         try:
             return wire.version_of(await self._read(name, wire.schemas_path(topic, call)))
-        except SchemaMissingError:
+        except SchemaNotFoundError:
             return None
 
     async def _one_by_one(self, topic: Topic, since: int) -> AsyncIterator[RemoteVersion]:
@@ -206,7 +206,7 @@ class Broker:
         """The answer; without authorization, brokers say of a missing tenant that its namespace is missing."""
         try:
             return await self._transport.ask(request)
-        except NamespaceMissingError:
+        except NamespaceNotFoundError:
             with contextlib.suppress(BrokerForbiddenError):
                 await self._read(request.name, wire.tenant_path(tenant))
             raise

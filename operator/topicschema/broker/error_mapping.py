@@ -22,14 +22,14 @@ from topicschema.broker.error_text import Words, words_of
 from topicschema.broker.errors import (
     BrokerForbiddenError,
     BrokerSilentError,
+    BrokerTLSVerificationFailedError,
     BrokerUnauthorizedError,
     BrokerUnavailableError,
-    BrokerUntrustedError,
-    NamespaceMissingError,
+    NamespaceNotFoundError,
     RefusedByBrokerError,
-    SchemaMissingError,
-    TenantMissingError,
-    TopicMissingError,
+    SchemaNotFoundError,
+    TenantNotFoundError,
+    TopicNotFoundError,
 )
 from topicschema.core.errors import TopicSchemaError
 
@@ -144,10 +144,12 @@ _TABLE: Final = (
     _Row(_one(401), _ANY, _plain(BrokerForbiddenError), _NO_PERMISSION, has_reason=True, effect=Effect.SLOWER),
     _Row(_one(401), _ANY, _plain(BrokerUnauthorizedError), effect=Effect.AWAY),
     _Row(_one(403), _ANY, _plain(BrokerForbiddenError), effect=Effect.SLOWER),
-    _Row(_one(404), _ANY, _plain(TenantMissingError), r"Tenant (does not exist|not found)", effect=Effect.SLOWER),
-    _Row(_one(404), _ANY, _plain(NamespaceMissingError), r"Namespace (does not exist|not found)", effect=Effect.SLOWER),
-    _Row(_one(404), _ANY, _plain(TopicMissingError), r"[Tt]opic .*(not found|not exist|not yet)", has_reason=True),
-    _Row(_one(404), _ANY, _plain(SchemaMissingError), r"^Schema (not found|is deleted)", has_reason=True),
+    _Row(_one(404), _ANY, _plain(TenantNotFoundError), r"Tenant (does not exist|not found)", effect=Effect.SLOWER),
+    _Row(
+        _one(404), _ANY, _plain(NamespaceNotFoundError), r"Namespace (does not exist|not found)", effect=Effect.SLOWER
+    ),
+    _Row(_one(404), _ANY, _plain(TopicNotFoundError), r"[Tt]opic .*(not found|not exist|not yet)", has_reason=True),
+    _Row(_one(404), _ANY, _plain(SchemaNotFoundError), r"^Schema (not found|is deleted)", has_reason=True),
     _Row(_one(404), _ANY, _stranger, effect=Effect.SLOWER),
     _Row(_one(409), _ANY, _soon, r"[Cc]oncurrent modification", is_repeated=True, effect=Effect.SLOWER),
     _Row(_one(409), _ONLY_UPLOAD, _refused),
@@ -184,7 +186,7 @@ def from_silence(error: BaseException, asked: Asked) -> Trouble:
         return Trouble(BrokerSilentError(f"{where}: no answer in time"), effect=effect)
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         found = getattr(error.certificate_error, "verify_message", "") or "the certificate is no good"
-        return Trouble(BrokerUntrustedError(f"{where}: {found[:200]}"), effect=Effect.AWAY)
+        return Trouble(BrokerTLSVerificationFailedError(f"{where}: {found[:200]}"), effect=Effect.AWAY)
     tls = _tls(error)
     if tls is not None:
         return Trouble(_of_tls(tls, where), effect=Effect.AWAY)
@@ -220,7 +222,9 @@ def _tls(error: BaseException) -> ssl.SSLError | None:
 def _of_tls(error: ssl.SSLError, where: str) -> TopicSchemaError:
     told = (error.reason or type(error).__name__).replace("_", " ").lower()
     if "certificate" in told or "unknown ca" in told:
-        return BrokerUntrustedError(f"{where}: {told} (the broker wants a client certificate that it trusts)")
+        return BrokerTLSVerificationFailedError(
+            f"{where}: {told} (the broker wants a client certificate that it trusts)"
+        )
     return BrokerUnavailableError(f"{where}: no TLS there ({told})", after=30.0)
 
 

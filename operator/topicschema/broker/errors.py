@@ -21,11 +21,11 @@ class BrokerSilentError(BrokerUnavailableError):
     """No answer came in the time that such an answer may take."""
 
 
-class BrokerUntrustedError(WaitingError):
+class BrokerTLSVerificationFailedError(WaitingError):
     """The broker's certificate has expired, is for another name, or its issuer is not trusted; or it refuses ours."""
 
     def __init__(self, message: str) -> None:
-        super().__init__("BrokerUntrusted", message, after=60.0)
+        super().__init__("BrokerTLSVerificationFailed", message, after=60.0)
 
 
 class BrokerUnauthorizedError(WaitingError):
@@ -42,32 +42,32 @@ class BrokerForbiddenError(WaitingError):
         super().__init__("BrokerForbidden", message, after=60.0)
 
 
-class TenantMissingError(WaitingError):
+class TenantNotFoundError(WaitingError):
     """The tenant does not exist; the operator creates none."""
 
     def __init__(self, message: str) -> None:
-        super().__init__("TenantMissing", message, after=60.0)
+        super().__init__("TenantNotFound", message, after=60.0)
 
 
-class NamespaceMissingError(WaitingError):
+class NamespaceNotFoundError(WaitingError):
     """The Pulsar namespace does not exist; the operator creates none."""
 
     def __init__(self, message: str) -> None:
-        super().__init__("NamespaceMissing", message, after=60.0)
+        super().__init__("NamespaceNotFound", message, after=60.0)
 
 
-class TopicMissingError(WaitingError):
+class TopicNotFoundError(WaitingError):
     """The topic does not exist (a schema does not make it exist); the operator creates none."""
 
     def __init__(self, message: str) -> None:
-        super().__init__("TopicMissing", message, after=60.0)
+        super().__init__("TopicNotFound", message, after=60.0)
 
 
-class SchemaMissingError(WaitingError):
+class SchemaNotFoundError(WaitingError):
     """The broker itself says that there is no such schema; `Broker` gives None for it."""
 
     def __init__(self, message: str) -> None:
-        super().__init__("SchemaMissing", message)
+        super().__init__("SchemaNotFound", message)
 
 
 class RefusedByBrokerError(StalledError):

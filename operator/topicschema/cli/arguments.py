@@ -15,9 +15,9 @@ from topicschema.core.strategies import Strategy
 _PROCESSES: Final = {
     "controller": (
         "controller.process",
-        "registers accepted schemas and reports what it sees; one of its replicas leads",
+        "register accepted schemas; one replica is the leader",
     ),
-    "webhook": ("webhook.server", "judges TopicSchemas and NamespaceSchemaPolicies as they are applied"),
+    "webhook": ("webhook.server", "review TopicSchemas and NamespaceSchemaPolicies at admission"),
 }
 _DESCRIPTION: Final = (
     "Apache Pulsar topic schemas as Kubernetes resources. The processes take their settings from the environment "
@@ -28,7 +28,7 @@ AUTO_PRODUCE: Final = "AUTO_PRODUCE"
 """What clients call AUTO_PUBLISH (Java's AUTO_PRODUCE_BYTES)."""
 NOT_WITH_BATCH: Final[Mapping[str, object]] = {
     "type": None,
-    "line": PulsarLine.V4_0.value,
+    "pulsar_version": PulsarLine.V4_0.value,
     "strategy": Strategy.UNDEFINED.value,
     "strictness": Strictness.BROKER.value,
     "history": [],
@@ -43,9 +43,9 @@ NOT_WITH_BATCH: Final[Mapping[str, object]] = {
 """What the lines of a batch say themselves, with what the options are when nobody gives them."""
 _CHECK: Final = """exit codes:
   0  compatible, or equal to an earlier version
-  1  incompatible, or no schema that a broker takes
-  2  wrong input: a file that cannot be read, a wrong option
-  with --batch: 0, or 2 when a line was no valid request
+  1  incompatible, or an invalid schema
+  2  wrong input: an unreadable file, a wrong option
+  with --batch: 0, or 2 if a request was invalid
 
 examples:
   topicschema check --strategy BACKWARD --history v1.avsc v2.avsc
@@ -53,21 +53,21 @@ examples:
   topicschema check -I protos --history old/order.proto protos/shop/order.proto
   topicschema check --batch < requests.jsonl > answers.jsonl"""
 
-_CAN_CONNECT: Final = """Without SCHEMA the client has none, or a primitive TYPE, which needs no text.
-BYTES, too, means none; NONE is a NONE that is really sent;
-AUTO_PRODUCE and AUTO_CONSUME are the clients' settings.
+_CAN_CONNECT: Final = """Without SCHEMA the client has no schema, or a primitive TYPE, which needs no text.
+BYTES also means no schema. NONE is a schema of that type.
+AUTO_PRODUCE and AUTO_CONSUME are settings of clients.
 
 exit codes:
   0  may connect
-  1  may not
-  2  wrong input: a file that cannot be read, a wrong option
+  1  may not connect
+  2  wrong input: an unreadable file, a wrong option
 
 examples:
   topicschema can-connect producer --strategy FULL --no-auto-update --history v1.avsc v2.avsc
-  topicschema can-connect consumer --type STRING --active"""
-_RECORD = """standard input is what kubectl prints of one SchemaHistory and its SchemaVersions (docs/broker.md):
+  topicschema can-connect consumer --type STRING --topic-active"""
+_EXPORT = """Standard input is the output of kubectl for one SchemaHistory and its SchemaVersions (docs/broker.md):
   { kubectl get schemahistory NAME -o json
-    kubectl get schemaversions -l topicschema.io/history=NAME -o json; } | topicschema record"""
+    kubectl get schemaversions -l topicschema.io/history=NAME -o json; } | topicschema export"""
 
 
 def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> argparse.ArgumentParser:
@@ -75,16 +75,16 @@ def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> arg
     top = kind(prog="topicschema", description=_DESCRIPTION)
     top.add_argument("--version", action="version", version=f"topicschema {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    _check(_command(commands, "check", "would a broker let a schema follow others?", epilog=_CHECK))
-    text = "would a broker let a client connect, and with which version?"
+    _check(_command(commands, "check", "check whether a schema may follow earlier ones", epilog=_CHECK))
+    text = "check whether a client may connect, and with which version"
     _can_connect(_command(commands, "can-connect", text, epilog=_CAN_CONNECT))
-    _fingerprint(_command(commands, "fingerprint", "what a broker tells schemas apart by"))
-    _explain(_command(commands, "explain", "what a rule means, and what to do"))
-    _manifest(_command(commands, "manifest", "a schema's file as a TopicSchema manifest"))
-    _command(commands, "record", "a topic's versions out of the record, as uploads to a broker that lost them", _RECORD)
+    _fingerprint(_command(commands, "fingerprint", "print the fingerprint of a schema: equal schemas have equal ones"))
+    _explain(_command(commands, "explain", "explain a rule, and what to do"))
+    _manifest(_command(commands, "manifest", "print the TopicSchema manifest for a schema's file"))
+    _command(commands, "export", "print the uploads for a broker that lost a topic's versions", _EXPORT)
     payload_arguments.add(commands, _proto_options)
     _validate_messages(_command(commands, "validate-messages", arguments.SUMMARY, arguments.EPILOG))
-    _completion(_command(commands, "completion", "a script that completes this command in a shell"))
+    _completion(_command(commands, "completion", "print the completion script for a shell"))
     for name, (module, text) in _PROCESSES.items():
         process = commands.add_parser(name, help=text, description=text)
         process.set_defaults(module=f"topicschema.{module}", is_process=True)
@@ -107,14 +107,18 @@ def _check(command: argparse.ArgumentParser) -> None:
         "--strictness",
         default=Strictness.BROKER.value,
         choices=_names(Strictness),
-        help="Broker: exactly the broker's verdict (the default); Strict: what consumers would lose fails, too",
+        help="Broker (default): exactly the broker's verdict. Strict: reject what consumers would lose, too",
     )
-    command.add_argument("--batch", action="store_true", help="answer JSON lines from standard input (docs/cli.md)")
+    command.add_argument(
+        "--batch",
+        action="store_true",
+        help="read JSON lines from standard input, and write one response for each (docs/cli.md)",
+    )
     command.add_argument(
         "candidate",
         nargs="?",
         metavar="CANDIDATE",
-        help="the schema's file, or a manifest; a primitive type needs none",
+        help="file of the schema, or a manifest; a primitive type needs none",
     )
 
 
@@ -122,7 +126,7 @@ def _can_connect(command: argparse.ArgumentParser) -> None:
     # One parser for each: argparse takes no SCHEMA after options that come after another positional.
     clients = command.add_subparsers(dest="client", required=True, metavar="CLIENT")
     for name in ("producer", "consumer", "reader"):
-        text = f"would a broker let this {name} connect?"
+        text = f"check whether a {name} may connect"
         _client(clients.add_parser(name, help=text, description=text, epilog=_CAN_CONNECT, formatter_class=_AS_WRITTEN))
 
 
@@ -135,49 +139,51 @@ def _client(command: argparse.ArgumentParser) -> None:
         type=payload_arguments.schema_type,
         metavar="TYPE",
         choices=_names(SchemaType),
-        help="the type of the earlier versions; without it the client's, or AVRO where the client has none",
+        help="type of the earlier versions (default: the client's, or AVRO if a topic cannot store it)",
     )
     command.add_argument("--no-auto-update", action="store_true", help="isAllowAutoUpdateSchema is false")
     command.add_argument("--enforced", action="store_true", help="schemaValidationEnforced is true")
     use = command.add_mutually_exclusive_group()
     use.add_argument(
-        "--active",
+        "--topic-active",
         action="store_const",
         const=True,
         dest="is_in_use",
-        help="the topic has producers, other consumers or messages (what has a schema is active anyhow)",
+        help="the topic has producers, other consumers or messages; a topic with a schema always counts as active",
     )
     use.add_argument(
-        "--inactive",
+        "--topic-inactive",
         action="store_const",
         const=False,
         dest="is_in_use",
-        help="it has none of these; so it is taken when nothing is said",
+        help="the topic has no producers, other consumers or messages (default)",
     )
-    command.add_argument("schema", nargs="?", metavar="SCHEMA", help="the client's schema; - is standard input")
+    command.add_argument("schema", nargs="?", metavar="SCHEMA", help="file of the client's schema; - is standard input")
 
 
 def _fingerprint(command: argparse.ArgumentParser) -> None:
     _schema_options(command)
     _proto_options(command)
-    command.add_argument("file", metavar="FILE", help="the schema's file, or a manifest; - is standard input")
+    command.add_argument("file", metavar="FILE", help="file of the schema, or a manifest; - is standard input")
 
 
 def _explain(command: argparse.ArgumentParser) -> None:
-    command.add_argument("rule", nargs="?", metavar="RULE", help="for instance TYPE_MISMATCH; else all, in short")
+    command.add_argument(
+        "rule", nargs="?", metavar="RULE", help="id of the rule, for instance TYPE_MISMATCH (default: list all)"
+    )
 
 
 def _manifest(command: argparse.ArgumentParser) -> None:
     _schema_options(command)
     _proto_options(command)
     command.add_argument(
-        "--property", action="append", default=[], metavar="NAME=TEXT", help="a property of the schema; once for each"
+        "--property", action="append", default=[], metavar="NAME=TEXT", help="a property of the schema; repeatable"
     )
     command.add_argument("--topic", required=True, metavar="TOPIC", help="persistent://TENANT/NAMESPACE/TOPIC")
-    command.add_argument("--namespace", metavar="NAMESPACE", help="the resource's Kubernetes namespace")
-    command.add_argument("--name", metavar="NAME", help="the resource's name; else made from the topic's")
-    command.add_argument("file", nargs="?", metavar="FILE", help="the schema's file; a primitive type needs none")
-    command.add_argument("more_imported", nargs="*", metavar="IMPORTED", help="what a FILE.proto imports, as --import")
+    command.add_argument("--namespace", metavar="NAMESPACE", help="Kubernetes namespace of the resource")
+    command.add_argument("--name", metavar="NAME", help="name of the resource (default: from the topic)")
+    command.add_argument("file", nargs="?", metavar="FILE", help="file of the schema; a primitive type needs none")
+    command.add_argument("more_imported", nargs="*", metavar="IMPORTED", help="files that FILE imports, as --import")
 
 
 def _validate_messages(command: argparse.ArgumentParser) -> None:
@@ -196,28 +202,28 @@ def _topic_options(command: argparse.ArgumentParser) -> None:
         default=Strategy.UNDEFINED.value,
         metavar="STRATEGY",
         choices=_names(Strategy),
-        help="schema compatibility strategy, by Pulsar's name; without one the broker's own, FULL",
+        help="schema compatibility strategy, by Pulsar's name (default: the broker's own, FULL)",
     )
     command.add_argument(
         "--history",
         action="append",
         default=[],
         metavar="FILE",
-        help="an earlier version; once for each, oldest first; - is standard input",
+        help="an earlier version; repeatable, oldest first; - is standard input",
     )
     command.add_argument(
         "--history-message",
         metavar="MESSAGE",
-        help="the root message of earlier .proto files, where it was another one than --message",
+        help="root message of earlier .proto files, if it differs from --message",
     )
     command.add_argument(
         "--property",
         action="append",
         default=[],
         metavar="NAME=TEXT",
-        help="a property of all schemas given, for instance key.schema.type=STRING of a KEY_VALUE; once for each",
+        help="a property of all given schemas, for instance key.schema.type=STRING of a KEY_VALUE; repeatable",
     )
-    command.add_argument("-o", "--output", choices=("text", "json"), default="text", help="text (the default) or json")
+    command.add_argument("-o", "--output", choices=("text", "json"), default="text", help="text (default) or json")
 
 
 def _schema_options(command: argparse.ArgumentParser, *more: str) -> None:
@@ -226,13 +232,13 @@ def _schema_options(command: argparse.ArgumentParser, *more: str) -> None:
         type=payload_arguments.schema_type,
         metavar="TYPE",
         choices=(*_names(SchemaType), *more),
-        help="schema type, by Pulsar's name (default: AVRO; of .proto files PROTOBUF_NATIVE)",
+        help="schema type, by Pulsar's name (default: AVRO, or PROTOBUF_NATIVE for .proto files)",
     )
     command.add_argument(
-        "--line",
+        "--pulsar-version",
         default=PulsarLine.V4_0.value,
         choices=_names(PulsarLine),
-        help="release line of Pulsar whose verdict is wanted (default: 4.0)",
+        help="Pulsar version that judges (default: 4.0)",
     )
 
 
@@ -240,7 +246,7 @@ def _proto_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--message",
         metavar="MESSAGE",
-        help="the root message of .proto files, by its full name; needed where a file has several",
+        help="full name of the root message of .proto files; required if a file has several",
     )
     command.add_argument(
         "-I",
@@ -248,7 +254,7 @@ def _proto_options(command: argparse.ArgumentParser) -> None:
         default=[],
         dest="folders",
         metavar="DIR",
-        help="a folder that names of .proto files are relative to, in imports, too; once for each",
+        help="a folder that names and imports of .proto files are relative to; repeatable",
     )
     command.add_argument(
         "--import",
@@ -256,7 +262,7 @@ def _proto_options(command: argparse.ArgumentParser) -> None:
         default=[],
         dest="imported",
         metavar="FILE",
-        help="a file that .proto files import, wherever it lies; once for each",
+        help="a file that .proto files import, in any place; repeatable",
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from topicschema.cli import arguments
 from topicschema.cli.exits import BUG, WRONG_INPUT
-from topicschema.cli.inputs.files import WrongInputError
+from topicschema.cli.inputs.files import UsageError
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -33,7 +33,7 @@ def _ask(run: Callable[[Namespace], int], options: Namespace) -> int:
     try:
         code = run(options)
         sys.stdout.flush()
-    except WrongInputError as error:
+    except UsageError as error:
         print(f"topicschema {options.command}: {error}", file=sys.stderr)
         return WRONG_INPUT
     except OSError as error:  # a full disk, most likely; files that are named have their own words

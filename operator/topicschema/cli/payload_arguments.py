@@ -11,26 +11,26 @@ _CLIENTS_ONLY: Final = frozenset({SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLI
 _EXITS: Final = """exit codes:
   0  {yes}
   1  {no}
-  2  wrong input: a file that cannot be read, no schema, a wrong option
+  2  wrong input: an unreadable file, an invalid schema, a wrong option
 
 examples:
 """
 _TEXTS: Final = {
     "decode": (
-        "the value of a payload, as JSON",
+        "print the value of a payload as JSON",
         _EXITS.format(yes="the value is printed", no="the bytes are no payload of the schema")
         + """  topicschema decode --schema order.avsc message.bin
   echo 089601 | topicschema decode --schema order.proto --hex -
   topicschema decode --schema v2.avsc --writer v1.avsc message.bin""",
     ),
     "encode": (
-        "the payload of a value that is given as JSON",
-        _EXITS.format(yes="the payload is written", no="the value is none of the schema's")
+        "write the payload of a JSON value",
+        _EXITS.format(yes="the payload is written", no="the value does not match the schema")
         + """  echo '{"id": 1}' | topicschema encode --schema order.avsc -o message.bin -
   echo '"2026-01-31"' | topicschema encode --type LOCAL_DATE --hex -""",
     ),
     "validate": (
-        "are these bytes a payload of that schema, and if not, where and why not?",
+        "check whether bytes are a payload of a schema, and if not, where and why",
         _EXITS.format(yes="valid", no="invalid")
         + """  topicschema validate --schema order.avsc message.bin
   topicschema validate --type JSON --schema order.avsc -o json message.json""",
@@ -55,7 +55,7 @@ def add(
 def schema_type(name: str) -> str:
     """The name; an argument's error, with the reason, for one that Pulsar has and that is not taken here."""
     if name == EXTERNAL:
-        raise argparse.ArgumentTypeError("EXTERNAL, a type of Pulsar 4.1 and later, is not taken here")
+        raise argparse.ArgumentTypeError("EXTERNAL, a type of Pulsar 4.1 and later, is not supported")
     return name
 
 
@@ -65,21 +65,21 @@ def _schema(command: argparse.ArgumentParser) -> None:
         type=schema_type,
         metavar="TYPE",
         choices=tuple(each.value for each in SchemaType if each not in _CLIENTS_ONLY),
-        help="schema type, by Pulsar's name (default: AVRO; of .proto files PROTOBUF_NATIVE)",
+        help="schema type, by Pulsar's name (default: AVRO, or PROTOBUF_NATIVE for .proto files)",
     )
-    command.add_argument("--schema", metavar="FILE", help="the schema's file; a primitive type needs none")
+    command.add_argument("--schema", metavar="FILE", help="file of the schema; a primitive type needs none")
     command.add_argument(
         "--property",
         action="append",
         default=[],
         metavar="NAME=TEXT",
-        help="a property of the schema, for instance key.schema.type=STRING of a KEY_VALUE; once for each",
+        help="a property of the schema, for instance key.schema.type=STRING of a KEY_VALUE; repeatable",
     )
     command.add_argument(
-        "--line",
+        "--pulsar-version",
         default=PulsarLine.V4_0.value,
         choices=tuple(each.value for each in PulsarLine),
-        help="release line of Pulsar whose reading of schemas is wanted (default: 4.0)",
+        help="Pulsar version that reads the schema (default: 4.0)",
     )
 
 
@@ -87,21 +87,21 @@ def _form(command: argparse.ArgumentParser) -> None:
     form = command.add_mutually_exclusive_group()
     form.add_argument("--hex", action="store_true", help="payload and key are hexadecimal text")
     form.add_argument("--base64", action="store_true", help="payload and key are base64 text")
-    command.add_argument("--key", metavar="FILE", help="the message's key, which a SEPARATED KEY_VALUE has as its own")
+    command.add_argument("--key", metavar="FILE", help="file of the message's key, for a SEPARATED KEY_VALUE")
 
 
 def _reading(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--writer", metavar="FILE", help="AVRO: the version that the message was written with")
-    command.add_argument("payload", metavar="PAYLOAD", help="the payload's file; - is standard input")
+    command.add_argument("--writer", metavar="FILE", help="AVRO: the version that wrote the message")
+    command.add_argument("payload", metavar="PAYLOAD", help="file of the payload; - is standard input")
 
 
 def _encode(command: argparse.ArgumentParser) -> None:
-    command.add_argument("-o", "--output", metavar="FILE", help="where the payload goes; else standard output")
-    command.add_argument("value", metavar="VALUE", help="the file with the value, as JSON; - is standard input")
+    command.add_argument("-o", "--output", metavar="FILE", help="file for the payload (default: standard output)")
+    command.add_argument("value", metavar="VALUE", help="file with the value as JSON; - is standard input")
 
 
 def _validate(command: argparse.ArgumentParser) -> None:
-    command.add_argument("-o", "--output", choices=("text", "json"), default="text", help="text (the default) or json")
+    command.add_argument("-o", "--output", choices=("text", "json"), default="text", help="text (default) or json")
     _reading(command)
 
 

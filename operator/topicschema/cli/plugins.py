@@ -1,13 +1,13 @@
 """The checkers that are plugged in, for the commands: one that cannot be used is wrong input."""
 
 from topicschema import checkers
-from topicschema.cli.inputs.files import WrongInputError
+from topicschema.cli.inputs.files import UsageError
 from topicschema.core.checkers import Checkers
 
 
 def load() -> Checkers:
-    """The checkers by type; WrongInputError where one cannot be used."""
+    """The checkers by type; UsageError where one cannot be used."""
     try:
         return checkers.load()
     except checkers.UnusableCheckerError as error:
-        raise WrongInputError(str(error)) from None
+        raise UsageError(str(error)) from None

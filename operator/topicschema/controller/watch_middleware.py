@@ -1,7 +1,4 @@
-"""Around the requests of a library that watches: metadata only, our credentials, and word of what was answered.
-
-The library is the controller's matter; here it is a client session's middleware and knows nothing of it.
-"""
+"""A middleware of the client session with which kopf watches: metadata only, our credentials, notice of responses."""
 
 import asyncio
 import logging
@@ -22,15 +19,15 @@ _METADATA_ONLY = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1
 _OK = 200
 _CLIENT_ERRORS = range(400, 500)
 _RETRY_SECONDS = 1.0
-_WORTH_ANOTHER_TRY = frozenset({401, 408, 429})
+_RETRYABLE = frozenset({401, 408, 429})
 
 
-class Answer(aiohttp.ClientResponse):
-    """A response whose JSON has no `items: null`: that is how a list of metadata says that there is nothing."""
+class MetadataResponse(aiohttp.ClientResponse):
+    """A response whose JSON has an array instead of `items: null`, which an empty list of metadata has."""
 
     @override
     async def json(self, **how: Any) -> Any:
-        """The body, parsed."""
+        """Return the parsed body."""
         answer = await super().json(**how)
         if isinstance(answer, dict) and "items" in answer:
             answer["items"] = answer["items"] or []
@@ -39,18 +36,18 @@ class Answer(aiohttp.ClientResponse):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which objects of a kind are watched: those in one namespace, those with a label; all where nothing is said."""
+    """The objects of a kind that are watched: those in a namespace, or with labels; all if both are empty."""
 
     namespace: str = ""
     labels: str = ""
 
 
-async def served(client: ApiClient, kinds: Mapping[Kind, Scope], is_missing: Callable[[], object]) -> None:
-    """Wait until the API server gives a page of each kind; log what is not installed or not allowed.
+async def wait_until_served(client: ApiClient, kinds: Mapping[Kind, Scope], is_missing: Callable[[], object]) -> None:
+    """Wait until the API server lists each kind; log what is not installed or not allowed.
 
-    `is_missing` is called at each try that fails.
+    Call `is_missing` at each attempt that fails.
     """
-    told = ""
+    logged = ""
     while True:
         try:
             for kind, scope in kinds.items():
@@ -58,22 +55,22 @@ async def served(client: ApiClient, kinds: Mapping[Kind, Scope], is_missing: Cal
                     break
         except TopicSchemaError as error:
             is_missing()
-            if error.message != told:
-                told = error.message
-                _LOG.error("nothing is watched: %s", told)
+            if error.message != logged:
+                logged = error.message
+                _LOG.error("nothing is watched: %s", logged)
             await asyncio.sleep(_RETRY_SECONDS)
         else:
             return
 
 
-class Watching:
-    """A middleware for aiohttp's ClientSession, whose response class must be `Answer`.
+class WatchMiddleware:
+    """A middleware for aiohttp's ClientSession, whose response class must be `MetadataResponse`.
 
-    `kinds` are narrowed to their scopes, for a library that watches everywhere or not at all. `answered` is
-    called with the plural of each kind whose list or watch began, `listed` with that and the metadata of a whole list:
-    libraries tell nothing of what was deleted while a watch was away. `refused` is done once a list or watch got an
-    answer that trying again does not change: the kind is gone, the account may not, the watch starts too far back.
-    A library may then leave that kind unwatched without a word.
+    It narrows `kinds` to their scopes, because kopf watches all namespaces or none. It calls `on_response` with the
+    plural of each kind whose list or watch began, and `on_list` with the plural and the metadata of a whole list: kopf
+    does not report what was deleted while no watch was open. `refused` is done once a list or watch got a response that
+    a retry does not change: the kind is gone, access is denied, the version is too old. kopf then stops watching that
+    kind, and logs nothing.
     """
 
     def __init__(
@@ -81,20 +78,20 @@ class Watching:
         connection: Connection,
         *,
         kinds: Mapping[Kind, Scope],
-        answered: Callable[[str], None],
-        listed: Callable[[str, Iterable[Mapping[str, Any]]], None],
+        on_response: Callable[[str], None],
+        on_list: Callable[[str, Iterable[Mapping[str, Any]]], None],
     ) -> None:
         self._connection = connection
         self._kinds = {_path(kind): kind for kind in kinds}
         self._scopes = kinds
-        self._answered = answered
-        self._listed = listed
+        self._on_response = on_response
+        self._on_list = on_list
         self.refused: asyncio.Future[Kind] = asyncio.get_running_loop().create_future()
 
     async def __call__(
         self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
     ) -> aiohttp.ClientResponse:
-        """The API server's answer to the request."""
+        """Send the request; return the API server's response."""
         request.headers.update(self._connection.headers())
         kind = self._kinds.get(request.url.path)
         if kind is None:
@@ -109,15 +106,15 @@ class Watching:
         if _is_final(response.status) and not self.refused.done():
             self.refused.set_result(kind)
         if response.status == _OK:
-            self._answered(kind.plural)
+            self._on_response(kind.plural)
             if not is_watch:
                 items = (await response.json())["items"]
-                self._listed(kind.plural, [item["metadata"] for item in items])
+                self._on_list(kind.plural, [item["metadata"] for item in items])
         return response
 
 
 def _is_final(status: int) -> bool:
-    return status in _CLIENT_ERRORS and status not in _WORTH_ANOTHER_TRY
+    return status in _CLIENT_ERRORS and status not in _RETRYABLE
 
 
 def _path(kind: Kind, namespace: str = "") -> str:

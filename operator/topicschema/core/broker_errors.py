@@ -36,11 +36,11 @@ _NEVER_ANSWERED: Final = frozenset({"KEY_VALUE_PAYLOAD", "UNKNOWN_PART_TYPE", "P
 _UNFORESEEN: Final = frozenset({"DUPLICATE_BRANCH", "DUPLICATE_FIELD", "INVALID_DEFAULT", "NESTED_UNION"})
 """What Avro's parser refuses with another exception than the one for texts that it does not parse."""
 _UNDEFINED: Final = frozenset({"UNKNOWN_TYPE", "UNDEFINED_NAME", "LEGACY_JSON_SCHEMA"})
-_OVERFLOWS: Final = frozenset({"ENDLESS_RECORD", "ENDLESS_DEFAULT"})
+_OVERFLOWS: Final = frozenset({"INFINITE_RECORD", "RECURSIVE_DEFAULT"})
 _FORESEEN_IN_RENAMING: Final = "DOLLAR_IN_NAME"
 _RENAMING: Final = frozenset({"INVALID_WRITER_DEFAULT", "ALIAS_CONFLICT", _FORESEEN_IN_RENAMING})
-_OF_DEFAULTS: Final = frozenset({"INVALID_DEFAULT", "ENDLESS_DEFAULT"})
-_OF_GRAMMAR: Final = frozenset({"ENDLESS_RECORD", "TANGLED_RECORDS"})
+_OF_DEFAULTS: Final = frozenset({"INVALID_DEFAULT", "RECURSIVE_DEFAULT"})
+_OF_GRAMMAR: Final = frozenset({"INFINITE_RECORD", "RECURSIVE_RECORD_CRASHES_AVRO"})
 _THROWS: Final = _RENAMING | _OF_DEFAULTS | _OF_GRAMMAR
 """What is no SchemaValidationException in the broker; a check against all versions wraps all but what overflows."""
 _FIELD: Final = re.compile(r"\.fields\[\d+\]\Z")
@@ -83,12 +83,12 @@ def of_incompatible(
     if kind is not earlier:
         message = f"Incompatible schema: exists schema type {earlier}, new schema type {kind}"
         return BrokerError.INCOMPATIBLE_SCHEMA, message
-    if thrown(strategy, found) is not None:
+    if broker_would_throw(strategy, found) is not None:
         return BrokerError.UNKNOWN_ERROR, ""
     return BrokerError.INCOMPATIBLE_SCHEMA, _words_of_checker(kind, strategy, found[0].rule)
 
 
-def thrown(strategy: Strategy, found: Sequence[Incompatibility]) -> Incompatibility | None:
+def broker_would_throw(strategy: Strategy, found: Sequence[Incompatibility]) -> Incompatibility | None:
     """The finding with which the broker's comparison ends in an exception instead of a verdict, if one does.
 
     `found` is what `compatibility.check` answered, of Pulsar's own checkers. A check against all versions wraps every

@@ -28,7 +28,7 @@ T = TypeVar("T")
 _Names = tuple[str, str]  # of the Kubernetes namespace and of the Pulsar namespace
 _REMEMBERED = 10_000
 _NOTHING_SEEN = ObservedSettings()
-_BLOCKING_REASONS = ("ClaimNotAllowed", "TopicClaimed")
+_BLOCKING_REASONS = ("ClaimNotAllowed", "TopicAlreadyClaimed")
 
 
 class Reader(Protocol):
@@ -91,7 +91,7 @@ class Policies:
     async def find(self, namespace: str, pulsar_namespace: str) -> FoundPolicy | None:
         """The policy in force for `tenant/namespace` in that Kubernetes namespace; None when no policy names it.
 
-        StalledError(ClaimNotAllowed, TopicClaimed) or WaitingError(PolicyMissing) when one does and holds no claim.
+        StalledError(ClaimNotAllowed, TopicAlreadyClaimed) or WaitingError(PolicyNotFound) if one has no claim.
         """
         return await self._reads.get((namespace, pulsar_namespace))
 
@@ -165,7 +165,7 @@ class Policies:
             return None
         if len(holding) > 1:
             names = ", ".join(r.metadata.name for r in holding)
-            raise WaitingError("PolicyMissing", f"a topic can have one policy, but {names} govern {pulsar_namespace}")
+            raise WaitingError("PolicyNotFound", f"a topic can have one policy, but {names} govern {pulsar_namespace}")
         return self._remember(namespace, holding[0])
 
 
@@ -260,10 +260,10 @@ def _not_in_force(resource: NamespaceSchemaPolicy, claim: StoredClaim) -> TopicS
     if owner == owner_of(resource):
         return ConflictError(f"{name} has not claimed {resource.spec.pulsar_namespace} at the broker that it names now")
     if owner is None or (owner.namespace, owner.name) == (here.namespace, here.name):
-        return WaitingError("PolicyMissing", f"{name} has not claimed {resource.spec.pulsar_namespace} yet", after=2.0)
+        return WaitingError("PolicyNotFound", f"{name} has not claimed {resource.spec.pulsar_namespace} yet", after=2.0)
     holder = f"policy {owner.name}" if owner.namespace == here.namespace else "another policy"
     return StalledError(
-        "TopicClaimed", f"{name} is not in force: {holder} already governs {resource.spec.pulsar_namespace}"
+        "TopicAlreadyClaimed", f"{name} is not in force: {holder} already governs {resource.spec.pulsar_namespace}"
     )
 
 

@@ -46,8 +46,8 @@ def compile_envelope(wanted: ProtobufSources, limits: Limits = LIMITS) -> bytes:
     """The envelope that the Java client would send for the root message.
 
     InvalidSchemaError FILE_NAME, SOURCES_TOO_LARGE, NOT_UTF8, INVALID_PROTO, MISSING_FILE, CIRCULAR_IMPORT,
-    UNKNOWN_MESSAGE or TOO_COSTLY, whose path is `$.message`, `$.files` or a file below it; WaitingError when the
-    machine is at fault.
+    UNKNOWN_MESSAGE or COMPILATION_TOO_EXPENSIVE, whose path is `$.message`, `$.files` or a file below it; WaitingError
+    if the machine is at fault.
     """
     return _Child(wanted.files, wanted.message.removeprefix("."), limits).envelope()[1]
 

@@ -58,8 +58,8 @@ def too_large(size: int) -> InvalidSchemaError:
 
 
 def too_costly(why: str) -> InvalidSchemaError:
-    """TOO_COSTLY."""
-    return InvalidSchemaError("TOO_COSTLY", f"compiling {why}; give smaller or fewer files", Place(PATH))
+    """COMPILATION_TOO_EXPENSIVE."""
+    return InvalidSchemaError("COMPILATION_TOO_EXPENSIVE", f"compiling {why}; give smaller or fewer files", Place(PATH))
 
 
 def _read(line: str, files: Mapping[str, str]) -> _Complaint | None:

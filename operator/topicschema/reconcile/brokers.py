@@ -41,11 +41,11 @@ class SecretReader(Protocol):
         """The object; NotFoundError."""
 
 
-class SecretMissingError(WaitingError):
+class SecretNotFoundError(WaitingError):
     """A Secret that a policy names does not exist."""
 
     def __init__(self, name: str) -> None:
-        super().__init__("SecretMissing", f"there is no Secret {name} in this namespace", after=60.0)
+        super().__init__("SecretNotFound", f"there is no Secret {name} in this namespace", after=60.0)
 
 
 class _Secrets:
@@ -74,7 +74,7 @@ class _Secrets:
         try:
             wire = await self._client.get(SECRET, self._namespace, name)
         except NotFoundError:
-            raise SecretMissingError(name) from None
+            raise SecretNotFoundError(name) from None
         return tuple(_member(wire, key) for key in keys)
 
 
@@ -129,7 +129,7 @@ class Brokers:
     async def of(self, policy: NamespaceSchemaPolicy, *, anew: bool = False) -> Broker | None:
         """The broker that the policy names, None where it names none; `anew` reads its Secrets again.
 
-        BrokerNotAllowedError, SecretMissingError, SecretInvalidError.
+        BrokerNotAllowedError, SecretNotFoundError, SecretInvalidError.
         """
         pulsar, uid = policy.spec.pulsar, policy.metadata.uid
         if pulsar is None:

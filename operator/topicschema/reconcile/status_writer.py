@@ -13,7 +13,7 @@ from topicschema.reconcile.runtime.conditions import CONSUMER_RISK
 from topicschema.reconcile.runtime.status_apply import write_status
 from topicschema.reconcile.runtime.work_queue import Key
 
-ACCESS_DENIED = frozenset({"BrokerForbidden", "TenantMissing", "NamespaceMissing"})
+ACCESS_DENIED = frozenset({"BrokerForbidden", "TenantNotFound", "NamespaceNotFound"})
 """Reasons that hold for all topics of a policy; the broker answers them at once."""
 _SPREAD_SECONDS = 0.05  # between two keys: as fast as a broker is asked
 

@@ -12,7 +12,7 @@ class InvalidQuestionError(StalledError):
     """The question cannot be asked: a person must change it."""
 
     def __init__(self, message: str) -> None:
-        super().__init__("InvalidQuestion", message)
+        super().__init__("InvalidValidationRequest", message)
 
 
 class SourceError(TopicSchemaError):

@@ -43,7 +43,7 @@ def differing(attempts: Sequence[Attempt], folder: Path) -> list[tuple[Attempt, 
 
 def _arguments(attempt: Attempt, folder: Path) -> list[str]:
     sent, state = attempt.sent, attempt.state
-    said = [f"--line={state.line}", f"--strategy={state.strategy}", "--output=json"]
+    said = [f"--pulsar-version={state.line}", f"--strategy={state.strategy}", "--output=json"]
     said += [] if sent is None else [f"--type={sent.type}"]
     for number, info in enumerate(state.history):
         assert info is not None
@@ -51,7 +51,7 @@ def _arguments(attempt: Attempt, folder: Path) -> list[str]:
     flags = {
         "--no-auto-update": not state.allows_auto_update,
         "--enforced": state.enforces_validation,
-        "--active": state.is_in_use,
+        "--topic-active": state.is_in_use,
     }
     said += [flag for flag, is_said in flags.items() if is_said]
     return ["can-connect", attempt.client, *said, *([_file(sent, folder)] if sent and sent.schema else [])]

@@ -44,7 +44,7 @@ async def locked(shop: BrokeredShop) -> BrokeredShop:
     if reason is not None:
         pytest.skip(f"no Java client: {reason}")
     shop.govern(schemaCompatibilityStrategy="FULL", isAllowAutoUpdateSchema=False, lockUndeclared=True)
-    await shop.policy_ready("InForce")
+    await shop.policy_ready("Active")
     return shop
 
 

@@ -58,7 +58,7 @@ class Flow:
 
 async def governed(topic: BrokeredTopic) -> None:
     await to_thread(topic.shop.govern, schemaCompatibilityStrategy="FULL")
-    await topic.shop.policy_ready("InForce")
+    await topic.shop.policy_ready("Active")
 
 
 async def registered(topic: BrokeredTopic, schema: str, **spec: Any) -> None:
@@ -93,7 +93,7 @@ async def unset(topic: BrokeredTopic) -> None:
         await to_thread(topic.shop.set, "POST", setting, setting == "isAllowAutoUpdateSchema")
     await to_thread(topic.shop.set, "PUT", "schemaCompatibilityStrategy", "FULL")
     await to_thread(topic.shop.govern)
-    await topic.shop.policy_ready("InForce")
+    await topic.shop.policy_ready("Active")
     await registered(topic, ONE)
 
 
@@ -101,7 +101,7 @@ async def local(topic: BrokeredTopic) -> None:
     """Three versions registered while the policy named no broker."""
     watched = topic.shop.watched
     await to_thread(watched.govern, schemaCompatibilityStrategy="FULL")
-    await watched.policy_ready("InForce")
+    await watched.policy_ready("Active")
     for schema in (ONE, TWO, THREE):
         await registered(topic, schema)
     assert topic.rest.versions() == []

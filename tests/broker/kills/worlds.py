@@ -82,7 +82,7 @@ class World:
         """What is not yet as it should be, in few words."""
         try:
             told = await self._said()
-            assert told == f"policy InForce, topic {self.flow.end[0]}", told
+            assert told == f"policy Active, topic {self.flow.end[0]}", told
             assert await self.topic.agree() == self.flow.end[1]
             await self._contents_agree()
             await self.flow.after(self.topic)
@@ -102,7 +102,7 @@ class World:
             ready = conditions(wire.get("status", {})).get("Ready", {})
             is_newest = ready.get("observedGeneration") == wire["metadata"]["generation"]
             reason = ready["reason"] if is_newest else f"of another generation, {ready}"
-            is_meant = reason in ("InForce", self.flow.end[0])
+            is_meant = reason in ("Active", self.flow.end[0])
             told.append(f"{label} {reason}" if is_meant else f"{label} {reason}: {ready.get('message')}")
         return ", ".join(told)
 

@@ -81,7 +81,7 @@ class WatchedShop:
         """Apply a policy for the Pulsar namespace that another shop governs; the policy's status."""
         self.shop.allow_claims()
         self.apply(self.shop.policy(pulsarNamespace=holder.shop.pulsar_namespace))
-        return await self.policy_ready("TopicClaimed")
+        return await self.policy_ready("TopicAlreadyClaimed")
 
     def topic(self, schema: str, name: str = "created", **spec: Any) -> dict[str, Any]:
         return self.shop.topic_schema(schema, name, **spec)

@@ -76,7 +76,7 @@ class Breakage:
     @property
     def ends_policy(self) -> bool:
         """Whether what the policy sets is known not to be at its broker, or that it never may be."""
-        return self.reason in {"BrokerNotAllowed", "NamespaceMissing", "TenantMissing"}
+        return self.reason in {"BrokerNotAllowed", "NamespaceNotFound", "TenantNotFound"}
 
 
 def _answers(fault: Fault) -> Turn:
@@ -140,9 +140,9 @@ _ALL: tuple[Breakage, ...] = (
     _all("30 s of silence", _GONE, AWAY, broker_faults.silence(30)),
     _all("401", "BrokerUnauthorized", AWAY, status(401)),
     _all("403", "BrokerForbidden", SLOWER, status(403)),
-    _all("404 tenant", "TenantMissing", SLOWER, status(404, _says("Tenant does not exist"))),
-    _all("404 namespace", "NamespaceMissing", SLOWER, status(404, _says("Namespace does not exist"))),
-    _schemas("404 topic", "TopicMissing", status(404, _says("Topic x not found"))),
+    _all("404 tenant", "TenantNotFound", SLOWER, status(404, _says("Tenant does not exist"))),
+    _all("404 namespace", "NamespaceNotFound", SLOWER, status(404, _says("Namespace does not exist"))),
+    _schemas("404 topic", "TopicNotFound", status(404, _says("Topic x not found"))),
     _all("404 page", _GONE, SLOWER, broker_faults.html(404)),
     _all("409 meanwhile", _GONE, SLOWER, status(409, _says("Concurrent modification"))),
     _writes("409", _REFUSED, status(409), on_deletion=_GONE),
@@ -159,8 +159,8 @@ _ALL: tuple[Breakage, ...] = (
     _all("truncated JSON", _GONE, SLOWER, broker_faults.truncated),
     _all("50 MB", _GONE, SLOWER, broker_faults.huge(50)),
     _all("sent elsewhere", "BrokerNotAllowed", SLOWER, broker_faults.redirect(_ELSEWHERE)),
-    Breakage("certificate expired", "BrokerUntrusted", AWAY, _expired, _trusted, is_tls=True),
-    Breakage("certificate of another", "BrokerUntrusted", AWAY, _of_another_name, _trusted, is_tls=True),
+    Breakage("certificate expired", "BrokerTLSVerificationFailed", AWAY, _expired, _trusted, is_tls=True),
+    Breakage("certificate of another", "BrokerTLSVerificationFailed", AWAY, _of_another_name, _trusted, is_tls=True),
     _writes("stores nothing", "BrokerInconsistent", broker_faults.stores_nothing(1)),
 )
 _SAMPLE = (

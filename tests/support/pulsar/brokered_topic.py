@@ -32,7 +32,7 @@ class BrokeredTopic:
         """The topic's schemas at the broker itself."""
         return RestTopic(self.shop.pulsar, self.shop.pulsar_namespace, self.local_name or self.name)
 
-    async def governed(self, reason: str = "InForce", **spec: Any) -> None:
+    async def governed(self, reason: str = "Active", **spec: Any) -> None:
         """Have a policy, and what was asked until it was in force forgotten."""
         self.shop.govern(**spec)
         await self.shop.policy_ready(reason)

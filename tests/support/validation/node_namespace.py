@@ -67,7 +67,7 @@ class RetainedShop:
             "validation": {"mode": mode, "source": {"pulsar": {}}, **reader, **validation},
         }
         self.pods.apply(_object("NamespaceSchemaPolicy", "orders", spec))
-        self._wait("namespaceschemapolicies.topicschema.io/orders", _condition("Ready", "reason"), "InForce", 240)
+        self._wait("namespaceschemapolicies.topicschema.io/orders", _condition("Ready", "reason"), "Active", 240)
 
     def _introduced(self, credentials: Credentials) -> tuple[Object, Object]:
         """What spec.pulsar and spec.validation say of who calls: the broker's superuser, and who may only consume."""

@@ -220,5 +220,5 @@ async def test_a_second_policy_for_a_broker_under_another_name_of_its_cluster_is
     assert reply.is_allowed is is_allowed
     if not is_allowed:
         (cause,) = reply.causes
-        assert cause["message"].startswith("TopicClaimed: a policy of another team already governs shop/orders")
+        assert cause["message"].startswith("TopicAlreadyClaimed: a policy of another team already governs shop/orders")
         assert "theirs" not in cause["message"]

@@ -37,7 +37,7 @@ async def test_a_policy_that_moves_to_another_line_counts_for_the_very_next_revi
 
 
 async def test_without_a_policy_only_what_no_line_takes_is_refused(world: World) -> None:
-    assert (await world.create(DOLLAR)).warnings[0].startswith("PolicyMissing: ")
+    assert (await world.create(DOLLAR)).warnings[0].startswith("PolicyNotFound: ")
     assert (await world.create(DOLLAR.replace("$", "-"))).rules == ["INVALID_NAME"]
 
 

@@ -103,7 +103,7 @@ async def test_a_refusal_of_an_earlier_generation_says_nothing_of_this_one(judge
     assert not (await judged.edit(old, schema=CLASHES_WITH_A)).is_allowed
 
 
-@pytest.mark.parametrize("reason", ["PolicyMissing", "RefusedByBroker"])
+@pytest.mark.parametrize("reason", ["PolicyNotFound", "RefusedByBroker"])
 async def test_waiting_is_not_a_refusal(judged: World, reason: str) -> None:
     old = {**judged.resource(schema=A), "status": refused(reason, 1, "Reconciling")}
     assert not (await judged.edit(old, schema=CLASHES_WITH_A)).is_allowed

@@ -67,7 +67,7 @@ async def test_a_pulsar_namespace_that_another_team_governs_is_refused_without_t
     there = shop.api.put(NAMESPACE_SCHEMA_POLICY, "rival", "secret-name", {"spec": {}})
     await shop.claim(Owner("rival", "secret-name", there["metadata"]["uid"]))
     reply = await shop.ask(wanted_policy())
-    assert reply.rules == ["TopicClaimed"]
+    assert reply.rules == ["TopicAlreadyClaimed"]
     assert "rival" not in reply.text
     assert "secret-name" not in reply.text
 
@@ -96,7 +96,7 @@ async def test_a_claim_whose_policy_is_gone_is_free(shop: World) -> None:
 async def test_a_second_policy_of_the_namespace_is_refused_with_the_first_one_s_name(shop: World) -> None:
     await shop.policy("first")
     reply = await shop.ask(wanted_policy(pulsarCluster="another"))
-    assert reply.rules == ["TopicClaimed"]
+    assert reply.rules == ["TopicAlreadyClaimed"]
     assert "policy first" in reply.causes[0]["message"]
 
 

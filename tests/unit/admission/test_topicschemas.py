@@ -137,7 +137,7 @@ async def test_another_type_is_refused_with_the_version_that_has_the_first(world
 async def test_without_a_policy_an_edit_is_admitted_with_a_warning(world: World) -> None:
     reply = await world.create()
     assert reply.is_allowed
-    assert reply.warnings[0].startswith("PolicyMissing: ")
+    assert reply.warnings[0].startswith("PolicyNotFound: ")
 
 
 async def test_a_schema_that_does_not_parse_is_refused_without_a_policy_too(world: World) -> None:
@@ -158,7 +158,7 @@ async def test_a_policy_whose_claim_another_team_holds_judges_nothing_and_names_
     await world.claim(Owner("rival", "secret-name", "u"))
     reply = await world.create()
     assert reply.is_allowed
-    assert reply.warnings[0].startswith("TopicClaimed: ")
+    assert reply.warnings[0].startswith("TopicAlreadyClaimed: ")
     assert "rival" not in reply.warnings[0]
     assert "secret-name" not in reply.warnings[0]
 

@@ -19,7 +19,7 @@ from topicschema.broker.errors import (
     BrokerSilentError,
     BrokerUnauthorizedError,
     BrokerUnavailableError,
-    TenantMissingError,
+    TenantNotFoundError,
 )
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.transport import Access, Request, Transport
@@ -96,7 +96,7 @@ async def test_a_redirect_says_who_is_to_be_asked_and_never_what(wire: PlayedBro
         wire.says(307, Location=f"{theirs}?authoritative=true&force=true")
         owner.says(404, {"reason": "Tenant does not exist"})
         broker = Broker(Access(wire.url, ANY_LOOPBACK))
-        with pytest.raises(TenantMissingError):
+        with pytest.raises(TenantNotFoundError):
             await broker.soft_delete(TOPIC)
         assert owner.asked == [f"DELETE {wire.requests[0].raw_path}&authoritative=true"]
         assert "force=false" in owner.asked[0]
@@ -259,7 +259,7 @@ async def test_a_broker_that_says_yes_and_shows_something_else_is_not_believed(
 
 async def test_what_was_asked_and_how_it_ended_is_counted(wire: PlayedBroker, broker: Broker) -> None:
     def count() -> tuple[float, ...]:
-        outcomes = ("success", "SchemaMissing", "BrokerForbidden")
+        outcomes = ("success", "SchemaNotFound", "BrokerForbidden")
         return tuple(counted("broker_requests_total", operation="latest", outcome=each) for each in outcomes)
 
     before = count()

@@ -32,13 +32,13 @@ from topicschema.broker.broker import Broker
 from topicschema.broker.errors import (
     BrokerInconsistentError,
     BrokerNotAllowedError,
+    BrokerTLSVerificationFailedError,
     BrokerUnavailableError,
-    BrokerUntrustedError,
-    NamespaceMissingError,
+    NamespaceNotFoundError,
     RefusedByBrokerError,
     SecretInvalidError,
-    TenantMissingError,
-    TopicMissingError,
+    TenantNotFoundError,
+    TopicNotFoundError,
 )
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.rate_limiter import PER_SECOND
@@ -46,7 +46,7 @@ from topicschema.broker.transport import Access
 from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
 
 PAGE = (Path(__file__).parents[3] / "docs" / "broker.md").read_text()
-ANSWERS = PAGE.partition("## What an answer means")[2].partition("\n## ")[0]
+ANSWERS = PAGE.partition("## Responses")[2].partition("\n## ")[0]
 MANUAL = [[cell.strip("| ") for cell in line.split(" |")] for line in ANSWERS.splitlines() if line.startswith("| ")]
 REDIRECTED = 3
 
@@ -98,8 +98,8 @@ def effect_on(broker: Broker) -> str:
     """What the answer meant for requests after it, in the manual's words."""
     transport = broker._transport
     if transport._circuit._failures:
-        return "away"
-    return "slower" if transport._pace._interval > 1 / PER_SECOND else ""
+        return "unreachable"
+    return "throttled" if transport._pace._interval > 1 / PER_SECOND else ""
 
 
 def test_the_manual_s_table_has_no_answer_that_is_not_tried_here() -> None:
@@ -228,18 +228,18 @@ async def test_a_deletion_is_never_sent_twice(wire: PlayedBroker, broker: Broker
 async def test_a_tenant_that_is_missing_is_told_from_a_namespace(wire: PlayedBroker, broker: Broker) -> None:
     wire.says(404, reason("Namespace does not exist"))
     wire.says(404, reason("Tenant not found"))
-    with pytest.raises(TenantMissingError):
+    with pytest.raises(TenantNotFoundError):
         await broker.namespace_settings(KEY)
     wire.forgets()
     wire.says(404, reason("Namespace does not exist"))
     wire.says(200, ["shop/other"])
-    with pytest.raises(NamespaceMissingError):
+    with pytest.raises(NamespaceNotFoundError):
         await broker.upload(TOPIC, TEXT)
 
 
 def test_what_a_person_must_mend_stalls_and_everything_else_waits() -> None:
     assert issubclass(RefusedByBrokerError, StalledError)
     assert issubclass(BrokerNotAllowedError, StalledError)
-    waiting = (AWAY, FORBIDDEN, UNKNOWN, BrokerUntrustedError, TenantMissingError, NamespaceMissingError)
-    for error in (*waiting, TopicMissingError, BrokerInconsistentError, SecretInvalidError):
+    waiting = (AWAY, FORBIDDEN, UNKNOWN, BrokerTLSVerificationFailedError, TenantNotFoundError, NamespaceNotFoundError)
+    for error in (*waiting, TopicNotFoundError, BrokerInconsistentError, SecretInvalidError):
         assert issubclass(error, WaitingError)

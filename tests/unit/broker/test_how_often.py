@@ -1,4 +1,4 @@
-"""What chance may make of the pauses, and the numbers of docs/broker.md ("How often a broker is asked") by the clock.
+"""What chance may make of the pauses, and the numbers of docs/broker.md ("Retries and rate limit") by the clock.
 
 What else is counted at the wire stands in test_circuit.
 """
@@ -13,7 +13,7 @@ from aiohttp import web
 from support.pulsar.fake_broker import PlayedBroker, TurnedClock, reset
 from topicschema.broker.broker import Broker
 from topicschema.broker.circuit_breaker import Circuit
-from topicschema.broker.errors import BrokerInconsistentError, BrokerUnavailableError, TopicMissingError
+from topicschema.broker.errors import BrokerInconsistentError, BrokerUnavailableError, TopicNotFoundError
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.rate_limiter import Pace
 from topicschema.broker.transport import Access
@@ -28,8 +28,8 @@ PAGE = (Path(__file__).parents[3] / "docs" / "broker.md").read_text()
 OF_ONE_TOPIC = next(line for line in PAGE.splitlines() if "**one topic**" in line)
 LOOKS, REQUESTS, MORE, FIRST, LATER = 5, 7, 2, 45, 4
 NUMBERS = (
-    "five looks in the first minute at most, then one in two and a half minutes; each of seven requests at most, and "
-    f"two more where the topic has settings of its own: {FIRST} in the first minute, then **{LATER}**"
+    "Five reconciles in the first minute at most, then one in two and a half minutes. Each sends seven requests at "
+    f"most, and two more if the topic has settings of its own: {FIRST} in the first minute, then **{LATER}**"
 )
 
 
@@ -100,7 +100,7 @@ async def test_each_policy_asks_a_broker_that_is_away_as_often_as_the_manual_say
 @pytest.mark.parametrize("chance", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize(
     "error",
-    [BrokerUnavailableError(""), BrokerInconsistentError(""), TopicMissingError("")],
+    [BrokerUnavailableError(""), BrokerInconsistentError(""), TopicNotFoundError("")],
     ids=lambda each: each.reason,
 )
 def test_one_topic_with_an_error_of_its_own_is_looked_at_as_rarely_as_the_manual_says(

@@ -13,8 +13,8 @@ from topicschema.broker.broker import Broker
 from topicschema.broker.credentials import ClientCertificate, Credential, Token
 from topicschema.broker.errors import (
     BrokerNotAllowedError,
+    BrokerTLSVerificationFailedError,
     BrokerUnavailableError,
-    BrokerUntrustedError,
     SecretInvalidError,
 )
 from topicschema.broker.host_allow_list import AllowedHosts
@@ -66,7 +66,7 @@ async def expired(authority: Authority) -> AsyncIterator[PlayedBroker]:
 
 async def test_a_certificate_for_another_name_is_not_trusted(authority: Authority, other_name: PlayedBroker) -> None:
     broker = trusting(other_name.url, authority)
-    with pytest.raises(BrokerUntrustedError, match=r"127\.0\.0\.1"):
+    with pytest.raises(BrokerTLSVerificationFailedError, match=r"127\.0\.0\.1"):
         await broker.latest(TOPIC)
     await broker.close()
     assert other_name.requests == []
@@ -74,7 +74,7 @@ async def test_a_certificate_for_another_name_is_not_trusted(authority: Authorit
 
 async def test_an_expired_certificate_is_not_trusted(authority: Authority, expired: PlayedBroker) -> None:
     broker = trusting(expired.url, authority)
-    with pytest.raises(BrokerUntrustedError, match="expired"):
+    with pytest.raises(BrokerTLSVerificationFailedError, match="expired"):
         await broker.latest(TOPIC)
     await broker.close()
 
@@ -83,7 +83,7 @@ async def test_a_certificate_of_an_unknown_issuer_is_not_trusted(authority: Auth
     async with playing(serving(authority, ["127.0.0.1"])) as secure:
         for ca in (Authority.at(tmp_path / "other").certificate.read_bytes(), None):
             broker = Broker(Access(secure.url, ANY_LOOPBACK, ca=ca))
-            with pytest.raises(BrokerUntrustedError):
+            with pytest.raises(BrokerTLSVerificationFailedError):
                 await broker.latest(TOPIC)
             await broker.close()
 

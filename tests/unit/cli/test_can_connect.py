@@ -54,10 +54,10 @@ CODES = {
     "producer chokes": 0,
     "producer --history chokes v1": 1,
     "consumer v1": 0,
-    "consumer --active v1": 1,
-    "consumer --inactive v1": 0,
-    "consumer --inactive --no-auto-update v1": 1,
-    "consumer --type AUTO_CONSUME --active": 0,
+    "consumer --topic-active v1": 1,
+    "consumer --topic-inactive v1": 0,
+    "consumer --topic-inactive --no-auto-update v1": 1,
+    "consumer --type AUTO_CONSUME --topic-active": 0,
     "consumer --strategy ALWAYS_INCOMPATIBLE --history v1 v1": 1,
     "consumer --strategy FORWARD --history v1 v2": 1,
     "reader --strategy FORWARD --history v2 v1": 0,
@@ -74,7 +74,7 @@ WRONG = [
     "producer --history-type AUTO_PRODUCE v1",
     "producer --strategy backward v1",
     f"producer {PAIR} v1",
-    "consumer --active --inactive v1",
+    "consumer --topic-active --topic-inactive v1",
     "consumer v1 v2",
 ]
 
@@ -101,9 +101,9 @@ def test_the_version_that_is_used_is_told_with_its_file(here: Path) -> None:
 
 
 def test_a_consumer_of_a_topic_without_schema_is_told_what_was_taken_for_granted(here: Path) -> None:
-    assert "--active" in run(here, "consumer v1").stdout
-    assert "--active" not in run(here, "consumer --inactive v1").stdout
-    assert "--active" not in run(here, "consumer --history v1 v1").stdout
+    assert "--topic-active" in run(here, "consumer v1").stdout
+    assert "--topic-active" not in run(here, "consumer --topic-inactive v1").stdout
+    assert "--topic-active" not in run(here, "consumer --history v1 v1").stdout
 
 
 def test_a_version_that_chokes_the_broker_is_a_warning_first_and_then_an_unknown_error(here: Path) -> None:

@@ -10,7 +10,7 @@ from topicschema.api.wire import decode
 from topicschema.cli import arguments
 from topicschema.cli.commands.manifest import manifest, name_of, rendered, run
 from topicschema.cli.inputs import manifests
-from topicschema.cli.inputs.files import WrongInputError
+from topicschema.cli.inputs.files import UsageError
 from topicschema.core.schemas import SchemaType
 from topicschema.core.topics import Topic
 
@@ -104,7 +104,7 @@ def test_a_pair_of_which_nobody_says_what_it_is_made_of_is_wrong_input(
     tmp_path: Path, given: tuple[str, ...], words: str
 ) -> None:
     (tmp_path / "pair.json").write_text('{"key": "", "value": "string"}')
-    with pytest.raises(WrongInputError, match=words):
+    with pytest.raises(UsageError, match=words):
         made(tmp_path / "pair.json", "--type", "KEY_VALUE", *given)
 
 

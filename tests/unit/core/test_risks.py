@@ -109,7 +109,7 @@ def test_what_changed_behind_equal_bytes_is_a_risk_whatever_the_strategy(case: s
     before, after, expected = EQUAL[case]
     told = verdict(after, (before,), strategy)
     assert (told.outcome, told.schema_version, rules(told.risks)) == (Outcome.EQUAL_VERSION, 0, expected)
-    assert rules(told.notes) == ["STORED_TEXT_KEPT"]
+    assert rules(told.notes) == ["STORED_SCHEMA_UNCHANGED"]
     refused = verdict(after, (before,), strategy, Strictness.STRICT)
     assert (refused.outcome, rules(refused.incompatibilities)) == (Outcome.INCOMPATIBLE, expected)
     assert {each.schema_version for each in refused.incompatibilities} == {0}

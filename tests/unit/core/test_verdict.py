@@ -32,7 +32,7 @@ def test_a_schema_that_differs_in_docs_only_keeps_the_stored_text_and_says_so() 
     found = verdict(record("id", doc="what happened"), (ONE,), Strategy.FULL)
     assert found.outcome is Outcome.EQUAL_VERSION
     (note,) = found.notes
-    assert note.rule == "STORED_TEXT_KEPT"
+    assert note.rule == "STORED_SCHEMA_UNCHANGED"
     assert "what is stored stays as it was" in note.message
     assert verdict(ONE, (ONE,), Strategy.FULL).notes == ()
 

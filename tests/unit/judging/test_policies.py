@@ -81,7 +81,7 @@ async def test_a_policy_without_the_claim_is_waited_for(shop: Shop) -> None:
     shop.policy("orders")
     with pytest.raises(WaitingError) as raised:
         await shop.name()
-    assert raised.value.reason == "PolicyMissing"
+    assert raised.value.reason == "PolicyNotFound"
 
 
 async def test_a_claim_left_by_an_earlier_policy_of_the_same_name_is_waited_for(shop: Shop) -> None:
@@ -97,7 +97,7 @@ async def test_a_claim_that_another_namespace_holds_is_told_without_its_names(sh
     await shop.claim(shop.policy("secret-name", namespace="rival"))
     with pytest.raises(StalledError) as raised:
         await shop.name()
-    assert raised.value.reason == "TopicClaimed"
+    assert raised.value.reason == "TopicAlreadyClaimed"
     assert "rival" not in raised.value.message
     assert "secret-name" not in raised.value.message
 
@@ -185,7 +185,7 @@ async def test_the_key_can_be_foreseen_once_a_policy_was_found(shop: Shop) -> No
 
 def in_force(generation: int = 1, status: str = "True") -> dict[str, object]:
     """The status of a policy that was in force at that generation."""
-    ready = {"type": "Ready", "status": status, "reason": "InForce", "observedGeneration": generation}
+    ready = {"type": "Ready", "status": status, "reason": "Active", "observedGeneration": generation}
     return {"conditions": [ready]}
 
 

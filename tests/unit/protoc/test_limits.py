@@ -70,20 +70,20 @@ async def until(is_so: Callable[[], bool]) -> None:
 
 def test_time_is_limited() -> None:
     error = refused(SLOW, Limits(cpu_seconds=1, seconds=60))
-    assert (error.rule, error.place.path) == ("TOO_COSTLY", "$.files")
+    assert (error.rule, error.place.path) == ("COMPILATION_TOO_EXPENSIVE", "$.files")
     assert "more than 1 seconds" in error.message
 
 
 def test_memory_is_limited() -> None:
     error = refused(LARGE, Limits(memory=100 * MEBIBYTE, cpu_seconds=60, seconds=60))
-    assert (error.rule, error.place.path) == ("TOO_COSTLY", "$.files")
+    assert (error.rule, error.place.path) == ("COMPILATION_TOO_EXPENSIVE", "$.files")
     assert "more than 100 MiB of memory" in error.message
 
 
 def test_what_is_written_is_limited() -> None:
     text = f'syntax = "proto3"; package {LONG_PACKAGE}; message A {{{FIELDS}}}'
     error = refused(ProtobufSources(f"{LONG_PACKAGE}.A", {"a.proto": text}))
-    assert error.rule == "TOO_COSTLY"
+    assert error.rule == "COMPILATION_TOO_EXPENSIVE"
     assert "write more than 16 MiB" in error.message
 
 

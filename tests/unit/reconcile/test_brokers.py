@@ -147,7 +147,7 @@ async def test_a_host_that_is_not_allowed_is_refused_before_any_secret_is_read(
 async def test_a_secret_that_is_not_there_is_waited_for(api: FakeApiServer, brokers: Brokers) -> None:
     with pytest.raises(WaitingError) as raised:
         await brokers.of(policy())
-    assert (raised.value.reason, "admin" in raised.value.message) == ("SecretMissing", True)
+    assert (raised.value.reason, "admin" in raised.value.message) == ("SecretNotFound", True)
     keep(api, "first")
     assert await brokers.of(policy()) is not None
 

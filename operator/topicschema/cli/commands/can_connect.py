@@ -16,7 +16,7 @@ from topicschema.cli.check.text import Files
 from topicschema.cli.commands import check
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.cli.inputs import files, schema_files
-from topicschema.cli.inputs.files import WrongInputError
+from topicschema.cli.inputs.files import UsageError
 from topicschema.core import clients
 from topicschema.core.broker_errors import BrokerError
 from topicschema.core.clients import Client, Connection, Outcome, TopicState
@@ -27,8 +27,8 @@ from topicschema.core.strategies import Strategy
 
 _WITHOUT_TEXT: Final = TEXTLESS - {SchemaType.BYTES}
 _NEVER_STORED: Final = (SchemaType.BYTES, SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLISH)
-_CHOKES: Final = "The broker fails with an exception where it compares; to try again does not help."
-_NEVER_ANSWERS: Final = "The broker never answers; the client runs into its own timeout."
+_CHOKES: Final = "The broker fails with an exception in the comparison; a retry does not help."
+_NEVER_ANSWERS: Final = "The broker never answers, until the client's own timeout."
 
 
 def run(options: Namespace) -> int:
@@ -62,7 +62,7 @@ def _topic(options: Namespace, kind: SchemaType, texts: list[bytes]) -> TopicSta
         allows_auto_update=not options.no_auto_update,
         enforces_validation=options.enforced,
         is_in_use=bool(options.is_in_use),
-        line=PulsarLine(options.line),
+        line=PulsarLine(options.pulsar_version),
         checkers=plugins.load(),
     )
 
@@ -78,7 +78,7 @@ def _stored(kind: SchemaType, name: str, text: bytes, options: Namespace) -> Sch
     try:
         return engine.as_stored(SchemaInfo(kind, text, check.properties(options.property)))
     except InvalidSchemaError as error:
-        raise WrongInputError(f"{files.shown(name)}: {error.sentence}") from None
+        raise UsageError(f"{files.shown(name)}: {error.sentence}") from None
 
 
 def _as_json(client: str, answer: Connection) -> dict[str, Any]:
@@ -108,7 +108,9 @@ def _lines(options: Namespace, sent: SchemaInfo | None, topic: TopicState, answe
             yield from check_text.findings(answer.incompatibilities, *_files(options, sent))
     yield from check_text.warnings(answer.warnings, *_files(options, sent))
     if options.client != Client.PRODUCER and not topic.versions and options.is_in_use is None:
-        yield from check_text.wrapped("The topic was taken for idle; --active asks of one with clients or messages.")
+        yield from check_text.wrapped(
+            "The topic was assumed inactive; use --topic-active for one with clients or messages."
+        )
 
 
 def _files(options: Namespace, sent: SchemaInfo | None) -> tuple[Files, str]:

@@ -13,7 +13,7 @@ from topicschema.cli.check.engine import Question
 from topicschema.cli.check.text import Files
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.cli.inputs import files, schema_files
-from topicschema.cli.inputs.files import WrongInputError
+from topicschema.cli.inputs.files import UsageError
 from topicschema.core.policy import BrokerProfile, Policy, Strictness
 from topicschema.core.schemas import TEXTLESS, PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
@@ -23,9 +23,9 @@ def run(options: Namespace) -> int:
     """Answer on standard output; the exit code is the verdict."""
     if options.batch:
         return _batch(options)
-    missing = "name the CANDIDATE's file, or ask with --batch"
+    missing = "name the CANDIDATE file, or use --batch"
     *history, candidate = history_and(options.candidate, options, TEXTLESS, missing)
-    profile = BrokerProfile(PulsarLine(options.line), checkers=plugins.load())
+    profile = BrokerProfile(PulsarLine(options.pulsar_version), checkers=plugins.load())
     policy = Policy(Strategy(options.strategy), Strictness(options.strictness), profile)
     question = Question(candidate, tuple(history), policy)
     answer = engine.answer(question)
@@ -43,19 +43,19 @@ def history_and(
 ) -> list[SchemaInfo]:
     """The history, and last the schema in the file.
 
-    Without a file it is the type's, which needs no text; WrongInputError with `otherwise` where it does.
+    Without a file it is the type's, which needs no text; UsageError with `otherwise` where it does.
     """
     if name is not None:
         return schemas([*options.history, name], options)
     kind = schema_files.kind_of(options.type, options.history)
     if kind not in textless:
-        raise WrongInputError(otherwise)
+        raise UsageError(otherwise)
     without_text = SchemaInfo(kind, b"", properties(options.property))
     return [*schemas(options.history, options), without_text]
 
 
 def schemas(names: Sequence[str], options: Namespace) -> list[SchemaInfo]:
-    """The schemas in the files, as they are sent over REST; WrongInputError where one cannot be read.
+    """The schemas in the files, as they are sent over REST; UsageError where one cannot be read.
 
     A manifest tells its type and properties; files beside it that are none are of its type, and have its properties.
     """
@@ -80,25 +80,25 @@ def _of_manifest(name: str, text: bytes, options: Namespace) -> SchemaInfo:
 
     shown = files.shown(name)
     if options.type is not None or vars(options).get("property"):
-        raise WrongInputError(f"{shown} tells type and properties itself: leave out --type and --property")
+        raise UsageError(f"{shown} has its own type and properties: remove --type and --property")
     return manifests.schema(shown, text)
 
 
 def _batch(options: Namespace) -> int:
     given = [name for name, default in arguments.NOT_WITH_BATCH.items() if getattr(options, name) != default]
     if given:
-        raise WrongInputError(f"--batch takes {given[0]} from the lines of standard input")
+        raise UsageError(f"--batch takes {given[0]} from the lines of standard input")
     return batch.answer_all(files.standard_input(), sys.stdout, sys.stderr, plugins.load())
 
 
 def properties(given: Sequence[str]) -> Mapping[str, str]:
-    """The properties; WrongInputError where one is not NAME=TEXT or is given twice."""
+    """The properties; UsageError where one is not NAME=TEXT or is given twice."""
     parts = [each.partition("=") for each in given]
     wrong = [name for name, sign, _ in parts if not (name and sign)]
     if wrong:
-        raise WrongInputError(f"--property {wrong[0]!r}: write NAME=TEXT")
+        raise UsageError(f"--property {wrong[0]!r}: write NAME=TEXT")
     read = {name: text for name, _, text in parts}
     if len(read) < len(parts):
         twice = next(name for name, count in Counter(name for name, _, _ in parts).items() if count > 1)
-        raise WrongInputError(f"--property {twice} is given twice")
+        raise UsageError(f"--property {twice} is given twice")
     return read

@@ -6,7 +6,7 @@ from argparse import Namespace
 from topicschema import payload
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.cli.inputs import files, payloads
-from topicschema.cli.inputs.files import STANDARD_INPUT, WrongInputError
+from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError
 from topicschema.core.errors import InvalidPayloadError, InvalidSchemaError
 from topicschema.core.formats import json_text
 from topicschema.core.schemas import Schema, SchemaType
@@ -16,14 +16,14 @@ from topicschema.payload import Message, display_json
 def run(options: Namespace) -> int:
     """Write the payload; 1, with the reason on standard error, when the value is none of the schema's."""
     if options.type == SchemaType.PROTOBUF:
-        raise WrongInputError("a PROTOBUF schema does not say what is in its messages: name their .proto file instead")
+        raise UsageError("a PROTOBUF schema does not say what is in its messages: name their .proto file instead")
     schema = payloads.schema(options)
     if options.key is not None:
         payloads.demand_separated(schema)
     elif payloads.is_separated(schema):
-        raise WrongInputError("the pair is SEPARATED: name a file for the message's key with --key FILE")
+        raise UsageError("the pair is SEPARATED: name a file for the message's key with --key FILE")
     if options.key == STANDARD_INPUT and options.output in (None, STANDARD_INPUT):
-        raise WrongInputError("key and payload cannot both go to standard output: name a file with --key or with -o")
+        raise UsageError("key and payload cannot both go to standard output: name a file with --key or -o")
     name = files.shown(options.value)
     try:
         message = payloads.usable(lambda: _message(schema, options.value), options.schema)
@@ -31,7 +31,7 @@ def run(options: Namespace) -> int:
         print(f"topicschema encode: {name}: {error.sentence}", file=sys.stderr)
         return INCOMPATIBLE
     if message.payload is None:
-        raise WrongInputError(f"{name}: null is a message without a payload, there is nothing to write")
+        raise UsageError(f"{name}: null is a message without a payload, there is nothing to write")
     if message.key is not None:
         payloads.write(message.key, options.key, options)
     payloads.write(message.payload, options.output, options)
@@ -43,7 +43,7 @@ def _message(schema: Schema, name: str) -> Message:
     try:
         value = json_text.read(content.decode())
     except UnicodeDecodeError as error:
-        raise WrongInputError(f"{files.shown(name)}: byte {error.start} is not UTF-8") from None
+        raise UsageError(f"{files.shown(name)}: byte {error.start} is not UTF-8") from None
     except InvalidSchemaError as error:
-        raise WrongInputError(f"{files.shown(name)} is not JSON: {error.sentence}") from None
+        raise UsageError(f"{files.shown(name)} is not JSON: {error.sentence}") from None
     return payload.encode(schema, display_json.of_json(schema, value))

@@ -8,7 +8,7 @@ from typing import Final
 from topicschema.cli import plugins, rules
 from topicschema.cli.check.excerpt import WIDTH
 from topicschema.cli.exits import COMPATIBLE
-from topicschema.cli.inputs.files import WrongInputError
+from topicschema.cli.inputs.files import UsageError
 from topicschema.cli.rules import Rule
 from topicschema.cli.rules_page import example
 from topicschema.core.checkers import Checkers
@@ -26,9 +26,9 @@ def run(options: Namespace) -> int:
     rule = rules.find(options.rule)
     if rule is None:
         others = f"; ask {' or '.join(each.name for each in checkers.values())}" if checkers else ""
-        raise WrongInputError(
+        raise UsageError(
             f"there is no rule {options.rule!r}; topicschema explain lists them all, "
-            "docs/operations.md has the reasons of conditions, and docs/validation-reasons.md what validation says of "
+            "docs/operations.md has the reasons of conditions, and docs/validation-reasons.md those of "
             f"messages{others}"
         )
     print("\n".join(_explained(rule)))
@@ -42,12 +42,12 @@ def _list() -> Iterator[str]:
             room = WIDTH - _NAME_WIDTH
             yield f"  {rule.id:{_NAME_WIDTH - 2}}{textwrap.shorten(_plain(rule.meaning), room, placeholder=' ...')}"
         yield ""
-    yield "topicschema explain RULE tells all of one."
+    yield "topicschema explain RULE prints the details of one."
 
 
 def _plugged(checkers: Checkers) -> Iterator[str]:
     if checkers:
-        yield "\nCheckers that are plugged in, with rules of their own:"
+        yield "\nPlugged-in checkers, with their own rules:"
         yield from (f"  {kind:{_NAME_WIDTH - 2}}{each.name}" for kind, each in checkers.items())
 
 

@@ -17,7 +17,7 @@ def run(options: Namespace) -> int:
     """Print the fingerprint; 1, with the reason on standard error, when the text is no schema."""
     [info] = check.schemas([options.file], options)
     try:
-        print(formats.parse(engine.as_stored(info), PulsarLine(options.line)).fingerprint)
+        print(formats.parse(engine.as_stored(info), PulsarLine(options.pulsar_version)).fingerprint)
     except InvalidSchemaError as error:
         shown = "" if schema_files.is_proto(options.file) else info.schema.decode(errors="replace")
         print(text.refused(shown, Refusal.of(error), files.shown(options.file)), file=sys.stderr)

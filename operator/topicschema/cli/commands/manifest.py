@@ -15,7 +15,7 @@ from topicschema.cli.check.engine import Refusal
 from topicschema.cli.commands import check
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.cli.inputs import files, schema_files
-from topicschema.cli.inputs.files import WrongInputError
+from topicschema.cli.inputs.files import UsageError
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError, StalledError
 from topicschema.core.formats import key_value
@@ -35,16 +35,16 @@ def run(options: Namespace) -> int:
     try:
         topic = Topic.parse(options.topic)
     except StalledError as error:
-        raise WrongInputError(error.message) from None
+        raise UsageError(error.message) from None
     name = options.name or name_of(topic)
     if not _NAME.fullmatch(name) or len(name) > _MAX_NAME:
-        raise WrongInputError(f"{name!r} cannot be a resource's name; give one with --name")
+        raise UsageError(f"{name!r} cannot be a resource's name; give one with --name")
     if options.namespace and not _LABEL.fullmatch(options.namespace):
-        raise WrongInputError(f"{options.namespace!r} cannot be a Kubernetes namespace")
+        raise UsageError(f"{options.namespace!r} cannot be a Kubernetes namespace")
     spec: dict[str, Any] = {}
     try:
         info, spec = _schema(options)
-        formats.parse(info, PulsarLine(options.line))
+        formats.parse(info, PulsarLine(options.pulsar_version))
     except InvalidSchemaError as error:
         text = spec.get("schema", "")
         print(check_text.refused(text, Refusal.of(error), files.shown(options.file or "no file")), file=sys.stderr)
@@ -93,13 +93,13 @@ def _schema(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
     names = [] if options.file is None else [options.file]
     kind = schema_files.kind_of(options.type, names)
     if kind not in AVAILABLE_TYPES:
-        raise WrongInputError(f"a TopicSchema cannot have the type {kind}")
+        raise UsageError(f"a TopicSchema cannot have the type {kind}")
     if options.file is None and kind not in PRIMITIVES:
-        raise WrongInputError(f"a schema of type {kind} needs its FILE")
+        raise UsageError(f"a schema of type {kind} needs its FILE")
     if kind is SchemaType.PROTOBUF_NATIVE and schema_files.is_proto(options.file):
         return _sources(options)
     if options.imported or options.more_imported:
-        raise WrongInputError("only a FILE.proto has other files")
+        raise UsageError("only a FILE.proto has other files")
     properties = check.properties(options.property)
     text = b"".join(schema_files.read_all(kind, names, options))
     if kind is SchemaType.KEY_VALUE:
@@ -117,12 +117,12 @@ def _pair(sent: SchemaInfo) -> tuple[SchemaInfo, dict[str, Any]]:
     info = engine.as_stored(sent)
     pair = key_value.decode(info)
     if pair.encoding is None:
-        raise WrongInputError("--property kv.encoding.type: write INLINE or SEPARATED")
+        raise UsageError("--property kv.encoding.type: write INLINE or SEPARATED")
     for side, part in pair.parts:
         if part.info.type not in PART_TYPES:
-            raise WrongInputError(f"a part of a TopicSchema's pair cannot have the type {part.info.type}")
+            raise UsageError(f"a part of a TopicSchema's pair cannot have the type {part.info.type}")
         if part.info.type is SchemaType.BYTES and part.info.schema:
-            raise WrongInputError(f"the {side} has a schema and the type BYTES: add --property {side}.schema.type=TYPE")
+            raise UsageError(f"the {side} has a schema and the type BYTES: add --property {side}.schema.type=TYPE")
     own = {name: text for name, text in sent.properties.items() if not name.startswith(_OF_PARTS)}
     parts = {side.value: _part(part) for side, part in pair.parts}
     return info, _spec(info.type, own) | {"keyValue": {"encoding": pair.encoding.value} | parts}

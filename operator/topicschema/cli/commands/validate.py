@@ -57,5 +57,5 @@ def _told(name: str, found: Sequence[Finding], *, is_valid: bool, is_sent: bool 
         yield f"What a rule means and what to do: topicschema explain {found[0].rule}"
 
 
-_SENT = "A Java producer with AUTO_PRODUCE sends it all the same: it looks less closely."
-_NOT_SENT = "A Java producer with AUTO_PRODUCE refuses it all the same: it reads it by another schema."
+_SENT = "A Java producer with AUTO_PRODUCE still sends it: its check is less strict."
+_NOT_SENT = "A Java producer with AUTO_PRODUCE still refuses it: it reads it with another schema."

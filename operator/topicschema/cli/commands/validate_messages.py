@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
-from topicschema.cli.inputs.files import STANDARD_INPUT, WrongInputError
+from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError
 from topicschema.cli.validate_messages import output, request
 from topicschema.core.errors import TopicSchemaError
 from topicschema.validation.errors import InvalidQuestionError
@@ -29,7 +29,7 @@ def run(options: Namespace) -> int:
     try:
         found = _report(asked, options.processes)
     except InvalidQuestionError as error:
-        raise WrongInputError(error.message) from None
+        raise UsageError(error.message) from None
     except TopicSchemaError as error:
         print(f"topicschema validate-messages: the run failed: {error.message}", file=sys.stderr)
         return RUN_FAILED
@@ -43,12 +43,12 @@ def run(options: Namespace) -> int:
 
 
 def _demand_places(options: Namespace) -> None:
-    """WrongInputError where report or page could not be written once the run, which may take long, is over."""
+    """UsageError where report or page could not be written once the run, which may take long, is over."""
     if options.report == options.page == STANDARD_INPUT:
-        raise WrongInputError("report and page cannot both go to standard output: name a file for one of them")
+        raise UsageError("report and page cannot both go to standard output: name a file for one of them")
     for name in (options.report, options.page):
         if name not in (None, STANDARD_INPUT) and (Path(name).is_dir() or not Path(name).parent.is_dir()):
-            raise WrongInputError(f"{name}: a file cannot be written there")
+            raise UsageError(f"{name}: cannot write a file there")
 
 
 def _report(asked: Question, processes: int | None) -> "Report":
@@ -56,7 +56,7 @@ def _report(asked: Question, processes: int | None) -> "Report":
         from topicschema.validation.run import runner  # noqa: PLC0415  # numpy and Arrow, which not every installation has
         from topicschema.validation.sources import opening  # noqa: PLC0415  # as above
     except ImportError as error:
-        raise WrongInputError(f"{error.name} is missing: install topicschema[validation]") from None
+        raise UsageError(f"{error.name} is missing: install topicschema[validation]") from None
     source = opening.source_of(asked, time.time_ns() // 1_000_000)
     bar = output.Bar(sys.stderr)
     try:
@@ -72,4 +72,4 @@ def _write(name: str, text: str) -> None:
     try:
         Path(name).write_text(text, encoding="utf-8", errors="backslashreplace")
     except (OSError, ValueError) as error:
-        raise WrongInputError(f"{name}: {getattr(error, 'strerror', None) or error}") from None
+        raise UsageError(f"{name}: {getattr(error, 'strerror', None) or error}") from None

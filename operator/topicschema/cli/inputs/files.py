@@ -8,35 +8,35 @@ from typing import BinaryIO, TextIO
 STANDARD_INPUT = "-"
 
 
-class WrongInputError(Exception):
+class UsageError(Exception):
     """What was asked for cannot be read, or makes no sense; the text is for the person who asked."""
 
 
 def read(name: str) -> bytes:
-    """The bytes of the file, of standard input for `-`; WrongInputError when they cannot be read."""
+    """The bytes of the file, of standard input for `-`; UsageError when they cannot be read."""
     if not name:
-        raise WrongInputError("a file has an empty name: is a variable unset?")
+        raise UsageError("a file has an empty name: is a variable unset?")
     try:
         return standard_input().read() if name == STANDARD_INPUT else Path(name).read_bytes()
     except OSError as error:
-        raise WrongInputError(f"{name}: {error.strerror or error}") from None
+        raise UsageError(f"{name}: {error.strerror or error}") from None
     except ValueError:
-        raise WrongInputError(f"{name!r} is no name of a file") from None
+        raise UsageError(f"{name!r} is not a file name") from None
 
 
 def standard_input() -> BinaryIO:
-    """The stream; WrongInputError where there is none."""
+    """The stream; UsageError where there is none."""
     # What type checkers are not told: it is None where whoever starts the program closed it.
     stream: TextIO | None = sys.stdin
     if stream is None:
-        raise WrongInputError("standard input is closed")
+        raise UsageError("standard input is closed")
     return stream.buffer
 
 
 def read_all(names: Sequence[str]) -> list[bytes]:
-    """The bytes of each; WrongInputError when one cannot be read, or standard input is named twice."""
+    """The bytes of each; UsageError when one cannot be read, or standard input is named twice."""
     if names.count(STANDARD_INPUT) > 1:
-        raise WrongInputError("standard input (-) can be one of the files only")
+        raise UsageError("standard input (-) can be one of the files only")
     return [read(name) for name in names]
 
 

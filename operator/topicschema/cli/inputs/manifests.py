@@ -10,7 +10,7 @@ from topicschema.api.topicschemas import TopicSchemaSpec
 from topicschema.api.wire import decode
 from topicschema.cli.check import text as check_text
 from topicschema.cli.check.engine import Refusal
-from topicschema.cli.inputs.files import WrongInputError
+from topicschema.cli.inputs.files import UsageError
 from topicschema.core.errors import InvalidSchemaError, StalledError, WaitingError
 from topicschema.core.formats import key_value
 from topicschema.core.schemas import SchemaInfo, SchemaType
@@ -19,7 +19,7 @@ from topicschema.protoc import ProtobufSources
 
 
 def schema(name: str, content: bytes) -> SchemaInfo:
-    """The schema as it is sent over REST; WrongInputError unless there is one TopicSchema whose schema can be made."""
+    """The schema as it is sent over REST; UsageError unless there is one TopicSchema whose schema can be made."""
     spec = _spec(name, content)
     try:
         wanted = schema_source.sources_of(spec)
@@ -30,19 +30,19 @@ def schema(name: str, content: bytes) -> SchemaInfo:
             return info
         return replace(info, schema=key_value.text_of(info.schema).encode())
     except InvalidSchemaError as error:
-        raise WrongInputError(f"{name}: {error.sentence}") from None
+        raise UsageError(f"{name}: {error.sentence}") from None
     except UnicodeEncodeError:
-        raise WrongInputError(f"{name}: half of a surrogate pair (\\uD800 and the like) is no text") from None
+        raise UsageError(f"{name}: half of a surrogate pair (\\uD800 and the like) is no text") from None
 
 
 def _spec(name: str, content: bytes) -> TopicSchemaSpec:
     found = [each for each in _documents(name, content) if _is_topic_schema(each)]
     if len(found) != 1:
-        raise WrongInputError(f"{name} has {len(found)} TopicSchemas; one is needed")
+        raise UsageError(f"{name} has {len(found)} TopicSchemas; one is needed")
     try:
         return decode(TopicSchemaSpec, found[0].get("spec"), "spec")
     except StalledError as error:
-        raise WrongInputError(f"{name}: {error.message}") from None
+        raise UsageError(f"{name}: {error.message}") from None
 
 
 def _documents(name: str, content: bytes) -> list[Any]:
@@ -51,13 +51,13 @@ def _documents(name: str, content: bytes) -> list[Any]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = "" if mark is None else f"line {mark.line + 1}, column {mark.column + 1}: "
-        raise WrongInputError(f"{name} is not YAML: {where}{error.problem}") from None
+        raise UsageError(f"{name} is not YAML: {where}{error.problem}") from None
     except yaml.reader.ReaderError as error:
-        raise WrongInputError(f"{name} is not YAML: {error.reason} at position {error.position}") from None
+        raise UsageError(f"{name} is not YAML: {error.reason} at position {error.position}") from None
     except RecursionError:
-        raise WrongInputError(f"{name} is nested too deep") from None
+        raise UsageError(f"{name} is nested too deep") from None
     except (ValueError, AttributeError, LookupError) as error:  # what should be a date or a number: 2026-02-30
-        raise WrongInputError(f"{name} is not YAML: {error}; write texts in quotes") from None
+        raise UsageError(f"{name} is not YAML: {error}; write texts in quotes") from None
 
 
 def _is_topic_schema(resource: Any) -> bool:
@@ -71,6 +71,6 @@ def _compiled(name: str, wanted: ProtobufSources) -> bytes:
         culprit = protoc.file_of(error.place.path, wanted.files)
         text = "" if culprit is None or error.place.line is None else wanted.files[culprit]
         shown = f"{culprit} of {name}" if culprit else name
-        raise WrongInputError(check_text.not_compiled(text, Refusal.of(error), shown)) from None
+        raise UsageError(check_text.not_compiled(text, Refusal.of(error), shown)) from None
     except WaitingError as error:
-        raise WrongInputError(error.message) from None
+        raise UsageError(error.message) from None

@@ -12,7 +12,7 @@ from topicschema.cli.check import engine
 from topicschema.cli.check.excerpt import printable
 from topicschema.cli.commands import check
 from topicschema.cli.inputs import files, schema_files
-from topicschema.cli.inputs.files import STANDARD_INPUT, WrongInputError
+from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.key_value import Encoding, KeyValueSchema
@@ -25,17 +25,17 @@ _PLAIN = frozenset({SchemaType.NONE, SchemaType.BYTES})
 
 
 def schema(options: Namespace) -> Schema:
-    """The schema that the options name; WrongInputError where it is none, or has no payloads."""
+    """The schema that the options name; UsageError where it is none, or has no payloads."""
     given = vars(options)
     names = [given.get(each) for each in ("schema", "writer", "payload", "value")]
     names += [options.key] if "payload" in given else []  # `encode` writes it
     if names.count(STANDARD_INPUT) > 1:
-        raise WrongInputError("standard input (-) can be one of the files only")
+        raise UsageError("standard input (-) can be one of the files only")
     kind = schema_files.kind_of(options.type, [options.schema or ""])
     if kind in _PLAIN:
         return PrimitiveSchema(SchemaInfo(kind), "")
     if options.schema is None and kind not in PRIMITIVES:
-        raise WrongInputError(f"a payload of type {kind} needs its schema: add --schema FILE")
+        raise UsageError(f"a payload of type {kind} needs its schema: add --schema FILE")
     return _parsed(options, options.schema)
 
 
@@ -44,17 +44,17 @@ def writer(options: Namespace) -> Schema | None:
     if options.writer is None:
         return None
     if schema_files.kind_of(options.type, [options.schema or ""]) is not SchemaType.AVRO:
-        raise WrongInputError("--writer is for the type AVRO: consumers of other types read with one schema")
+        raise UsageError("--writer is for the type AVRO: consumers of other types read with one schema")
     return _parsed(options, options.writer, validate_defaults=False)  # a reader never looks at a writer's defaults
 
 
 def usable(step: Callable[[], T], name: str | None) -> T:
-    """What `step` returns; WrongInputError where the schema in that file is none that it can use."""
+    """What `step` returns; UsageError where the schema in that file is none that it can use."""
     try:
         return step()
     except InvalidSchemaError as error:
         called = "the schema" if name is None else files.shown(name)
-        raise WrongInputError(f"{called}: {error.sentence}") from None
+        raise UsageError(f"{called}: {error.sentence}") from None
 
 
 def read(name: str, options: Namespace) -> bytes:
@@ -63,7 +63,7 @@ def read(name: str, options: Namespace) -> bytes:
 
 
 def key(options: Namespace, parsed: Schema) -> bytes | None:
-    """The message's key; WrongInputError where one is given that the schema does not ask for."""
+    """The message's key; UsageError where one is given that the schema does not ask for."""
     if options.key is None:
         return None
     demand_separated(parsed)
@@ -76,9 +76,9 @@ def is_separated(parsed: Schema) -> bool:
 
 
 def demand_separated(parsed: Schema) -> None:
-    """WrongInputError where the message's own key is no part of its value."""
+    """UsageError where the message's own key is no part of its value."""
     if not is_separated(parsed):
-        raise WrongInputError("--key is for a KEY_VALUE with --property kv.encoding.type=SEPARATED")
+        raise UsageError("--key is for a KEY_VALUE with --property kv.encoding.type=SEPARATED")
 
 
 def write(content: bytes, name: str | None, options: Namespace) -> None:
@@ -92,7 +92,7 @@ def write(content: bytes, name: str | None, options: Namespace) -> None:
     try:
         Path(name).write_bytes(content)
     except (OSError, ValueError) as error:
-        raise WrongInputError(f"{name}: {getattr(error, 'strerror', None) or error}") from None
+        raise UsageError(f"{name}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def told(finding: Finding) -> str:
@@ -106,7 +106,7 @@ def _parsed(options: Namespace, name: str | None, *, validate_defaults: bool = T
     properties = check.properties(options.property)
     content = schema_files.read_all(kind, names, options)
     info = SchemaInfo(kind, content[0] if content else b"", properties)
-    line = PulsarLine(options.line)
+    line = PulsarLine(options.pulsar_version)
     return usable(lambda: formats.parse(engine.as_stored(info), line, validate_defaults=validate_defaults), name)
 
 
@@ -117,4 +117,4 @@ def _bytes(content: bytes, name: str, options: Namespace) -> bytes:
             return binascii.unhexlify(bare)
         return base64.b64decode(bare, validate=True) if options.base64 else content
     except ValueError:
-        raise WrongInputError(f"{name} is not {'hexadecimal' if options.hex else 'base64'}") from None
+        raise UsageError(f"{name} is not {'hexadecimal' if options.hex else 'base64'}") from None

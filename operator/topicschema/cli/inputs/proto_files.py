@@ -10,7 +10,7 @@ from topicschema import protoc
 from topicschema.cli.check import text as check_text
 from topicschema.cli.check.engine import Refusal
 from topicschema.cli.inputs import files
-from topicschema.cli.inputs.files import WrongInputError
+from topicschema.cli.inputs.files import UsageError
 from topicschema.core.errors import InvalidSchemaError, WaitingError
 from topicschema.protoc import ProtobufSources
 
@@ -44,7 +44,7 @@ class Search:
     listed: Sequence[str] = ()
 
     def compiled(self, name: str, text: bytes) -> Compiled:
-        """The file with all that it imports, compiled; WrongInputError, with the place, where that fails."""
+        """The file with all that it imports, compiled; UsageError, with the place, where that fails."""
         self._demand_folders()
         own = self._own_folder(Path(name))
         root = _absolute(Path(name)).relative_to(own).as_posix()
@@ -59,21 +59,21 @@ class Search:
             culprit = protoc.file_of(error.place.path, found) or root
             shown = name if culprit == root else culprit
             excerpted = "" if error.place.line is None else found[culprit]
-            raise WrongInputError(check_text.not_compiled(excerpted, Refusal.of(error), shown)) from None
+            raise UsageError(check_text.not_compiled(excerpted, Refusal.of(error), shown)) from None
         except WaitingError as error:
-            raise WrongInputError(error.message) from None
+            raise UsageError(error.message) from None
         return Compiled(message, found, envelope)
 
     def demand_used(self, found: Iterable[str]) -> None:
-        """WrongInputError where none of the files `found`, by the names that imports use, is one of the listed."""
+        """UsageError where none of the files `found`, by the names that imports use, is one of the listed."""
         unused = next((each for each in self.listed if not any(_ends(each, file) for file in found)), None)
         if unused is not None:
-            raise WrongInputError(f"{unused} is imported by none of the files; leave it out")
+            raise UsageError(f"{unused} is not imported by any file; remove it")
 
     def _demand_folders(self) -> None:
         absent = next((each for each in self.folders if not each or not Path(each).is_dir()), None)
         if absent is not None:  # a misspelt one would give the root file another name, and so another envelope
-            raise WrongInputError(f"-I {absent or repr(absent)}: there is no such folder")
+            raise UsageError(f"-I {absent or repr(absent)}: there is no such folder")
 
     def _own_folder(self, file: Path) -> Path:
         holding = [each for each in map(_resolved, self.folders) if _absolute(file).is_relative_to(each)]

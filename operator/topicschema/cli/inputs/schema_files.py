@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Final
 
 from topicschema.cli.inputs import files
-from topicschema.cli.inputs.files import STANDARD_INPUT, WrongInputError
+from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError
 from topicschema.core.schemas import SchemaType
 
 _MANIFESTS: Final = frozenset({".yaml", ".yml"})
@@ -20,13 +20,13 @@ _RESOURCE: Final = re.compile(
 def kind_of(named: str | None, names: Sequence[str], option: str = "--type") -> SchemaType:
     """The type that is asked for; where none is `named`, that of the files: PROTOBUF_NATIVE for `.proto`, else AVRO.
 
-    WrongInputError where sources are to be of another type.
+    UsageError where sources are to be of another type.
     """
     source = next(filter(is_proto, names), None)
     if source is None:
         return SchemaType(named or SchemaType.AVRO)
     if named not in (None, SchemaType.PROTOBUF_NATIVE):
-        raise WrongInputError(f"{source} is PROTOBUF_NATIVE, not {named}: leave out {option}")
+        raise UsageError(f"{source} is PROTOBUF_NATIVE, not {named}: leave out {option}")
     return SchemaType.PROTOBUF_NATIVE
 
 
@@ -41,12 +41,12 @@ def is_manifest(name: str, content: bytes) -> bool:
 
 
 def read_all(kind: SchemaType, names: Sequence[str], options: Namespace) -> list[bytes]:
-    """The schema in each file, all of one type; WrongInputError where one cannot be read or compiled."""
+    """The schema in each file, all of one type; UsageError where one cannot be read or compiled."""
     return read_each([kind] * len(names), names, options)
 
 
 def read_each(kinds: Sequence[SchemaType], names: Sequence[str], options: Namespace) -> list[bytes]:
-    """The schema in each file, each of its own type; WrongInputError where one cannot be read or compiled.
+    """The schema in each file, each of its own type; UsageError where one cannot be read or compiled.
 
     Where the command has a history, its files come first. A manifest is no schema's file.
     """
@@ -54,7 +54,7 @@ def read_each(kinds: Sequence[SchemaType], names: Sequence[str], options: Namesp
     manifest = next((name for name, text in zip(names, texts, strict=True) if is_manifest(name, text)), None)
     if manifest is not None:
         where = "check, fingerprint and validate-messages --schema take it"
-        raise WrongInputError(f"{files.shown(manifest)} is a manifest ({where}): name the file of the schema alone")
+        raise UsageError(f"{files.shown(manifest)} is a manifest ({where}): name the file of the schema alone")
     return made_of(kinds, names, texts, options)
 
 
@@ -66,7 +66,7 @@ def made_of(
     are_sources = [_is_source(*each) for each in zip(kinds, names, texts, strict=True)]
     if not any(are_sources):
         if any(given.get(each) for each in ("message", "history_message", "folders", "imported")):
-            raise WrongInputError("--message, --history-message, --import and -I are for .proto files")
+            raise UsageError("--message, --history-message, --import and -I are for .proto files")
         return list(texts)
     from topicschema.cli.inputs import proto_files  # noqa: PLC0415  # a child process and asyncio, for .proto alone
 

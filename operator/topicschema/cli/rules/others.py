@@ -26,44 +26,46 @@ STRATEGY = Chapter(
         Rule(
             "TYPE_CHANGED",
             "The topic's history has another schema type.",
-            "keep the type, or use another topic. Only ALWAYS_COMPATIBLE admits a change of type, and there it is a "
-            "risk: consumers take every message for one of their own type.",
+            "keep the type, or use another topic. Only ALWAYS_COMPATIBLE allows another type, as a "
+            "risk: consumers read every message with their own type.",
             Example('"long"', '"long"', type=SchemaType.JSON, earlier_type=SchemaType.AVRO),
             Example('"long"', '"int"', type=SchemaType.JSON, earlier_type=SchemaType.JSON),
         ),
         Rule(
             "ALWAYS_INCOMPATIBLE",
-            "The strategy admits no schema after the first; one that equals an earlier version is that version.",
+            "The strategy allows no schema after the first. A schema that equals an earlier version is that version.",
             "keep the schema, or ask the owner of the policy for another strategy.",
             Example('"long"', '"int"', strategy=Strategy.ALWAYS_INCOMPATIBLE),
             Example(_DOCUMENTED, _ID, strategy=Strategy.ALWAYS_INCOMPATIBLE),
         ),
         Rule(
             "UNDEFINED",
-            "No strategy is known, and Pulsar's checkers then admit nothing new. It does not happen while a broker's "
-            "own default (FULL) stands behind every other setting.",
+            "No strategy is known, and then Pulsar's checkers reject every new schema. This does not "
+            "happen if the broker's own default (FULL) applies.",
             "set a strategy in the policy.",
         ),
         Rule(
             TOO_COMPLEX,
-            "Comparing the candidate with the versions that the strategy looks at, and finding its risks, takes more "
-            f"than {MOST_STEPS:,} steps. The operator then refuses the candidate, whatever the strictness is. Usual "
-            "causes are large unions of records that refer to each other, and thousands of changes to each of many "
-            "versions. The limit is the operator's own: a broker may accept the schema.",
-            "make the unions smaller, remove circles of records, or split a large change into several versions.",
+            "The comparison of the candidate with the versions of the strategy, and the search for risks, take more "
+            f"than {MOST_STEPS:,} steps. The operator rejects the candidate, whatever the strictness is. Usual causes "
+            "are large unions of records that refer to each other, and thousands of changes to each of many versions. "
+            "The operator also rejects a schema with very many types in a long namespace, or at a great depth: their "
+            "full names and paths need too much memory. The limits are the operator's own: a broker may accept it.",
+            "make the unions smaller, remove cycles of records, split a large change into several versions, or "
+            "shorten the namespace.",
         ),
         Rule(
             "MORE_FINDINGS",
-            f"There are more than {MOST_FINDINGS:,} reasons, or as many risks. The first are listed, then the first of "
-            "each rule that is not among them; the message says how many are left out. It stands last, and changes no "
+            f"There are more than {MOST_FINDINGS:,} reasons, or as many risks. The list has the first ones, then the "
+            "first of each other rule. The message says how many are left out. This entry is the last, and changes no "
             "verdict.",
-            "mend what is listed, and check again.",
+            "fix the listed ones, and check again.",
         ),
         Rule(
             "CHECKER_FAILED",
-            "A checker is plugged in for the type (docs/checkers.md), and it raised an error, or what it answered is "
-            "no list of findings. Without its answer nothing is admitted.",
-            "tell whoever wrote the checker; the message has its name and the error.",
+            "A plugged-in checker for the type (docs/checkers.md) raised an error, or did not return a "
+            "list of findings. Without its result, no schema is accepted.",
+            "report it to the author of the checker; the message has its name and the error.",
         ),
     ),
 )
@@ -73,15 +75,15 @@ TYPES = Chapter(
     rules=(
         Rule(
             "UNSUPPORTED_TYPE",
-            "Schemas of this type are refused; the message says why.",
+            "Schemas of this type are rejected. The message says why.",
             "use another type, or no schema at all.",
             Example("", type=SchemaType.BYTES),
             Example("", type=SchemaType.STRING),
         ),
         Rule(
             "PRIMITIVE_HAS_SCHEMA",
-            "A primitive type carries no schema text; STRING at most `null`, which Pulsar's Python client sends.",
-            "leave the text out.",
+            "A primitive type has no schema text. STRING may have `null`, which Pulsar's Python client sends.",
+            "remove the text.",
             Example('"long"', type=SchemaType.INT64),
             Example("", type=SchemaType.INT64),
         ),
@@ -90,12 +92,12 @@ TYPES = Chapter(
 
 POLICY = Chapter(
     "The policy's constraints",
-    introduction="The path is a field of the resource here. The command line has no policy and does not ask these.",
+    introduction="Here the path is a field of the resource. The command line has no policy and does not check these.",
     rules=(
         Rule(
             "TYPE_NOT_ALLOWED",
             "The policy's `allowedTypes` does not list the type.",
-            "use a type that is listed, or ask the owner of the policy.",
+            "use a listed type, or ask the owner of the policy.",
             Example(_ID, constraints=Constraints(allowed_types=(SchemaType.JSON,))),
             Example(_ID, constraints=Constraints(allowed_types=(SchemaType.AVRO, SchemaType.JSON))),
         ),
@@ -112,7 +114,7 @@ POLICY = Chapter(
         ),
         Rule(
             "PROPERTY_MISSING",
-            "A property that the policy requires is missing, or empty.",
+            "A property that the policy requires is missing or empty.",
             "add it under `spec.properties`.",
             Example(_ID, constraints=Constraints(required_properties=("owner",))),
             Example(_ID),
@@ -129,25 +131,28 @@ POLICY = Chapter(
 
 HISTORY = Chapter(
     "The history",
-    introduction="What is told of versions that are there already.",
+    introduction="These concern earlier versions.",
     rules=(
         Rule(
             "INVALID_HISTORY",
-            "An earlier version cannot be read, so the broker answers every upload of an AVRO, JSON or PROTOBUF schema "
-            "with an error (HTTP 500), whatever the strategy, the same text again included; producers with a schema "
-            "fail alike. Mostly it is a default that does not fit: a broker stores such a schema as a first version. "
-            "Or the policy's `brokerProfile.line` changed, and that line's parser does not take what the old one took.",
-            "give the command line the right history, and the policy its broker's line. Where the broker really has "
-            "it, delete the topic's schemas there (older versions are then no longer served to consumers), which the "
-            "operator sees within a minute, or take another topic.",
+            "The broker cannot read an earlier version. It answers every upload of an AVRO, JSON or "
+            "PROTOBUF schema with an error (HTTP 500), under every strategy, even for an equal text. "
+            "Producers with a schema fail, too. Usually a default does not fit, because a broker stores "
+            "such a schema as a first version. Or the policy's `brokerProfile.line` changed, and the "
+            "parser of that Pulsar version does not accept an earlier text.",
+            "give the command line the right history, and the policy its broker's Pulsar version. If "
+            "the broker has the version, delete the topic's schemas there, or use another topic. After "
+            "a deletion, consumers no longer get older versions. The operator detects it within a "
+            "minute.",
             Example(_ID, _WITH_BAD_DEFAULT),
             Example(_ID, _DOCUMENTED),
         ),
         Rule(
-            "STORED_TEXT_KEPT",
-            "A warning: the schema equals an earlier version but for what Pulsar does not compare (docs, aliases, an "
-            "enum's default, properties, spacing). Registering it changes nothing: the old text stays.",
-            "nothing; or change something that is compared.",
+            "STORED_SCHEMA_UNCHANGED",
+            "A warning: the schema differs from an earlier version only in what Pulsar does not compare "
+            "(docs, aliases, an enum's default, properties, spacing). Registering it changes nothing: "
+            "the old text stays.",
+            "nothing, or change something that is compared.",
             Example(_DOCUMENTED, _ID),
             Example(_ID, _ID),
         ),

@@ -3,16 +3,16 @@
 import argparse
 from typing import Final
 
-SUMMARY: Final = "can messages that are there already be read with a schema?"
-EPILOG: Final = """MESSAGES are files or folders of Parquet, Avro containers or JSON lines, here or where pyarrow's file
-systems reach (s3://...); or with --pulsar the full name of a topic, whose retained messages are read.
+SUMMARY: Final = "check whether a schema can read existing messages"
+EPILOG: Final = """MESSAGES are files or folders of Parquet, Avro containers or JSON lines, locally or at URIs of
+pyarrow's file systems (s3://...). With --pulsar, MESSAGES is the full name of a topic with retained messages.
 
 exit codes:
-  0  they pass
-  1  they do not
-  2  wrong input: no schema, a wrong option, a name that is none
-  3  the run failed: messages that are not there or cannot be read, a broker
-     out of reach; nothing is said of the messages
+  0  the messages pass
+  1  the messages do not pass
+  2  wrong input: an invalid schema, a wrong option, an invalid name
+  3  the run failed, without a verdict: missing or unreadable messages, an
+     unreachable broker
 
 examples:
   topicschema validate-messages --schema v2.avsc --history v0.avsc --history v1.avsc orders.parquet
@@ -23,24 +23,30 @@ examples:
 
 def add(command: argparse.ArgumentParser) -> None:
     """Adds the options that the command alone has."""
-    command.add_argument("--schema", metavar="FILE", help="the proposed schema, or a TopicSchema manifest (.yaml)")
+    command.add_argument(
+        "--schema", metavar="FILE", help="file of the proposed schema, or a TopicSchema manifest (.yaml)"
+    )
     command.add_argument(
         "--history",
         action="append",
         default=[],
         metavar="FILE",
-        help="a version that messages were written with; once for each, oldest first",
+        help="a version that wrote messages; repeatable, oldest first",
     )
     command.add_argument(
-        "--first-version", type=_whole, default=0, metavar="N", help="the number of the first of them (default: 0)"
+        "--first-version", type=_whole, default=0, metavar="N", help="number of the first --history (default: 0)"
     )
     command.add_argument(
-        "--written-with", type=_whole, metavar="N", help="the version of messages in files that name none"
+        "--written-with", type=_whole, metavar="N", help="version of messages in files that do not name one"
     )
     command.add_argument(
-        "--property", action="append", default=[], metavar="NAME=TEXT", help="a property of all schemas; once for each"
+        "--property", action="append", default=[], metavar="NAME=TEXT", help="a property of all schemas; repeatable"
     )
-    command.add_argument("--history-message", metavar="MESSAGE", help="as of check, for .proto files")
+    command.add_argument(
+        "--history-message",
+        metavar="MESSAGE",
+        help="root message of earlier .proto files, if it differs from --message",
+    )
     _source(command)
     _sample(command)
     _answer(command)
@@ -49,14 +55,14 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def _source(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--format", choices=("parquet", "avro", "json"), help="of the files; else by the ends of their names"
+        "--format", choices=("parquet", "avro", "json"), help="format of the files (default: by their extensions)"
     )
     command.add_argument(
         "--column",
         action="append",
         default=[],
         metavar="WHAT=NAME",
-        help="the column that has payload, key, schema_version, publish_time or partition; payload= of JSON: the line",
+        help="column with payload, key, schema_version, publish_time or partition; for JSON, payload= is the line",
     )
     command.add_argument("--pulsar", nargs=2, metavar=("ADMIN_URL", "SERVICE_URL"), help="read a topic of this broker")
     for name, text in _CREDENTIALS.items():
@@ -64,29 +70,40 @@ def _source(command: argparse.ArgumentParser) -> None:
 
 
 _CREDENTIALS: Final = {
-    "token-file": "the token that the broker is shown",
-    "certificate-file": "the client's certificate, in PEM",
-    "key-file": "its private key, in PEM",
-    "ca-file": "whom the broker's own certificate is trusted by, in PEM",
+    "token-file": "token for the broker",
+    "certificate-file": "client certificate, in PEM",
+    "key-file": "private key of the client certificate, in PEM",
+    "ca-file": "CA certificates for the broker's certificate, in PEM",
 }
 
 
 def _sample(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--max-messages", type=_positive, metavar="N", help="judge about so many of them")
-    command.add_argument("--percent", type=_positive, default=100, metavar="P", help="judge so many in a hundred")
-    command.add_argument("--since", type=_seconds, metavar="TIME", help="judge those of the last 90m, 168h or 7d")
-    command.add_argument("--seed", type=_whole, default=0, metavar="N", help="the same takes the same messages")
+    command.add_argument("--max-messages", type=_positive, metavar="N", help="judge about N messages")
+    command.add_argument("--percent", type=_positive, default=100, metavar="P", help="judge P percent of the messages")
+    command.add_argument("--since", type=_seconds, metavar="TIME", help="judge messages of the last 90m, 168h or 7d")
+    command.add_argument(
+        "--seed", type=_whole, default=0, metavar="N", help="seed of the sample: the same seed takes the same messages"
+    )
 
 
 def _answer(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--tolerance", type=_whole, default=0, metavar="N", help="how many in a million may be invalid (default: 0)"
+        "--tolerance",
+        type=_whole,
+        default=0,
+        metavar="N",
+        help="how many messages in a million may be invalid (default: 0)",
     )
-    command.add_argument("--include-values", action="store_true", help="show what is in the examples")
-    command.add_argument("--writers", action="store_true", help="tell how many messages each version wrote, and when")
-    command.add_argument("--report", metavar="FILE", help="write the whole report there, as JSON; - is standard output")
-    command.add_argument("--page", metavar="FILE", help="the same as a page for people, in HTML; - is standard output")
-    command.add_argument("--processes", type=_positive, metavar="N", help="judge in so many; else in as many as pays")
+    command.add_argument("--include-values", action="store_true", help="include values in the examples")
+    command.add_argument("--writers", action="store_true", help="print how many messages each version wrote, and when")
+    command.add_argument("--report", metavar="FILE", help="file for the report as JSON; - is standard output")
+    command.add_argument("--page", metavar="FILE", help="file for the report as an HTML page; - is standard output")
+    command.add_argument(
+        "--processes",
+        type=_positive,
+        metavar="N",
+        help="number of processes (default: up to four, if there are enough messages)",
+    )
 
 
 def _whole(text: str) -> int:

@@ -72,13 +72,13 @@ def _places(rows: list[Row]) -> Iterator[str]:
     for each in rows[:_PLACES]:
         yield f"{each['messages']:>12,}  {each['reason']} at {printable(each['path'])}"
     if len(rows) > _PLACES:
-        yield f"and {len(rows) - _PLACES} more places; --report has them"
+        yield f"… {len(rows) - _PLACES} more (see --report)"
 
 
 def _losses(rows: list[Row]) -> Iterator[str]:
     if rows:
         yield ""
-        yield "Of messages that can be read, not all is:"
+        yield "Readable, but values are lost:"
     for each in rows[:_PLACES]:
         yield f"{each['messages']:>12,}  {each['kind']} at {printable(each['path'])}"
 

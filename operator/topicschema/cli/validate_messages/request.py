@@ -9,7 +9,7 @@ from typing import Final
 from topicschema.cli.check import engine
 from topicschema.cli.commands import check
 from topicschema.cli.inputs import payloads
-from topicschema.cli.inputs.files import STANDARD_INPUT, WrongInputError
+from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError
 from topicschema.core import formats
 from topicschema.core.errors import StalledError
 from topicschema.core.schemas import PRIMITIVES, PulsarLine, SchemaInfo, SchemaType
@@ -31,13 +31,13 @@ _PLAIN: Final = frozenset({*PRIMITIVES, SchemaType.BYTES, SchemaType.NONE})
 
 
 def question_of(options: Namespace) -> Question:
-    """The question; WrongInputError where the options make none."""
+    """The question; UsageError where the options make none."""
     is_topic = options.pulsar is not None
     _demand_names(options)
     candidate, history = _schemas(options)
     versions = dict(enumerate(history, options.first_version))
     if options.written_with is not None and options.written_with not in versions:
-        raise WrongInputError(f"--written-with {options.written_with}: no --history has that number")
+        raise UsageError(f"--written-with {options.written_with}: no --history has that number")
     try:
         return Question(
             candidate=candidate,
@@ -45,47 +45,47 @@ def question_of(options: Namespace) -> Question:
             topic=options.messages[0] if is_topic else ", ".join(map(request.shown, options.messages)),
             files=None if is_topic else _files(options),
             pulsar=_pulsar(options) if is_topic else None,
-            line=PulsarLine(options.line),
+            line=PulsarLine(options.pulsar_version),
             sample=Sample(options.max_messages, options.percent, options.since, options.seed),
             tolerance=Tolerance(options.tolerance),
             include_values=options.include_values,
             ask_writers=options.writers,
         )
     except ValueError as error:
-        raise WrongInputError(str(error)) from None
+        raise UsageError(str(error)) from None
 
 
 def _demand_names(options: Namespace) -> None:
-    """WrongInputError where messages, broker or credentials have names that are none."""
+    """UsageError where messages, broker or credentials have names that are none."""
     if options.pulsar is not None:
         _demand_broker(options)
     elif not all(options.messages):
-        raise WrongInputError("a name of MESSAGES is empty: is a variable unset?")
+        raise UsageError("a name of MESSAGES is empty: is a variable unset?")
     elif STANDARD_INPUT in options.messages:
-        raise WrongInputError("messages are not read from standard input: name a file or a folder")
+        raise UsageError("messages are not read from standard input: name a file or a folder")
 
 
 def _demand_broker(options: Namespace) -> None:
     if len(options.messages) > 1:
-        raise WrongInputError("with --pulsar name one topic")
+        raise UsageError("with --pulsar name one topic")
     try:
         Topic.parse(options.messages[0])
     except StalledError as error:
-        raise WrongInputError(error.message) from None
+        raise UsageError(error.message) from None
     for url, schemes in zip(options.pulsar, _SCHEMES, strict=True):
         if not url.startswith(tuple(f"{each}://" for each in schemes)):
-            raise WrongInputError(f"{url!r}: write {' or '.join(f'{each}://HOST:PORT' for each in schemes)}")
+            raise UsageError(f"{url!r}: write {' or '.join(f'{each}://HOST:PORT' for each in schemes)}")
     credentials = (options.token_file, options.certificate_file, options.key_file, options.ca_file)
     unreadable = next((each for each in credentials if each is not None and not os.access(each, os.R_OK)), None)
     if unreadable is not None:  # asked, not read: it may be a pipe, which the run reads
-        raise WrongInputError(f"{unreadable}: there is no such file, or it may not be read")
+        raise UsageError(f"{unreadable}: the file does not exist, or is not readable")
 
 
 def _schemas(options: Namespace) -> tuple[SchemaInfo, list[SchemaInfo]]:
     """The candidate, and the versions that messages were written with."""
     found = check.history_and(options.schema, options, _PLAIN, "name the proposed schema with --schema FILE")
     names = [*options.history, options.schema or found[-1].type.value]
-    line, last = PulsarLine(options.line), len(options.history)
+    line, last = PulsarLine(options.pulsar_version), len(options.history)
     *history, candidate = (
         payloads.usable(lambda: _stored(info, line, is_reader=number == last), name)  # noqa: B023  # called at once
         for number, (info, name) in enumerate(zip(found, names, strict=True))
@@ -112,16 +112,14 @@ def _columns(given: Sequence[str]) -> Columns:
     for each in given:
         what, sign, name = each.partition("=")
         if not sign or what not in known or what in named:
-            raise WrongInputError(
-                f"--column {each!r}: write WHAT=NAME once, WHAT being one of {', '.join(sorted(known))}"
-            )
+            raise UsageError(f"--column {each!r}: write WHAT=NAME once, WHAT being one of {', '.join(sorted(known))}")
         named[what] = name
     return Columns(**named)
 
 
 def _pulsar(options: Namespace) -> PulsarAsked:
     if options.format is not None or options.column or options.written_with is not None:
-        raise WrongInputError("--format, --column and --written-with are for files")
+        raise UsageError("--format, --column and --written-with are for files")
     admin_url, service_url = options.pulsar
     return PulsarAsked(
         admin_url, service_url, options.token_file, options.certificate_file, options.key_file, options.ca_file

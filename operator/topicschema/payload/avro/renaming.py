@@ -22,15 +22,17 @@ _BREAKS: Final = frozenset(
     {
         Rule.ALIAS_CONFLICT,
         Rule.DOLLAR_IN_NAME,
-        Rule.ENDLESS_DEFAULT,
-        Rule.ENDLESS_RECORD,
+        Rule.RECURSIVE_DEFAULT,
+        Rule.INFINITE_RECORD,
         Rule.INVALID_DEFAULT,
         Rule.INVALID_WRITER_DEFAULT,
-        Rule.TANGLED_RECORDS,
+        Rule.RECURSIVE_RECORD_CRASHES_AVRO,
     }
 )
-"""Where Avro throws before it has read a byte. Of TANGLED_RECORDS the broker's comparison does, and a reader where a
-message comes to the hole in its grammar: some it could read, but no version comes to be that has them read so.
+"""Rules under which Avro throws before it has read a byte.
+
+With RECURSIVE_RECORD_CRASHES_AVRO the broker's comparison throws, and so does a reader at a message that comes to the
+hole in its grammar. It could read other messages, but the broker stores no version that has them read so.
 """
 
 

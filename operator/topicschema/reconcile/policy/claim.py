@@ -16,9 +16,9 @@ from topicschema.storage.claims import StoredClaim
 
 
 async def hold_claim(ctx: ReconcileContext, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> StoredClaim:
-    """The claim that the policy holds now; StalledError(ClaimNotAllowed, TopicClaimed) where it may not, and does not.
+    """Return the claim that the policy holds; enqueue the keys that a change of holder concerns.
 
-    Enqueue the keys that a change of holder concerns.
+    StalledError(ClaimNotAllowed, TopicAlreadyClaimed) if the policy does not hold the claim and may not take it.
     """
     stored, me = await ctx.claims.get_claim(key), owner_of(resource)
     if not await may_govern(ctx.client, me.namespace, key, anyone_may=ctx.claims_are_open):
@@ -34,14 +34,16 @@ async def hold_claim(ctx: ReconcileContext, resource: NamespaceSchemaPolicy, key
         return stored
     if stored.owner not in (None, me) and await _counts(ctx, stored.owner, key):
         holder = f"policy {stored.owner.name}" if stored.owner.namespace == me.namespace else "another policy"
-        raise StalledError("TopicClaimed", f"{holder} already governs {key.pulsar_namespace}")
+        raise StalledError("TopicAlreadyClaimed", f"{holder} already governs {key.pulsar_namespace}")
     if stored.owner != me:
         await _refuse_second(ctx, me, key)
     async with ctx.claims.turn:
         if address and await _is_governed_there(ctx, key, address):
             if stored.owner == me:
                 await _pass_on(ctx, key, stored, None)
-            raise StalledError("TopicClaimed", f"another policy already governs {key.pulsar_namespace} at this broker")
+            raise StalledError(
+                "TopicAlreadyClaimed", f"another policy already governs {key.pulsar_namespace} at this broker"
+            )
         return await _pass_on(ctx, key, stored, me, address)
 
 
@@ -63,7 +65,7 @@ async def _refuse_second(ctx: ReconcileContext, me: Owner, key: PulsarNamespaceK
         message = (
             f"policy {found.metadata.name} already governs {key.pulsar_namespace} here, for another Pulsar cluster"
         )
-        raise StalledError("TopicClaimed", message)
+        raise StalledError("TopicAlreadyClaimed", message)
 
 
 async def _pass_on(

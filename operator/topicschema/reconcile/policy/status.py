@@ -14,8 +14,8 @@ from topicschema.judging.policies import says_ready
 from topicschema.reconcile.policy.namespace_settings_cache import NamespaceState
 from topicschema.reconcile.runtime.conditions import Said, not_ready, ready, told
 
-UNDECLARED: Final = "UndeclaredTopics"
-_KNOWN_NOT_TO_BE: Final = ("BrokerInconsistent", "NamespaceMissing", "RefusedByBroker", "TenantMissing")
+UNDECLARED: Final = "UnmanagedTopics"
+_KNOWN_NOT_TO_BE: Final = ("BrokerInconsistent", "NamespaceNotFound", "RefusedByBroker", "TenantNotFound")
 _LISTED: Final = 5
 
 
@@ -32,7 +32,7 @@ def conditions(resource: NamespaceSchemaPolicy, state: NamespaceState) -> tuple[
     governs = "; ".join(filter(None, (f"governs {resource.spec.pulsar_namespace}", state.other_line)))
     error = awaited(state)
     if resource.spec.pulsar is None:
-        return ready("InForce", "; ".join((governs, *_without_broker(resource))))
+        return ready("Active", "; ".join((governs, *_without_broker(resource))))
     if error is None:
         return _settled(resource, state, governs)
     if state.difference:
@@ -41,7 +41,7 @@ def conditions(resource: NamespaceSchemaPolicy, state: NamespaceState) -> tuple[
     if error.reason in (*_KNOWN_NOT_TO_BE, UNDECLARED):
         return (*not_ready(error), _in_sync(ConditionStatus.FALSE, error))
     if says_ready(resource) and not isinstance(error, StalledError):
-        return (*ready("InForce", governs), _in_sync(ConditionStatus.UNKNOWN, error))
+        return (*ready("Active", governs), _in_sync(ConditionStatus.UNKNOWN, error))
     return (*not_ready(error), _in_sync(ConditionStatus.UNKNOWN, error))
 
 
@@ -66,8 +66,8 @@ def notes(state: NamespaceState) -> tuple[Note, ...]:
     error = awaited(state)
     if error is not None:  # what else there is to say stands in no condition yet, and would be said at each reconcile
         return (Note("Warning", UNDECLARED, error.message),) if state.undeclared else ()
-    line = (Note("Warning", "OtherLine", state.other_line),) if state.other_line else ()
-    return (*line, *(Note("Normal", "SettingKept", text) for text in state.notes))
+    line = (Note("Warning", "PulsarVersionMismatch", state.other_line),) if state.other_line else ()
+    return (*line, *(Note("Normal", "SettingRetained", text) for text in state.notes))
 
 
 def _settled(resource: NamespaceSchemaPolicy, state: NamespaceState, governs: str) -> tuple[Said, ...]:
@@ -77,7 +77,7 @@ def _settled(resource: NamespaceSchemaPolicy, state: NamespaceState, governs: st
         observes = ready("Observed", f"{governs}; nothing is written to the broker")
         return (*observes, Said(ConditionType.IN_SYNC, status, "Observed", message))
     message = "; ".join(("the broker has what the policy sets", *state.notes))
-    return (*ready("InForce", governs), Said(ConditionType.IN_SYNC, ConditionStatus.TRUE, "Applied", message))
+    return (*ready("Active", governs), Said(ConditionType.IN_SYNC, ConditionStatus.TRUE, "Applied", message))
 
 
 def _in_sync(status: ConditionStatus, error: TopicSchemaError) -> Said:

@@ -15,7 +15,7 @@ from topicschema.broker.errors import (
     BrokerForbiddenError,
     BrokerUnauthorizedError,
     RefusedByBrokerError,
-    TopicMissingError,
+    TopicNotFoundError,
 )
 from topicschema.core import plan
 from topicschema.core.alignment import Ahead, Alignment, Behind, Lost
@@ -33,7 +33,7 @@ from topicschema.reconcile.topicschema.losses import VersionGoneError, with_note
 
 T = TypeVar("T")
 REFUSED = "RefusedByBroker"
-_MISSING = "TopicMissing"
+_MISSING = "TopicNotFound"
 _TOPIC_SECONDS = 10.0
 
 
@@ -145,7 +145,7 @@ def lost(key: TopicKey, found: Lost) -> StalledAtBrokerError:
         "HistoryLost",
         f"the broker {found.why}, which topic {key.topic} had: schemas go with a forced delete or their topic (an "
         "idle one goes by itself); nothing is uploaded. Put them back in order from the record "
-        f"{key.history_name} (`topicschema record`, docs/broker.md), or delete that SchemaHistory to begin anew with "
+        f"{key.history_name} (`topicschema export`, docs/broker.md), or delete that SchemaHistory to begin anew with "
         "what the broker has; where it has nothing, delete this resource, too, and create it anew",
     )
 
@@ -210,7 +210,7 @@ async def _set_by_others(broker: Broker, topic: Topic, domain: str) -> Overrides
     """The strategy that the topic has before the first of its versions is taken over; None where it is not told."""
     try:
         strategy = await broker.topic_strategy(topic, domain)
-    except (TopicMissingError, BrokerForbiddenError, RefusedByBrokerError):
+    except (TopicNotFoundError, BrokerForbiddenError, RefusedByBrokerError):
         return None
     return None if strategy is None else Overrides(TopicSettings(), TopicSettings(strategy))
 
@@ -219,7 +219,7 @@ async def topic_settings(broker: Broker, topic: Topic, domain: str) -> TopicSett
     """The topic's own settings; None where the topic does not exist."""
     try:
         return await broker.topic_settings(topic, domain)
-    except TopicMissingError:
+    except TopicNotFoundError:
         return None
 
 

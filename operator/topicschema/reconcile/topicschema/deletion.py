@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from topicschema.api import FINALIZER, RELEASE_ANNOTATION
+from topicschema.api import FINALIZER, SKIP_BROKER_DELETE_ANNOTATION
 from topicschema.api.kinds import CUSTOM_RESOURCE_DEFINITION, NAMESPACE, SCHEMA_HISTORY, TOPIC_SCHEMA, Kind
 from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import DeletionPolicy, TopicSchema, TopicSchemaSpec
@@ -18,9 +18,9 @@ from topicschema.api.wire import decode
 from topicschema.broker.broker import Broker
 from topicschema.broker.errors import (
     BrokerForbiddenError,
-    NamespaceMissingError,
+    NamespaceNotFoundError,
     RefusedByBrokerError,
-    TenantMissingError,
+    TenantNotFoundError,
 )
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core import plan
@@ -46,9 +46,9 @@ from topicschema.reconcile.topicschema.observe import Observation, owner_of
 from topicschema.storage.claims import KnownKeys
 from topicschema.storage.protocol import Stored
 
-RELEASED = "ReleasedUndeleted"
+RELEASED = "DeletionSkipped"
 """The reason of the Event."""
-RETAINED = "SettingKept"
+RETAINED = "SettingRetained"
 """The reason of the Event about a topic's own settings."""
 _UNKNOWN = "a PulsarNamespaceClaim on record cannot be read, and no record is known to be this resource's"
 _GOVERNED_ELSEWHERE = "another policy governs its topic by now"
@@ -192,7 +192,7 @@ async def _under_way(broker: Broker, history: History, domain: str) -> Overrides
     record = history.topic_settings
     if record is None or record.pending is None:
         return None
-    with suppress(BrokerForbiddenError, RefusedByBrokerError, TenantMissingError, NamespaceMissingError):
+    with suppress(BrokerForbiddenError, RefusedByBrokerError, TenantNotFoundError, NamespaceNotFoundError):
         return Overrides(TopicSettings(), await topic_settings(broker, history.key.topic, domain), record)
     return None
 
@@ -222,21 +222,21 @@ async def _policy(ctx: ReconcileContext, seen: Observation) -> FoundPolicy | Non
     try:
         return await ctx.policies.find(seen.resource.metadata.namespace, seen.topic.pulsar_namespace)
     except (StalledError, WaitingError) as error:
-        if error.reason in ("PolicyMissing", "ClaimNotAllowed", "TopicClaimed"):
+        if error.reason in ("PolicyNotFound", "ClaimNotAllowed", "TopicAlreadyClaimed"):
             return None
         raise
 
 
 async def _release(ctx: ReconcileContext, metadata: Metadata, found: FoundPolicy | None) -> str:
-    """Why the broker is left as it is, or ""; WaitingError(PolicyMissing) for a minute without a policy.
+    """Why the broker is left as it is, or ""; WaitingError(PolicyNotFound) for a minute without a policy.
 
     The minute begins when a pass first finds none, however long the resource has been waiting for its end.
     """
     key = Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name)
     if found is not None:
         ctx.index.clear_without_policy(key)
-    if metadata.annotations.get(RELEASE_ANNOTATION) == "true":
-        return f"the annotation {RELEASE_ANNOTATION} gives up"
+    if metadata.annotations.get(SKIP_BROKER_DELETE_ANNOTATION) == "true":
+        return f"the annotation {SKIP_BROKER_DELETE_ANNOTATION} gives up"
     if await _is_terminating(ctx, NAMESPACE, metadata.namespace):
         return "its Kubernetes namespace is being deleted"
     if found is not None:
@@ -247,7 +247,7 @@ async def _release(ctx: ReconcileContext, metadata: Metadata, found: FoundPolicy
         return "no policy governs its topic any more"
     ctx.enqueue(key, left)
     message = f"no policy governs its topic: without one within {_GRACE:g} seconds the broker is left as it is"
-    raise WaitingError("PolicyMissing", message, after=_GRACE)
+    raise WaitingError("PolicyNotFound", message, after=_GRACE)
 
 
 async def _is_terminating(ctx: ReconcileContext, kind: Kind, name: str) -> bool:

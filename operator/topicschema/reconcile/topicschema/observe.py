@@ -165,7 +165,7 @@ async def governed(ctx: ReconcileContext, resource: TopicSchema) -> Observation:
     topic = Topic.parse(resource.spec.topic)
     found = await ctx.policies.find(resource.metadata.namespace, topic.pulsar_namespace)
     if found is None:
-        raise WaitingError("PolicyMissing", f"no NamespaceSchemaPolicy here governs {topic.pulsar_namespace}")
+        raise WaitingError("PolicyNotFound", f"no NamespaceSchemaPolicy here governs {topic.pulsar_namespace}")
     require_partition(address_of(found.resource))
     return Observation(resource, found=found)
 
@@ -266,7 +266,7 @@ async def _check_unclaimed(ctx: ReconcileContext, stored: Stored, owner: Owner) 
     holder = await other_holder(ctx.client, stored.history.claim, owner)
     if holder is not None:
         message = f"TopicSchema {holder.name} already holds the topic {stored.history.key.topic}"
-        raise StalledError("TopicClaimed", message)
+        raise StalledError("TopicAlreadyClaimed", message)
 
 
 def _check_history_present(stored: Stored, resource: TopicSchema) -> None:

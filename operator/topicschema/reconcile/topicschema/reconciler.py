@@ -57,8 +57,8 @@ _RULED_OUT = frozenset(
         "InvalidResource",
         "InvalidSchema",
         "InvalidTopic",
-        "PolicyMissing",
-        "TopicClaimed",
+        "PolicyNotFound",
+        "TopicAlreadyClaimed",
     }
 )
 
@@ -261,7 +261,7 @@ class TopicSchemas:
             latest=status.latest_schema_version,
             is_ready=ready is not None and ready.status is ConditionStatus.TRUE,
             is_incompatible=ready is not None and ready.reason == "Incompatible",
-            lost_claim=ready is not None and ready.reason == "TopicClaimed",
+            lost_claim=ready is not None and ready.reason == "TopicAlreadyClaimed",
             access_denied=any(condition.reason in status_writer.ACCESS_DENIED for condition in status.conditions),
         )
 

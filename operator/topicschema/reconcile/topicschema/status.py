@@ -44,12 +44,12 @@ _UNREACHED = frozenset(
         "BrokerNotAllowed",
         "BrokerUnauthorized",
         "BrokerUnavailable",
-        "BrokerUntrusted",
-        "NamespaceMissing",
+        "BrokerTLSVerificationFailed",
+        "NamespaceNotFound",
         "SecretInvalid",
-        "SecretMissing",
-        "TenantMissing",
-        "TopicMissing",
+        "SecretNotFound",
+        "TenantNotFound",
+        "TopicNotFound",
         "UnsupportedSchemaType",
     }
 )
@@ -252,7 +252,7 @@ def _in_sync(seen: Seen, registered: Said) -> Said:
             f"the broker's latest is version {latest.schema_version}, which was not registered from this resource: put "
             "its schema into the spec, or register an edit of this one after it"
         )
-        return Said(ConditionType.IN_SYNC, ConditionStatus.FALSE, "ForeignVersion", message)
+        return Said(ConditionType.IN_SYNC, ConditionStatus.FALSE, "UnmanagedVersion", message)
     return replace(registered, type=ConditionType.IN_SYNC)
 
 

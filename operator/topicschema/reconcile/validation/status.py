@@ -21,7 +21,7 @@ from topicschema.validation.job.result import VerdictDocument
 VALIDATING: Final = "Validating"
 VALIDATION_FAILED: Final = "ValidationFailed"
 VALIDATION_ERROR: Final = "ValidationError"
-NOT_LOCKED: Final = "NotLocked"
+NOT_LOCKED: Final = "AutoUpdateEnabled"
 _PASSED: Final = "Passed"
 _REASONS: Final = 20
 _TOLD: Final = 3

@@ -89,4 +89,4 @@ def test_a_long_name_is_cut_where_it_is_quoted() -> None:
 def test_an_endless_record_that_the_writer_does_not_have_is_told_at_a_place_that_the_writer_has(default: Any) -> None:
     endless = record("E", field("e", "E"))
     told = found(record("R", field("a", endless, **default)), record("R"))
-    assert told == [("INVALID_DEFAULT", "$.fields[0]", "$"), ("ENDLESS_RECORD", "$.fields[0].type", "$")]
+    assert told == [("INVALID_DEFAULT", "$.fields[0]", "$"), ("INFINITE_RECORD", "$.fields[0].type", "$")]

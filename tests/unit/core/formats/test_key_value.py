@@ -80,7 +80,7 @@ def test_only_the_bytes_are_the_identity() -> None:
         (STRING, part(SchemaType.AVRO), "SYNTAX", "$.value"),
         (STRING, part(SchemaType.AVRO, b'["null","int"]'), "UNION_AT_TOP", "$.value"),
         (part(SchemaType.JSON, b'{"type":"record","name":"R","fields":[{"name":"a"}]}'), STRING, "", "$.key.fields[0]"),
-        (STRING, part(SchemaType.AVRO, b'"{\\"type\\":\\"int\\"}"'), "PART_AS_TEXT", "$.value"),
+        (STRING, part(SchemaType.AVRO, b'"{\\"type\\":\\"int\\"}"'), "PART_DOUBLE_ENCODED", "$.value"),
         (STRING, part(SchemaType.AVRO, b"{,"), "SYNTAX", "$.value"),
         (part(SchemaType.AUTO_CONSUME), STRING, "UNSUPPORTED_TYPE", "$.key"),
         (STRING, part(SchemaType.KEY_VALUE, bytes(8)), "NESTED_KEY_VALUE", "$.value"),

@@ -80,7 +80,7 @@ def test_a_default_that_comes_back_to_its_record_is_endless() -> None:
     reader = record("R3", field("c", ["R3", "null"], default=None))
     assert unreadable(reader, record("R3")) == (
         Mismatch(
-            "ENDLESS_DEFAULT",
+            "RECURSIVE_DEFAULT",
             "field 'c' of {reader} is not in {writer} (record 'R3'), and its default comes back to itself "
             "at field 'c', without end",
             "$.fields[0]",
@@ -96,7 +96,7 @@ def test_a_default_of_a_type_that_leads_to_an_endless_record_is_endless_before_a
     )
     writer = record("R", field("c", array(endless)))
     assert [(each.rule, each.reader_path) for each in unreadable(reader, writer)][:2] == [
-        ("ENDLESS_DEFAULT", "$.fields[0]"),
+        ("RECURSIVE_DEFAULT", "$.fields[0]"),
         ("INVALID_DEFAULT", "$.fields[1]"),
     ]
 

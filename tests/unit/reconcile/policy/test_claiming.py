@@ -50,7 +50,7 @@ async def holder(world: World, key: PulsarNamespaceKey) -> str | None:
 async def refused(policies: NamespaceSchemaPolicies, key: Key) -> str:
     with pytest.raises(StalledError) as raised:
         await policies.reconcile(key)
-    assert raised.value.reason == "TopicClaimed"
+    assert raised.value.reason == "TopicAlreadyClaimed"
     return raised.value.message
 
 

@@ -220,7 +220,7 @@ async def test_an_error_leaves_what_was_seen_before(world: World) -> None:
     world.change(schema_compatibility_strategy=Strategy.FULL)
     state = await world.get()
     assert state.error is not None
-    assert state.error.reason in {"NamespaceMissing", "TenantMissing"}
+    assert state.error.reason in {"NamespaceNotFound", "TenantNotFound"}
     assert state.observed == before.observed
 
 

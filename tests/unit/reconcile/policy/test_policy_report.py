@@ -13,7 +13,7 @@ from topicschema.broker.errors import (
     BrokerNotAllowedError,
     BrokerUnauthorizedError,
     BrokerUnavailableError,
-    NamespaceMissingError,
+    NamespaceNotFoundError,
 )
 from topicschema.core.errors import TopicSchemaError
 from topicschema.judging.policies import says_in_force
@@ -37,13 +37,13 @@ def told(resource: NamespaceSchemaPolicy, state: NamespaceState) -> dict[str, tu
 
 def applied_before(generation: int = 2) -> NamespaceSchemaPolicy:
     ready = Condition(
-        type=ConditionType.READY, status=ConditionStatus.TRUE, reason="InForce", observed_generation=generation
+        type=ConditionType.READY, status=ConditionStatus.TRUE, reason="Active", observed_generation=generation
     )
     return replace(POLICY, status=NamespaceSchemaPolicyStatus(conditions=(ready,)))
 
 
 def test_without_a_broker_there_is_nothing_to_be_in_sync_with() -> None:
-    assert told(WITHOUT_BROKER, NamespaceState()) == {"Ready": ("True", "InForce")}
+    assert told(WITHOUT_BROKER, NamespaceState()) == {"Ready": ("True", "Active")}
 
 
 def test_settings_that_need_a_broker_are_told_of_where_there_is_none() -> None:
@@ -53,7 +53,7 @@ def test_settings_that_need_a_broker_are_told_of_where_there_is_none() -> None:
 
 
 def test_a_policy_whose_settings_the_broker_has_is_in_sync_and_tells_what_it_left_behind() -> None:
-    assert told(POLICY, NamespaceState()) == {"Ready": ("True", "InForce"), "InSync": ("True", "Applied")}
+    assert told(POLICY, NamespaceState()) == {"Ready": ("True", "Active"), "InSync": ("True", "Applied")}
     said = {each.type: each.message for each in conditions(POLICY, NamespaceState(notes=("it keeps false",)))}
     assert said[ConditionType.IN_SYNC].endswith("it keeps false")
 
@@ -61,7 +61,7 @@ def test_a_policy_whose_settings_the_broker_has_is_in_sync_and_tells_what_it_lef
 @pytest.mark.parametrize("error", [BrokerUnavailableError("away"), BrokerUnauthorizedError("who?")])
 def test_a_broker_that_cannot_be_asked_leaves_what_was_applied_ready(error: TopicSchemaError) -> None:
     state = NamespaceState(error=error)
-    assert told(applied_before(), state) == {"Ready": ("True", "InForce"), "InSync": ("Unknown", error.reason)}
+    assert told(applied_before(), state) == {"Ready": ("True", "Active"), "InSync": ("Unknown", error.reason)}
     fresh = {"Ready": ("False", error.reason), "Reconciling": ("True", error.reason)}
     assert told(applied_before(1), state) == {**fresh, "InSync": ("Unknown", error.reason)}
 
@@ -78,7 +78,7 @@ def test_what_is_seen_to_differ_and_cannot_be_written_is_neither_ready_nor_in_sy
     assert said[ConditionType.IN_SYNC] == f"x is y and not z: {error.message}"
 
 
-@pytest.mark.parametrize("error", [BrokerInconsistentError("says yes"), NamespaceMissingError("gone")])
+@pytest.mark.parametrize("error", [BrokerInconsistentError("says yes"), NamespaceNotFoundError("gone")])
 def test_what_the_broker_itself_denies_is_not_ready_whatever_was_before(error: TopicSchemaError) -> None:
     said = told(applied_before(), NamespaceState(error=error))
     assert said["Ready"] == said["InSync"] == ("False", error.reason)
@@ -95,12 +95,12 @@ def test_a_broker_that_may_not_be_called_needs_a_person() -> None:
 def test_a_lock_that_waits_names_the_first_topics_without_a_topicschema() -> None:
     state = NamespaceState(undeclared=tuple("abcdefg"))
     said = told(applied_before(), state)
-    assert said["Ready"] == said["InSync"] == ("False", "UndeclaredTopics")
-    assert said["Reconciling"] == ("True", "UndeclaredTopics")
+    assert said["Ready"] == said["InSync"] == ("False", "UnmanagedTopics")
+    assert said["Reconciling"] == ("True", "UnmanagedTopics")
     error = awaited(state)
     assert error is not None
     assert "a, b, c, d, e and 2 more without a TopicSchema" in error.message
-    assert [note.reason for note in notes(state)] == ["UndeclaredTopics"]
+    assert [note.reason for note in notes(state)] == ["UnmanagedTopics"]
     more = replace(state, other_line="the broker is 4.1.2", notes=("it keeps a setting",))
     assert notes(more) == notes(state), "no condition says the rest yet: each reconcile would write it"
 
@@ -110,12 +110,12 @@ def test_a_broker_of_another_line_is_told_of_beside_what_is_in_force(resource: N
     state = NamespaceState(other_line="the broker is 4.1.2")
     ready = conditions(resource, state)[0]
     assert (ready.status, ready.message.split("; ")[:2]) == ("True", ["governs shop/orders", "the broker is 4.1.2"])
-    assert notes(state) == (("Warning", "OtherLine", "the broker is 4.1.2"),)
+    assert notes(state) == (("Warning", "PulsarVersionMismatch", "the broker is 4.1.2"),)
 
 
 def test_a_lock_waits_until_it_is_known_which_topics_have_one() -> None:
     state = NamespaceState(undeclared=None)
-    assert told(POLICY, state)["Ready"] == ("False", "UndeclaredTopics")
+    assert told(POLICY, state)["Ready"] == ("False", "UnmanagedTopics")
     assert notes(state) == ()
 
 

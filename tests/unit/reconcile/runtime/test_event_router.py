@@ -84,7 +84,7 @@ def test_an_edit_of_labels_and_annotations_alone_of_a_ready_topic_enqueues_nothi
         {"generation": 2},
         {"deletionTimestamp": "2026-01-01T00:00:00Z"},
         {"finalizers": ["theirs"], "uid": "another"},
-        {"annotations": {"topicschema.io/release": "true"}},
+        {"annotations": {"topicschema.io/skip-broker-delete": "true"}},
         {"labels": {"topicschema.io/any": "b"}},
         {"managedFields": [{"manager": "kubectl", "subresource": "status"}]},
     ],

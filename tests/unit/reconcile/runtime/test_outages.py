@@ -128,7 +128,7 @@ async def test_a_scout_that_comes_to_the_broker_no_more_is_replaced(end: Result 
     assert len(outage.probes) >= 800 / 20
 
 
-@pytest.mark.parametrize("end", [StalledError("Incompatible", ""), WaitingError("TopicMissing", "", after=60.0)])
+@pytest.mark.parametrize("end", [StalledError("Incompatible", ""), WaitingError("TopicNotFound", "", after=60.0)])
 async def test_all_who_waited_are_looked_at_though_the_pass_that_was_answered_ends_otherwise(end: Exception) -> None:
     outage = Outage()
     await outage.until(1000.0)

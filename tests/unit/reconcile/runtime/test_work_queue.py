@@ -26,7 +26,7 @@ class Clock:
 @pytest.mark.parametrize(
     ("error", "first"),
     [
-        (WaitingError("PolicyMissing", "", after=4.0), 4.0),
+        (WaitingError("PolicyNotFound", "", after=4.0), 4.0),
         (WaitingError("BrokerUnavailable", "a broker that asks for no pause", after=0.0), 1.0),
         (ConflictError(""), 0.02),
         (ValueError(), 1.0),
@@ -44,7 +44,7 @@ def test_the_time_to_the_next_try_doubles_up_to_five_minutes(error: Exception, f
 
 
 def test_tries_are_spread_so_that_what_failed_together_does_not_come_back_together() -> None:
-    error = WaitingError("PolicyMissing", "", after=4.0)
+    error = WaitingError("PolicyNotFound", "", after=4.0)
     assert Backoff(lambda: 0.0).delay(A, error) == 2.0
     assert Backoff(lambda: 0.5).delay(A, error) == 3.0
 
@@ -111,7 +111,7 @@ async def test_a_stalled_key_is_looked_at_again_only_at_the_slow_resync() -> Non
 
 
 async def test_a_waiting_key_is_tried_again_sooner_and_success_makes_the_bell_forget() -> None:
-    waiting = WaitingError("PolicyMissing", "", after=4.0)
+    waiting = WaitingError("PolicyNotFound", "", after=4.0)
     assert await looks(Clock(), [waiting, waiting, Result.REQUEUE, waiting, Result.DELETED]) == [
         0.0,
         3.0,

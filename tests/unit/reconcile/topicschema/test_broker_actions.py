@@ -13,7 +13,7 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic, TopicKey
 from topicschema.storage.protocol import Stored
 
-IN_FORCE = {"conditions": [{"type": "Ready", "status": "True", "reason": "InForce", "observedGeneration": 1}]}
+IN_FORCE = {"conditions": [{"type": "Ready", "status": "True", "reason": "Active", "observedGeneration": 1}]}
 SCHEMAS = (record("id"), record("id", "a?"), record("id", "a?", "b?"))
 _REQUESTS = 40
 

@@ -30,10 +30,10 @@ async def topic() -> AsyncIterator[AskedTopic]:
 async def test_a_version_that_needs_its_topic_s_own_strategy_waits_for_the_topic(topic: AskedTopic) -> None:
     topic.world.broker.own_status = 404
     topic.wants(OTHER, **OWN)
-    assert await topic.look() == "TopicMissing"
+    assert await topic.look() == "TopicNotFound"
     assert topic.world.broker.calls.count("POST schema") == 2
     ready = (await topic.settle())["conditions"][0]
-    assert ready["reason"] == "TopicMissing"
+    assert ready["reason"] == "TopicNotFound"
     assert "version 1 of the record" in ready["message"]
     assert "ALWAYS_COMPATIBLE until" not in ready["message"]  # it is what the resource says
     assert topic.world.broker.calls.count("POST schema") == 2  # it is not sent again while it cannot but be refused

@@ -43,7 +43,7 @@ def has(topic: ToldTopic, strategy: Strategy) -> None:
 
 def waits_for_topics(wire: dict[str, Any]) -> None:
     """The policy has its strategy, and not its lock."""
-    ready = {"type": "Ready", "status": "False", "reason": "UndeclaredTopics"}
+    ready = {"type": "Ready", "status": "False", "reason": "UnmanagedTopics"}
     wire["status"]["conditions"] = [{**ready, "observedGeneration": wire["metadata"]["generation"]}]
 
 

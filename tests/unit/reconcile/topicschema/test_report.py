@@ -32,7 +32,7 @@ def says(status: TopicSchemaStatus) -> dict[str, tuple[str, str]]:
 
 
 def registered(number: int, *told: str) -> TopicSchemaStatus:
-    notes = tuple(Incompatibility("STORED_TEXT_KEPT", "$", each) for each in told)
+    notes = tuple(Incompatibility("STORED_SCHEMA_UNCHANGED", "$", each) for each in told)
     verdict = Verdict(Outcome.EQUAL_VERSION, BACKWARD, number, notes=notes)
     return settled(Seen((ONE, TWO)[number].fingerprint, verdict, BOTH), MOMENT)
 
@@ -168,9 +168,9 @@ INVALID = InvalidSchemaError("UNDEFINED_NAME", "no type is named Money", Place("
         (INVALID, FALSE, ConditionType.STALLED, FALSE),
         (StalledError("InvalidResource", "spec.type: is required"), FALSE, ConditionType.STALLED, FALSE),
         (StalledError("InvalidTopic", "'x' is not a topic name"), FALSE, ConditionType.STALLED, FALSE),
-        (WaitingError("PolicyMissing", "no policy"), FALSE, ConditionType.RECONCILING, UNKNOWN),
+        (WaitingError("PolicyNotFound", "no policy"), FALSE, ConditionType.RECONCILING, UNKNOWN),
         (StalledError("ClaimNotAllowed", "not allowed"), FALSE, ConditionType.STALLED, UNKNOWN),
-        (StalledError("TopicClaimed", "another holds it"), FALSE, ConditionType.STALLED, UNKNOWN),
+        (StalledError("TopicAlreadyClaimed", "another holds it"), FALSE, ConditionType.STALLED, UNKNOWN),
         (StalledError("RecordDamaged", "its hash is wrong"), FALSE, ConditionType.STALLED, UNKNOWN),
         (ForbiddenError("patch schemahistories: 403"), FALSE, ConditionType.RECONCILING, UNKNOWN),
     ],
@@ -219,8 +219,8 @@ def test_a_text_that_does_not_parse_is_listed_with_rule_and_place() -> None:
 
 def test_while_something_is_awaited_the_report_of_the_same_generation_stands() -> None:
     before = registered(1)
-    assert failed(before, WaitingError("PolicyMissing", ""), MOMENT).schema_version == 1
-    assert failed(before, WaitingError("PolicyMissing", ""), Moment((), 4, NOW)).schema_version is None
+    assert failed(before, WaitingError("PolicyNotFound", ""), MOMENT).schema_version == 1
+    assert failed(before, WaitingError("PolicyNotFound", ""), Moment((), 4, NOW)).schema_version is None
 
 
 def test_a_strategy_of_the_topic_s_own_is_told_of_no_other_generation_than_it_was_seen_with() -> None:
@@ -245,7 +245,7 @@ def test_the_transition_time_moves_only_when_the_status_does() -> None:
     broken = failed(edited, INVALID, Moment(edited.conditions, 5, LATER))
     times = {condition.type: condition.last_transition_time for condition in broken.conditions}
     assert set(times.values()) == {LATER}
-    still = failed(broken, WaitingError("PolicyMissing", ""), Moment(broken.conditions, 5, "2026-11-21T08:00:00Z"))
+    still = failed(broken, WaitingError("PolicyNotFound", ""), Moment(broken.conditions, 5, "2026-11-21T08:00:00Z"))
     assert still.conditions[0].last_transition_time == LATER
 
 

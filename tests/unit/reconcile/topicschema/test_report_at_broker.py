@@ -40,7 +40,7 @@ def test_a_newer_version_of_others_is_not_in_sync_and_ready_all_the_same() -> No
         "Ready": ("True", "Registered"),
         "Compatible": ("True", "Compatible"),
         "Registered": ("True", "Registered"),
-        "InSync": ("False", "ForeignVersion"),
+        "InSync": ("False", "UnmanagedVersion"),
     }
     assert (status.schema_version, status.latest_schema_version) == (0, 1)
 
@@ -101,7 +101,7 @@ def test_what_an_observed_broker_lacks_is_not_registered_there(lacks: int, regis
 
 @pytest.mark.parametrize(
     ("stopped", "kind"),
-    [(StalledError("RefusedByBroker", "no"), "Stalled"), (WaitingError("TopicMissing", "not yet"), "Reconciling")],
+    [(StalledError("RefusedByBroker", "no"), "Stalled"), (WaitingError("TopicNotFound", "not yet"), "Reconciling")],
 )
 @pytest.mark.parametrize(("verdict", "is_registered"), [(EQUAL, "True"), (NEXT, "False")])
 def test_what_stops_a_schema_that_passes_is_told_beside_what_was_seen(

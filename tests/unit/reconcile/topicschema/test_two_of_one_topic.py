@@ -46,7 +46,7 @@ async def test_where_the_broker_is_only_observed_the_second_resource_of_a_topic_
         spec = {"topic": "persistent://shop/orders/created", "type": "AVRO", "schema": text}
         topic.world.api.put(TOPIC_SCHEMA, "shop", "second", {"spec": spec})
         assert await passes(topic, KEY) == ("True", "Observed")
-        assert await passes(topic, SECOND) == ("False", "TopicClaimed")
+        assert await passes(topic, SECOND) == ("False", "TopicAlreadyClaimed")
         assert await passes(topic, KEY) == ("True", "Observed")
         assert [lost_claim(topic, key) for key in (KEY, SECOND)] == [False, True]
         topic.world.api.take_away(TOPIC_SCHEMA, "shop", "created")
@@ -60,7 +60,7 @@ async def test_the_second_is_looked_at_when_the_first_is_being_deleted_and_someb
         spec = {"topic": "persistent://shop/orders/created", "type": "AVRO", "schema": text}
         topic.world.api.put(TOPIC_SCHEMA, "shop", "second", {"spec": spec})
         assert await passes(topic, KEY) == ("True", "Registered")
-        assert await passes(topic, SECOND) == ("False", "TopicClaimed")
+        assert await passes(topic, SECOND) == ("False", "TopicAlreadyClaimed")
         held = {"deletionTimestamp": "2026-11-21T12:00:00Z", "finalizers": ["shop.example/never"]}
         topic.world.api.change("/topicschemas/created", lambda there: there["metadata"].update(held))
         topic.enqueued.clear()

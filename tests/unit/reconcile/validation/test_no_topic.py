@@ -75,9 +75,9 @@ async def test_what_passed_for_want_of_messages_counts_where_no_topic_has_come(
 async def test_a_version_that_waits_for_its_topic_is_asked_about_anew_when_it_comes(topic: AskedTopic) -> None:
     topic.world.there(ONE)
     await passes(topic, None, schemaCompatibilityStrategy="FULL")
-    assert await topic.look() == "TopicMissing"
+    assert await topic.look() == "TopicNotFound"
     topic.clock = LATER
-    assert await topic.look() == "TopicMissing"
+    assert await topic.look() == "TopicNotFound"
     await topic.settle()
     assert len(await topic.jobs()) == 1, "nothing is asked while it waits"
     topic.clock, topic.world.broker.own_status = NOON, THERE

@@ -45,7 +45,7 @@ async def test_messages_pass_a_gate_beside_which_clients_may_add_schemas() -> No
         assert topic.world.broker.schemas.served(TOPIC) == ()
         topic.ends(await topic.newest(), Answer.PASS, ENDED)
         found = await validated(topic)
-        assert (found["status"], found["reason"], OPEN in found["message"]) == ("True", "NotLocked", True)
+        assert (found["status"], found["reason"], OPEN in found["message"]) == ("True", "AutoUpdateEnabled", True)
         assert "isAllowAutoUpdateSchema: false" in found["message"]
         assert len(topic.world.broker.schemas.served(TOPIC)) == 1
 
@@ -63,7 +63,7 @@ async def test_it_is_told_from_the_settings_that_were_seen_last() -> None:
             assert found["status"] == "True"
             assert (OPEN in found["message"]) == allows
             told.append(found["reason"])
-        assert told == ["NotLocked", "Passed", "NotLocked", "Passed"]
+        assert told == ["AutoUpdateEnabled", "Passed", "AutoUpdateEnabled", "Passed"]
         assert len(await topic.jobs()) == 1
 
 

@@ -32,7 +32,7 @@ def not_a_schema(topic: AskedTopic) -> None:
 
 @pytest.mark.parametrize(
     ("takes_away", "reason"),
-    [(without_policy, "PolicyMissing"), (not_readable, "InvalidResource"), (not_a_schema, "InvalidSchema")],
+    [(without_policy, "PolicyNotFound"), (not_readable, "InvalidResource"), (not_a_schema, "InvalidSchema")],
 )
 @pytest.mark.parametrize("mode", ["Gate", "Report"])
 async def test_a_run_ends_with_what_gave_the_right_to_it(
@@ -60,7 +60,7 @@ async def test_a_run_ends_where_another_namespace_got_the_claim() -> None:
         await topic.look()
         claims = topic.world.ctx.claims
         await claims.put_claim(await claims.get_claim(ORDERS), Owner("other", "orders", "uid-2"), "pulsar")
-        assert await topic.look() == "TopicClaimed"
+        assert await topic.look() == "TopicAlreadyClaimed"
         assert await topic.jobs() == []
 
 
@@ -71,7 +71,7 @@ async def test_a_verdict_stays_though_the_policy_goes() -> None:
         topic.ends(job, Answer.FAIL, "2026-11-21T12:00:00Z")
         await topic.look()
         without_policy(topic)
-        assert await topic.look() == "PolicyMissing"
+        assert await topic.look() == "PolicyNotFound"
         assert (await topic.settle())["validation"]["phase"] == "Failed"
         assert (await topic.conditions())["Validated"]["status"] == "False"
         assert len(await topic.jobs()) == 1

@@ -145,7 +145,7 @@ def test_no_messages_and_a_tolerance_are_told_as_what_they_are() -> None:
 @pytest.mark.parametrize(
     ("outcome", "gate", "report"),
     [
-        (Passed(GOOD, "p"), "NotLocked", "Passed"),
+        (Passed(GOOD, "p"), "AutoUpdateEnabled", "Passed"),
         (Failed(BAD, "p"), "ValidationFailed", "ValidationFailed"),
         (Running("p"), "Validating", "Validating"),
         (Waiting(), "Validating", "Validating"),

@@ -30,7 +30,7 @@ def not_wanted(topic: AskedTopic) -> str:
 
 def without_policy(topic: AskedTopic) -> str:
     topic.world.api.take_away(NAMESPACE_SCHEMA_POLICY, "shop", "orders")
-    return "PolicyMissing"
+    return "PolicyNotFound"
 
 
 def leads_anew(topic: AskedTopic, *heard: Any) -> EventRouter:

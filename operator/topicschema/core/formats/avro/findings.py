@@ -24,11 +24,11 @@ class Rule(StrEnum):
     FIXED_SIZE = "FIXED_SIZE"
     FIELD_WITHOUT_DEFAULT = "FIELD_WITHOUT_DEFAULT"
     INVALID_DEFAULT = "INVALID_DEFAULT"
-    ENDLESS_DEFAULT = "ENDLESS_DEFAULT"
+    RECURSIVE_DEFAULT = "RECURSIVE_DEFAULT"
     NO_UNION_BRANCH = "NO_UNION_BRANCH"
     UNION_BRANCH_UNREADABLE = "UNION_BRANCH_UNREADABLE"
-    ENDLESS_RECORD = "ENDLESS_RECORD"
-    TANGLED_RECORDS = "TANGLED_RECORDS"
+    INFINITE_RECORD = "INFINITE_RECORD"
+    RECURSIVE_RECORD_CRASHES_AVRO = "RECURSIVE_RECORD_CRASHES_AVRO"
     ALIAS_CONFLICT = "ALIAS_CONFLICT"
     INVALID_WRITER_DEFAULT = "INVALID_WRITER_DEFAULT"
     DOLLAR_IN_NAME = "DOLLAR_IN_NAME"
@@ -95,7 +95,7 @@ def mismatches(outcome: Outcome | None, fatal: Iterable[Fault], steps: Steps) ->
     faults = [(outcome, None)] if outcome.__class__ is Fault else _faults(outcome, steps)
     for fault, within in (*faults, *[(fault, None) for fault in fatal]):
         # An endless record is one cause, whoever writes it.
-        key = fault.rule, fault.reader, None if fault.rule is Rule.ENDLESS_RECORD else fault.writer
+        key = fault.rule, fault.reader, None if fault.rule is Rule.INFINITE_RECORD else fault.writer
         if key not in told:
             steps.take(PER_FINDING)
             where = "" if within is None or within is fault.reader else f"{_field(within)}: "
@@ -252,11 +252,11 @@ _WORDS: Final[Mapping[Rule, Callable[[Fault], str]]] = MappingProxyType(
         Rule.FIXED_SIZE: _fixed_size,
         Rule.FIELD_WITHOUT_DEFAULT: _field_without_default,
         Rule.INVALID_DEFAULT: _bad_default,
-        Rule.ENDLESS_DEFAULT: _bad_default,
+        Rule.RECURSIVE_DEFAULT: _bad_default,
         Rule.NO_UNION_BRANCH: _no_union_branch,
         Rule.UNION_BRANCH_UNREADABLE: _union_branch_unreadable,
-        Rule.ENDLESS_RECORD: _endless_record,
-        Rule.TANGLED_RECORDS: _tangled_records,
+        Rule.INFINITE_RECORD: _endless_record,
+        Rule.RECURSIVE_RECORD_CRASHES_AVRO: _tangled_records,
         Rule.ALIAS_CONFLICT: _alias_conflict,
         Rule.INVALID_WRITER_DEFAULT: _invalid_writer_default,
         Rule.DOLLAR_IN_NAME: _dollar_in_name,

@@ -85,7 +85,7 @@ def faults(writer: Node, reader: Node, decisions: Decisions, steps: Steps) -> li
     root = run(grammar.symbol(writer, reader))
     endless = circles.find(grammar.sequences, lambda each: [part for part in each.parts if isinstance(part, _Sequence)])
     if endless is not None:
-        return [Fault(Rule.ENDLESS_RECORD, endless.reader, endless.writer, shown(endless.reader.full_name))]
+        return [Fault(Rule.INFINITE_RECORD, endless.reader, endless.writer, shown(endless.reader.full_name))]
     if root is None:
         return []
     run(grammar.add_skipped())
@@ -227,7 +227,7 @@ def _flatten(symbol: _Symbol, holes: list[tuple[_Sequence, Fault]], steps: Steps
         lacking = next((each for each in symbol.holds if each.is_open), None)
         if lacking is not None:
             inner = shown(lacking.reader.full_name)
-            holes.append((symbol, Fault(Rule.TANGLED_RECORDS, symbol.reader, symbol.writer, inner)))
+            holes.append((symbol, Fault(Rule.RECURSIVE_RECORD_CRASHES_AVRO, symbol.reader, symbol.writer, inner)))
 
 
 def _copy(part: _Symbol, into: _Sequence | _Repeater, steps: Steps) -> None:

@@ -277,7 +277,7 @@ class Resolution:
         """A field that only the writer has is skipped, whatever it is; its grammar is built all the same."""
         endless = None if written.type.__class__ is Primitive else self._survey.endless(written.type)
         if endless is not None:
-            pair.parts.append((None, Fault(Rule.ENDLESS_RECORD, pair.reader, endless, shown(endless.full_name))))
+            pair.parts.append((None, Fault(Rule.INFINITE_RECORD, pair.reader, endless, shown(endless.full_name))))
 
     # Functions, not bound methods: a comparison that held itself would be left to the garbage collector.
     _BY_WRITER: ClassVar[Mapping[type[Node], Any]] = {

@@ -18,7 +18,7 @@ class Trouble(StrEnum):
     ENUM_SYMBOL_UNKNOWN = "ENUM_SYMBOL_UNKNOWN"
     ENUM_SYMBOL_REPLACED = "ENUM_SYMBOL_REPLACED"
     RECORD_RENAMED = "RECORD_RENAMED"
-    UNION_BRANCH_GUESSED = "UNION_BRANCH_GUESSED"
+    UNION_BRANCH_BY_STRUCTURE = "UNION_BRANCH_BY_STRUCTURE"
     CLASS_RENAMED = "CLASS_RENAMED"
     LOGICAL_TYPE_CHANGED = "LOGICAL_TYPE_CHANGED"
     LOGICAL_TYPE_ONE_SIDED = "LOGICAL_TYPE_ONE_SIDED"
@@ -178,7 +178,7 @@ _WORDS: Final[Mapping[Trouble, Callable[[Risk], str]]] = MappingProxyType(
         Trouble.ENUM_SYMBOL_UNKNOWN: _symbol_unknown,
         Trouble.ENUM_SYMBOL_REPLACED: _symbol_replaced,
         Trouble.RECORD_RENAMED: _record_renamed,
-        Trouble.UNION_BRANCH_GUESSED: _branch_guessed,
+        Trouble.UNION_BRANCH_BY_STRUCTURE: _branch_guessed,
         Trouble.CLASS_RENAMED: _class_renamed,
         Trouble.LOGICAL_TYPE_CHANGED: _logical_changed,
         Trouble.LOGICAL_TYPE_ONE_SIDED: _logical_one_sided,

@@ -122,7 +122,7 @@ class _Walk:
             if not is_called(reader, writer):  # an alias tells of the new name, whichever of the two has it
                 yield Trouble.CLASS_RENAMED
         elif isinstance(reader, Record):
-            yield Trouble.UNION_BRANCH_GUESSED if meeting.is_branch else Trouble.RECORD_RENAMED
+            yield Trouble.UNION_BRANCH_BY_STRUCTURE if meeting.is_branch else Trouble.RECORD_RENAMED
 
 
 def _width(node: Node) -> int:

@@ -30,8 +30,8 @@ __all__ = [
     "has_keys_apart",
     "join",
     "payload_of",
+    "self_risks",
     "text_of",
-    "traps",
     "within",
 ]
 
@@ -47,9 +47,9 @@ class KeyValueSchema:
     fingerprint: str
 
 
-def traps(schema: KeyValueSchema) -> tuple[Mismatch, ...]:
+def self_risks(schema: KeyValueSchema) -> tuple[Mismatch, ...]:
     """What hurts in the pair by itself, whatever came before it."""
-    return tuple(risks.traps(schema.pair, schema.info.properties))
+    return tuple(risks.self_risks(schema.pair, schema.info.properties))
 
 
 class KeyValueFormat:
@@ -98,7 +98,7 @@ class KeyValueFormat:
             raise InvalidSchemaError("UNSUPPORTED_TYPE", message, Place(f"$.{side}"))
         if info.type not in (SchemaType.NONE, SchemaType.BYTES) and info.schema.startswith((b'"{', b'"[')):
             message = f"the {side}'s schema is a text that holds JSON; write the JSON itself, without quotes around it"
-            raise InvalidSchemaError("PART_AS_TEXT", message, Place(f"$.{side}"))
+            raise InvalidSchemaError("PART_DOUBLE_ENCODED", message, Place(f"$.{side}"))
         try:
             return known.parse(info, line, validate_defaults=False)
         except InvalidSchemaError as error:

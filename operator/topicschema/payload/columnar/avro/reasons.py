@@ -25,12 +25,12 @@ REASONS: Final = (
     "UNKNOWN_SYMBOL",
     "SKIPPED_SYMBOL",
     "SKIPPED_CORRUPT",
-    "PROGRAM_TOO_LARGE",
+    "SCHEMA_TOO_COMPLEX",
 )
 """SKIPPED_SYMBOL: an index that an enum has not, in a field that the reader drops; Java does not look at it.
 
 SKIPPED_CORRUPT: a length or a block's size that cannot be, or anything in a block whose size is told, in such a field;
-Java passes over it, or goes astray. PROGRAM_TOO_LARGE: so many ways to read the one with the other are not looked at.
+Java passes over it, or goes astray. SCHEMA_TOO_COMPLEX: so many ways to read the one with the other are not looked at.
 """
 
 TOLERATED: Final = frozenset({"TRAILING_BYTES", "INVALID_UTF8", "INVALID_BOOLEAN", "BLOCK_SIZE", "SKIPPED_SYMBOL"})
@@ -56,5 +56,5 @@ TOLERATED: Final = frozenset({"TRAILING_BYTES", "INVALID_UTF8", "INVALID_BOOLEAN
     UNKNOWN_SYMBOL,
     SKIPPED_SYMBOL,
     SKIPPED_CORRUPT,
-    PROGRAM_TOO_LARGE,
+    SCHEMA_TOO_COMPLEX,
 ) = range(len(REASONS))

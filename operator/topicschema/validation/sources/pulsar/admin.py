@@ -19,9 +19,9 @@ from topicschema.broker.error_mapping import Call
 from topicschema.broker.errors import (
     BrokerForbiddenError,
     BrokerUnauthorizedError,
-    NamespaceMissingError,
-    TenantMissingError,
-    TopicMissingError,
+    NamespaceNotFoundError,
+    TenantNotFoundError,
+    TopicNotFoundError,
 )
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.tls import context_of
@@ -36,7 +36,7 @@ from topicschema.validation.sources.pulsar.identity import content_of, credentia
 from topicschema.validation.sources.pulsar.ranges import Position, Stretch, stretches
 
 _T = TypeVar("_T")
-_MISSING: Final = (TopicMissingError, NamespaceMissingError, TenantMissingError)
+_MISSING: Final = (TopicNotFoundError, NamespaceNotFoundError, TenantNotFoundError)
 READERS: Final = "topicschema-"
 """Begins the name of each reader of a run."""
 _MAX_BYTES: Final = 64 << 20

@@ -1,4 +1,4 @@
-"""`topicschema record`: a topic's versions out of the record, as uploads for a broker that lost them."""
+"""`topicschema export`: a topic's versions out of the record, as uploads for a broker that lost them."""
 
 import json
 import sys
@@ -11,11 +11,11 @@ from topicschema.api.kinds import SCHEMA_HISTORY, SCHEMA_VERSION
 from topicschema.broker import wire
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE
 from topicschema.cli.inputs import files
-from topicschema.cli.inputs.files import WrongInputError
+from topicschema.cli.inputs.files import UsageError
 from topicschema.core.errors import StalledError, TopicSchemaError
 from topicschema.core.history import History
 
-_NOT_PRINTED: Final = "standard input is not what kubectl get -o json prints; ask with the command that --help shows"
+_NOT_PRINTED: Final = "standard input is not the output of kubectl get -o json; use the command that --help shows"
 
 
 def run(options: Namespace) -> int:
@@ -26,9 +26,9 @@ def run(options: Namespace) -> int:
         history = _history(objects)
         bodies = list(_bodies(history, objects))
     except StalledError as error:
-        raise WrongInputError(error.message) from None
+        raise UsageError(error.message) from None
     except _LostError as error:
-        print(f"topicschema record: {error}", file=sys.stderr)
+        print(f"topicschema export: {error}", file=sys.stderr)
         return INCOMPATIBLE
     for body in bodies:
         print(json.dumps(body, ensure_ascii=False, separators=(",", ":")))
@@ -46,10 +46,10 @@ def _objects(content: bytes) -> Iterator[Mapping[str, Any]]:
         try:
             document, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
-            raise WrongInputError(_NOT_PRINTED) from None
+            raise UsageError(_NOT_PRINTED) from None
         listed = document.get("items") if isinstance(document, dict) and document.get("kind") == "List" else [document]
         if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
-            raise WrongInputError(_NOT_PRINTED)
+            raise UsageError(_NOT_PRINTED)
         yield from listed
         at = end + len(text[end:]) - len(text[end:].lstrip())
 
@@ -61,7 +61,7 @@ def _of_kind(objects: Iterable[Mapping[str, Any]], kind: str) -> list[Mapping[st
 def _history(objects: Iterable[Mapping[str, Any]]) -> History:
     found = _of_kind(objects, SCHEMA_HISTORY.name)
     if len(found) != 1:
-        raise WrongInputError(f"standard input has {len(found)} SchemaHistories; one is needed, and its SchemaVersions")
+        raise UsageError(f"standard input has {len(found)} SchemaHistories; one is needed, and its SchemaVersions")
     return record.history_from_wire(found[0])
 
 
@@ -69,12 +69,14 @@ def _bodies(history: History, objects: Iterable[Mapping[str, Any]]) -> Iterator[
     payloads = {_name(each): each for each in _of_kind(objects, SCHEMA_VERSION.name)}
     for number, entry in enumerate(history.entries):
         if entry.schema_version != number:
-            raise _LostError(f"there is no version {number} on record, and no upload gives the next one its number")
+            raise _LostError(
+                f"there is no version {number} in the history, and no upload can give the next one its number"
+            )
         if entry.is_tombstone:
-            raise _LostError(f"version {number} is a deletion, which no upload is")
+            raise _LostError(f"version {number} is a deletion, which cannot be uploaded")
         name = record.version_name(history.key, history.incarnation, number, entry.content_hash)
         if name not in payloads:
-            raise WrongInputError(f"SchemaVersion {name} is missing")
+            raise UsageError(f"SchemaVersion {name} is missing")
         try:
             yield wire.written(record.version_from_wire(payloads[name]))
         except TopicSchemaError as error:

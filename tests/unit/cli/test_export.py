@@ -1,4 +1,4 @@
-"""`topicschema record`: what kubectl prints of a record, as uploads in order, or why they cannot be those versions."""
+"""`topicschema export`: what kubectl prints of a record, as uploads in order, or why they cannot be those versions."""
 
 import json
 import subprocess
@@ -39,7 +39,7 @@ def asked(history: History, payloads: list[dict[str, Any]]) -> subprocess.Comple
 
 
 def run(stdin: str) -> subprocess.CompletedProcess[str]:
-    return command_line.run(Path.cwd(), "record", stdin=stdin)
+    return command_line.run(Path.cwd(), "export", stdin=stdin)
 
 
 def test_the_versions_are_bodies_of_uploads_in_the_order_of_their_numbers() -> None:
@@ -63,7 +63,7 @@ def test_a_payload_of_another_incarnation_is_not_taken_for_this_one_s() -> None:
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [({"is_tombstone": True}, "version 1 is a deletion"), ({"schema_version": 2}, "there is no version 1 on record")],
+    [({"is_tombstone": True}, "version 1 is a deletion"), ({"schema_version": 2}, "there is no version 1 in")],
     ids=["deletion", "gap"],
 )
 def test_numbers_that_no_upload_gives_are_told_and_nothing_is_printed(change: dict[str, Any], words: str) -> None:
