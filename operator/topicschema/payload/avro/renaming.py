@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from topicschema.core.errors import InvalidSchemaError, Place
-from topicschema.core.formats.avro import aliases, findings, identity
-from topicschema.core.formats.avro.findings import Rule
-from topicschema.core.formats.avro.library import Library
+from topicschema.core.formats.avro import fingerprint
+from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.model import Node
+from topicschema.core.formats.avro.resolution import aliases, findings
+from topicschema.core.formats.avro.resolution.findings import Rule
 from topicschema.core.formats.format import Mismatch
 from topicschema.core.schemas import SchemaType
 from topicschema.core.steps import Steps
@@ -38,10 +39,10 @@ hole in its grammar. It could read other messages, but the broker stores no vers
 
 def renamed(writer: Node, reader: Node, library: Library) -> Node:
     """The writer's version as it is read; InvalidSchemaError where a name would be taken twice."""
-    wanted = identity.fingerprint(SchemaType.AVRO, reader)
+    wanted = fingerprint.fingerprint(SchemaType.AVRO, reader)
     steps = Steps(sys.maxsize)
     for _ in range(_TIMES):
-        if identity.fingerprint(SchemaType.AVRO, writer) == wanted:
+        if fingerprint.fingerprint(SchemaType.AVRO, writer) == wanted:
             break
         before = writer
         writer, faults = aliases.apply(writer, reader, library, steps)
