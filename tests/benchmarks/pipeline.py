@@ -25,9 +25,9 @@ from testbed import maven, paths
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.validation.request import FilesAsked, Question
+from topicschema.validation.request import FileSource, ValidationRequest
 from topicschema.validation.run import runner
-from topicschema.validation.sources.files.source import Files
+from topicschema.validation.sources.files.source import FileMessages
 
 COUNT, BAD = 2_000_000, 12_994
 POOL = 20_000
@@ -55,10 +55,10 @@ def measure() -> Iterator[Row]:
         yield from _beside_spark_avro(made, asked, Path(folder))
 
 
-def _alone(asked: Question) -> Row:
+def _alone(asked: ValidationRequest) -> Row:
     """Without Spark: as a pod without executors runs."""
     assert asked.files is not None  # it was made with them
-    found = [runner.run(asked, Files(asked.files), processes=2).document for _ in range(3)]
+    found = [runner.run(asked, FileMessages(asked.files), processes=2).document for _ in range(3)]
     if [each["invalid"] for each in found] != [BAD] * 3:
         raise RuntimeError("the bad messages are not the ones that were found")
     return row(
@@ -68,7 +68,7 @@ def _alone(asked: Question) -> Row:
     )
 
 
-def _beside_spark_avro(made: orders.Orders, asked: Question, folder: Path) -> Iterator[Row]:
+def _beside_spark_avro(made: orders.Orders, asked: ValidationRequest, folder: Path) -> Iterator[Row]:
     packed, texts = folder / "question.xz", folder / "texts.json"
     packed.write_bytes(asked.pack().content)
     texts.write_text(json.dumps([json.dumps(each) for each in (made.reader, *made.writers)]), encoding="utf-8")
@@ -131,11 +131,11 @@ def _pools(made: orders.Orders) -> tuple[list[tuple[int, bytes]], list[tuple[int
     return pools
 
 
-def question(made: orders.Orders, *files: Path) -> Question:
+def question(made: orders.Orders, *files: Path) -> ValidationRequest:
     """Whether the messages in these files can be read with the newest schema."""
     versions = {number: _info(each) for number, each in enumerate(made.writers)}
-    asked = FilesAsked(tuple(map(str, files)))
-    return Question(_info(made.reader), versions, "persistent://shop/orders/created", files=asked)
+    asked = FileSource(tuple(map(str, files)))
+    return ValidationRequest(_info(made.reader), versions, "persistent://shop/orders/created", files=asked)
 
 
 def _info(text: dict[str, Any]) -> SchemaInfo:

@@ -26,16 +26,16 @@ from testbed.progress import Progress
 from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.validation.request import PulsarAsked, Question
+from topicschema.validation.request import PulsarSource, ValidationRequest
 from topicschema.validation.run.sampling import Sampling
-from topicschema.validation.run.task import Work
-from topicschema.validation.sources import Gone, Split, Withheld
-from topicschema.validation.sources.pulsar.source import PulsarSource
+from topicschema.validation.run.task import Task
+from topicschema.validation.sources import Expired, NotDelivered, Split
+from topicschema.validation.sources.pulsar.source import PulsarMessages
 
 _MESSAGES, _MADE, _READERS, _ROUNDS = 1_000_000, 2_000, 2, 5
 _GOAL = Goal(0.9, at_most=False)
 
-Reading = Callable[[Work, Split], int]
+Reading = Callable[[Task, Split], int]
 """Reads a split, and tells how many messages it had."""
 
 
@@ -54,11 +54,11 @@ def _measured(broker: brokers.Pulsar) -> Iterator[Row]:
     asked, messages = _made(topic)
     for number in range(_READERS):
         fill(broker.service_url, f"{topic.full_name}-partition-{number}", messages, _MESSAGES // _READERS)
-    source = PulsarSource(topic.asked, topic.full_name, split_messages=2 * _MESSAGES)
+    source = PulsarMessages(topic.asked, topic.full_name, split_messages=2 * _MESSAGES)
     splits = source.plan().splits
-    work = Work("benchmark", asked.pack().content, source, Sampling(0))
+    task = Task("benchmark", asked.pack().content, source, Sampling(0))
     with ProcessPoolExecutor(_READERS, get_context("spawn")) as pool:
-        rounds = [_Round.of(pool, work, splits) for _ in range(_ROUNDS + 1)][1:]
+        rounds = [_Round.of(pool, task, splits) for _ in range(_ROUNDS + 1)][1:]
     judged = statistics.median(each.judged for each in rounds)
     for anchor, value in (
         ("pulsar-client's readers, nothing looked at", statistics.median(each.clients for each in rounds)),
@@ -76,31 +76,31 @@ class _Round:
     clients: float
 
     @classmethod
-    def of(cls, pool: ProcessPoolExecutor, work: Work, splits: tuple[Split, ...]) -> "_Round":
+    def of(cls, pool: ProcessPoolExecutor, task: Task, splits: tuple[Split, ...]) -> "_Round":
         """What each way came to, one after the other."""
-        return cls(*(_speed(pool, reading, work, splits) for reading in (_judge, _drop, _drop_client_s)))
+        return cls(*(_speed(pool, reading, task, splits) for reading in (_judge, _drop, _drop_client_s)))
 
 
-def _speed(pool: ProcessPoolExecutor, reading: Reading, work: Work, splits: tuple[Split, ...]) -> float:
+def _speed(pool: ProcessPoolExecutor, reading: Reading, task: Task, splits: tuple[Split, ...]) -> float:
     started = time.monotonic()
-    found = sum(pool.map(reading, [work] * len(splits), splits))
+    found = sum(pool.map(reading, [task] * len(splits), splits))
     if found != _MESSAGES:
         raise RuntimeError(f"{found} messages were read of {_MESSAGES}")
     return _MESSAGES / (time.monotonic() - started)
 
 
-def _judge(work: Work, split: Split) -> int:
-    return work.tally(split).messages
+def _judge(task: Task, split: Split) -> int:
+    return task.tally(split).messages
 
 
-def _drop(work: Work, split: Split) -> int:
-    return sum(len(each) for each in work.source.read(split) if not isinstance(each, Gone | Withheld))
+def _drop(task: Task, split: Split) -> int:
+    return sum(len(each) for each in task.source.read(split) if not isinstance(each, Expired | NotDelivered))
 
 
-def _drop_client_s(work: Work, split: Split) -> int:
-    assert isinstance(work.source, PulsarSource)
+def _drop_client_s(task: Task, split: Split) -> int:
+    assert isinstance(task.source, PulsarMessages)
     quiet = python.ConsoleLogger(python.LoggerLevel.Error)
-    client = python.Client(work.source.asked.service_url, logger=quiet, stats_interval_in_seconds=0)
+    client = python.Client(task.source.asked.service_url, logger=quiet, stats_interval_in_seconds=0)
     reader = client.create_reader(split.what.topic, python.MessageId.earliest, receiver_queue_size=5_000)._reader
     for _ in range(_MESSAGES // _READERS):
         reader.read_next(10_000)
@@ -108,12 +108,12 @@ def _drop_client_s(work: Work, split: Split) -> int:
     return _MESSAGES // _READERS
 
 
-def _made(topic: RetainedTopic) -> tuple[Question, list[Message]]:
+def _made(topic: RetainedTopic) -> tuple[ValidationRequest, list[Message]]:
     """What is asked of the orders, and some of them as they are sent."""
     made = orders.made(_MADE)
     infos = [SchemaInfo(SchemaType.AVRO, json.dumps(each).encode()) for each in made.writers]
     writers = [formats.parse(each) for each in infos]
     messages = [(number, payload.encode(writers[number], value).payload or b"") for number, value in made.messages]
-    asked = PulsarAsked(topic.pulsar.admin_url, topic.pulsar.service_url)
+    asked = PulsarSource(topic.pulsar.admin_url, topic.pulsar.service_url)
     reader = SchemaInfo(SchemaType.AVRO, json.dumps(made.reader).encode())
-    return Question(reader, dict(enumerate(infos)), topic.full_name, pulsar=asked), messages
+    return ValidationRequest(reader, dict(enumerate(infos)), topic.full_name, pulsar=asked), messages

@@ -21,7 +21,7 @@ from testbed.pulsar import Pulsar
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.validation.report.report import Report
-from topicschema.validation.request import Question, Sample
+from topicschema.validation.request import Sample, ValidationRequest
 from topicschema.validation.run import runner
 from topicschema.validation.sources.opening import source_of
 
@@ -107,7 +107,7 @@ def filled(pulsar: Pulsar, case: Case) -> RetainedTopic:
 
 
 def ran(topic: RetainedTopic, case: Case, **more: Any) -> Report:
-    asked = Question(case.proposed, {0: case.written}, topic.full_name, pulsar=topic.asked, **more)
+    asked = ValidationRequest(case.proposed, {0: case.written}, topic.full_name, pulsar=topic.asked, **more)
     return runner.run(asked, source_of(asked, int(time.time() * 1000)), processes=1)
 
 

@@ -22,7 +22,7 @@ from testbed.pulsar import Pulsar
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.validation.run.batches import ENCRYPTED, NO_VERSION
 from topicschema.validation.sources import Split
-from topicschema.validation.sources.pulsar.source import PulsarSource
+from topicschema.validation.sources.pulsar.source import PulsarMessages
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.broker]
 
@@ -133,7 +133,7 @@ def test_many_partitions_are_planned_in_few_requests_and_none_is_passed_over(
         broker.tell("DELETE", f"{topic.path}-partition-7?force=true")
     with FaultProxy.before(broker) as proxy:
         asked = replace(topic.asked, admin_url=proxy.url)
-        plan = PulsarSource(asked, topic.full_name).plan()
+        plan = PulsarMessages(asked, topic.full_name).plan()
         counted = len(proxy.calls)
     assert counted == (22 if is_one_missing else 3)
     assert len({split.what.topic for split in plan.splits}) == 20 - is_one_missing
@@ -167,7 +167,7 @@ def test_what_is_sent_after_the_plan_was_made_belongs_to_no_split(broker: Pulsar
     assert contents(rows(source)) == topic.sent != before
 
 
-def _read(source: PulsarSource, split: Split) -> list[dict[str, Any]]:
+def _read(source: PulsarMessages, split: Split) -> list[dict[str, Any]]:
     return [row for batch in source.read(split) for row in batch.to_pylist()]
 
 

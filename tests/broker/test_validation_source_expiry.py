@@ -10,7 +10,7 @@ import pytest
 
 from support.validation.topic_messages import RetainedTopic, client_of, contents, places
 from testbed.pulsar import Pulsar
-from topicschema.validation.sources import Gone
+from topicschema.validation.sources import Expired
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 
@@ -41,7 +41,7 @@ def test_what_is_skipped_for_all_subscriptions_while_it_is_read_costs_no_message
     found = next(reading).to_pylist()
     pulsar.tell("POST", f"{topic.path}/all_subscription/expireMessages/{OLDER_THAN}")
     for batch in chain(reading, *map(source.read, others)):
-        assert not isinstance(batch, Gone)
+        assert not isinstance(batch, Expired)
         found.extend(batch.to_pylist())
     assert contents(found) == topic.sent
     assert len(set(places(found))) == len(found)

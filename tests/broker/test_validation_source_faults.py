@@ -17,19 +17,19 @@ from testbed import ports
 from testbed.pulsar import Pulsar
 from testbed.pulsar_setup import Access
 from topicschema.validation.errors import SourceError
-from topicschema.validation.request import OAuth2Asked, PulsarAsked
-from topicschema.validation.sources import Gone
+from topicschema.validation.request import OAuth2Flow, PulsarSource
+from topicschema.validation.sources import Expired
 from topicschema.validation.sources.pulsar.errors import SourceRefusedError, SourceSilentError
-from topicschema.validation.sources.pulsar.source import PulsarSource
+from topicschema.validation.sources.pulsar.source import PulsarMessages
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
 
 
-def _token(secured: Pulsar, folder: Path, token: str) -> PulsarAsked:
+def _token(secured: Pulsar, folder: Path, token: str) -> PulsarSource:
     assert secured.credentials is not None
     (folder / "token").write_text(f"{token}\n")
     ca = str(secured.credentials.ca)
-    return PulsarAsked(secured.admin_url, secured.service_url, token_file=str(folder / "token"), ca_file=ca)
+    return PulsarSource(secured.admin_url, secured.service_url, token_file=str(folder / "token"), ca_file=ca)
 
 
 def _filled(secured: Pulsar, namespace: str) -> str:
@@ -57,7 +57,7 @@ def test_the_right_to_consume_is_enough_and_needed(
 ) -> None:
     assert secured_pulsar.credentials is not None
     topic = _filled(secured_pulsar, secured_namespace)
-    source = PulsarSource(_token(secured_pulsar, tmp_path, secured_pulsar.credentials.tokens.ordinary), topic)
+    source = PulsarMessages(_token(secured_pulsar, tmp_path, secured_pulsar.credentials.tokens.ordinary), topic)
     with pytest.raises(SourceRefusedError, match="permission to consume"):
         source.plan()
     secured_pulsar.tell("POST", f"{topic.replace('persistent://', '/persistent/')}/permissions/app", ["consume"])
@@ -73,11 +73,11 @@ def test_who_shows_no_credentials_is_told_to(secured_pulsar: Pulsar, secured_nam
     assert secured_pulsar.credentials is not None
     topic = _filled(secured_pulsar, secured_namespace)
     known = _token(secured_pulsar, tmp_path, secured_pulsar.credentials.tokens.superuser)
-    nobody = PulsarSource(PulsarAsked(known.admin_url, known.service_url, ca_file=known.ca_file), topic)
+    nobody = PulsarMessages(PulsarSource(known.admin_url, known.service_url, ca_file=known.ca_file), topic)
     with pytest.raises(SourceRefusedError, match=r"no credentials: set validation\.authentication"):
         nobody.plan()
     with pytest.raises(SourceRefusedError, match=r"the reader.* set validation\.authentication"):
-        rows(nobody, PulsarSource(known, topic).plan())
+        rows(nobody, PulsarMessages(known, topic).plan())
 
 
 def test_a_token_that_has_expired_or_is_none_is_refused(
@@ -87,26 +87,26 @@ def test_a_token_that_has_expired_or_is_none_is_refused(
     topic = _filled(secured_pulsar, secured_namespace)
     expired = secured_pulsar.credentials.tokens.expired
     with pytest.raises(SourceRefusedError) as refused:
-        PulsarSource(_token(secured_pulsar, tmp_path, expired), topic).plan()
+        PulsarMessages(_token(secured_pulsar, tmp_path, expired), topic).plan()
     assert expired not in str(refused.value)
     with pytest.raises(SourceError, match="token"):
-        PulsarSource(_token(secured_pulsar, tmp_path, ""), topic).plan()
+        PulsarMessages(_token(secured_pulsar, tmp_path, ""), topic).plan()
 
 
 def test_a_broker_whose_certificate_nobody_vouches_for_is_not_asked(secured_pulsar: Pulsar, tmp_path: Path) -> None:
     assert secured_pulsar.credentials is not None
     asked = _token(secured_pulsar, tmp_path, secured_pulsar.credentials.tokens.superuser)
     with pytest.raises(SourceError, match="certificate"):
-        PulsarSource(PulsarAsked(asked.admin_url, asked.service_url, asked.token_file), "persistent://t/n/x").plan()
+        PulsarMessages(PulsarSource(asked.admin_url, asked.service_url, asked.token_file), "persistent://t/n/x").plan()
 
 
 def test_a_client_certificate_opens_both_doors(certificate_pulsar: Pulsar) -> None:
     assert certificate_pulsar.credentials is not None
     who, ca = certificate_pulsar.credentials.superuser, str(certificate_pulsar.credentials.ca)
     files = {"certificate_file": str(who.certificate), "key_file": str(who.key), "ca_file": ca}
-    asked = PulsarAsked(certificate_pulsar.admin_url, certificate_pulsar.service_url, **files)
+    asked = PulsarSource(certificate_pulsar.admin_url, certificate_pulsar.service_url, **files)
     topic = _filled(certificate_pulsar, certificate_pulsar.fresh_namespace())
-    assert [row["payload"] for row in rows(PulsarSource(asked, topic))] == [b"1", b"2", b"3"]
+    assert [row["payload"] for row in rows(PulsarMessages(asked, topic))] == [b"1", b"2", b"3"]
 
 
 async def test_tokens_of_an_issuer_open_both_doors(
@@ -119,9 +119,9 @@ async def test_tokens_of_an_issuer_open_both_doors(
     key.write_text(json.dumps({"type": "client_credentials", "client_id": "app", "client_secret": "s3cret"}))
     async with playing() as issuer:
         issuer.says(200, {"token_endpoint": f"{issuer.url}/token", "access_token": tokens.superuser, "expires_in": 60})
-        asked = OAuth2Asked(issuer.url, "urn:pulsar", str(key))
-        reached = PulsarAsked(secured_pulsar.admin_url, secured_pulsar.service_url, oauth2=asked, ca_file=ca)
-        found = await asyncio.to_thread(rows, PulsarSource(reached, topic))
+        asked = OAuth2Flow(issuer.url, "urn:pulsar", str(key))
+        reached = PulsarSource(secured_pulsar.admin_url, secured_pulsar.service_url, oauth2=asked, ca_file=ca)
+        found = await asyncio.to_thread(rows, PulsarMessages(reached, topic))
         assert [row["payload"] for row in found] == [b"1", b"2", b"3"]
         forms = [dict(parse_qsl(body)) for body in issuer.bodies if body]
         assert {(form["client_id"], form["client_secret"], form["audience"]) for form in forms} == {
@@ -130,21 +130,21 @@ async def test_tokens_of_an_issuer_open_both_doors(
         issuer.forgets()
         issuer.says(200, {"token_endpoint": f"{issuer.url}/token", "access_token": tokens.expired})
         with pytest.raises(SourceRefusedError) as refused:
-            await asyncio.to_thread(rows, PulsarSource(reached, topic))
+            await asyncio.to_thread(rows, PulsarMessages(reached, topic))
         assert not any(secret in str(refused.value) for secret in (tokens.expired, "s3cret"))
 
 
 def test_a_broker_that_nobody_can_reach_is_given_up(pulsar: Pulsar) -> None:
     nowhere = ports.free()
     with pytest.raises(SourceError, match=str(nowhere)):
-        PulsarSource(PulsarAsked(f"http://127.0.0.1:{nowhere}", pulsar.service_url), "persistent://t/n/x").plan()
+        PulsarMessages(PulsarSource(f"http://127.0.0.1:{nowhere}", pulsar.service_url), "persistent://t/n/x").plan()
     topic = RetainedTopic.made(pulsar)
     with client_of(pulsar) as client:
         topic.send(client, [b"1"])
     plan = topic.source().plan()
-    astray = PulsarAsked(pulsar.admin_url, f"pulsar://127.0.0.1:{nowhere}")
+    astray = PulsarSource(pulsar.admin_url, f"pulsar://127.0.0.1:{nowhere}")
     with pytest.raises(SourceSilentError, match="refused"):
-        rows(PulsarSource(astray, topic.full_name, patience=2), plan)
+        rows(PulsarMessages(astray, topic.full_name, patience=2), plan)
 
 
 def test_a_broker_that_starts_again_midway_costs_no_message_and_repeats_none(retaining_pulsar: Pulsar) -> None:
@@ -162,7 +162,7 @@ def test_a_broker_that_starts_again_midway_costs_no_message_and_repeats_none(ret
     broker.program.kill()
     broker.start()
     for batch in reading:
-        assert not isinstance(batch, Gone)
+        assert not isinstance(batch, Expired)
         found.extend(batch.to_pylist())
     assert contents(found) == topic.sent
     assert len(set(places(found))) == len(found)
@@ -180,17 +180,17 @@ def test_what_was_removed_between_plan_and_reading_is_counted_as_gone(retaining_
         topic.send(client, [b"later"])
     broker.tell("DELETE", f"{topic.path}/truncate")
     found = [each for split in plan.splits for each in topic.source().read(split)]
-    kept = sum(len(each) for each in found if not isinstance(each, Gone))
-    assert sum(each.messages for each in found if isinstance(each, Gone)) + kept == plan.messages == 120
+    kept = sum(len(each) for each in found if not isinstance(each, Expired))
+    assert sum(each.messages for each in found if isinstance(each, Expired)) + kept == plan.messages == 120
 
 
 def test_oauth2_needs_a_file_with_the_client_and_its_secret(tmp_path: Path) -> None:
     key = tmp_path / "key.json"
-    asked = OAuth2Asked("https://issuer.example", "pulsar", str(key))
+    asked = OAuth2Flow("https://issuer.example", "pulsar", str(key))
     for content in (None, "no", json.dumps({"client_id": "x"})):
         if content is not None:
             key.write_text(content)
-        broker = PulsarAsked("http://127.0.0.1:1", "pulsar://127.0.0.1:1", oauth2=asked)
-        source = PulsarSource(broker, "persistent://t/n/x")
+        broker = PulsarSource("http://127.0.0.1:1", "pulsar://127.0.0.1:1", oauth2=asked)
+        source = PulsarMessages(broker, "persistent://t/n/x")
         with pytest.raises(SourceError, match=r"key\.json"):
             source.plan()

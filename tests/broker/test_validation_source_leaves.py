@@ -11,9 +11,9 @@ from support.pulsar.rest_topic import RestTopic, optional, record
 from support.sizes import sized
 from support.validation.topic_messages import RetainedTopic, client_of, contents, rows
 from testbed.pulsar import Pulsar
-from topicschema.validation.request import PulsarAsked
+from topicschema.validation.request import PulsarSource
 from topicschema.validation.sources.pulsar.errors import SourceDeletedError
-from topicschema.validation.sources.pulsar.source import PulsarSource
+from topicschema.validation.sources.pulsar.source import PulsarMessages
 
 pytestmark = [pytest.mark.timeout(400), pytest.mark.broker]
 
@@ -43,10 +43,10 @@ def test_a_topic_that_does_not_exist_has_no_messages_and_keeps_its_schema(topic:
     pulsar = topic.pulsar
     _collects_idle_topics(pulsar, topic.namespace)
     topic.uploaded(ONE)
-    asked = PulsarAsked(pulsar.admin_url, pulsar.service_url)
-    plan = PulsarSource(asked, f"persistent://{topic.namespace}/{topic.name}").plan()
+    asked = PulsarSource(pulsar.admin_url, pulsar.service_url)
+    plan = PulsarMessages(asked, f"persistent://{topic.namespace}/{topic.name}").plan()
     assert (plan.splits, len(plan.notes)) == ((), 1)
-    plan = PulsarSource(asked, "persistent://nobody/nowhere/x").plan()
+    plan = PulsarMessages(asked, "persistent://nobody/nowhere/x").plan()
     assert (plan.splits, plan.is_missing) == ((), True)
     _wait_for_the_collector(pulsar)
     assert (topic.index(), topic.versions()) == ([0], [0])

@@ -14,7 +14,7 @@ from support.pulsar.transactions import Transactions
 from support.sizes import IS_FULL
 from support.validation.topic_messages import RetainedTopic, client_of, rows
 from testbed.pulsar import Pulsar
-from topicschema.validation.sources import Withheld
+from topicschema.validation.sources import NotDelivered
 from topicschema.validation.sources.pulsar.errors import SourceSilentError
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
@@ -75,7 +75,7 @@ def test_a_topic_that_ends_in_what_no_reader_gets_is_read_to_its_end_and_has_no_
     for messages in (None, 2) if IS_FULL else (2,):
         source = ended.source(split_messages=messages, patience=20.0)
         found = [each for split in source.plan().splits for each in source.read(split)]
-        withheld = [each for each in found if isinstance(each, Withheld)]
+        withheld = [each for each in found if isinstance(each, NotDelivered)]
         batches = [each for each in found if isinstance(each, RecordBatch)]
         assert [row["payload"] for batch in batches for row in batch.to_pylist()] == [b"kept"]
         assert sum(each.entries for each in withheld) == 4

@@ -33,7 +33,7 @@ CONTROLLER_MAY = [
     ("create", "leases", OWN),
     ("get update", "leases/topicschema-controller", OWN),
     ("get list watch create patch delete", "jobs.batch", OTHER),
-    ("get create patch", "configmaps", OTHER),
+    ("get create patch delete", "configmaps", OTHER),
     ("list watch", "pods", OTHER),
     ("list", "events", OTHER),
 ]
@@ -49,7 +49,7 @@ CONTROLLER_MAY_NOT = [
     ("list watch create update patch delete deletecollection", "secrets", OTHER),
     ("list create", "secrets", OWN),
     ("get create delete", "pods", OTHER),
-    ("list delete", "configmaps", OTHER),
+    ("list update deletecollection", "configmaps", OTHER),
     ("update", "jobs.batch", OTHER),
     ("get update", "validatingwebhookconfigurations", ""),
 ]

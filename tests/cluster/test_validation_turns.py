@@ -12,9 +12,6 @@ from support.validation.validated_namespace import ENVIRONMENT, GATE, Object, Va
 from testbed.cluster import Cluster
 from testbed.instances import Instance
 from testbed.product import PATIENT_LEASE, Product
-from topicschema.api.kinds import TOPIC_SCHEMA
-from topicschema.reconcile.runtime.work_queue import Key
-from topicschema.reconcile.validation.job_limiter import JobLimiter, Limits
 from topicschema.validation.job.manifest import ATTEMPT_ANNOTATION
 
 pytestmark = pytest.mark.timeout(180)
@@ -58,30 +55,6 @@ async def test_two_run_in_all_and_the_next_is_of_the_namespace_that_has_none(sho
     await few.passes(next_one)
     await few.watched.ready("Registered")
     await many.running(2)
-
-
-@pytest.mark.full  # the controller looks again after ten seconds; tests/unit/reconcile asks it without a wait
-async def test_a_job_that_does_not_start_gives_way_to_one_that_waits(shops: list[ValidatedShop]) -> None:
-    many, few = shops
-    for shop in shops:
-        shop.watched.govern(validation=GATE)
-    for name in ("a", "b"):
-        many.watched.put(ONE, name)
-
-    async def begun() -> bool:
-        return all("startTime" in job["status"] for job in await many.running(2))
-
-    await until(begun, bool)
-    few.watched.put(ONE)
-    await few.validation("Waiting")
-    later = (datetime.now(UTC) + timedelta(minutes=6)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    key = Key(TOPIC_SCHEMA.plural, few.namespace, "created")
-    await JobLimiter(Limits(2, 2)).take(few.watched.shop.client, key, lambda *_: None, later)
-    await few.running()
-    await many.running(1)
-    (suspended,) = [job for job in await many.jobs() if job["spec"]["suspend"]]
-    status = await many.validation("Waiting", suspended["metadata"]["ownerReferences"][0]["name"])
-    assert "did not start within 5 minutes" in conditions(status)["Validated"]["message"]
 
 
 @pytest.mark.full  # the controller looks again after ten seconds, twice

@@ -67,13 +67,13 @@ class DeleteRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """Have a Job find out whether the topic's retained messages can be read with the candidate."""
+class StartValidation:
+    """Create the Job that reads the topic's retained messages with the candidate."""
 
 
 @dataclass(frozen=True, slots=True)
-class StopAsking:
-    """End the Jobs whose question is not asked any more."""
+class StopValidation:
+    """Delete the Jobs of requests that are obsolete."""
 
 
 Action = (
@@ -88,8 +88,8 @@ Action = (
     | WriteSettings
     | SoftDelete
     | DeleteRecord
-    | Ask
-    | StopAsking
+    | StartValidation
+    | StopValidation
 )
 
 
@@ -111,16 +111,16 @@ class Remote:
 
 
 @dataclass(frozen=True, slots=True)
-class Inquiry:
-    """What was seen of the questions that are put to retained messages.
+class Validation:
+    """The state of the validation of retained messages.
 
-    `holds_back`: the candidate may not become a version, for its messages have not passed. `is_due`: its question is to
-    be asked, and no Job does. `has_strays`: there are Jobs that still ask another one.
+    `holds_back`: the candidate may not become a version, because the messages have not passed. `needs_job`: a Job is
+    to be created for it. `has_obsolete_jobs`: there are Jobs of other requests.
     """
 
     holds_back: bool = False
-    is_due: bool = False
-    has_strays: bool = False
+    needs_job: bool = False
+    has_obsolete_jobs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class Observed:
     one that nobody wrote yet. `deletes_record` is deletionPolicy Delete, `is_released` that it no longer holds.
     `is_source_on_record` is False where the record does not tell yet that the version which the verdict found is what
     these sources are compiled to. `fingerprint` is the candidate's; `remote` is None where there is no broker,
-    `inquiry` where nothing is asked of messages.
+    `validation` where no messages are validated.
     """
 
     owner: Owner
@@ -147,7 +147,7 @@ class Observed:
     fingerprint: str = ""
     remote: Remote | None = None
     is_released: bool = False
-    inquiry: Inquiry | None = None
+    validation: Validation | None = None
 
 
 def plan(observed: Observed) -> tuple[Action, ...]:
@@ -161,16 +161,16 @@ def plan(observed: Observed) -> tuple[Action, ...]:
         return ()
     if observed.remote is not None and not isinstance(observed.remote.alignment, Aligned):
         return _align(observed, observed.remote)
-    return () if observed.verdict is None else _settle(observed, observed.verdict) or _inquire(observed)
+    return () if observed.verdict is None else _settle(observed, observed.verdict) or _validate(observed)
 
 
-def _inquire(observed: Observed) -> tuple[Action, ...]:
-    """After all else, for it may take hours."""
-    if observed.inquiry is None:
+def _validate(observed: Observed) -> tuple[Action, ...]:
+    """Return the action after all others, because a Job may take hours."""
+    if observed.validation is None:
         return ()
-    if observed.inquiry.has_strays:
-        return (StopAsking(),)
-    return (Ask(),) if observed.inquiry.is_due else ()
+    if observed.validation.has_obsolete_jobs:
+        return (StopValidation(),)
+    return (StartValidation(),) if observed.validation.needs_job else ()
 
 
 def _align(observed: Observed, remote: Remote) -> tuple[Action, ...]:
@@ -234,7 +234,7 @@ def _is_held_back(observed: Observed, verdict: Verdict) -> bool:
     """Return True if the history is full or the gate closed; neither holds back a version that is stored."""
     if verdict.outcome is not Outcome.NEXT_VERSION:
         return False
-    return observed.history.room <= 0 or (observed.inquiry is not None and observed.inquiry.holds_back)
+    return observed.history.room <= 0 or (observed.validation is not None and observed.validation.holds_back)
 
 
 def _claim(observed: Observed) -> tuple[Action, ...]:

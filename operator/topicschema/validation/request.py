@@ -1,4 +1,4 @@
-"""What a run is asked: all that it needs to know, as a value, as JSON and as the packed bytes that a Job mounts.
+"""The request of a run: all that it needs to know, as a value, as JSON and as the packed bytes that a Job mounts.
 
 Credentials are not in it: paths of the files that a pod has mounted are. Nothing here reads anything.
 """
@@ -21,7 +21,7 @@ from topicschema.validation.errors import InvalidQuestionError
 FORMAT: Final = 2
 """The form of the JSON; a run refuses a question of another one."""
 MAX_BYTES: Final = 256 * 1024 * 1024
-"""How large a question may be when it is unpacked."""
+"""The size of an unpacked request, at most."""
 _NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 _MILLION: Final = 1_000_000
 
@@ -64,7 +64,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class FilesAsked:
+class FileSource:
     """Files at `uris`: paths, or what pyarrow's file systems know (`s3://`, `gs://`, `hdfs://`); folders count whole.
 
     Without a `format` it is told by the name's end. An Avro container's records are the messages themselves, written
@@ -91,7 +91,7 @@ def shown(uri: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class OAuth2Asked:
+class OAuth2Flow:
     """OAuth2's client credentials flow; `key_file` holds the JSON of client id and secret."""
 
     issuer_url: str
@@ -101,7 +101,7 @@ class OAuth2Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class PulsarAsked:
+class PulsarSource:
     """A broker, and the mounted files by which the run says who it is: never the operator's own rights."""
 
     admin_url: str
@@ -110,7 +110,7 @@ class PulsarAsked:
     certificate_file: str | None = None
     key_file: str | None = None
     ca_file: str | None = None
-    oauth2: OAuth2Asked | None = None
+    oauth2: OAuth2Flow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +155,8 @@ class Tolerance:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """May messages that are there already be read with `candidate`?
+class ValidationRequest:
+    """A request to read retained messages with `candidate`.
 
     `versions` are the schemas that they were written with, by number. Schemas are as the broker stores them. One of
     `files` and `pulsar` is the source; `topic` is its full name, or what files are called in the report.
@@ -165,8 +165,8 @@ class Question:
     candidate: SchemaInfo
     versions: Mapping[int, SchemaInfo]
     topic: str
-    files: FilesAsked | None = None
-    pulsar: PulsarAsked | None = None
+    files: FileSource | None = None
+    pulsar: PulsarSource | None = None
     line: PulsarLine = PulsarLine.V4_0
     sample: Sample = Sample()
     tolerance: Tolerance = Tolerance()
@@ -175,7 +175,7 @@ class Question:
     executors: int = 0
     format: int = FORMAT
     labels: Mapping[str, str] = field(default_factory=lambda: _NO_NAMES)
-    """What else makes this question another one (a value of the annotation `revalidate`, say); shown in the report."""
+    """What else makes this request another one (a value of the annotation `revalidate`, say); shown in the report."""
 
     def __post_init__(self) -> None:
         """ValueError where it is none."""
@@ -194,7 +194,7 @@ class Question:
         )
 
     def pack(self) -> "Packed":
-        """What a Job mounts; InvalidQuestionError where that is more than a run takes."""
+        """Return what a Job mounts; InvalidQuestionError if that is more than a run takes."""
         text = self.text
         check_size(len(text))
         # In 17 MiB of memory; 6 would take the operator 94.
@@ -202,20 +202,20 @@ class Question:
 
     @property
     def sha256(self) -> str:
-        """`sha256:` and 64 hex digits: which question a verdict answers."""
+        """`sha256:` and 64 hex digits, which a verdict names."""
         return _hash(self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A question as it is mounted, in one part or several: its hash, and its JSON as xz packs it."""
+    """A request as it is mounted, in one part or several: its hash, and its JSON as xz packs it."""
 
     sha256: str
     content: bytes
 
 
 def check_size(size: int) -> None:
-    """InvalidQuestionError where schemas, or a question's text, of so many bytes are more than a run takes."""
+    """InvalidQuestionError if schemas, or a request's text, of so many bytes are more than a run takes."""
     if size >= MAX_BYTES:
         raise InvalidQuestionError(
             f"its versions have more than {MAX_BYTES >> 20} MiB of schemas, too much for a run to read: set "
@@ -227,15 +227,15 @@ def _hash(text: bytes) -> str:
     return "sha256:" + hashlib.sha256(text).hexdigest()
 
 
-def read(content: bytes) -> Question:
-    """The question that JSON or its packed form says; InvalidQuestionError names what is wrong with it."""
+def read(content: bytes) -> ValidationRequest:
+    """Return the request from JSON or its packed form; InvalidQuestionError names what is wrong with it."""
     text = _unpacked(content) if content.startswith(b"\xfd7zXZ\0") else content
     try:
         found = json.loads(text.decode(errors="surrogatepass"))
     except (ValueError, RecursionError):
         raise InvalidQuestionError("the question is not JSON") from None
     try:
-        return decode(Question, found, "question")
+        return decode(ValidationRequest, found, "question")
     except StalledError as error:
         raise InvalidQuestionError(error.message) from None
 

@@ -6,18 +6,18 @@ from topicschema.core.history import Owner
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.validation.job.manifest import JobRequest, manifest
 from topicschema.validation.job.result import Answer, VerdictDocument
-from topicschema.validation.request import PulsarAsked, Question
+from topicschema.validation.request import PulsarSource, ValidationRequest
 
 Object = dict[str, Any]
 
 OWNER = Owner("shop", "created", "uid-1")
-QUESTION = Question(
+QUESTION = ValidationRequest(
     SchemaInfo(SchemaType.STRING),
     {0: SchemaInfo(SchemaType.STRING)},
     "persistent://shop/orders/created",
-    pulsar=PulsarAsked("http://pulsar:8080", "pulsar://pulsar:6650"),
+    pulsar=PulsarSource("http://pulsar:8080", "pulsar://pulsar:6650"),
 )
-REQUEST = JobRequest(owner=OWNER, asked="sha256:" + "a" * 64, attempt=1, question=QUESTION, image="validation:1")
+REQUEST = JobRequest(owner=OWNER, request_hash="sha256:" + "a" * 64, attempt=1, question=QUESTION, image="validation:1")
 UID = "uid-job"
 
 

@@ -16,7 +16,7 @@ from threading import Thread
 from typing_extensions import override
 
 from support.pulsar.wire import Members, written
-from topicschema.validation.request import PulsarAsked
+from topicschema.validation.request import PulsarSource
 from topicschema.validation.sources.pulsar import protocol
 from topicschema.validation.sources.pulsar import pulsar_api_pb2 as api
 from topicschema.validation.sources.pulsar.pulsar_api_pb2 import BaseCommand
@@ -192,7 +192,7 @@ class _Listening(ThreadingTCPServer):
 
 
 @contextmanager
-def serving(broker: ReaderAtTheWire) -> Iterator[PulsarAsked]:
+def serving(broker: ReaderAtTheWire) -> Iterator[PulsarSource]:
     """The broker on two ports of loopback, for as long as the block lasts."""
     with _Listening(broker, _Binary) as binary, _Listening(broker, _Rest) as rest:
         broker.url = f"pulsar://127.0.0.1:{binary.server_address[1]}"
@@ -200,7 +200,7 @@ def serving(broker: ReaderAtTheWire) -> Iterator[PulsarAsked]:
         for thread in threads:
             thread.start()
         try:
-            yield PulsarAsked(f"http://127.0.0.1:{rest.server_address[1]}", broker.url)
+            yield PulsarSource(f"http://127.0.0.1:{rest.server_address[1]}", broker.url)
         finally:
             for each, thread in zip((binary, rest), threads, strict=True):
                 each.shutdown()

@@ -9,14 +9,14 @@ from pathlib import Path
 import pyarrow as pa
 
 from topicschema.validation.sources import Plan, Split
-from topicschema.validation.sources.files.source import Files
+from topicschema.validation.sources.files.source import FileMessages
 
 
 @dataclass(frozen=True, slots=True)
 class DyingFiles:
     """The source; `trace` is made by the process that dies, after it handed on a batch."""
 
-    files: Files
+    files: FileMessages
     trace: Path
 
     def plan(self) -> Plan:

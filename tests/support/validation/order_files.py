@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.validation.request import FilesAsked, Question
+from topicschema.validation.request import FileSource, ValidationRequest
 
 START: Final = 1_760_000_000_000
 _TEXTS: Final = (
@@ -62,10 +62,10 @@ def write(given: Sequence[Order], path: Path, group: int = 1_000) -> Path:
     return path
 
 
-def question(*paths: Path, **more: object) -> Question:
+def question(*paths: Path, **more: object) -> ValidationRequest:
     """Whether the orders in these files can be read with CANDIDATE."""
-    files = FilesAsked(tuple(map(str, paths)))
-    return Question(CANDIDATE, VERSIONS, "persistent://shop/orders/created", files=files, **more)  # type: ignore[arg-type]
+    files = FileSource(tuple(map(str, paths)))
+    return ValidationRequest(CANDIDATE, VERSIONS, "persistent://shop/orders/created", files=files, **more)  # type: ignore[arg-type]
 
 
 def _orders(count: int, chance: random.Random, share: float, note: int) -> Iterator[Order]:

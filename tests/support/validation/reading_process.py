@@ -8,8 +8,8 @@ import sys
 
 from support.memory import peak
 from topicschema.validation.errors import SourceError
-from topicschema.validation.request import FilesAsked
-from topicschema.validation.sources.files.source import Files
+from topicschema.validation.request import FileSource
+from topicschema.validation.sources.files.source import FileMessages
 
 _MIB = 1024 * 1024
 
@@ -17,7 +17,7 @@ _MIB = 1024 * 1024
 def main() -> None:
     """Read, and tell."""
     before = peak()
-    source = Files(FilesAsked((sys.argv[1],)))
+    source = FileMessages(FileSource((sys.argv[1],)))
     messages, said = 0, ""
     try:
         for split in source.plan().splits:

@@ -13,9 +13,9 @@ from pulsar.schema import Schema
 
 from testbed.pulsar import Pulsar
 from topicschema.core.schemas import SchemaInfo
-from topicschema.validation.request import PulsarAsked
-from topicschema.validation.sources import Gone, Plan, Withheld
-from topicschema.validation.sources.pulsar.source import PulsarSource
+from topicschema.validation.request import PulsarSource
+from topicschema.validation.sources import Expired, NotDelivered, Plan
+from topicschema.validation.sources.pulsar.source import PulsarMessages
 
 Row = Mapping[str, Any]
 
@@ -78,12 +78,12 @@ class RetainedTopic:
         return f"/persistent/{self.namespace}/{self.name}"
 
     @property
-    def asked(self) -> PulsarAsked:
-        return PulsarAsked(self.pulsar.admin_url, self.pulsar.service_url)
+    def asked(self) -> PulsarSource:
+        return PulsarSource(self.pulsar.admin_url, self.pulsar.service_url)
 
-    def source(self, **more: Any) -> PulsarSource:
+    def source(self, **more: Any) -> PulsarMessages:
         """The product's source of it."""
-        return PulsarSource(self.asked, self.full_name, **more)
+        return PulsarMessages(self.asked, self.full_name, **more)
 
     def send(self, client: python.Client, payloads: Sequence[bytes | None], key: str = "", **producer: Any) -> None:
         """Send them with a producer of their own; with batching they are one batch or several."""
@@ -131,13 +131,13 @@ def _message(payload: bytes | None, key: str) -> Any:
 _BYTES = python.schema.BytesSchema()
 
 
-def rows(source: PulsarSource, plan: Plan | None = None) -> list[Row]:
+def rows(source: PulsarMessages, plan: Plan | None = None) -> list[Row]:
     """All that the source reads, split by split; nothing of it may be gone."""
     found: list[Row] = []
     for split in (plan or source.plan()).splits:
         for batch in source.read(split):
-            assert not isinstance(batch, Gone), batch
-            found.extend([] if isinstance(batch, Withheld) else batch.to_pylist())
+            assert not isinstance(batch, Expired), batch
+            found.extend([] if isinstance(batch, NotDelivered) else batch.to_pylist())
     return found
 
 

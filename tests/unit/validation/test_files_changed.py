@@ -8,10 +8,10 @@ import pytest
 
 from support.validation import order_files
 from topicschema.validation.errors import SourceError
-from topicschema.validation.request import FilesAsked
+from topicschema.validation.request import FileSource
 from topicschema.validation.run.batches import MAX_MESSAGES
 from topicschema.validation.sources import Split
-from topicschema.validation.sources.files.source import Files
+from topicschema.validation.sources.files.source import FileMessages
 
 
 def _part(split: Split, changed: int | None) -> Split:
@@ -22,7 +22,7 @@ def _part(split: Split, changed: int | None) -> Split:
 def test_a_file_that_was_written_anew_as_large_as_before_is_told_before_it_is_read_and_after(tmp_path: Path) -> None:
     path = tmp_path / "orders.jsonl"
     path.write_bytes(b'{"value": 1}\n' * MAX_MESSAGES * 2)
-    source = Files(FilesAsked((str(path),)))
+    source = FileMessages(FileSource((str(path),)))
     (split,) = source.plan().splits
     reading = source.read(split)
     next(reading)
@@ -38,7 +38,7 @@ def test_a_file_that_was_written_anew_as_large_as_before_is_told_before_it_is_re
 @pytest.mark.parametrize("changed", [None, 0])
 def test_a_file_of_a_store_that_does_not_tell_when_it_was_changed_is_read(tmp_path: Path, changed: int | None) -> None:
     path = order_files.write(order_files.orders(10), tmp_path / "orders.parquet")
-    source = Files(FilesAsked((str(path),)))
+    source = FileMessages(FileSource((str(path),)))
     (split,) = source.plan().splits
     assert sum(map(len, source.read(_part(split, changed)))) == 10
     with pytest.raises(SourceError, match="has changed"):

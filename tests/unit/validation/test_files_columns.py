@@ -7,8 +7,8 @@ import pytest
 
 from support.validation import order_files
 from topicschema.validation.errors import SourceError
-from topicschema.validation.request import Columns, FilesAsked
-from topicschema.validation.sources.files.source import Files
+from topicschema.validation.request import Columns, FileSource
+from topicschema.validation.sources.files.source import FileMessages
 
 ORDERS = order_files.orders(10)
 
@@ -18,16 +18,16 @@ def test_pairs_with_keys_apart_are_not_judged_without_their_keys(tmp_path: Path)
     lines.write_text(json.dumps({"value": "{}", "Key": "a"}) + "\n")
     for path, told in ((stored, "no column 'key'"), (lines, "none of its first lines has a member 'key'")):
         with pytest.raises(SourceError, match=told):
-            Files(FilesAsked((str(path),)), has_keys=True).plan()
-        assert Files(FilesAsked((str(path),))).plan().splits
+            FileMessages(FileSource((str(path),)), has_keys=True).plan()
+        assert FileMessages(FileSource((str(path),))).plan().splits
     with pytest.raises(SourceError, match="a member 'orderKey'"):
-        Files(FilesAsked((str(lines),), columns=Columns(key="orderKey"))).plan()
-    named = Files(FilesAsked((str(lines),), columns=Columns(key="Key")), has_keys=True)
+        FileMessages(FileSource((str(lines),), columns=Columns(key="orderKey"))).plan()
+    named = FileMessages(FileSource((str(lines),), columns=Columns(key="Key")), has_keys=True)
     (batch,) = named.read(named.plan().splits[0])
     assert batch["key"].to_pylist() == [b"a"]
     first = json.dumps({"value": "x" * 100_000, "key": "a"}) + "\n"
     for text in (json.dumps({"value": "{}", "key_base64": "AP8="}) + "\n", first, first * 3):
         lines.write_text(text)
-        assert Files(FilesAsked((str(lines),)), has_keys=True).plan().splits
+        assert FileMessages(FileSource((str(lines),)), has_keys=True).plan().splits
     lines.write_text('{"value": "{}", "schlüssel": "a"}')
-    assert Files(FilesAsked((str(lines),), columns=Columns(key="schlüssel")), has_keys=True).plan().splits
+    assert FileMessages(FileSource((str(lines),), columns=Columns(key="schlüssel")), has_keys=True).plan().splits

@@ -24,9 +24,9 @@ from topicschema.validation.report.tally import EXAMPLES, Tally
 from topicschema.validation.run import local, spark
 from topicschema.validation.run.sampling import Sampling
 from topicschema.validation.run.spark import Judging, merged
-from topicschema.validation.run.task import Work
-from topicschema.validation.sources import Gone, Plan, Split, Withheld
-from topicschema.validation.sources.files.source import Files
+from topicschema.validation.run.task import Task
+from topicschema.validation.sources import Expired, NotDelivered, Plan, Split
+from topicschema.validation.sources.files.source import FileMessages
 from topicschema.validation.sources.pulsar.errors import SourceSilentError
 
 SPLITS = 150
@@ -37,10 +37,10 @@ def tallies(folder: Path, a_task: int) -> list[bytes]:
     """What tasks of so many splits each hand back, of 150 splits in all."""
     asked = order_files.question(order_files.write(ORDERS, folder / "orders.parquet", len(ORDERS) // SPLITS))
     assert asked.files is not None
-    files = Files(asked.files, split_bytes=1)
+    files = FileMessages(asked.files, split_bytes=1)
     splits = files.plan().splits
     assert len(splits) == SPLITS
-    judging = Judging(Work("150 splits", asked.pack().content, files, Sampling(0)))
+    judging = Judging(Task("150 splits", asked.pack().content, files, Sampling(0)))
     return [packed for start in range(0, SPLITS, a_task) for packed in judging(splits[start : start + a_task])]
 
 
@@ -72,21 +72,21 @@ class Withholding:
     def plan(self) -> Plan:
         return Plan(tuple(Split(number, 1) for number in range(20)))
 
-    def read(self, split: Split) -> Iterator[Gone | Withheld]:
+    def read(self, split: Split) -> Iterator[Expired | NotDelivered]:
         if split.what == 7:
-            yield Gone(100)
-        yield Withheld(split.what)
+            yield Expired(100)
+        yield NotDelivered(split.what)
 
 
 def test_what_is_withheld_counts_once_here_and_with_executors_also_where_a_task_is_tried_again() -> None:
     asked = order_files.question(Path("orders.parquet"))
-    work = Work("withheld", asked.pack().content, Withholding(), Sampling(0))
-    splits = work.source.plan().splits
-    lost = [list(Judging(work)([split])) for split in splits[:5]]
-    tried = [packed for split in splits for packed in Judging(work)([split])]
+    task = Task("withheld", asked.pack().content, Withholding(), Sampling(0))
+    splits = task.source.plan().splits
+    lost = [list(Judging(task)([split])) for split in splits[:5]]
+    tried = [packed for split in splits for packed in Judging(task)([split])]
     assert [packed for (packed,) in lost] == tried[:5]
     there = Tally.unpacked(as_a_tree(tried))
-    here = local.tally(work, splits, 1, lambda _split: None)
+    here = local.tally(task, splits, 1, lambda _split: None)
     assert there.packed == here.packed
     assert (there.withheld, there.gone, there.messages) == (sum(range(20)), 100, 0)
 

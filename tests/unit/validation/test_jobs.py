@@ -26,7 +26,7 @@ from topicschema.validation.job.manifest import (
 from topicschema.validation.job.pods import SecretFiles
 
 TOKEN = SecretFiles("/credentials", "reader", {"token": "jwt"})
-ASKED = REQUEST.asked
+ASKED = REQUEST.request_hash
 
 
 def pod_of(job: dict[str, Any]) -> dict[str, Any]:

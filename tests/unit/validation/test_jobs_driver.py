@@ -17,14 +17,14 @@ from topicschema.reconcile.validation.report_configmap import manifest as report
 from topicschema.validation.job import log_protocol
 from topicschema.validation.job.manifest import JobRequest, manifest, question_parts
 from topicschema.validation.job.outcome import CouldNotRun, Failed, Outcome, Passed, outcome
-from topicschema.validation.request import FilesAsked
+from topicschema.validation.request import FileSource
 
 ENDS = {0: ("Complete", ""), 42: ("Failed", "PodFailurePolicy")}
 
 
 def asking(source: Path) -> JobRequest:
     number = SchemaInfo(SchemaType.INT32)
-    question = replace(QUESTION, candidate=number, versions={0: number}, pulsar=None, files=FilesAsked((str(source),)))
+    question = replace(QUESTION, candidate=number, versions={0: number}, pulsar=None, files=FileSource((str(source),)))
     return replace(REQUEST, question=question)
 
 

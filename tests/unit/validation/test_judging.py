@@ -8,7 +8,7 @@ from topicschema.payload.columnar import validator_for
 from topicschema.validation.report import rendering
 from topicschema.validation.report.examples import Drawing
 from topicschema.validation.report.tally import Tally
-from topicschema.validation.run.batches import BATCH, DAMAGED, ENCRYPTED, STRANGE_KEY, STRANGE_VERSION
+from topicschema.validation.run.batches import BATCH, DAMAGED, ENCRYPTED, INVALID_KEY, UNKNOWN_SCHEMA_VERSION
 from topicschema.validation.run.judging import Judging
 
 _TEXT = SchemaInfo(SchemaType.STRING, b"")
@@ -19,8 +19,8 @@ _TEXT = SchemaInfo(SchemaType.STRING, b"")
     [
         (ENCRYPTED, "ENCRYPTED"),
         (DAMAGED, "CHECKSUM_MISMATCH"),
-        (STRANGE_KEY, "INVALID_BASE64"),
-        (STRANGE_VERSION, "UNKNOWN_WRITER_VERSION"),
+        (INVALID_KEY, "INVALID_BASE64"),
+        (UNKNOWN_SCHEMA_VERSION, "UNKNOWN_WRITER_VERSION"),
         (7, "UNKNOWN_WRITER_VERSION"),
         (0, ""),
     ],

@@ -12,36 +12,36 @@ from topicschema.validation.errors import InvalidQuestionError
 from topicschema.validation.request import (
     Columns,
     FileFormat,
-    FilesAsked,
-    OAuth2Asked,
-    PulsarAsked,
-    Question,
+    FileSource,
+    OAuth2Flow,
+    PulsarSource,
     Sample,
     Tolerance,
+    ValidationRequest,
 )
 
 STRING = SchemaInfo(SchemaType.STRING)
-ASKED = Question(
+ASKED = ValidationRequest(
     SchemaInfo(SchemaType.AVRO, '"lo\u00f1g"'.encode(), {"owner": "team"}),
     {0: STRING, 41: SchemaInfo(SchemaType.KEY_VALUE, b"\x00\xff\xed\xa0\x80")},
     "persistent://shop/orders/created",
-    files=FilesAsked(("s3://bucket/a",), FileFormat.AVRO, Columns(payload="body"), 3),
+    files=FileSource(("s3://bucket/a",), FileFormat.AVRO, Columns(payload="body"), 3),
     sample=Sample(10, 5, 3600, 77),
     tolerance=Tolerance(12),
     include_values=True,
     labels={"revalidate": "1"},
 )
-OF_PULSAR = Question(
+OF_PULSAR = ValidationRequest(
     STRING,
     {},
     "persistent://a/b/c",
-    pulsar=PulsarAsked("http://a", "pulsar://b", oauth2=OAuth2Asked("https://i", "aud", "/k")),
+    pulsar=PulsarSource("http://a", "pulsar://b", oauth2=OAuth2Flow("https://i", "aud", "/k")),
     executors=3,
 )
 
 
 @pytest.mark.parametrize("asked", [ASKED, OF_PULSAR])
-def test_it_is_read_as_it_was_written_packed_or_not(asked: Question) -> None:
+def test_it_is_read_as_it_was_written_packed_or_not(asked: ValidationRequest) -> None:
     assert request.read(asked.text) == asked == request.read(asked.pack().content)
     assert request.read(asked.pack().content).sha256 == asked.sha256
 

@@ -11,7 +11,7 @@ from topicschema.validation.job.html_report import page
 from topicschema.validation.job.result import read
 from topicschema.validation.report.report import Course, report
 from topicschema.validation.report.tally import Tally
-from topicschema.validation.request import FilesAsked, Question
+from topicschema.validation.request import FileSource, ValidationRequest
 from topicschema.validation.sources import Plan
 
 _FIELDS = json.dumps([{"number": 1, "name": "a", "type": "MESSAGE", "label": "LABEL_OPTIONAL"}])
@@ -35,14 +35,14 @@ _NOTE = "of PROTOBUF the outermost message alone was looked at: its schema does 
 def test_it_says_that_messages_inside_of_protobuf_messages_were_not_looked_at(
     candidate: SchemaInfo, messages: int, notes: list[str]
 ) -> None:
-    asked, tally = Question(candidate, {}, "orders", files=FilesAsked(("orders",))), Tally()
+    asked, tally = ValidationRequest(candidate, {}, "orders", files=FileSource(("orders",))), Tally()
     tally.messages = messages
     assert report(asked, Plan(()), tally, Course(0, 1.0)).document["notes"] == notes
 
 
 @pytest.mark.parametrize("is_missing", [True, False])
 def test_a_topic_that_did_not_exist_is_told_apart_from_one_that_is_empty(*, is_missing: bool) -> None:
-    asked = Question(order_files.CANDIDATE, {}, "orders", files=FilesAsked(("orders",)))
+    asked = ValidationRequest(order_files.CANDIDATE, {}, "orders", files=FileSource(("orders",)))
     found = report(asked, Plan(is_missing=is_missing), Tally(), Course(0, 1.0))
     assert ("topicMissing" in found.document) == is_missing
     document = read(found.verdict.text)
@@ -52,7 +52,7 @@ def test_a_topic_that_did_not_exist_is_told_apart_from_one_that_is_empty(*, is_m
 
 @pytest.mark.parametrize("withheld", [0, 12_000])
 def test_entries_that_held_no_message_for_a_reader_are_told_where_there_are_any(withheld: int) -> None:
-    asked, tally = Question(order_files.CANDIDATE, {}, "orders", files=FilesAsked(("orders",))), Tally()
+    asked, tally = ValidationRequest(order_files.CANDIDATE, {}, "orders", files=FileSource(("orders",))), Tally()
     tally.messages, tally.withheld = 1, withheld
     found = report(asked, Plan(), tally, Course(0, 1.0))
     told = "12,000 entries held no message for a reader: marks, aborted transactions, or what the broker passes over"

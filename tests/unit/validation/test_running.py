@@ -22,10 +22,10 @@ from topicschema.validation.job import log_protocol
 from topicschema.validation.job.html_report import page
 from topicschema.validation.job.result import Answer, read
 from topicschema.validation.report.report import Report
-from topicschema.validation.request import Question, Sample, Tolerance
+from topicschema.validation.request import Sample, Tolerance, ValidationRequest
 from topicschema.validation.run import driver, local, runner
 from topicschema.validation.sources import Plan
-from topicschema.validation.sources.files.source import Files
+from topicschema.validation.sources.files.source import FileMessages
 
 ORDERS = order_files.orders(4_000)
 BAD = order_files.reasons(ORDERS)
@@ -36,9 +36,9 @@ def stored(tmp_path: Path) -> Path:
     return order_files.write(ORDERS, tmp_path / "orders.parquet")
 
 
-def run(asked: Question, split: int = 1 << 30, processes: int = 1) -> Report:
+def run(asked: ValidationRequest, split: int = 1 << 30, processes: int = 1) -> Report:
     assert asked.files is not None
-    return runner.run(asked, Files(asked.files, split), processes=processes)
+    return runner.run(asked, FileMessages(asked.files, split), processes=processes)
 
 
 def figures(report: Report) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def test_a_sample_is_the_same_however_it_is_split(stored: Path) -> None:
     assert 800 < whole.document["messages"] < 1_200
 
 
-class Guessing(Files):
+class Guessing(FileMessages):
     """Files that take themselves for far larger than they are, as a source that can only guess may."""
 
     def plan(self) -> Plan:
@@ -121,7 +121,7 @@ def test_no_messages_pass_with_a_note(tmp_path: Path) -> None:
 
 
 def test_a_candidate_that_is_no_schema_is_a_wrong_question(stored: Path) -> None:
-    asked = Question(
+    asked = ValidationRequest(
         SchemaInfo(SchemaType.AVRO, b"{"), {0: SchemaInfo(SchemaType.STRING)}, "t", order_files.question(stored).files
     )
     with pytest.raises(InvalidQuestionError, match="the proposed schema cannot be judged with"):
@@ -146,7 +146,7 @@ def test_a_worker_that_is_killed_ends_the_run_without_a_verdict(stored: Path, tm
 
     asked = order_files.question(stored)
     assert asked.files is not None
-    source = DyingFiles(Files(asked.files, 1), tmp_path / "died")
+    source = DyingFiles(FileMessages(asked.files, 1), tmp_path / "died")
     with pytest.raises(RunError, match="was killed"):
         runner.run(asked, source, processes=2)
     assert (tmp_path / "died").exists()
@@ -200,7 +200,7 @@ def test_the_page_is_whole_and_what_came_from_outside_is_text_in_it(stored: Path
     assert "http" not in text.replace("http-equiv", "")
 
 
-def ask(folder: Path, asked: Question) -> tuple[int, str]:
+def ask(folder: Path, asked: ValidationRequest) -> tuple[int, str]:
     packed = asked.pack().content
     (folder / "question.xz.000").write_bytes(packed[:40])
     (folder / "question.xz.001").write_bytes(packed[40:])
@@ -228,7 +228,7 @@ def test_a_driver_ends_with_0_where_they_pass(tmp_path: Path) -> None:
     path = tmp_path / "numbers.parquet"
     parquet.write_table(pa.table({"value": [struct.pack(">q", number) for number in range(9)]}), path)
     files = order_files.question(path).files
-    status, message = ask(tmp_path, Question(SchemaInfo(SchemaType.INT64), {}, "t", files))
+    status, message = ask(tmp_path, ValidationRequest(SchemaInfo(SchemaType.INT64), {}, "t", files))
     assert status == 0
     assert json.loads(message)["verdict"] == "Pass"
 
@@ -241,7 +241,7 @@ def test_a_driver_never_ends_as_a_verdict_where_there_is_none(stored: Path, tmp_
     (tmp_path / "question.xz.001").unlink()
     assert driver.main([str(tmp_path), "--termination-log", str(tmp_path / "log")]) == driver.FAILED
     assert "not whole" in (tmp_path / "log").read_text()
-    executors = Question(gone.candidate, {}, "t", gone.files, executors=2)
+    executors = ValidationRequest(gone.candidate, {}, "t", gone.files, executors=2)
     status, message = ask(tmp_path, executors)
     assert status == driver.FAILED
     assert "executors need a driver that is a pod" in message

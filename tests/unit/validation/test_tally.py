@@ -17,7 +17,7 @@ from topicschema.validation.report.bounded_counter import ANY, Rollup, dropped, 
 from topicschema.validation.report.examples import Drawing
 from topicschema.validation.report.grouping import grouped
 from topicschema.validation.report.tables import Figures
-from topicschema.validation.report.tally import EXAMPLES, MAX_STRANGERS, Tally
+from topicschema.validation.report.tally import EXAMPLES, MAX_UNKNOWN_VERSIONS, Tally
 from topicschema.validation.run.batches import BATCH
 from topicschema.validation.run.judging import Judging
 from topicschema.validation.sources import Plan
@@ -76,7 +76,7 @@ def test_the_figures_are_those_that_the_messages_were_made_with() -> None:
     assert found == order_files.reasons(ORDERS)
     assert (WHOLE.messages, WHOLE.invalid) == (len(ORDERS), sum(found.values()))
     assert sum(WHOLE.traffic.counts.values()) == len(ORDERS)
-    assert WHOLE.strangers == {order_files.STRANGER: found["UNKNOWN_WRITER_VERSION"]}
+    assert WHOLE.unknown_versions == {order_files.STRANGER: found["UNKNOWN_WRITER_VERSION"]}
     assert all(len(kept) <= EXAMPLES for kept in WHOLE.examples.values())
 
 
@@ -110,9 +110,9 @@ def test_rows_are_counted_by_their_values_however_far_apart_these_are(wide: bool
 
 def test_of_versions_that_nobody_knows_so_many_are_told_and_no_more() -> None:
     tally = Tally()
-    for version in range(3 * MAX_STRANGERS, 0, -1):
-        tally.count_stranger(version, 2)
-    assert tally.strangers == dict.fromkeys(range(1, MAX_STRANGERS + 1), 2)
+    for version in range(3 * MAX_UNKNOWN_VERSIONS, 0, -1):
+        tally.count_unknown_version(version, 2)
+    assert tally.unknown_versions == dict.fromkeys(range(1, MAX_UNKNOWN_VERSIONS + 1), 2)
 
 
 def figures_of(*, finding_steps: int, traffic_steps: int) -> Figures:

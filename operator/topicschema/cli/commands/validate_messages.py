@@ -13,7 +13,7 @@ from topicschema.cli.validate_messages import output, request
 from topicschema.core.errors import TopicSchemaError
 from topicschema.validation.errors import InvalidQuestionError
 from topicschema.validation.job.html_report import page
-from topicschema.validation.request import Question
+from topicschema.validation.request import ValidationRequest
 
 if TYPE_CHECKING:
     from topicschema.validation.report.report import Report
@@ -51,7 +51,7 @@ def _demand_places(options: Namespace) -> None:
             raise UsageError(f"{name}: cannot write a file there")
 
 
-def _report(asked: Question, processes: int | None) -> "Report":
+def _report(asked: ValidationRequest, processes: int | None) -> "Report":
     try:
         from topicschema.validation.run import runner  # noqa: PLC0415  # numpy and Arrow, which not every installation has
         from topicschema.validation.sources import opening  # noqa: PLC0415  # as above

@@ -18,11 +18,11 @@ from topicschema.validation import request
 from topicschema.validation.request import (
     Columns,
     FileFormat,
-    FilesAsked,
-    PulsarAsked,
-    Question,
+    FileSource,
+    PulsarSource,
     Sample,
     Tolerance,
+    ValidationRequest,
 )
 
 _SCHEMES: Final = (("http", "https"), ("pulsar", "pulsar+ssl"))
@@ -30,7 +30,7 @@ _SCHEMES: Final = (("http", "https"), ("pulsar", "pulsar+ssl"))
 _PLAIN: Final = frozenset({*PRIMITIVES, SchemaType.BYTES, SchemaType.NONE})
 
 
-def question_of(options: Namespace) -> Question:
+def question_of(options: Namespace) -> ValidationRequest:
     """The question; UsageError where the options make none."""
     is_topic = options.pulsar is not None
     _demand_names(options)
@@ -39,7 +39,7 @@ def question_of(options: Namespace) -> Question:
     if options.written_with is not None and options.written_with not in versions:
         raise UsageError(f"--written-with {options.written_with}: no --history has that number")
     try:
-        return Question(
+        return ValidationRequest(
             candidate=candidate,
             versions=versions,
             topic=options.messages[0] if is_topic else ", ".join(map(request.shown, options.messages)),
@@ -101,9 +101,9 @@ def _stored(info: SchemaInfo, line: PulsarLine, *, is_reader: bool) -> SchemaInf
     return stored
 
 
-def _files(options: Namespace) -> FilesAsked:
+def _files(options: Namespace) -> FileSource:
     form = None if options.format is None else FileFormat(options.format)
-    return FilesAsked(tuple(options.messages), form, _columns(options.column), options.written_with)
+    return FileSource(tuple(options.messages), form, _columns(options.column), options.written_with)
 
 
 def _columns(given: Sequence[str]) -> Columns:
@@ -117,10 +117,10 @@ def _columns(given: Sequence[str]) -> Columns:
     return Columns(**named)
 
 
-def _pulsar(options: Namespace) -> PulsarAsked:
+def _pulsar(options: Namespace) -> PulsarSource:
     if options.format is not None or options.column or options.written_with is not None:
         raise UsageError("--format, --column and --written-with are for files")
     admin_url, service_url = options.pulsar
-    return PulsarAsked(
+    return PulsarSource(
         admin_url, service_url, options.token_file, options.certificate_file, options.key_file, options.ca_file
     )

@@ -43,30 +43,33 @@ async def act(ctx: ReconcileContext, seen: Observation, action: plan.Action) -> 
             return replace(seen, stored=None)
         case plan.Upload() | plan.UploadRecorded() | plan.SoftDelete() | WriteSettings():
             return await act_at_broker(ctx, seen, action)
-        case plan.Ask() | plan.StopAsking():
-            return await _inquire(ctx, seen, action)
+        case plan.StartValidation() | plan.StopValidation():
+            return await _validate(ctx, seen, action)
         case plan.Import():
             return await _import(ctx, seen, action)
         case plan.Claim() | plan.Register() | NoteSettings():
             return await _record(ctx, seen, action)
 
 
-async def _inquire(ctx: ReconcileContext, seen: Observation, action: plan.Ask | plan.StopAsking) -> Observation:
-    """Have the messages asked, or asked no more; what comes of it is seen anew. Where that fails the topic does not."""
+async def _validate(
+    ctx: ReconcileContext, seen: Observation, action: plan.StartValidation | plan.StopValidation
+) -> Observation:
+    """Create the Job that is due, or delete obsolete ones, and gather again. A failure is none of the topic."""
     if seen.validation is None:
-        raise TypeError("nothing is asked")
+        raise TypeError("nothing is validated")
     try:
-        if isinstance(action, plan.Ask):
+        if isinstance(action, plan.StartValidation):
             await validation_actions.start_job(ctx, seen.resource, seen.validation)
         else:
             await validation_actions.delete_jobs(ctx, seen.validation.obsolete_jobs)
     except ERRORS_WITHOUT_STATUS:
         raise
     except TopicSchemaError as error:
-        if seen.validation.wanted is None:
-            raise  # the status must go on telling of the run, or nobody would end it
-        what = "its Job cannot be made" if isinstance(action, plan.Ask) else "a Job of another question cannot be ended"
-        return replace(seen, validation=seen.validation.refused(what, error))
+        if seen.validation.run is None:
+            raise  # the status must still name the run, or nothing would end it
+        is_start = isinstance(action, plan.StartValidation)
+        what = "its Job cannot be made" if is_start else "a Job of another question cannot be ended"
+        return replace(seen, validation=seen.validation.rejected(what, error))
     return await inquired(ctx, seen)
 
 

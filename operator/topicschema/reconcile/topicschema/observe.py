@@ -143,7 +143,7 @@ class Observation:
                 fingerprint="" if self.schema is None else self.schema.fingerprint,
                 remote=None if self.view is None else self.view.remote,
                 is_released=bool(self.released),
-                inquiry=None if self.validation is None else self.validation.planned,
+                validation=None if self.validation is None else self.validation.planned,
             )
         )
 
@@ -221,38 +221,31 @@ async def inquired(ctx: ReconcileContext, seen: Observation) -> Observation:
     """The same observation with what the topic's messages have to say, as far as they are asked."""
     if seen.found is None or seen.stored is None or seen.verdict is None:
         raise TypeError("nothing was judged")
-    subject = ValidationTarget(seen.candidate.schema.info, seen.stored.history, seen.verdict, seen.line)
-    prospect = _prospect(seen, seen.stored.history)
-    validation = await validation_gather.gather(ctx, seen.resource, seen.found, subject, prospect)
-    if validation is not None and validation.passed_without_topic and prospect.may_advance and await _has_come(seen):
-        prospect = replace(prospect, is_topic_there=True)
-        validation = await validation_gather.gather(ctx, seen.resource, seen.found, subject, prospect)
+    target = ValidationTarget(seen.candidate.schema.info, seen.stored.history, seen.verdict, seen.line)
+    given = ValidationInput(_may_advance(seen, seen.stored.history), lambda: _topic_exists(seen))
+    validation = await validation_gather.gather(ctx, seen.resource, seen.found, target, given)
     if validation is not None and seen.view is not None:
         validation = replace(validation, observe_only=not seen.view.may_write)
     return replace(seen, validation=validation)
 
 
-def _prospect(seen: Observation, history: History) -> ValidationInput:
-    """What a pass of the messages would lead to: `plan` goes on where this says so."""
-    if seen.view is None:
-        return ValidationInput()
-    settings = seen.view.overrides
-    is_free = seen.view.refused is None and not plan.has_to_wait(history, settings)
-    is_there = settings is not None and settings.there is not None and _retains(seen.view)
-    return ValidationInput(may_advance=seen.view.may_write and is_free, is_topic_there=is_there)
+def _may_advance(seen: Observation, history: History) -> bool:
+    """Return whether a pass of the messages leads to a version: `plan` goes on where this says so."""
+    view = seen.view
+    if view is None:
+        return True
+    return view.may_write and view.refused is None and not plan.has_to_wait(history, view.overrides)
 
 
-def _retains(seen: BrokerView) -> bool:
-    """Whether the topic is of the kind that a run looks for: another one has no messages, whether it exists or not."""
-    return seen.domain == "persistent"
-
-
-async def _has_come(seen: Observation) -> bool:
-    """Whether the topic exists by now; where the broker does not tell, its not having existed counts for a day."""
-    if seen.view is None or seen.view.overrides is not None or not _retains(seen.view):
-        return False  # it was looked for already, or need not be
+async def _topic_exists(seen: Observation) -> bool:
+    """Return whether the topic is known to exist, and a run finds it: it looks for persistent topics only."""
+    view = seen.view
+    if view is None or view.domain != "persistent":
+        return False
+    if view.overrides is not None:
+        return view.overrides.there is not None
     with suppress(BrokerForbiddenError):
-        return await seen.view.broker.exists(seen.topic, seen.view.domain)
+        return await view.broker.exists(seen.topic, view.domain)
     return False
 
 

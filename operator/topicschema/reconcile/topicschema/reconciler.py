@@ -41,11 +41,10 @@ from topicschema.reconcile.topicschema.observe import Observation, at_broker, go
 from topicschema.reconcile.topicschema.suspended_status import suspended
 from topicschema.reconcile.validation import actions as validation_actions
 from topicschema.reconcile.validation import gather as validation_gather
-from topicschema.reconcile.validation import redaction as validation_redaction
 from topicschema.reconcile.validation import status as validation_status
 from topicschema.reconcile.validation.jobs import may_run
-from topicschema.reconcile.validation.report_configmap import name_of, with_report, without_values
-from topicschema.validation.job.outcome import CouldNotRun, Running, Waiting
+from topicschema.reconcile.validation.report_configmap import report_with_values, with_report, without_values
+from topicschema.validation.job.outcome import Failed, Passed, Waiting
 
 # A policy's counts follow its topics within this time: many topics that settle are one write of its status. Seconds.
 _COUNT_DELAY = 3.0
@@ -82,7 +81,7 @@ class TopicSchemas:
                 return await self._delete(key, wire, metadata)
             resource = decode(TopicSchema, wire)
             if resource.spec.suspend:
-                await self._end_runs(key, metadata, resource.status)
+                await validation_actions.delete_all_jobs(self._ctx, metadata, resource.status.validation)
                 moment = Moment(resource.status.conditions, metadata.generation, self._ctx.now())
                 await self._report(key, wire, suspended(resource.status, moment))
                 return Result.DONE
@@ -94,7 +93,7 @@ class TopicSchemas:
             raise
         except Exception as error:
             before = shown or decode_status(TopicSchemaStatus, wire.get("status"))
-            before = await self._without_rights(key, metadata, before, error)
+            before = await self._without_rights(metadata, before, error)
             moment = Moment(before.conditions, metadata.generation, self._ctx.now())
             await self._report(key, wire, topicschema_status.failed(before, error, moment))
             raise
@@ -102,19 +101,15 @@ class TopicSchemas:
             raise stopped  # it is told already, with all else that was seen
         return stopped
 
-    async def _end_runs(self, key: Key, metadata: Metadata, status: TopicSchemaStatus) -> None:
-        await validation_actions.delete_all_jobs(self._ctx, metadata, status.validation)
-        self._ctx.validation.limiter.done(key, self._ctx.enqueue)
-
     async def _without_rights(
-        self, key: Key, metadata: Metadata, status: TopicSchemaStatus, error: Exception
+        self, metadata: Metadata, status: TopicSchemaStatus, error: Exception
     ) -> TopicSchemaStatus:
         """The status without a run, which is ended, where it may be the right to it that is gone, as `error` says."""
         is_ruled_out, told = getattr(error, "reason", "") in _RULED_OUT, status.validation
         if not is_ruled_out or not may_run(self._ctx, metadata, told):
             return status
         try:
-            await self._end_runs(key, metadata, status)
+            await validation_actions.delete_all_jobs(self._ctx, metadata, told)
         except TopicSchemaError:
             return status  # the next pass tries again, for this still tells of it, or it is remembered
         if told is None or told.is_final:
@@ -162,7 +157,7 @@ class TopicSchemas:
         metadata, before = recorded.resource.metadata, recorded.resource.status
         if not recorded.was_counted or not topicschema_status.is_out_of_sight(before, error, metadata.generation):
             raise error
-        before = await self._without_rights(key, metadata, before, error)
+        before = await self._without_rights(metadata, before, error)
         moment = Moment(before.conditions, metadata.generation, self._ctx.now())
         await self._report(key, wire, topicschema_status.out_of_sight(before, error, moment))
 
@@ -172,9 +167,9 @@ class TopicSchemas:
             return seen
         try:
             ctx = self._ctx
-            await ctx.validation.limiter.take(ctx.client, key, ctx.enqueue, ctx.now())
+            await ctx.validation.limiter.start(ctx.client, key, ctx.enqueue)
         except (ForbiddenError, ApiRefusedError) as error:
-            return replace(seen, validation=seen.validation.refused("its Job cannot be let run", error))
+            return replace(seen, validation=seen.validation.rejected("its Job cannot be let run", error))
         return await inquired(self._ctx, seen)
 
     async def _validated(
@@ -183,28 +178,17 @@ class TopicSchemas:
         """Return the validation's status. A topic that waits for messages is due again soon: no event reports a log."""
         validation, ctx, before = seen.validation, self._ctx, seen.resource.status
         if validation is None:
-            ctx.validation.limiter.done(key, ctx.enqueue)
-            return None, None, before.revalidated, self._shown_in(seen, None)
+            return None, None, before.revalidated, report_with_values(seen.resource, seen.found, None)
         told = validation_status.status(validation)
         told = await with_report(ctx, seen.resource.metadata, validation, told)
-        match validation.outcome:
-            case Waiting():
-                pass
-            case Running() | CouldNotRun(is_over=False):
-                ctx.validation.limiter.runs(key)
-            case _:
-                ctx.validation.limiter.done(key, ctx.enqueue)
+        if isinstance(validation.outcome, Passed | Failed):
+            ctx.validation.limiter.slot_freed(ctx.enqueue)
         after = validation_gather.requeue_after(ctx, validation)
         if after is not None:
             ctx.enqueue(key, after)
         answered = told.revalidate if told is not None and told.is_final else None
         said = validation_status.said(validation, told)
-        return told, said, answered or before.revalidated, self._shown_in(seen, told)
-
-    @staticmethod
-    def _shown_in(seen: Observation, told: ValidationStatus | None) -> str | None:
-        resource = seen.resource
-        return validation_redaction.shown_after(resource.status, seen.found, told, name_of(resource.metadata))
+        return told, said, answered or before.revalidated, report_with_values(seen.resource, seen.found, told)
 
     async def _risks(self, seen: Observation) -> tuple[Incompatibility, ...]:
         """What is to be told of a version that is on record; nothing where an earlier one cannot be read any more."""
@@ -275,7 +259,6 @@ class TopicSchemas:
                 self._ctx.enqueue(rival, 0.0)
 
     def _lost(self, key: Key) -> None:
-        self._ctx.validation.limiter.done(key, self._ctx.enqueue)
         index = self._ctx.index
         self._ctx.own_writes.forget(key)
         summary = index.remove_topic(key)

@@ -16,47 +16,46 @@ from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.validation import settings as validation_settings
 from topicschema.reconcile.validation.gather import ValidationState
-from topicschema.reconcile.validation.jobs import jobs_of, may_run
-from topicschema.reconcile.validation.settings import JobIdentity
+from topicschema.reconcile.validation.jobs import attempt_of, jobs_of, may_run, of_request, unended_of
 from topicschema.validation import request as validation_request
 from topicschema.validation.job import manifest as job_manifest
 from topicschema.validation.job.manifest import JobRequest
-from topicschema.validation.job.outcome import ended
 
 Object = Mapping[str, Any]
 
 _READS_AT_ONCE: Final = 16
 
 
-async def start_job(ctx: ReconcileContext, resource: TopicSchema, seen: ValidationState) -> None:
-    """Create the Job, suspended until the limiter starts it, and then its request; what exists already stays.
+async def start_job(ctx: ReconcileContext, resource: TopicSchema, state: ValidationState) -> None:
+    """Create the Job that is due, suspended until the limiter starts it, and then its request; what exists stays.
 
     Of the Jobs that failed before it the last one stays, too, so that people can see why.
     """
-    if seen.wanted is None:
-        raise TypeError("nothing is asked")
+    run, attempt = state.run, state.due_attempt
+    if run is None:
+        raise TypeError("nothing is requested")
     owner = Owner(resource.metadata.namespace, resource.metadata.name, resource.metadata.uid)
-    attempt = seen.attempt if seen.request_missing else seen.attempt + 1
-    names = JobIdentity(resource.spec.topic, seen.asked, attempt, seen.revalidate)
     # One at a time, for reading and packing take memory; the latter not where all others wait.
     async with ctx.validation.packing:
-        versions = await _payloads(ctx, seen.subject.history)
-        request = validation_settings.request(seen.subject, seen.wanted, versions, owner, names)
+        versions = await _payloads(ctx, run.target.history)
+        request = validation_settings.job_request(run, versions, owner, resource.spec.topic, attempt)
         packed = await asyncio.to_thread(request.question.pack)
-        job = await _made(ctx, request, job_manifest.manifest(request, packed))
+        job = await _created(ctx, request, job_manifest.manifest(request, packed))
         if (job["metadata"].get("annotations") or {}).get(job_manifest.QUESTION_ANNOTATION) != packed.sha256:
-            await delete_jobs(ctx, [job])  # its question was never made, and would be another one now
+            await delete_jobs(ctx, [job])  # its request was never created, and would be another one now
             return
         parts = await asyncio.to_thread(job_manifest.question_parts, request, job["metadata"]["uid"], packed)
     for part in parts:
         with suppress(ConflictError):
             await ctx.client.create(CONFIG_MAP, owner.namespace, part)
-    with suppress(ForbiddenError, ApiRefusedError):  # they go by themselves one day
-        await delete_jobs(ctx, seen.superseded)
+    if attempt > 2:  # noqa: PLR2004 - the newest, and the one before it
+        with suppress(ForbiddenError, ApiRefusedError):  # they have a time to live
+            jobs = of_request(await jobs_of(ctx, resource.metadata), run.hash)
+            await delete_jobs(ctx, [job for job in jobs if attempt_of(job) < attempt - 1])
 
 
-async def _made(ctx: ReconcileContext, request: JobRequest, manifest: dict[str, Any]) -> Object:
-    """The Job, which may have been there; ConflictError while another one of its name is, or is still going."""
+async def _created(ctx: ReconcileContext, request: JobRequest, manifest: dict[str, Any]) -> Object:
+    """Create the Job or return the existing one; ConflictError if another of its name is there, or being deleted."""
     namespace = request.owner.namespace
     try:
         return await ctx.client.create(JOB, namespace, manifest)
@@ -70,7 +69,7 @@ async def _made(ctx: ReconcileContext, request: JobRequest, manifest: dict[str, 
 
 
 async def _payloads(ctx: ReconcileContext, history: History) -> dict[int, SchemaInfo]:
-    """The payloads of all versions that messages may be written with; InvalidQuestionError where they are too much."""
+    """Return the payloads of all versions that messages may have; InvalidQuestionError if they are too large."""
     entries = [entry for entry in history.entries if not entry.is_tombstone]
     found: dict[int, SchemaInfo] = {}
     for start in range(0, len(entries), _READS_AT_ONCE):
@@ -83,18 +82,16 @@ async def _payloads(ctx: ReconcileContext, history: History) -> dict[int, Schema
 
 
 async def delete_jobs(ctx: ReconcileContext, obsolete_jobs: Sequence[Object]) -> None:
-    """Delete these Jobs; their pods and requests go with them."""
+    """Delete these Jobs; Kubernetes deletes their pods and requests."""
     for job in obsolete_jobs:
         metadata = job["metadata"]
         with suppress(NotFoundError, ConflictError):
             await ctx.client.delete(JOB, metadata["namespace"], metadata["name"], uid=metadata["uid"])
 
 
-async def delete_all_jobs(ctx: ReconcileContext, metadata: Metadata, told: ValidationStatus | None) -> None:
+async def delete_all_jobs(ctx: ReconcileContext, metadata: Metadata, before: ValidationStatus | None) -> None:
     """Delete the Jobs that still run for a resource: it is suspended, or nothing permits them."""
-    if not ctx.validation.image or not may_run(ctx, metadata, told):
+    if not ctx.validation.image or not may_run(ctx, metadata, before):
         return
-    told_by = told.job if told is not None and told.is_final else None  # it ends by itself
-    there = await jobs_of(ctx, metadata)
-    await delete_jobs(ctx, [job for job in there if ended(job) is None and job["metadata"]["name"] != told_by])
+    await delete_jobs(ctx, unended_of(before, await jobs_of(ctx, metadata)))
     ctx.index.clear_job(Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name))

@@ -3,7 +3,7 @@
 `settings` builds the request, `job_limiter` selects the Jobs that run, `status` reports.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -14,13 +14,23 @@ from topicschema.api.validation import ValidationMode, ValidationPhase, Validati
 from topicschema.cluster.errors import ApiRefusedError, ForbiddenError
 from topicschema.core import plan
 from topicschema.core.errors import TopicSchemaError
-from topicschema.core.verdict import Outcome as Judged
+from topicschema.core.verdict import Outcome as VerdictOutcome
 from topicschema.judging.policies import FoundPolicy
 from topicschema.reconcile.context import ReconcileContext
-from topicschema.reconcile.validation import jobs as validation_jobs
 from topicschema.reconcile.validation import settings as validation_settings
-from topicschema.reconcile.validation.jobs import attempt_of, events_of, is_there, jobs_of, may_run, percent_of, pods_of
-from topicschema.reconcile.validation.settings import EffectiveSettings, ValidationTarget
+from topicschema.reconcile.validation.jobs import (
+    attempt_of,
+    events_of,
+    is_there,
+    jobs_of,
+    left_behind,
+    may_run,
+    of_request,
+    percent_of,
+    pods_of,
+    unended_of,
+)
+from topicschema.reconcile.validation.settings import EffectiveSettings, RunSpec, ValidationTarget
 from topicschema.validation.job import manifest
 from topicschema.validation.job.outcome import (
     CouldNotRun,
@@ -37,11 +47,11 @@ from topicschema.validation.job.outcome import (
 Object = Mapping[str, Any]
 
 _REVALIDATE_LENGTH: Final = 256
-_LOOK_AGAIN: Final = 10.0
-_ASK_AGAIN: Final = 300.0  # where the API server refused: each try packs the question anew
+_POLL_SECONDS: Final = 10.0
+_REJECTED_SECONDS: Final = 300.0  # each try packs the request again
 PASS_COUNTS: Final = 86_400.0
-"""Seconds in which a version may be registered by it: of messages that came since, a verdict says nothing."""
-_OF_OLD: Final = "unknown"
+"""Seconds for which a pass counts: it says nothing about messages that were published since."""
+_UNKNOWN_TIME: Final = "unknown"
 _FIRST_PAUSE: Final = 30.0
 _LONGEST_PAUSE: Final = 1800.0
 
@@ -50,265 +60,227 @@ _LONGEST_PAUSE: Final = 1800.0
 class ValidationState:
     """The state of a topic's validation as of one reconcile.
 
-    `recorded` is what the status has of this very request, `previous` what it has of another one and must not be lost.
-    `job` is the newest Job of the request, `outcome` its outcome; `superseded` are earlier Jobs of it, `obsolete_jobs`
-    those of other requests. `wanted` is None if validation is off; `observe_only` if the topic is only observed.
-    `renews` is the time of the verdict that is too old to register by, for which a new run is needed. `api_rejected`:
-    the API server refused a call, and this reconcile tries no more.
+    `run` is what is requested; None if validation is off, or the schema incompatible. `needs_run`: it has no verdict
+    yet. `recorded` is what the status has of it, or a verdict on an earlier request that stays. `job` is its newest
+    Job, and `outcome` what became of that. `due_attempt` is the attempt whose Job is to be created or completed, 0 if
+    none; `obsolete_jobs` are to be deleted. `api_rejected`: the API server refused a call, and this reconcile makes no
+    more. `observe_only`: the topic is only observed.
     """
 
-    subject: ValidationTarget
-    wanted: EffectiveSettings | None = None
-    asked: str = ""
-    revalidate: str = ""
-    renews: str = ""
+    run: RunSpec | None = None
+    needs_run: bool = False
     recorded: ValidationStatus | None = None
-    previous: ValidationStatus | None = None
-    is_asked_now: bool = False
     job: Object | None = None
     outcome: Outcome | None = None
-    percent: int = 0
-    is_retry_due: bool = False
-    request_missing: bool = False
-    observe_only: bool = False
-    api_rejected: bool = False
-    superseded: tuple[Object, ...] = ()
+    due_attempt: int = 0
     obsolete_jobs: tuple[Object, ...] = ()
+    api_rejected: bool = False
+    observe_only: bool = False
 
     @property
-    def attempt(self) -> int:
-        """The so manieth Job for this question that there is; 0 where there is none."""
-        return 0 if self.job is None else attempt_of(self.job)
+    def phase(self) -> ValidationPhase | None:
+        """The phase; None if nothing is validated."""
+        if not self.needs_run and self.job is None:
+            return None if self.recorded is None else self.recorded.phase
+        match self.outcome:
+            case Passed():
+                return ValidationPhase.PASSED
+            case Failed():
+                return ValidationPhase.FAILED
+            case Running():
+                return ValidationPhase.RUNNING
+            case CouldNotRun():
+                return ValidationPhase.ERROR
+            case Waiting() | None:
+                return ValidationPhase.ERROR if self.invalid_reason else ValidationPhase.WAITING
 
     @property
-    def needs_run(self) -> bool:
-        """True if the request needs a run, because it has no verdict yet."""
-        return self.is_asked_now and (self.recorded is None or not self.recorded.is_final)
-
-    @property
-    def has_passed(self) -> bool:
-        """Whether the messages are known to be readable."""
-        if self.recorded is not None and self.recorded.is_final:
-            return self.recorded.phase is ValidationPhase.PASSED
-        return isinstance(self.outcome, Passed)
-
-    @property
-    def passed_without_topic(self) -> bool:
-        """Whether it is only for want of a topic that the messages would let a version through."""
-        told = self.outcome.document if isinstance(self.outcome, Passed) else self.recorded
-        return bool(_passed_at(self) and told is not None and told.topic_missing)
+    def invalid_reason(self) -> str:
+        """Why no Job can be created with the settings; "" if one can."""
+        return "" if self.run is None else self.run.settings.invalid_reason
 
     @property
     def is_gate(self) -> bool:
-        """Whether a schema whose messages do not pass is held back."""
-        return self.wanted is not None and self.wanted.mode is ValidationMode.GATE
+        """True if a schema is held back until its messages pass."""
+        return self.run is not None and self.run.settings.mode is ValidationMode.GATE
 
     @property
-    def planned(self) -> plan.Inquiry:
-        """The same in the plan's words."""
-        is_missing = self.job is None or self.is_retry_due or self.request_missing
-        can = self.wanted is not None and not self.wanted.invalid_reason and not self.api_rejected
-        return plan.Inquiry(
-            holds_back=self.is_gate and not self.observe_only and not self.has_passed,
-            is_due=can and self.needs_run and is_missing,
-            has_strays=bool(self.obsolete_jobs) and not self.api_rejected,
+    def planned(self) -> plan.Validation:
+        """What the plan needs of it."""
+        return plan.Validation(
+            holds_back=self.is_gate and not self.observe_only and self.phase is not ValidationPhase.PASSED,
+            needs_job=self.due_attempt > 0,
+            has_obsolete_jobs=bool(self.obsolete_jobs),
         )
 
-    def refused(self, what: str, error: TopicSchemaError) -> "ValidationState":
-        """The same where `what` fails: no error of the topic, which is as sound as it was."""
+    def rejected(self, what: str, error: TopicSchemaError) -> "ValidationState":
+        """Return the state after the API server refused `what`; it is no error of the topic."""
         outcome = self.outcome if isinstance(self.outcome, Passed | Failed) else refused(what, error.message)
-        return replace(self, outcome=outcome, api_rejected=True)
+        return replace(self, outcome=outcome, due_attempt=0, obsolete_jobs=(), api_rejected=True)
+
+
+async def _unknown() -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True)
 class ValidationInput:
-    """What passing leads to. `may_advance`: to a version, so that what passed too long ago does not count any more.
+    """What a pass leads to. `may_advance`: to a version, so that one of long ago does not count.
 
-    `is_topic_there`: the topic is known to exist, so that what passed for want of one does not count, either.
+    `topic_exists` returns whether the topic is known to exist, so that a pass for lack of it does not count.
     """
 
     may_advance: bool = True
-    is_topic_there: bool = False
+    topic_exists: Callable[[], Awaitable[bool]] = _unknown
 
 
 async def gather(
     ctx: ReconcileContext,
     resource: TopicSchema,
     found: FoundPolicy,
-    subject: ValidationTarget,
-    prospect: ValidationInput = ValidationInput(),
+    target: ValidationTarget,
+    given: ValidationInput = ValidationInput(),
 ) -> ValidationState | None:
     """Return the state of the validation; None if there is none and there was none."""
     before = resource.status.validation
-    wanted = validation_settings.wanted(found, resource, ctx.validation.image, ctx.validation.hosts)
-    if wanted is None and not may_run(ctx, resource.metadata, before):
+    settings = validation_settings.effective(found, resource, ctx.validation.image, ctx.validation.hosts)
+    if settings is None and not may_run(ctx, resource.metadata, before):
         return None
-    seen = ValidationState(subject=subject)
-    if wanted is not None and subject.verdict.outcome is not Judged.INCOMPATIBLE:
-        seen = _asked(seen, resource, wanted)
-        seen = _renewed(ctx, seen, prospect)
-    elif wanted is not None:
-        seen = replace(seen, previous=before if before is not None and before.is_final else None)
-    known = seen.recorded or (None if wanted is None else seen.previous)
-    is_settled = known is not None and known.is_final and not seen.needs_run
-    # Without an image there are no Jobs, and perhaps no right to look for them.
+    state = await _superseded(ctx, _requested(resource, settings, target), given)
+    is_settled = state.recorded is not None and state.recorded.is_final and not state.needs_run
+    # Without an image there are no Jobs, and perhaps no right to list them.
     if is_settled or not ctx.validation.image:
-        return replace(seen, obsolete_jobs=await validation_jobs.left_behind(ctx, resource, seen.asked))
+        request = "" if state.run is None else state.run.hash
+        return replace(state, obsolete_jobs=await left_behind(ctx, resource, request))
     try:
-        seen = await _with_jobs(ctx, resource, seen)
-        while (anew := _renewed(ctx, seen, prospect)) is not seen:
-            seen = anew  # whatever fails from here on, the old pass counts no more
-            seen = await _with_jobs(ctx, resource, seen)
+        state = await _with_jobs(ctx, resource, state)
+        while (newer := await _superseded(ctx, state, given)) is not state:
+            state = newer  # the old pass does not count, whatever fails from here on
+            state = await _with_jobs(ctx, resource, state)
     except (ForbiddenError, ApiRefusedError) as error:
-        if wanted is None:
-            raise  # the status must go on telling of the run, or nobody would end it
-        return seen.refused("its Jobs cannot be looked at", error)
-    return seen
+        if settings is None:
+            raise  # the status must still name the run, or nothing would end it
+        return state.rejected("its Jobs cannot be looked at", error)
+    return state
 
 
-def _asked(seen: ValidationState, resource: TopicSchema, wanted: EffectiveSettings) -> ValidationState:
-    """With the question, and whether it is to be asked now.
+def _requested(resource: TopicSchema, settings: EffectiveSettings | None, target: ValidationTarget) -> ValidationState:
+    """Return the state by resource and status alone.
 
-    A gate asks before a version comes on record, and of one that is there only when told to.
+    A gate validates before a version is registered, and one that is registered only if the annotation says so.
     """
-    before, metadata = resource.status.validation, resource.metadata
-    told = metadata.annotations.get(REVALIDATE_ANNOTATION, "")[:_REVALIDATE_LENGTH]
+    before = resource.status.validation
+    is_final = before is not None and before.is_final
+    if settings is None:
+        return ValidationState()
+    if target.verdict.outcome is VerdictOutcome.INCOMPATIBLE:
+        return ValidationState(recorded=before if is_final else None)
+    annotation = resource.metadata.annotations.get(REVALIDATE_ANNOTATION, "")[:_REVALIDATE_LENGTH]
     known = "" if before is None else before.revalidate or ""
-    answered = resource.status.revalidated or (known if before is not None and before.is_final else "")
-    renews = "" if before is None else before.renews or ""
-    question = _question(seen.subject, wanted, told or known, renews)
-    if before is None or before.question != question:
-        renews, question = "", _question(seen.subject, wanted, told or known)
-    recorded = before if before is not None and before.question == question else None
-    is_same_schema = resource.status.fingerprint is not None and recorded is None and _is_of(resource, seen.subject)
-    is_next = seen.subject.verdict.outcome is Judged.NEXT_VERSION
-    is_forced = told not in ("", answered)
-    return replace(
-        seen,
-        wanted=wanted,
-        asked=question,
-        revalidate=told or known,
-        renews=renews,
-        recorded=recorded,
-        previous=before if is_same_schema and wanted.mode is ValidationMode.GATE and not is_next else None,
-        is_asked_now=wanted.mode is ValidationMode.REPORT or is_next or is_forced or recorded is not None,
+    run = RunSpec(target, settings, annotation or known, "" if before is None else before.renews or "")
+    recorded = before if before is not None and before.question == run.hash else None
+    if recorded is None:
+        run = replace(run, supersedes="")
+    is_forced = annotation not in ("", resource.status.revalidated or (known if is_final else ""))
+    is_next = target.verdict.outcome is VerdictOutcome.NEXT_VERSION
+    if recorded is not None or is_forced or is_next or settings.mode is ValidationMode.REPORT:
+        is_answered = recorded is not None and recorded.is_final
+        return ValidationState(run=run, recorded=recorded, needs_run=not is_answered)
+    is_same_version = resource.status.fingerprint is not None and (
+        resource.status.schema_version == target.verdict.schema_version
     )
+    return ValidationState(run=run, recorded=before if is_final and is_same_version else None)
 
 
-def _question(subject: ValidationTarget, wanted: EffectiveSettings, revalidate: str, renews: str = "") -> str:
-    return validation_settings.asked(subject, wanted, f"{revalidate}\n{renews}" if renews else revalidate)
+async def _superseded(ctx: ReconcileContext, state: ValidationState, given: ValidationInput) -> ValidationState:
+    """Return the state of another run if the pass does not count any more; the same state if it counts."""
+    passed_at = _passed_at(state)
+    if not passed_at or state.run is None or not given.may_advance:
+        return state
+    is_recent = passed_at != _UNKNOWN_TIME and _since(ctx, passed_at) <= PASS_COUNTS
+    if is_recent and not (_had_no_topic(state) and await given.topic_exists()):
+        return state
+    return ValidationState(run=replace(state.run, supersedes=passed_at), needs_run=True)
 
 
-def _renewed(ctx: ReconcileContext, seen: ValidationState, prospect: ValidationInput) -> ValidationState:
-    """The same while its verdict may be registered by; else a question that neither that nor its Job answers."""
-    passed = _passed_at(seen)
-    if not passed or seen.wanted is None or not prospect.may_advance:
-        return seen
-    is_of_today = passed != _OF_OLD and _since(ctx, passed) <= PASS_COUNTS
-    if is_of_today and not (prospect.is_topic_there and seen.passed_without_topic):
-        return seen
-    asked = _question(seen.subject, seen.wanted, seen.revalidate, passed)
-    return replace(
-        seen, asked=asked, renews=passed, recorded=None, job=None, outcome=None, superseded=(), obsolete_jobs=()
-    )
-
-
-def _passed_at(seen: ValidationState) -> str:
-    """When the messages passed by which the gate would let a version through; "" where none would."""
-    if not seen.is_gate or not seen.has_passed or seen.subject.verdict.outcome is not Judged.NEXT_VERSION:
+def _passed_at(state: ValidationState) -> str:
+    """Return when the messages passed by which the gate registers a version; "" if it registers none by them."""
+    if not state.is_gate or state.run is None or state.phase is not ValidationPhase.PASSED:
         return ""
-    if seen.recorded is not None and seen.recorded.is_final:
-        return seen.recorded.judged_at or _OF_OLD
-    return seen.outcome.at if isinstance(seen.outcome, Passed) else ""
+    if state.run.target.verdict.outcome is not VerdictOutcome.NEXT_VERSION:
+        return ""
+    if isinstance(state.outcome, Passed):
+        return state.outcome.at
+    return (None if state.recorded is None else state.recorded.judged_at) or _UNKNOWN_TIME
+
+
+def _had_no_topic(state: ValidationState) -> bool:
+    verdict = state.outcome.document if isinstance(state.outcome, Passed) else state.recorded
+    return verdict is not None and bool(verdict.topic_missing)
 
 
 def _since(ctx: ReconcileContext, then: str) -> float:
     return (datetime.fromisoformat(ctx.now()) - datetime.fromisoformat(then)).total_seconds()
 
 
-def _is_of(resource: TopicSchema, subject: ValidationTarget) -> bool:
-    """Whether the status speaks of the version that the schema is, and has a verdict on its messages."""
-    before = resource.status
-    is_answered = before.validation is not None and before.validation.is_final
-    return is_answered and before.schema_version == subject.verdict.schema_version
+async def _with_jobs(ctx: ReconcileContext, resource: TopicSchema, state: ValidationState) -> ValidationState:
+    jobs, run, before = await jobs_of(ctx, resource.metadata), state.run, resource.status.validation
+    unended = unended_of(before, jobs)
+    if run is None or state.invalid_reason:
+        return replace(state, obsolete_jobs=tuple(unended))
+    ours = of_request(jobs, run.hash)
+    state = replace(state, obsolete_jobs=tuple(job for job in unended if job not in ours))
+    if not ours:
+        return replace(state, due_attempt=int(state.needs_run))
+    job = max(ours, key=attempt_of)
+    return await _with_outcome(ctx, replace(state, job=job, outcome=await _outcome_of(ctx, run, job)), run, job)
 
 
-async def _with_jobs(ctx: ReconcileContext, resource: TopicSchema, seen: ValidationState) -> ValidationState:
-    there = await jobs_of(ctx, resource.metadata)
-    label = manifest.question_label(seen.asked)
-    of_question = [job for job in there if job["metadata"]["labels"].get(manifest.QUESTION_LABEL) == label]
-    unended = validation_jobs.unended_of(resource, there)
-    cannot = seen.wanted is not None and bool(seen.wanted.invalid_reason)
-    seen = replace(seen, obsolete_jobs=tuple(job for job in unended if cannot or job not in of_question))
-    if cannot or not of_question:
-        return seen
-    newest = max(of_question, key=attempt_of)
-    superseded = tuple(job for job in of_question if job is not newest)
-    return await _with_outcome(ctx, replace(seen, job=newest, superseded=superseded))
-
-
-async def _with_outcome(ctx: ReconcileContext, seen: ValidationState) -> ValidationState:
-    if seen.job is None:
-        return seen
-    job, namespace = seen.job, seen.job["metadata"]["namespace"]
+async def _outcome_of(ctx: ReconcileContext, run: RunSpec, job: Object) -> Outcome:
     if ended(job) is None and job["spec"].get("suspend"):
-        waits = outcome(job, ())
-        seen = replace(seen, outcome=waits, request_missing=not await is_there(ctx, namespace, manifest.last_part(job)))
-        gave_way = isinstance(waits, Waiting) and bool(waits.why)
-        return _with_another(seen) if gave_way and _is_run_otherwise(seen) else seen
+        return Waiting()
     pods = await pods_of(ctx, job)
     found = outcome(job, pods, await events_of(ctx, job, pods))
-    if isinstance(found, Passed | Failed) and not found.at:
-        found = replace(found, at=ctx.now())
-    if isinstance(found, Passed | Failed) and found.at <= seen.renews != _OF_OLD:  # else it is renewed for ever
-        found = CouldNotRun("its pod tells that it ended before it was asked", is_over=ended(job) is not None)
+    if isinstance(found, Passed | Failed):
+        found = found if found.at else replace(found, at=ctx.now())
+        if found.at <= run.supersedes != _UNKNOWN_TIME:  # or it is superseded for ever
+            return CouldNotRun("its pod tells that it ended before it was asked", is_over=ended(job) is not None)
     if isinstance(found, Running) and found.pod:
-        seen = replace(seen, percent=await percent_of(ctx, namespace, found.pod))
-    seen = _with_retry(ctx, replace(seen, outcome=found))
-    if not isinstance(found, CouldNotRun) or found.is_over or seen.is_retry_due:
-        return seen
-    # Another topic's pass may have let it in before its question was there, and then its pod waits for that.
-    return replace(seen, request_missing=not await is_there(ctx, namespace, manifest.last_part(job)))
+        return replace(found, percent=await percent_of(ctx, job["metadata"]["namespace"], found.pod))
+    return found
 
 
-def _with_retry(ctx: ReconcileContext, seen: ValidationState) -> ValidationState:
-    """Whether another run is due after one without a verdict: after a while, or once it is to be run otherwise."""
-    if not isinstance(seen.outcome, CouldNotRun) or seen.wanted is None or seen.job is None:
-        return seen
-    if _is_run_otherwise(seen):
-        return replace(seen, is_retry_due=True) if seen.outcome.is_over else _with_another(seen)
-    return replace(seen, is_retry_due=seen.outcome.is_over and _left(ctx, seen) <= 0)
+async def _with_outcome(ctx: ReconcileContext, state: ValidationState, run: RunSpec, job: Object) -> ValidationState:
+    """Return the state with the attempt that is due: another one after a pause, or at once if the settings changed."""
+    found, due = state.outcome, 0
+    is_changed = (job["metadata"].get("annotations") or {}).get(manifest.RUN_HASH_ANNOTATION) != run.settings.run_hash
+    if isinstance(found, CouldNotRun) and (is_changed or (found.is_over and _pause_left(ctx, job, found) <= 0)):
+        due = attempt_of(job) + 1
+        if not found.is_over:
+            state = replace(state, obsolete_jobs=(*state.obsolete_jobs, job))
+    elif isinstance(found, Waiting) or (isinstance(found, CouldNotRun) and not found.is_over):
+        # Another topic's reconcile may have started the Job before its request was there; then its pod waits for it.
+        has_request = await is_there(ctx, job["metadata"]["namespace"], manifest.last_part(job))
+        due = 0 if has_request else attempt_of(job)
+    return replace(state, due_attempt=due if state.needs_run else 0)
 
 
-def _is_run_otherwise(seen: ValidationState) -> bool:
-    """Whether the Job is made of something else than is wanted now."""
-    if seen.job is None or seen.wanted is None:
-        return False
-    return (seen.job["metadata"].get("annotations") or {}).get(manifest.MEANS_ANNOTATION) != seen.wanted.run_hash
+def pause(attempt: int, *, is_transient: bool) -> float:
+    """Return the seconds between the end of an attempt without a verdict and the next attempt."""
+    return min(_FIRST_PAUSE * 2.0 ** min(attempt, 10), _LONGEST_PAUSE) if is_transient else _LONGEST_PAUSE
 
 
-def _with_another(seen: ValidationState) -> ValidationState:
-    """Another Job is due in this one's place."""
-    return seen if seen.job is None else replace(seen, is_retry_due=True, obsolete_jobs=(*seen.obsolete_jobs, seen.job))
-
-
-def pause(seen: ValidationState) -> float:
-    """How long after a run that gave no verdict the next one begins, in seconds."""
-    is_transient = isinstance(seen.outcome, CouldNotRun) and seen.outcome.is_transient
-    return min(_FIRST_PAUSE * 2.0 ** min(seen.attempt, 10), _LONGEST_PAUSE) if is_transient else _LONGEST_PAUSE
-
-
-def _left(ctx: ReconcileContext, seen: ValidationState) -> float:
-    end = None if seen.job is None else ended(seen.job)
+def _pause_left(ctx: ReconcileContext, job: Object, found: CouldNotRun) -> float:
+    end = ended(job)
     if end is None:
         return 0.0
-    return pause(seen) - _since(ctx, end["lastTransitionTime"])
+    return pause(attempt_of(job), is_transient=found.is_transient) - _since(ctx, end["lastTransitionTime"])
 
 
-def requeue_after(ctx: ReconcileContext, seen: ValidationState) -> float | None:
-    """Seconds after which there may be more to see that no event tells of; None where there is not."""
-    if isinstance(seen.outcome, CouldNotRun) and seen.outcome.is_over:
-        return max(_left(ctx, seen), 1.0) if seen.needs_run else None
-    if seen.api_rejected:
-        return _ASK_AGAIN
-    return _LOOK_AGAIN if isinstance(seen.outcome, Waiting | Running | CouldNotRun) else None
+def requeue_after(ctx: ReconcileContext, state: ValidationState) -> float | None:
+    """Return the seconds until the next reconcile, if no event announces what it may find; else None."""
+    if isinstance(state.outcome, CouldNotRun) and state.outcome.is_over and state.job is not None:
+        return max(_pause_left(ctx, state.job, state.outcome), 1.0) if state.needs_run else None
+    if state.api_rejected:
+        return _REJECTED_SECONDS
+    return _POLL_SECONDS if isinstance(state.outcome, Waiting | Running | CouldNotRun) else None

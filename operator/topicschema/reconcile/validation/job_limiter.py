@@ -1,21 +1,17 @@
-"""Who may read messages now: so many Jobs at once, in all and in each namespace, and nobody is passed over.
+"""Limits how many validation Jobs run at once, in all and in each namespace.
 
-A Job that waits is suspended, and its place in the queue is when it was made, or when it gave its turn to another: so
-all that is known stands in the cluster, and outlives every process.
+A Job is created suspended. The Jobs in the cluster are the queue, so it outlives every process.
 """
 
 import asyncio
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from itertools import islice
 from typing import Any, Final
 
-from topicschema.api.kinds import JOB, POD
+from topicschema.api.kinds import JOB
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import (
@@ -28,23 +24,17 @@ from topicschema.cluster.errors import (
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile.runtime.event_router import owner_key
 from topicschema.reconcile.runtime.work_queue import Key
-from topicschema.validation.job.manifest import GAVE_WAY_ANNOTATION, TOPIC_LABEL
+from topicschema.validation.job.manifest import TOPIC_LABEL
 from topicschema.validation.job.outcome import ended
 
 Object = Mapping[str, Any]
 
 _UNFINISHED: Final = "status.successful=0"
-"""What a list of Jobs can be narrowed to; those that failed are in it, too."""
-_START: Final = 300.0
-"""Seconds that a Job has for its pod to run, while others wait."""
-_BEGUN: Final = ("ready", "succeeded", "failed")
-"""What a Job's status counts of pods that run, or ran."""
-_TRIES: Final = 3
-"""How often in one go the places of Jobs that cannot be let run are given to the next ones."""
+"""The field selector that narrows a list of Jobs most; those that failed are in it, too."""
 _BETWEEN_LISTS: Final = 2.0
-"""Seconds: all who wait ask for one list of all Jobs in that time, however many they are."""
-_ENDING: Final = 30.0
-"""Seconds within which a Job says that it has ended, after its pod left a verdict: only then its place is free."""
+"""Seconds between two lists of all Jobs, however many topics wait."""
+_ENDING: Final = 3.0
+"""Seconds from the end of a pod to the end of its Job, which frees the slot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,29 +45,22 @@ class Limits:
     in_namespace: int = 2
 
 
-def select_startable(jobs: Iterable[Object], limits: Limits) -> tuple[Object, ...]:
-    """Those of the waiting Jobs whose turn it is.
+def next_startable(jobs: Iterable[Object], limits: Limits) -> Object | None:
+    """Return the suspended Job to start next; None if there is none, or no slot is free.
 
-    The next is of the namespace with the fewest that run, and there the oldest: one that asks much holds up no other.
-    A tenant may make Jobs that look like ours: those of no TopicSchema count for nothing, and whatever runs in one
-    namespace, it takes no more places from the others than its own.
+    It is the oldest Job of the namespace in which the fewest run, so one with many requests delays no other namespace.
+    A tenant may create Jobs with our label. The slots of a namespace are at most `in_namespace`, whatever runs there.
     """
-    there = [job for job in jobs if _counts(job)]
+    there = list(jobs)
     running = Counter(_namespace(job) for job in there if not job["spec"].get("suspend"))
-    waiting = sorted((job for job in there if job["spec"].get("suspend")), key=_place)
-    chosen: list[Object] = []
-    while sum(min(count, limits.in_namespace) for count in running.values()) < limits.in_all:
-        eligible = [job for job in waiting if running[_namespace(job)] < limits.in_namespace]
-        if not eligible:
-            break
-        first = min(eligible, key=lambda job: (running[_namespace(job)], _place(job)))
-        waiting.remove(first)
-        running[_namespace(first)] += 1
-        chosen.append(first)
-    return tuple(chosen)
+    if sum(min(count, limits.in_namespace) for count in running.values()) >= limits.in_all:
+        return None
+    waiting = (job for job in there if job["spec"].get("suspend") and running[_namespace(job)] < limits.in_namespace)
+    return min(waiting, key=lambda job: (running[_namespace(job)], *_age(job)), default=None)
 
 
-def _counts(job: Object) -> bool:
+def is_active(job: Object) -> bool:
+    """Return True if the Job counts: it has not ended, is not being deleted, and a TopicSchema owns it."""
     metadata = job["metadata"]
     return ended(job) is None and not metadata.get("deletionTimestamp") and owner_key(metadata) is not None
 
@@ -87,162 +70,74 @@ def _namespace(job: Object) -> str:
     return namespace
 
 
-def _place(job: Object) -> tuple[str, str, str]:
+def _age(job: Object) -> tuple[str, str, str]:
     metadata = job["metadata"]
-    gave_way = (metadata.get("annotations") or {}).get(GAVE_WAY_ANNOTATION, "")
-    return max(metadata.get("creationTimestamp") or "", gave_way), metadata["namespace"], metadata["name"]
-
-
-def preempt_candidates(jobs: Sequence[Object], limits: Limits, now: str) -> Sequence[Object]:
-    """The Jobs that had their turn, do not run and keep another one out, the one that has tried longest first.
-
-    Whether it never started, its pods tell: a node that was away for a moment leaves a Job that looks the same.
-    """
-    stuck = sorted((job for job in jobs if _counts(job) and _is_stuck(job, now)), key=_started)
-    return [job for job in stuck if select_startable([each for each in jobs if each is not job], limits)]
-
-
-def _is_stuck(job: Object, now: str) -> bool:
-    status = job.get("status") or {}
-    if job["spec"].get("suspend") or not _started(job) or any(status.get(each) for each in _BEGUN):
-        return False
-    return _seconds(_started(job), now) > _START
-
-
-def never_starts(pods: Sequence[Object], now: str) -> bool:
-    """Whether a Job that does not run, with these pods, will not soon: the newest waited for long, or there is none."""
-    newest = max(pods, key=lambda pod: pod["metadata"].get("creationTimestamp") or "", default=None)
-    if newest is None:
-        return True
-    created = newest["metadata"].get("creationTimestamp") or now
-    return (newest.get("status") or {}).get("phase") == "Pending" and _seconds(created, now) > _START
-
-
-def _seconds(since: str, now: str) -> float:
-    return (datetime.fromisoformat(now) - datetime.fromisoformat(since)).total_seconds()
-
-
-def _started(job: Object) -> str:
-    """When it was let run; "" where its controller has not seen that yet."""
-    started: str = (job.get("status") or {}).get("startTime") or ""
-    return started
+    return metadata.get("creationTimestamp") or "", metadata["namespace"], metadata["name"]
 
 
 @dataclass(slots=True)
 class JobLimiter:
-    """Gives out turns, one who asks at a time. What counts stands in the cluster.
+    """Starts suspended Jobs up to the limits.
 
-    Whom it remembers is only enqueued, or passed over because the API server did not let it run, until it asks again.
+    It keeps the API server's errors by topic. It skips these Jobs until their topic calls `start` again.
     """
 
     limits: Limits = field(default_factory=Limits)
     clock: Callable[[], float] = time.monotonic
-    _waiting: set[Key] = field(default_factory=set)
-    _running: dict[Key, float] = field(default_factory=dict)  # until when each of its passes may tell of an end
-    _listed: frozenset[Key] = frozenset()
-    _began: float = -math.inf
-    _unlisted: ForbiddenError | ApiRefusedError | None = None
-    _refused: dict[Key | None, TopicSchemaError] = field(default_factory=dict)
-    _one: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _next_list: float = -math.inf
+    _is_enqueued: bool = False
+    _oldest: Key | None = None
+    _errors: dict[Key | None, TopicSchemaError] = field(default_factory=dict)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def take(self, client: ApiClient, key: Key, enqueue: Callable[[Key, float], None], now: str) -> None:
-        """Let all run whose turn it is, perhaps that of `key`, who waits; who comes too early is enqueued for it.
+    async def start(self, client: ApiClient, key: Key, enqueue: Callable[[Key, float], None]) -> None:
+        """Start all Jobs for which a slot is free; raise the API server's error if it refuses to start that of `key`.
 
-        The API server's errors where it does not let that of `key` run: until `key` asks again, others have its turn.
+        Within two seconds of the last call it starts none, and enqueues one of the topics that call it meanwhile.
         """
-        self._running.pop(key, None)
-        self._waiting.add(key)
-        async with self._one:
-            left = self._began + _BETWEEN_LISTS - self.clock()
-            if left > 0 and key not in self._listed:
+        async with self._lock:
+            error, left = self._errors.pop(key, None), self._next_list - self.clock()
+            if left <= 0:
+                await self._start_all(client)
+                self._next_list, self._is_enqueued = self.clock() + _BETWEEN_LISTS, False
+                error = self._errors.get(key)
+            elif not self._is_enqueued:
+                self._is_enqueued = True
                 enqueue(key, left)
-                error = self._refused.pop(key, None)  # whoever has the next list made tries it again
-            else:
-                if left <= 0:
-                    self._refused.pop(key, None)
-                    await self._give(client, now)
-                error = self._refused.get(key) or self._unlisted
             if error is not None:
                 raise error
 
-    async def _give(self, client: ApiClient, now: str) -> None:
-        self._began, self._listed, self._unlisted = self.clock(), frozenset(self._waiting), None
-        try:
-            jobs = await client.list(JOB, field_selector=_UNFINISHED, label_selector=TOPIC_LABEL)
-        except (ForbiddenError, ApiRefusedError) as error:
-            self._unlisted = error
-            return
-        there: Sequence[Object] = [job for job in jobs if owner_key(job["metadata"]) not in self._refused]
-        for _ in range(_TRIES):
-            if not select_startable(there, self.limits):
-                there = await self._with_room(client, there, now)
-            chosen = select_startable(there, self.limits)
-            left_out = [job for job in chosen if not await self._lets_run(client, job)]
-            if not left_out:
-                return
-            # Their places are still free.
-            there = [_running(job) if job in chosen else job for job in there if job not in left_out]
+    def slot_freed(self, enqueue: Callable[[Key, float], None]) -> None:
+        """Enqueue the topic of the oldest waiting Job, because a pod has ended and its Job soon will."""
+        if self._oldest is not None:
+            enqueue(self._oldest, _ENDING)
 
-    async def _lets_run(self, client: ApiClient, job: Object) -> bool:
-        """Whether the Job may have its place; where it may not, that is remembered for who asks for it."""
+    async def _start_all(self, client: ApiClient) -> None:
+        listed = await client.list(JOB, field_selector=_UNFINISHED, label_selector=TOPIC_LABEL)
+        jobs: list[Object] = [
+            job for job in listed if is_active(job) and owner_key(job["metadata"]) not in self._errors
+        ]
+        while (job := next_startable(jobs, self.limits)) is not None:
+            jobs.remove(job)
+            if await self._is_started(client, job):
+                jobs.append({**job, "spec": {**job["spec"], "suspend": False}})
+        waiting = min((job for job in jobs if job["spec"].get("suspend")), key=_age, default=None)
+        self._oldest = None if waiting is None else owner_key(waiting["metadata"])
+
+    async def _is_started(self, client: ApiClient, job: Object) -> bool:
+        """Start the Job, and return whether it takes a slot."""
+        metadata = job["metadata"]
+        body = {"metadata": {"resourceVersion": metadata["resourceVersion"]}, "spec": {"suspend": False}}
         try:
-            await _patched(client, job, {"spec": {"suspend": False}})
+            await client.patch(JOB, metadata["namespace"], metadata["name"], body)
         except (ForbiddenError, ApiRefusedError, ApiUnavailableError) as error:
-            self._refused[owner_key(job["metadata"])] = error  # perhaps by a webhook of that namespace alone
+            self._errors[owner_key(metadata)] = error  # perhaps a webhook of that namespace alone
             return False
         except NotFoundError:
             return False
         except ConflictError:
-            return True  # somebody touched it, who may have let it run
+            return True  # another client changed it, and may have started it
         return True
-
-    async def _with_room(self, client: ApiClient, jobs: Sequence[Object], now: str) -> Sequence[Object]:
-        """The Jobs without one that never starts and gave way to another; all of them where none does."""
-        for job in preempt_candidates(jobs, self.limits, now):
-            # Whoever ended it, or touched it, has it looked at again.
-            with suppress(NotFoundError, ConflictError, ForbiddenError, ApiRefusedError, ApiUnavailableError):
-                if await _preempted(client, job, now):
-                    return [each for each in jobs if each is not job]
-        return jobs
-
-    def runs(self, key: Key) -> None:
-        """`key` has had its turn, and has not ended."""
-        self._waiting.discard(key)
-        self._running[key] = math.inf
-
-    def done(self, key: Key, enqueue: Callable[[Key, float], None]) -> None:
-        """`key` waits no more, or has ended: some who wait look at once, for one list lets in all whose turn it is."""
-        self._refused.pop(key, None)
-        now, until = self.clock(), self._running.pop(key, -math.inf)
-        if until > now:
-            self._running[key] = min(until, now + _ENDING)
-        elif key not in self._waiting:
-            return
-        self._waiting.discard(key)
-        self._began = -math.inf
-        for other in islice(self._waiting, self.limits.in_all):
-            enqueue(other, 0.0)
-
-
-def _running(job: Object) -> Object:
-    """The Job as it is once it has been let run."""
-    return {**job, "spec": {**job["spec"], "suspend": False}}
-
-
-async def _preempted(client: ApiClient, job: Object, now: str) -> bool:
-    """Whether the Job never starts, and is suspended for it."""
-    metadata = job["metadata"]
-    selector = f"batch.kubernetes.io/job-name={metadata['name']}"
-    if not never_starts(await client.list(POD, metadata["namespace"], label_selector=selector), now):
-        return False
-    await _patched(client, job, {"metadata": {"annotations": {GAVE_WAY_ANNOTATION: now}}, "spec": {"suspend": True}})
-    return True
-
-
-async def _patched(client: ApiClient, job: Object, body: Object) -> None:
-    metadata = job["metadata"]
-    of_this_one = {**body.get("metadata", {}), "resourceVersion": metadata["resourceVersion"]}
-    await client.patch(JOB, metadata["namespace"], metadata["name"], {**body, "metadata": of_this_one})
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +146,6 @@ class Validations:
 
     `hosts` are those of brokers that the pods may be sent to. `packing` is held while a question is made ready, which
     takes memory, and `reading` while a report is read, for the same reason; it waits for nodes, so two do at once.
-    `emptied` is when a report was to be emptied, by the context's clock, and could not be.
     """
 
     image: str = ""
@@ -259,4 +153,3 @@ class Validations:
     hosts: AllowedHosts = field(default_factory=AllowedHosts)
     packing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
-    emptied: dict[Key, float] = field(default_factory=dict)

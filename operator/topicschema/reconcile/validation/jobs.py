@@ -1,7 +1,4 @@
-"""What is read of a TopicSchema's Jobs: themselves, their questions, their pods, and what is told of these.
-
-What all that comes to is `gather`'s matter.
-"""
+"""Reads of a TopicSchema's Jobs, their requests, their pods, and the Events and logs of these."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -25,20 +22,20 @@ _PROGRESS_BYTES: Final = 64 * 1024
 
 
 def may_run(ctx: ReconcileContext, metadata: Metadata, told: ValidationStatus | None) -> bool:
-    """Whether a Job may ask for the resource: its status tells so, or one was heard of, whose telling may be lost."""
+    """Return whether the resource may have a Job: by its status, or by an event, if the status was lost."""
     return (told is not None and not told.is_final) or ctx.index.may_have_job(_key(metadata))
 
 
 async def jobs_of(ctx: ReconcileContext, metadata: Metadata) -> list[Object]:
-    """The Jobs of this resource, not of one that had its name before."""
+    """Return the Jobs of this resource, not of one that had its name before."""
     key, index = _key(metadata), ctx.index
     selector = f"{manifest.TOPIC_LABEL}={manifest.topic_label(metadata.name)}"
-    was_heard_of = index.may_have_job(key)
-    index.clear_job(key)  # and not afterwards: one that is heard of meanwhile need not be in the list
+    was_seen = index.may_have_job(key)
+    index.clear_job(key)  # before the list, which may lack a Job whose event comes meanwhile
     try:
         listed = await ctx.client.list(JOB, metadata.namespace, label_selector=selector)
     except BaseException:
-        if was_heard_of:
+        if was_seen:
             index.mark_job_seen(key)
         raise
     there: list[Object] = [
@@ -49,30 +46,31 @@ async def jobs_of(ctx: ReconcileContext, metadata: Metadata) -> list[Object]:
     return there
 
 
-def unended_of(resource: TopicSchema, there: Sequence[Object]) -> list[Object]:
-    """Those that have not ended, but for one whose verdict is told.
-
-    That one ends by itself a moment later; without it the same would be asked again one day.
-    """
-    before = resource.status.validation
-    told_by = before.job if before is not None and before.is_final else None
-    return [job for job in there if ended(job) is None and job["metadata"]["name"] != told_by]
+def unended_of(before: ValidationStatus | None, jobs: Sequence[Object]) -> list[Object]:
+    """Return those that have not ended, but for the one whose verdict the status has: it ends a moment later."""
+    final = before.job if before is not None and before.is_final else None
+    return [job for job in jobs if ended(job) is None and job["metadata"]["name"] != final]
 
 
-async def left_behind(ctx: ReconcileContext, resource: TopicSchema, asked: str) -> tuple[Object, ...]:
-    """The Jobs of a topic whose verdict is known that ask something else.
+def of_request(jobs: Sequence[Object], request: str) -> list[Object]:
+    """Return the Jobs of the request with this hash."""
+    label = manifest.question_label(request)
+    return [job for job in jobs if job["metadata"]["labels"].get(manifest.QUESTION_LABEL) == label]
 
-    An edit that is taken back before the status tells of its run leaves one.
+
+async def left_behind(ctx: ReconcileContext, resource: TopicSchema, request: str) -> tuple[Object, ...]:
+    """Return the Jobs of other requests, of a topic whose verdict is known.
+
+    An edit that is taken back before the status names its run leaves one.
     """
     if not ctx.validation.image or not may_run(ctx, resource.metadata, None):
         return ()
     try:
-        there = await jobs_of(ctx, resource.metadata)
-    except (ForbiddenError, ApiRefusedError):  # the status has nothing to tell of them
+        jobs = await jobs_of(ctx, resource.metadata)
+    except (ForbiddenError, ApiRefusedError):  # the status has no place for it
         return ()
-    label = manifest.question_label(asked)
-    unended = unended_of(resource, there)
-    return tuple(job for job in unended if job["metadata"]["labels"].get(manifest.QUESTION_LABEL) != label)
+    ours = of_request(jobs, request)
+    return tuple(job for job in unended_of(resource.status.validation, jobs) if job not in ours)
 
 
 def _key(metadata: Metadata) -> Key:
@@ -84,13 +82,13 @@ def _owns(metadata: Metadata, job: Object) -> bool:
 
 
 def attempt_of(job: Object) -> int:
-    """The so manieth for its question that it is, from 1."""
-    told = (job["metadata"].get("annotations") or {}).get(manifest.ATTEMPT_ANNOTATION, "")
-    return int(told) if told.isdecimal() else 1
+    """Return which attempt at its request the Job is, from 1."""
+    attempt = (job["metadata"].get("annotations") or {}).get(manifest.ATTEMPT_ANNOTATION, "")
+    return int(attempt) if attempt.isdecimal() else 1
 
 
 async def is_there(ctx: ReconcileContext, namespace: str, name: str) -> bool:
-    """Whether there is a ConfigMap of that name."""
+    """Return whether there is a ConfigMap of that name."""
     try:
         await ctx.client.get(CONFIG_MAP, namespace, name)
     except NotFoundError:
@@ -99,7 +97,7 @@ async def is_there(ctx: ReconcileContext, namespace: str, name: str) -> bool:
 
 
 async def pods_of(ctx: ReconcileContext, job: Object) -> list[Object]:
-    """Its pods, the newest last."""
+    """Return the Job's pods, the newest last."""
     metadata = job["metadata"]
     selector = f"batch.kubernetes.io/job-name={metadata['name']}"
     found = await ctx.client.list(POD, metadata["namespace"], label_selector=selector)
@@ -107,7 +105,7 @@ async def pods_of(ctx: ReconcileContext, job: Object) -> list[Object]:
 
 
 async def events_of(ctx: ReconcileContext, job: Object, pods: Sequence[Object]) -> Sequence[Object]:
-    """What was told of a Job without a pod, or of a pod that does not run yet."""
+    """Return the Events of a Job without a pod, or of a pod that does not run yet."""
     about = pods[-1] if pods else job
     if ended(job) is not None or (about.get("status") or {}).get("phase") not in (None, "Pending"):
         return ()
@@ -116,9 +114,9 @@ async def events_of(ctx: ReconcileContext, job: Object, pods: Sequence[Object]) 
 
 
 async def percent_of(ctx: ReconcileContext, namespace: str, pod: str) -> int:
-    """How far the run is, by its log; 0 where that cannot be read now: it is worth no error."""
+    """Return the progress by the pod's log; 0 if that cannot be read now, which is no error."""
     with suppress(TopicSchemaError):
         log = await ctx.client.log(namespace, pod, manifest.CONTAINER, lines=_PROGRESS_LINES, limit=_PROGRESS_BYTES)
-        told = log_protocol.progress_in(log.splitlines()) or {}
-        return int(told.get("percent", 0))
+        progress = log_protocol.progress_in(log.splitlines()) or {}
+        return int(progress.get("percent", 0))
     return 0

@@ -1,4 +1,4 @@
-"""The whole report of a run, from its driver's log into a ConfigMap of the TopicSchema."""
+"""The report of a run: copied from its driver's log into a ConfigMap of the TopicSchema, and deleted again."""
 
 import asyncio
 import base64
@@ -6,7 +6,6 @@ import hashlib
 import json
 import logging
 import lzma
-import math
 from dataclasses import replace
 from typing import Any, Final
 
@@ -29,12 +28,11 @@ from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.status_apply import FIELD_MANAGER
 from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.status_writer import object_reference
-from topicschema.reconcile.validation import redaction as validation_redaction
-from topicschema.reconcile.validation import status as validation_status
 from topicschema.reconcile.validation.gather import ValidationState
 from topicschema.validation.job import log_protocol
 from topicschema.validation.job import manifest as job_manifest
 from topicschema.validation.job.html_report import page
+from topicschema.validation.job.outcome import Failed, Passed
 
 _LOG = logging.getLogger(__name__)
 _LINES: Final = 2_000
@@ -43,87 +41,79 @@ _MAX_BYTES: Final = 900 * 1024
 _NAME: Final = 200
 _HASH: Final = 8
 _AGAIN: Final = 300.0
-_SHOWN: Final = "ValuesShown"
-_EMPTIED: Final = "the report showed what messages hold, which includeValues no longer asks for"
+_NOT_DELETED: Final = "RedactionFailed"
 
 
 async def with_report(
-    ctx: ReconcileContext, metadata: Metadata, seen: ValidationState, told: ValidationStatus | None
+    ctx: ReconcileContext, metadata: Metadata, state: ValidationState, told: ValidationStatus | None
 ) -> ValidationStatus | None:
-    """The same status, with the name of the report where one could be kept: a verdict counts without it."""
-    found = validation_status.document(seen)
-    if found is None or told is None or told == seen.recorded or seen.job is None:
+    """Store the report of a new verdict, and return the status with its name. The verdict counts without it."""
+    found = state.outcome
+    if not isinstance(found, Passed | Failed) or told is None or told == state.recorded:
         return told
     telemetry.VALIDATIONS.labels(told.phase.value).inc()
-    job = seen.job["metadata"]["name"]
-    is_page_wanted = seen.wanted is not None and bool(seen.wanted.spec.page)
+    is_page_wanted = state.run is not None and bool(state.run.settings.spec.page)
     # What a log holds is a tenant's word: however many there are, few are in memory at once.
     async with ctx.validation.reading:
-        report = await _read(ctx, metadata.namespace, found[1])
+        report = await _read(ctx, metadata.namespace, found.pod)
         if report is None:
             return told
-        body = await asyncio.to_thread(manifest, metadata, job, report, is_page_wanted=is_page_wanted)
-    return replace(told, report=body["metadata"]["name"]) if await _kept(ctx, body) else told
+        body = await asyncio.to_thread(manifest, metadata, told.job or "", report, is_page_wanted=is_page_wanted)
+    return replace(told, report=body["metadata"]["name"]) if await _is_stored(ctx, body) else told
 
 
 async def without_values(ctx: ReconcileContext, resource: TopicSchema, found: FoundPolicy | None) -> TopicSchema:
-    """The resource as it may be shown: where no values are wanted, without those in its status and in its report.
+    """Return the resource without values of messages, and delete the report with them, unless the policy wants values.
 
-    A report that cannot be emptied stays named in the status, and is tried again every five minutes.
+    If the report cannot be deleted, the status still names it, and each reconcile tries again.
     """
-    name, status = validation_redaction.shown_in(resource.status), validation_redaction.redacted(resource.status)
-    if validation_redaction.are_wanted(found) or (name is None and status == resource.status):
+    status, key = resource.status, Key(TOPIC_SCHEMA.plural, resource.metadata.namespace, resource.metadata.name)
+    name, before = status.report_with_values, status.validation
+    if name is None or _wants_values(found):
         return resource
-    if name is None or await _is_emptied(ctx, resource.metadata, name):
-        status = replace(status, report_with_values=None)
-    return replace(resource, status=status)
-
-
-async def _is_emptied(ctx: ReconcileContext, metadata: Metadata, name: str) -> bool:
-    """Whether the report shows no values any more; it is left alone while the last try was just now."""
-    now, tried = ctx.clock(), ctx.validation.emptied
-    key = Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name)
-    left = tried.get(key, -math.inf) + _AGAIN - now
-    if left > 0:
-        ctx.enqueue(key, left)  # an earlier time replaced this one in the queue
-        return False
+    if before is not None:
+        examples = tuple(replace(each, value=None) for each in before.examples)
+        status = replace(status, validation=replace(before, examples=examples, report=None))
     try:
-        await _empty(ctx, metadata, name)
+        await ctx.client.delete(CONFIG_MAP, key.namespace, name)
     except NotFoundError:
         pass
     except (ApiRefusedError, ApiUnavailableError, ConflictError, ForbiddenError) as error:
-        tried[key] = now
         ctx.enqueue(key, _AGAIN)
-        await _tell_of(ctx, metadata, name, error)
-        return False
-    tried.pop(key, None)
-    return True
+        await _emit_not_deleted(ctx, resource.metadata, name, error)
+        return replace(resource, status=status)
+    return replace(resource, status=replace(status, report_with_values=None))
 
 
-async def _empty(ctx: ReconcileContext, metadata: Metadata, name: str) -> None:
-    there = await ctx.client.get(CONFIG_MAP, metadata.namespace, name)
-    if there.get("data") == {"note": _EMPTIED} and not there.get("binaryData"):
-        return
-    this_one = {"uid": there["metadata"]["uid"]}  # or one that is gone would be made
-    body = _manifest(metadata, {"data": {"note": _EMPTIED}})
-    body["metadata"].update(this_one)
-    there = await ctx.client.apply(CONFIG_MAP, metadata.namespace, name, body, field_manager=FIELD_MANAGER)
-    left = {part: dict.fromkeys(set(there.get(part) or ()) - {"note"}) for part in ("data", "binaryData")}
-    if any(left.values()):  # an apply leaves what somebody else has written, too: an editor, a restored backup
-        await ctx.client.patch(CONFIG_MAP, metadata.namespace, name, {"metadata": this_one, **left})
+def report_with_values(resource: TopicSchema, found: FoundPolicy | None, after: ValidationStatus | None) -> str | None:
+    """Return the ConfigMap that may show values of messages once the status has `after`; None if none does.
+
+    It may from the start of a Job that reports values: the controller can end between the report and the status.
+    """
+    before = resource.status
+    if after is None or after == before.validation:
+        return before.report_with_values
+    if _wants_values(found):
+        return before.report_with_values if after.job is None else name_of(resource.metadata)
+    return before.report_with_values if after.report is None else None  # the new report replaced it
 
 
-async def _tell_of(ctx: ReconcileContext, metadata: Metadata, name: str, error: TopicSchemaError) -> None:
+def _wants_values(found: FoundPolicy | None) -> bool:
+    spec = None if found is None else found.resource.spec.validation
+    return spec is not None and bool(spec.include_values)
+
+
+async def _emit_not_deleted(ctx: ReconcileContext, metadata: Metadata, name: str, error: TopicSchemaError) -> None:
     message = (
-        f"ConfigMap {name} shows what messages hold, which includeValues no longer asks for, and cannot be emptied: "
-        f"{error.message}; delete it, or let the operator write it: it tries again every five minutes"
+        f"ConfigMap {name} shows values of messages, includeValues is off, and the operator cannot delete it: "
+        f"{error.message}; delete it, or allow the operator to: it tries again every five minutes"
     )
     about = object_reference(TOPIC_SCHEMA, {"metadata": encode(metadata)})
-    await ctx.events.record(about, "Warning", _SHOWN, message, "Validate")
+    await ctx.events.record(about, "Warning", _NOT_DELETED, message, "Validate")
 
 
-async def _kept(ctx: ReconcileContext, body: dict[str, Any]) -> bool:
-    """Whether the ConfigMap was taken: a report that is refused, by a quota or a policy, loses no verdict."""
+async def _is_stored(ctx: ReconcileContext, body: dict[str, Any]) -> bool:
+    """Store the ConfigMap; return False if the API server refuses it, for instance by a quota."""
     namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]
     try:
         await ctx.client.apply(CONFIG_MAP, namespace, name, body, field_manager=FIELD_MANAGER)
@@ -135,7 +125,7 @@ async def _kept(ctx: ReconcileContext, body: dict[str, Any]) -> bool:
 
 
 async def _read(ctx: ReconcileContext, namespace: str, pod: str) -> bytes | None:
-    """The report; None where the log is gone, cannot be read, or has none: its node may never come back."""
+    """Return the report; None if the log is gone, cannot be read, or has none: its node may never come back."""
     try:
         log = await ctx.client.log(namespace, pod, job_manifest.CONTAINER, lines=_LINES, limit=_LOG_BYTES)
         return await asyncio.to_thread(lambda: log_protocol.report_in(log.splitlines()))
@@ -146,17 +136,7 @@ async def _read(ctx: ReconcileContext, namespace: str, pod: str) -> bytes | None
 
 
 def manifest(metadata: Metadata, job: str, report: bytes, *, is_page_wanted: bool = False) -> dict[str, Any]:
-    """The ConfigMap, of which a resource has one; a report that is too large for it is packed, or only told of."""
-    return _manifest(metadata, _content(job, report, is_page_wanted=is_page_wanted))
-
-
-def name_of(metadata: Metadata) -> str:
-    """The ConfigMap of a resource's report."""
-    digest = hashlib.sha256(metadata.uid.encode()).hexdigest()[:_HASH]
-    return f"{metadata.name[:_NAME].rstrip('-.')}-validation-{digest}"
-
-
-def _manifest(metadata: Metadata, content: dict[str, Any]) -> dict[str, Any]:
+    """Return the ConfigMap, of which a resource has one. One that is too large is packed, or a note."""
     owner = {"apiVersion": TOPIC_SCHEMA.api_version, "kind": TOPIC_SCHEMA.name}
     return {
         "apiVersion": CONFIG_MAP.api_version,
@@ -167,8 +147,14 @@ def _manifest(metadata: Metadata, content: dict[str, Any]) -> dict[str, Any]:
             "labels": {job_manifest.TOPIC_LABEL: job_manifest.topic_label(metadata.name)},
             "ownerReferences": [owner | {"name": metadata.name, "uid": metadata.uid, "controller": True}],
         },
-        **content,
+        **_content(job, report, is_page_wanted=is_page_wanted),
     }
+
+
+def name_of(metadata: Metadata) -> str:
+    """Return the name of the ConfigMap with a resource's report."""
+    digest = hashlib.sha256(metadata.uid.encode()).hexdigest()[:_HASH]
+    return f"{metadata.name[:_NAME].rstrip('-.')}-validation-{digest}"
 
 
 def _content(job: str, report: bytes, *, is_page_wanted: bool) -> dict[str, Any]:
@@ -186,7 +172,7 @@ def _content(job: str, report: bytes, *, is_page_wanted: bool) -> dict[str, Any]
 
 
 def _page(report: bytes) -> str:
-    """The page; "" where it would not fit beside the report, or the report is none: it is only a pod's word."""
+    """Return the page; "" if it does not fit beside the report, or a pod wrote something else."""
     try:
         shown = page(json.loads(report))
     except Exception as error:  # noqa: BLE001 - whatever a pod may have written there

@@ -1,11 +1,9 @@
-"""What policy and topic want validated: the settings in force, the question that follows, and the Job that asks it.
-
-Pure: nothing is read here but what was read before.
-"""
+"""The effective settings of a topic's validation, the request that follows from them, and its Job. Pure."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, Final
 
 from topicschema.api.policies import NamespaceSchemaPolicySpec
@@ -30,12 +28,12 @@ from topicschema.validation.job.manifest import JobRequest
 from topicschema.validation.job.pods import CREDENTIALS_FOLDER, TRUST_FOLDER, SecretFiles
 from topicschema.validation.request import (
     FileFormat,
-    FilesAsked,
-    OAuth2Asked,
-    PulsarAsked,
-    Question,
+    FileSource,
+    OAuth2Flow,
+    PulsarSource,
     Sample,
     Tolerance,
+    ValidationRequest,
 )
 
 _DEADLINE: Final = 3600
@@ -47,9 +45,9 @@ _ALL: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectiveSettings:
-    """The settings in force for one topic; `is_installed`: this operator runs validations at all.
+    """The effective settings of one topic; `is_installed`: this operator has a validation image.
 
-    `hosts` are those that its pods may be sent to.
+    `hosts` are those that the pods may connect to.
     """
 
     mode: ValidationMode
@@ -62,18 +60,18 @@ class EffectiveSettings:
 
     @property
     def template(self) -> TemplateSpec:
-        """What is said of the pods."""
+        """The template of the pods."""
         return self.spec.template or TemplateSpec()
 
     @property
     def is_sampled(self) -> bool:
-        """Whether messages may be left out."""
+        """True if messages may be left out."""
         sample = self.spec.sample or SampleSpec()
         return sample.max_messages is not None or sample.since is not None or (sample.percent or _ALL) < _ALL
 
     @property
     def run_hash(self) -> str:
-        """A hash of how it is asked: where it changes, a run that failed is worth another try."""
+        """Hash of how a Job runs: if it changes, a run that failed is tried again at once."""
         spec, pulsar = self.spec, self.policy.pulsar
         run = (spec.executors, spec.active_deadline_seconds, self.image, encode(self.template))
         reached = "" if pulsar is None else pulsar.admin_url
@@ -82,7 +80,7 @@ class EffectiveSettings:
 
     @property
     def invalid_reason(self) -> str:
-        """Why the question cannot even be put together, in words; "" where it can."""
+        """Why no Job can be created; "" if one can."""
         if not self.is_installed:
             return "this operator runs no validation: TOPICSCHEMA_VALIDATION_IMAGE names no image (chart: validation)"
         if self.spec.executors and not self.template.service_account_name:
@@ -93,7 +91,7 @@ class EffectiveSettings:
 
     @property
     def _disallowed_host(self) -> str:
-        """Why the pods are not sent to the brokers that the policy names; "" where they are."""
+        """Why the pods may not connect to the brokers that the policy names; "" if they may."""
         pulsar = self.policy.pulsar
         if self._files is not None or pulsar is None or pulsar.service_url is None:
             return ""
@@ -104,21 +102,21 @@ class EffectiveSettings:
         return ""
 
     @property
-    def _files(self) -> FilesAsked | None:
+    def _files(self) -> FileSource | None:
         source = self.spec.source or SourceSpec()
         if source.files is None:
             return None
         kind = source.files.format
-        return FilesAsked((source.files.uri,), None if kind is None else FileFormat(kind.value.lower()))
+        return FileSource((source.files.uri,), None if kind is None else FileFormat(kind.value.lower()))
 
     def source(self) -> dict[str, Any]:
-        """The question's `files` or `pulsar`."""
+        """Return the request's `files` or `pulsar`."""
         files, pulsar = self._files, self.policy.pulsar
         if files is not None:
             return {"files": files}
         if pulsar is None or pulsar.service_url is None:
             raise ValueError(self.invalid_reason)
-        asked = PulsarAsked(
+        asked = PulsarSource(
             pulsar.admin_url,
             pulsar.service_url,
             ca_file=None if pulsar.tls is None else f"{TRUST_FOLDER}/{_CA}",
@@ -127,7 +125,7 @@ class EffectiveSettings:
         return {"pulsar": asked}
 
     def mounts(self) -> tuple[SecretFiles, ...]:
-        """What the pods mount of Secrets."""
+        """Return what the pods mount of Secrets."""
         pulsar, found = self.policy.pulsar, []
         credentials = _credentials(self.spec.authentication)
         if self._files is None and credentials is not None:
@@ -138,8 +136,8 @@ class EffectiveSettings:
         return tuple(found)
 
 
-def wanted(found: FoundPolicy, resource: TopicSchema, image: str, hosts: AllowedHosts) -> EffectiveSettings | None:
-    """What is in force, the topic's own fields first; None where nothing is to be validated."""
+def effective(found: FoundPolicy, resource: TopicSchema, image: str, hosts: AllowedHosts) -> EffectiveSettings | None:
+    """Return the settings for one topic, its own fields first; None if nothing is to be validated."""
     policy = found.resource
     spec = merged(policy.spec.validation or ValidationSpec(), resource.spec.validation or TopicValidationSpec())
     if spec.mode is None or spec.mode is ValidationMode.OFF:
@@ -157,14 +155,14 @@ def wanted(found: FoundPolicy, resource: TopicSchema, image: str, hosts: Allowed
 
 
 def merged(policy: ValidationSpec, topic: TopicValidationSpec) -> ValidationSpec:
-    """The policy's settings, with those of the topic in the place of its own, field by field."""
+    """Return the policy's settings, replaced by those of the topic field by field."""
     own = {each.name: getattr(topic, each.name) for each in fields(topic)}
     general = {each.name: getattr(policy, each.name) for each in fields(policy)}
     return ValidationSpec(**(general | {name: value for name, value in own.items() if value is not None}))
 
 
 def _is_locked(found: FoundPolicy) -> bool:
-    """Whether nobody but the operator adds schemas, as far as was seen there; without a broker nobody else does."""
+    """Return whether only the operator adds schemas, as last observed; without a broker no client does."""
     spec, observed = found.resource.spec, found.resource.observed
     if spec.pulsar is None:
         return True
@@ -178,7 +176,7 @@ def _is_locked(found: FoundPolicy) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ValidationTarget:
-    """What a question is about: a schema, what was registered before it, and which number it has or would have."""
+    """What is validated: a schema, the versions before it, and the verdict, which has the number that it gets."""
 
     schema: SchemaInfo
     history: History
@@ -199,74 +197,67 @@ class ValidationTarget:
         return {number: self.schema.content_hash} if is_next and number is not None else {}
 
 
-def asked(subject: ValidationTarget, wanted: EffectiveSettings, revalidate: str) -> str:
-    """A hash that tells this question from others, without reading any payload; the same once it is registered.
+@dataclass(frozen=True)
+class RunSpec:
+    """What a run validates and how, and what asks for another run of the same.
 
-    By what means it is asked (image, account, executors) makes it no other question.
+    `revalidate` is the value of the annotation, `supersedes` the time of the pass that does not count any more.
     """
-    spec = wanted.spec
-    parts = {
-        "schema": subject.schema.content_hash,
-        "writers": subject.writers,
-        "line": subject.line.value,
-        "source": encode(spec.source) if spec.source is not None and spec.source.files is not None else _place(wanted),
-        "sample": encode(spec.sample or SampleSpec()),
-        "tolerance": encode(spec.tolerance or ToleranceSpec()),
-        "values": bool(spec.include_values),
-        "revalidate": revalidate,
-    }
-    return digest(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode(errors="surrogatepass"))
+
+    target: ValidationTarget
+    settings: EffectiveSettings
+    revalidate: str = ""
+    supersedes: str = ""
+
+    @cached_property
+    def hash(self) -> str:
+        """The hash that identifies the request; no payload is read for it, and a registered version keeps it.
+
+        It does not cover how the Job runs (image, account, executors): that is `EffectiveSettings.run_hash`.
+        """
+        spec, pulsar = self.settings.spec, self.settings.policy.pulsar
+        has_files = spec.source is not None and spec.source.files is not None
+        parts = {
+            "schema": self.target.schema.content_hash,
+            "writers": self.target.writers,
+            "line": self.target.line.value,
+            "source": encode(spec.source) if has_files else "" if pulsar is None else pulsar.service_url or "",
+            "sample": encode(spec.sample or SampleSpec()),
+            "tolerance": encode(spec.tolerance or ToleranceSpec()),
+            "values": bool(spec.include_values),
+            "revalidate": f"{self.revalidate}\n{self.supersedes}" if self.supersedes else self.revalidate,
+        }
+        return digest(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode(errors="surrogatepass"))
 
 
-def _place(wanted: EffectiveSettings) -> str:
-    pulsar = wanted.policy.pulsar
-    return "" if pulsar is None else pulsar.service_url or ""
-
-
-def request(
-    subject: ValidationTarget,
-    wanted: EffectiveSettings,
-    versions: Mapping[int, SchemaInfo],
-    owner: Owner,
-    names: "JobIdentity",
-) -> JobRequest:
-    """The Job that asks; `versions` are all stored payloads. ValueError if `wanted.invalid_reason`."""
-    spec = wanted.spec
-    question = Question(
-        candidate=subject.schema,
-        versions={**versions, **dict.fromkeys(subject.itself, subject.schema)},
-        topic=names.topic,
-        line=subject.line,
+def job_request(run: RunSpec, versions: Mapping[int, SchemaInfo], owner: Owner, topic: str, attempt: int) -> JobRequest:
+    """Return the Job to create; `versions` are all stored payloads. ValueError if the settings are invalid."""
+    settings, spec, target = run.settings, run.settings.spec, run.target
+    question = ValidationRequest(
+        candidate=target.schema,
+        versions={**versions, **dict.fromkeys(target.itself, target.schema)},
+        topic=topic,
+        line=target.line,
         sample=_sample(spec.sample or SampleSpec()),
         tolerance=Tolerance((spec.tolerance or ToleranceSpec()).max_invalid_per_million or 0),
         include_values=bool(spec.include_values),
         executors=spec.executors or 0,
-        labels={"revalidate": names.revalidate} if names.revalidate else {},
-        **wanted.source(),
+        labels={"revalidate": run.revalidate} if run.revalidate else {},
+        **settings.source(),
     )
     stay = spec.ttl_seconds_after_finished
     return JobRequest(
         owner=owner,
-        asked=names.asked,
-        attempt=names.attempt,
+        request_hash=run.hash,
+        attempt=attempt,
         question=question,
-        image=wanted.image,
-        means=wanted.run_hash,
-        template=wanted.template,
-        mounts=wanted.mounts(),
+        image=settings.image,
+        run_hash=settings.run_hash,
+        template=settings.template,
+        mounts=settings.mounts(),
         active_deadline_seconds=spec.active_deadline_seconds or _DEADLINE,
         ttl_seconds_after_finished=_STAY if stay is None else stay,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class JobIdentity:
-    """What a Job is called by."""
-
-    topic: str
-    asked: str
-    attempt: int
-    revalidate: str
 
 
 def _sample(spec: SampleSpec) -> Sample:
@@ -274,7 +265,7 @@ def _sample(spec: SampleSpec) -> Sample:
 
 
 def seconds(duration: str | None) -> int | None:
-    """The seconds of a duration like 168h."""
+    """Return the seconds of a duration like 168h."""
     return None if duration is None else int(duration[:-1]) * _UNITS[duration[-1]]
 
 
@@ -292,13 +283,13 @@ def _credentials(authentication: ReaderAuthenticationSpec | None) -> SecretFiles
 
 
 def _credential_files(authentication: ReaderAuthenticationSpec | None) -> dict[str, Any]:
-    """The members of PulsarAsked that name the mounted files."""
+    """Return the members of PulsarSource that name the mounted files."""
     files = _credentials(authentication)
     if authentication is None or files is None:
         return {}
     if authentication.oauth2 is not None:
         told = authentication.oauth2
         key_file = f"{CREDENTIALS_FOLDER}/key.json"
-        return {"oauth2": OAuth2Asked(told.issuer_url, told.audience or "", key_file, told.scope)}
+        return {"oauth2": OAuth2Flow(told.issuer_url, told.audience or "", key_file, told.scope)}
     names = {"token": "token_file", "tls.crt": "certificate_file", "tls.key": "key_file"}
     return {names[name]: f"{CREDENTIALS_FOLDER}/{name}" for name in files.members}

@@ -1,7 +1,4 @@
-"""The Job that asks a question, and the ConfigMaps that it mounts the question from: manifests, nothing is sent here.
-
-What its pods may do is `pods`' matter; when a Job is made is `reconcile`'s, and what its end means `outcome`'s.
-"""
+"""Manifests of a validation Job, and of the ConfigMaps with its request. `pods` makes the spec of its pods."""
 
 import base64
 import hashlib
@@ -16,29 +13,27 @@ from topicschema.api.validation_pods import TemplateSpec
 from topicschema.core.history import Owner
 from topicschema.validation.job.pods import SecretFiles, pod
 from topicschema.validation.job.result import FAILED_STATUS
-from topicschema.validation.request import Packed, Question
+from topicschema.validation.request import Packed, ValidationRequest
 
 Object = dict[str, Any]
 
 TOPIC_LABEL: Final = f"{GROUP}/topicschema"
-"""Whose Job it is; a name that is too long for a label's value is shortened."""
+"""The TopicSchema of the Job; a name that is too long for a label's value is shortened."""
 QUESTION_LABEL: Final = f"{GROUP}/question"
 ROLE_LABEL: Final = f"{GROUP}/role"
 """`driver` or `executor`: what NetworkPolicies select."""
 DRIVERS: Final = f"{TOPIC_LABEL},{ROLE_LABEL}=driver"
-"""What selects the pods that leave verdicts."""
+"""The selector of the pods that leave verdicts."""
 ATTEMPT_ANNOTATION: Final = f"{GROUP}/attempt"
 QUESTION_ANNOTATION: Final = f"{GROUP}/question-sha256"
-"""The hash of the question's text, which a verdict must name."""
-MEANS_ANNOTATION: Final = f"{GROUP}/means"
-"""A hash of how the question is asked, which makes it no other question."""
-GAVE_WAY_ANNOTATION: Final = f"{GROUP}/gave-way"
-"""When a Job that did not start was suspended again, for another one to have its place."""
+"""The hash of the request's text, which a verdict must name."""
+RUN_HASH_ANNOTATION: Final = f"{GROUP}/means"
+"""The hash of how the Job runs, which is no part of the request."""
 CONTAINER: Final = "driver"
 QUESTION_FOLDER: Final = "/question"
 EXECUTOR_TEMPLATE: Final = "executor.json"
 PART_BYTES: Final = 900 * 1024
-"""Of a packed question, in one ConfigMap."""
+"""Bytes of a packed request in one ConfigMap."""
 DRIVER_PORT: Final = 7078
 BLOCKS_PORT: Final = 7079
 
@@ -50,17 +45,17 @@ _BACKOFF_LIMIT: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRequest:
-    """A question to be asked for `owner`, the `attempt`-th time (from 1), and by what.
+    """What a Job is made of: its `owner`, its request, and how it runs. `attempt` counts from 1.
 
-    `asked` is the hash that tells this question from others before it is put together.
+    `request_hash` identifies the request without its payloads.
     """
 
     owner: Owner
-    asked: str
+    request_hash: str
     attempt: int
-    question: Question
+    question: ValidationRequest
     image: str
-    means: str = ""
+    run_hash: str = ""
     template: TemplateSpec = field(default_factory=TemplateSpec)
     mounts: tuple[SecretFiles, ...] = ()
     active_deadline_seconds: int = 3600
@@ -68,35 +63,32 @@ class JobRequest:
 
     @property
     def name(self) -> str:
-        """The Job's: the same for the same owner, question and attempt."""
-        return job_name(self.owner, self.asked, self.attempt)
+        """The Job's name: the same for the same owner, request and attempt."""
+        return job_name(self.owner, self.request_hash, self.attempt)
 
 
-def job_name(owner: Owner, asked: str, attempt: int) -> str:
-    """The name of the Job that asks this question so manieth."""
-    digest = hashlib.sha256(f"{owner.uid}\n{asked}\n{attempt}".encode()).hexdigest()[:_HASH]
+def job_name(owner: Owner, request_hash: str, attempt: int) -> str:
+    """Return the name of the Job for this attempt at the request."""
+    digest = hashlib.sha256(f"{owner.uid}\n{request_hash}\n{attempt}".encode()).hexdigest()[:_HASH]
     room = _NAME_LENGTH - len(digest) - len("-check-")
     return f"{owner.name.replace('.', '-')[:room].rstrip('-')}-check-{digest}"
 
 
 def topic_label(name: str) -> str:
-    """The value of TOPIC_LABEL for a TopicSchema of that name."""
+    """Return the value of TOPIC_LABEL for a TopicSchema of that name."""
     if len(name) <= _LABEL_LENGTH:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:_HASH]
     return f"{name[: _LABEL_LENGTH - _HASH - 1].rstrip('-.')}-{digest}"
 
 
-def question_label(asked: str) -> str:
-    """The value of QUESTION_LABEL."""
-    return asked.removeprefix("sha256:")[:40]
+def question_label(request_hash: str) -> str:
+    """Return the value of QUESTION_LABEL."""
+    return request_hash.removeprefix("sha256:")[:40]
 
 
 def manifest(request: JobRequest, packed: Packed | None = None) -> Object:
-    """The Job, suspended: it waits for its turn, and for its question's ConfigMaps.
-
-    `packed` is the question where it is packed already.
-    """
+    """Return the Job, suspended until the limiter starts it. `packed` is the request if it is packed already."""
     packed = packed or request.question.pack()
     parts = len(_parts(packed.content))
     return {
@@ -109,7 +101,7 @@ def manifest(request: JobRequest, packed: Packed | None = None) -> Object:
             "annotations": {
                 ATTEMPT_ANNOTATION: str(request.attempt),
                 QUESTION_ANNOTATION: packed.sha256,
-                MEANS_ANNOTATION: request.means,
+                RUN_HASH_ANNOTATION: request.run_hash,
             },
             "ownerReferences": [
                 _reference(TOPIC_SCHEMA.api_version, TOPIC_SCHEMA.name, request.owner.name, request.owner.uid)
@@ -132,7 +124,7 @@ def manifest(request: JobRequest, packed: Packed | None = None) -> Object:
 
 
 def question_parts(request: JobRequest, job_uid: str, packed: Packed | None = None) -> tuple[Object, ...]:
-    """The ConfigMaps of the question, which end with the Job of that uid; the last of them is to be made last."""
+    """Return the ConfigMaps of the request, which the Job of that uid owns. Create them in this order."""
     parts = _parts((packed or request.question.pack()).content)
     contents = [{"binaryData": {part_name(n): base64.b64encode(part).decode()}} for n, part in enumerate(parts)]
     if request.question.executors:
@@ -155,12 +147,12 @@ def question_parts(request: JobRequest, job_uid: str, packed: Packed | None = No
 
 
 def part_map(job: str, number: int) -> str:
-    """The name of the ConfigMap with that part of a Job's question."""
+    """Return the name of the ConfigMap with that part of a Job's request."""
     return f"{job}-{number}"
 
 
 def last_part(job: Mapping[str, Any]) -> str:
-    """The name of the ConfigMap with the last part of the question of a Job as it was read; "" where it has none."""
+    """Return the name of the ConfigMap with the last part of the request of a Job; "" if it has none."""
     mounted = job["spec"]["template"]["spec"].get("volumes", ())
     names = [
         source["configMap"]["name"]
@@ -172,7 +164,7 @@ def last_part(job: Mapping[str, Any]) -> str:
 
 
 def part_name(number: int) -> str:
-    """The file in QUESTION_FOLDER; put together in this order they are the packed question."""
+    """Return the name of a part's file in QUESTION_FOLDER; joined in this order they are the packed request."""
     return f"question.xz.{number:03}"
 
 
@@ -185,7 +177,7 @@ def _labels(request: JobRequest) -> dict[str, str]:
         "app.kubernetes.io/managed-by": "topicschema",
         "app.kubernetes.io/component": "validation",
         TOPIC_LABEL: topic_label(request.owner.name),
-        QUESTION_LABEL: question_label(request.asked),
+        QUESTION_LABEL: question_label(request.request_hash),
     }
 
 
@@ -194,7 +186,7 @@ def _reference(api_version: str, kind: str, name: str, uid: str) -> Object:
 
 
 def _failure_rules() -> list[Object]:
-    """A verdict is never asked for again; what a node's end takes along does not count as a try."""
+    """Return the rules by which a verdict ends the Job, and a disruption of the node does not count as a failure."""
     of_verdict = {"containerName": CONTAINER, "operator": "In", "values": [FAILED_STATUS]}
     disrupted = [{"type": "DisruptionTarget", "status": "True"}]
     return [

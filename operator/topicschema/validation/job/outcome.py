@@ -1,6 +1,6 @@
-"""What a Job and its pods say of a run: it waits, runs, has a verdict, or could not run, and why, in words for people.
+"""The outcome of a Job, by its pods and Events: it waits, runs, has a verdict, or could not run, and why.
 
-A verdict counts only where the exit status, the termination message and the question agree. Everything else that may
+A verdict counts only if the exit status, the termination message and the request agree. Everything else that may
 happen to a pod is a run that failed, and never a verdict.
 """
 
@@ -9,45 +9,40 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from topicschema.validation.errors import OUT_OF_MEMORY
-from topicschema.validation.job.manifest import CONTAINER, GAVE_WAY_ANNOTATION, QUESTION_ANNOTATION
+from topicschema.validation.job.manifest import CONTAINER, QUESTION_ANNOTATION
 from topicschema.validation.job.result import FAILED_STATUS, PASSED_STATUS, Answer, VerdictDocument, read
 
 Object = Mapping[str, Any]
 
 _TOLD: Final = 300
 _KILLED: Final = 137
-_GAVE_WAY: Final = (
-    "its turn came, its pod did not start within 5 minutes, and it gave way to another; its events say why"
-)
 _SCHEDULED: Final = "PodScheduled"
 _UNPULLED: Final = ("ErrImagePull", "ImagePullBackOff")
-_PULLING: Final = "its image cannot be pulled with the imagePullSecrets"
-_WAITING_FOR: Final[Mapping[str, str]] = {
+_WHY_WAITING: Final[Mapping[str, str]] = {
     "ErrImageNeverPull": "its image is not on the node",
-    "InvalidImageName": "its image has a name that is none",
-    "CreateContainerConfigError": "its container cannot be made up (a Secret or its key may be missing)",
-    "CreateContainerError": "its container cannot be made",
+    "InvalidImageName": "the name of its image is invalid",
+    "CreateContainerConfigError": "a Secret or its key may be missing",
+    "CreateContainerError": "its container cannot be created",
     "RunContainerError": "its container cannot be started",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """It has not been let run yet, or waits once more, and `why`."""
-
-    why: str = ""
+    """The Job is suspended: it has not been started yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
     """It runs in that pod; "" while there is none. `before` is why the pod before it failed; "" where none has.
 
-    `lacks` is what its pod still needs before it reads messages; "" once it has begun.
+    `lacks` is what its pod still needs before it reads messages; "" once it has begun. `percent` is its progress.
     """
 
     pod: str = ""
     before: str = ""
     lacks: str = ""
+    percent: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +79,13 @@ Outcome = Waiting | Running | Passed | Failed | CouldNotRun
 
 
 def outcome(job: Object, pods: Sequence[Object], events: Sequence[Object] = ()) -> Outcome:
-    """What the Job has come to. `pods` are its own; `events` those about it or its pod, wanted while nothing runs."""
+    """Return the outcome of the Job. `events` are about it or its newest pod, needed only while nothing runs."""
     ours = sorted(pods, key=lambda pod: pod["metadata"].get("creationTimestamp") or "")
     end = ended(job)
     if end is not None:
         return _end(job, ours, end)
     if job["spec"].get("suspend"):
-        gave_way = GAVE_WAY_ANNOTATION in (job["metadata"].get("annotations") or {})
-        return Waiting(_GAVE_WAY if gave_way else "")
+        return Waiting()
     if not ours:
         return _without_pod(events)
     found = _verdict(job, ours)
@@ -104,12 +98,12 @@ def outcome(job: Object, pods: Sequence[Object], events: Sequence[Object] = ()) 
 
 
 def refused(what: str, said: str) -> CouldNotRun:
-    """What becomes of a question that cannot even be put: `what` fails, and what the API server `said`."""
+    """Return the outcome after the API server refused `what`, and what it `said`."""
     return CouldNotRun(_after(what, said), is_over=False)
 
 
 def ended(job: Object) -> Object | None:
-    """The condition by which the Job is over; None while it is not."""
+    """Return the condition by which the Job has ended; None while it has not."""
     conditions = (job.get("status") or {}).get("conditions") or ()
     return next((one for one in conditions if one["type"] in ("Complete", "Failed") and one["status"] == "True"), None)
 
@@ -131,7 +125,7 @@ def _end(job: Object, pods: Sequence[Object], end: Object) -> Outcome:
 
 
 def _verdict(job: Object, pods: Sequence[Object]) -> Passed | Failed | None:
-    """The verdict of a pod of this Job that agrees with how it ended, on the question that the Job asks."""
+    """Return the verdict of a pod of this Job, if it agrees with the exit status and the Job's request."""
     asked = (job["metadata"].get("annotations") or {}).get(QUESTION_ANNOTATION)
     for pod in pods:
         end = _terminated(pod)
@@ -214,11 +208,13 @@ def _stuck(pod: Object) -> str | None:
             return _after("no node takes its pod", condition.get("message"))
     for container in status.get("containerStatuses") or ():
         waiting = (container.get("state") or {}).get("waiting") or {}
-        if waiting.get("reason") in _UNPULLED:
+        reason, why = waiting.get("reason"), _WHY_WAITING.get(waiting.get("reason", ""))
+        if reason in _UNPULLED:
             account = (pod.get("spec") or {}).get("serviceAccountName") or "default"
-            return _after(f"{_PULLING} that ServiceAccount {account} had when the pod was made", waiting.get("message"))
-        if waiting.get("reason") in _WAITING_FOR:
-            return _after(_WAITING_FOR[waiting["reason"]], waiting.get("message"))
+            secrets = f"the imagePullSecrets that ServiceAccount {account} had when the pod was made"
+            why = f"its image cannot be pulled with {secrets}"
+        if why is not None:
+            return _after(f"{reason}: {why}", waiting.get("message"))
     return None
 
 

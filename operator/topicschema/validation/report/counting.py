@@ -45,5 +45,5 @@ def _count_writers(tally: Tally, batch: pa.RecordBatch, judged: Judged, times: N
         tally.count_writer(writer, messages, oldest, newest)
         if writer == UNKNOWN_WRITER:
             versions = batch.column("writer").to_numpy()[judged.writer == writer]
-            for (version,), strangers in grouped([versions]):
-                tally.count_stranger(version, strangers)
+            for (version,), count in grouped([versions]):
+                tally.count_unknown_version(version, count)

@@ -16,7 +16,7 @@ from topicschema.core.schemas import SchemaType
 from topicschema.validation.job.result import Answer, VerdictDocument
 from topicschema.validation.report.tables import Figures, shown_examples
 from topicschema.validation.report.tally import Tally
-from topicschema.validation.request import Question
+from topicschema.validation.request import ValidationRequest
 from topicschema.validation.sources import Plan
 
 FORMAT: Final = 1
@@ -67,7 +67,7 @@ class Course:
     seconds: float
 
 
-def report(asked: Question, plan: Plan, tally: Tally, course: Course) -> Report:
+def report(asked: ValidationRequest, plan: Plan, tally: Tally, course: Course) -> Report:
     """The report of a run that came to its end."""
     figures = Figures(tally, plan)
     passes = asked.tolerance.takes(tally.invalid, tally.messages)
@@ -94,7 +94,7 @@ def report(asked: Question, plan: Plan, tally: Tally, course: Course) -> Report:
             "byHour": figures.hours(),
             "losses": figures.losses(),
             "unknownVersions": [
-                {"version": each, "messages": tally.strangers[each]} for each in sorted(tally.strangers)
+                {"version": each, "messages": tally.unknown_versions[each]} for each in sorted(tally.unknown_versions)
             ],
             "examples": shown_examples(tally, plan),
             "readTo": dict(sorted(plan.read_to.items())[:_MOST_PLACES_READ]),
@@ -105,7 +105,7 @@ def report(asked: Question, plan: Plan, tally: Tally, course: Course) -> Report:
     )
 
 
-def _sample(asked: Question) -> Mapping[str, Any]:
+def _sample(asked: ValidationRequest) -> Mapping[str, Any]:
     sample = asked.sample
     limits = {"maxMessages": sample.max_messages, "sinceSeconds": sample.since_seconds}
     return {"percent": sample.percent, "seed": sample.seed} | {
@@ -113,7 +113,7 @@ def _sample(asked: Question) -> Mapping[str, Any]:
     }
 
 
-def _notes(asked: Question, plan: Plan, tally: Tally) -> list[str]:
+def _notes(asked: ValidationRequest, plan: Plan, tally: Tally) -> list[str]:
     notes = list(plan.notes)
     if not tally.messages:
         notes.append(
@@ -132,7 +132,7 @@ def _notes(asked: Question, plan: Plan, tally: Tally) -> list[str]:
     return notes
 
 
-def _types(asked: Question) -> set[SchemaType]:
+def _types(asked: ValidationRequest) -> set[SchemaType]:
     """The candidate's type, or those of its parts."""
     if asked.candidate.type is not SchemaType.KEY_VALUE:
         return {asked.candidate.type}
@@ -140,7 +140,7 @@ def _types(asked: Question) -> set[SchemaType]:
     return {each.info.type for each in (pair.key, pair.value)} if isinstance(pair, KeyValueSchema) else set()
 
 
-def _wanted(asked: Question, tally: Tally) -> int:
+def _wanted(asked: ValidationRequest, tally: Tally) -> int:
     """About how many messages were to be judged, now that it is known how many there are."""
     share, most = tally.drawable * asked.sample.percent // 100, asked.sample.max_messages
     return share if most is None else min(share, most)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from topicschema.validation.report.bounded_counter import ANY, DAY, MONTH
 from topicschema.validation.report.tally import EXAMPLES, UNKNOWN_WRITER, Example, Tally
-from topicschema.validation.run.batches import DAMAGED, ENCRYPTED, NO_VERSION, STRANGE_KEY
+from topicschema.validation.run.batches import DAMAGED, ENCRYPTED, INVALID_KEY, NO_VERSION
 from topicschema.validation.sources import OWN_WRITERS, Plan
 
 Row = dict[str, Any]
@@ -25,7 +25,7 @@ _SPECIAL: Final = {
     UNKNOWN_WRITER: "unknown versions",
     ENCRYPTED: "encrypted",
     DAMAGED: "damaged",
-    STRANGE_KEY: "key not in base64",
+    INVALID_KEY: "key not in base64",
     ANY: "any version",
 }
 

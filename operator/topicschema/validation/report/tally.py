@@ -17,7 +17,7 @@ EXAMPLES: Final = 10
 """How many examples a reason has at most; the report shows as many of all."""
 UNKNOWN_WRITER: Final = -3
 """The writer, in tables, of messages whose version the question does not have."""
-MAX_STRANGERS: Final = 100
+MAX_UNKNOWN_VERSIONS: Final = 100
 """How many of these versions are told apart: those of the smallest numbers."""
 _FINDING_STEPS: Final = (
     hours_of(4, DAY),
@@ -80,9 +80,9 @@ class Tally:
         "messages",
         "old",
         "skipped",
-        "strangers",
         "tolerated",
         "traffic",
+        "unknown_versions",
         "withheld",
         "writers",
     )
@@ -93,7 +93,7 @@ class Tally:
         self.traffic = Rollup(_TRAFFIC_STEPS)
         self.losses = Rollup(_LOSS_STEPS)
         self.writers: dict[int, Times] = {}
-        self.strangers: dict[int, int] = {}
+        self.unknown_versions: dict[int, int] = {}
         self.tolerated: set[str] = set()
         self.examples: dict[str, list[Example]] = {}
 
@@ -106,11 +106,11 @@ class Tally:
         """Count messages of a version that the question has, or of UNKNOWN_WRITER."""
         self.writers.setdefault(writer, Times()).merge(messages, oldest, newest)
 
-    def count_stranger(self, version: int, messages: int) -> None:
+    def count_unknown_version(self, version: int, messages: int) -> None:
         """Count messages of a version that the question does not have, of the smallest such versions."""
-        self.strangers[version] = self.strangers.get(version, 0) + messages
-        if len(self.strangers) > MAX_STRANGERS:
-            del self.strangers[max(self.strangers)]
+        self.unknown_versions[version] = self.unknown_versions.get(version, 0) + messages
+        if len(self.unknown_versions) > MAX_UNKNOWN_VERSIONS:
+            del self.unknown_versions[max(self.unknown_versions)]
 
     def rank_bound(self, reason: str) -> int | None:
         """The rank that an example of this reason must be below; None where any is taken."""
@@ -138,8 +138,8 @@ class Tally:
             mine.merge(theirs.counts.items(), theirs.level)
         for writer, times in other.writers.items():
             self.count_writer(writer, times.messages, times.oldest, times.newest)
-        for version, messages in other.strangers.items():
-            self.count_stranger(version, messages)
+        for version, messages in other.unknown_versions.items():
+            self.count_unknown_version(version, messages)
         for examples in other.examples.values():
             self.keep(examples)
         return self
@@ -161,7 +161,7 @@ class Tally:
             table.merge(((tuple(key), count) for key, count in rows), level)
         for writer, messages, oldest, newest in members["writers"]:
             tally.count_writer(writer, messages, oldest, newest)
-        tally.strangers = dict(members["strangers"])
+        tally.unknown_versions = dict(members["unknown_versions"])
         tally.keep(Example(rank, tuple(place), *rest) for rank, place, *rest in members["examples"])
         return tally
 
@@ -177,7 +177,7 @@ class Tally:
             "writers": [
                 (writer, each.messages, each.oldest, each.newest) for writer, each in sorted(self.writers.items())
             ],
-            "strangers": sorted(self.strangers.items()),
+            "unknown_versions": sorted(self.unknown_versions.items()),
             "examples": [_row(each) for _, kept in sorted(self.examples.items()) for each in kept],
         }
 

@@ -6,13 +6,13 @@ import pyarrow as pa
 
 NO_VERSION: Final = -1
 """The writer of a message that has no schema version."""
-STRANGE_VERSION: Final = -2
+UNKNOWN_SCHEMA_VERSION: Final = -2
 """The writer of a message whose schema version is no number that a broker gives."""
 ENCRYPTED: Final = -4
 """The writer of a message that cannot be read without a key, which a run has not."""
 DAMAGED: Final = -5
 """The writer of a message whose bytes are not those that its producer sent, by their checksum."""
-STRANGE_KEY: Final = -6
+INVALID_KEY: Final = -6
 """The writer of a message whose key should be in base64, and is not."""
 NO_TIME: Final = -1
 """The publish time of a message that has none."""

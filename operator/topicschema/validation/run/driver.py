@@ -20,7 +20,7 @@ from topicschema.validation.errors import InvalidQuestionError
 from topicschema.validation.job import log_protocol
 from topicschema.validation.job.result import MAX_BYTES
 from topicschema.validation.report.report import Report
-from topicschema.validation.request import Question
+from topicschema.validation.request import ValidationRequest
 from topicschema.validation.run import runner, session
 from topicschema.validation.sources import opening
 
@@ -52,7 +52,7 @@ def main(given: Sequence[str] | None = None) -> int:
     return document.exit_status
 
 
-def read_question(folder: Path) -> Question:
+def read_question(folder: Path) -> ValidationRequest:
     """The question whose parts are in the folder; InvalidQuestionError where there are none, or not all."""
     try:
         parts = [part.read_bytes() for part in sorted(folder.glob(_PARTS))]
@@ -63,7 +63,7 @@ def read_question(folder: Path) -> Question:
     return request.read(b"".join(parts))
 
 
-def _asked(asked: Question, folder: Path) -> Report:
+def _asked(asked: ValidationRequest, folder: Path) -> Report:
     source = opening.source_of(asked, time.time_ns() // 1_000_000)
     told = _told()
     if not asked.executors:

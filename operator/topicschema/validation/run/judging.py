@@ -14,7 +14,7 @@ from topicschema.payload.columnar.column import Column
 from topicschema.payload.columnar.verdicts import Loss, Validator
 from topicschema.validation.errors import InvalidQuestionError
 from topicschema.validation.report.tally import UNKNOWN_WRITER
-from topicschema.validation.run.batches import DAMAGED, ENCRYPTED, NO_VERSION, STRANGE_KEY
+from topicschema.validation.run.batches import DAMAGED, ENCRYPTED, INVALID_KEY, NO_VERSION
 
 Numbers = NDArray[np.int64]
 Losses = Sequence[tuple[Loss, int]]
@@ -24,7 +24,7 @@ UNKNOWN_VERSION: Final = "UNKNOWN_WRITER_VERSION"
 UNJUDGED: Final[Mapping[int, str]] = {
     ENCRYPTED: "ENCRYPTED",
     DAMAGED: "CHECKSUM_MISMATCH",
-    STRANGE_KEY: "INVALID_BASE64",
+    INVALID_KEY: "INVALID_BASE64",
 }
 """The reasons for messages that nobody, or nobody without a key, can read: they were not judged, and do not pass."""
 _FITS: Final = 0

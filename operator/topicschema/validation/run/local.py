@@ -9,7 +9,7 @@ from typing import Final
 
 from topicschema.validation.errors import RunError
 from topicschema.validation.report.tally import Tally
-from topicschema.validation.run.task import Work
+from topicschema.validation.run.task import Task
 from topicschema.validation.sources import Split
 
 Done = Callable[[Split], None]
@@ -25,19 +25,19 @@ def processes_for(messages: int) -> int:
     return min(MOST, len(os.sched_getaffinity(0))) if messages >= WORTH else 1
 
 
-def tally(work: Work, splits: Sequence[Split], processes: int, done: Done) -> Tally:
+def tally(task: Task, splits: Sequence[Split], processes: int, done: Done) -> Tally:
     """The figures of all splits; RunError where a worker was killed."""
     total = Tally()
     if processes == 1 or len(splits) <= 1:
         for split in splits:
-            total.merge(work.tally(split))
+            total.merge(task.tally(split))
             done(split)
         return total
     # Spawned, not forked: threads of Arrow's and numba's do not live on in a fork.
     context = multiprocessing.get_context("spawn")
     try:
         with ProcessPoolExecutor(min(processes, len(splits)), context) as pool:
-            for split, packed in _each(pool, work, splits, 2 * processes):
+            for split, packed in _each(pool, task, splits, 2 * processes):
                 total.merge(Tally.unpacked(packed))
                 done(split)
     except BrokenProcessPool:
@@ -45,14 +45,14 @@ def tally(work: Work, splits: Sequence[Split], processes: int, done: Done) -> Ta
     return total
 
 
-def _each(pool: ProcessPoolExecutor, work: Work, splits: Iterable[Split], ahead: int) -> Iterator[tuple[Split, bytes]]:
+def _each(pool: ProcessPoolExecutor, task: Task, splits: Iterable[Split], ahead: int) -> Iterator[tuple[Split, bytes]]:
     """The splits' tallies as they come; no more than `ahead` splits are waiting at once."""
     waiting: dict[Future[bytes], Split] = {}
     rest = iter(splits)
     try:
         while True:
             for split in rest:
-                waiting[pool.submit(_packed, work, split)] = split
+                waiting[pool.submit(_packed, task, split)] = split
                 if len(waiting) >= ahead:
                     break
             if not waiting:
@@ -63,5 +63,5 @@ def _each(pool: ProcessPoolExecutor, work: Work, splits: Iterable[Split], ahead:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _packed(work: Work, split: Split) -> bytes:
-    return work.tally(split).packed
+def _packed(task: Task, split: Split) -> bytes:
+    return task.tally(split).packed

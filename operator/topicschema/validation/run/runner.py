@@ -8,10 +8,10 @@ from typing import Any
 from topicschema.validation.errors import RunError
 from topicschema.validation.report.report import Course, Report, report
 from topicschema.validation.report.tally import Tally
-from topicschema.validation.request import Question
+from topicschema.validation.request import ValidationRequest
 from topicschema.validation.run import local
 from topicschema.validation.run.sampling import Sampling
-from topicschema.validation.run.task import Work
+from topicschema.validation.run.task import Task
 from topicschema.validation.sources import Plan, Source, Split
 
 Progress = Callable[[int, int], None]
@@ -19,7 +19,7 @@ Progress = Callable[[int, int], None]
 
 
 def run(
-    asked: Question,
+    asked: ValidationRequest,
     source: Source,
     *,
     spark: Any = None,
@@ -35,16 +35,16 @@ def run(
     started, clock = time.time_ns() // 1_000_000, time.monotonic()
     plan = source.plan()
     sampling = Sampling.of(asked.sample, plan.messages, started)
-    work = Work(uuid.uuid4().hex, asked.pack().content, source, sampling, dict(plan.writers))
+    task = Task(uuid.uuid4().hex, asked.pack().content, source, sampling, dict(plan.writers))
     progress(0, plan.messages)
-    counted = _here(work, plan, processes, progress) if spark is None else _there(work, plan, spark, progress)
+    counted = _here(task, plan, processes, progress) if spark is None else _there(task, plan, spark, progress)
     progress(plan.messages, plan.messages)
     if counted.drawable and not counted.messages:
         raise RunError(f"the sample took none of {counted.drawable} messages: raise maxMessages or percent")
     return report(asked, plan, counted, Course(started, time.monotonic() - clock))
 
 
-def _here(work: Work, plan: Plan, processes: int | None, progress: Progress) -> Tally:
+def _here(task: Task, plan: Plan, processes: int | None, progress: Progress) -> Tally:
     ready = 0
 
     def done(split: Split) -> None:
@@ -53,12 +53,12 @@ def _here(work: Work, plan: Plan, processes: int | None, progress: Progress) -> 
         progress(ready, plan.messages)
 
     chosen = local.processes_for(plan.messages) if processes is None else processes
-    return local.tally(work, plan.splits, chosen, done)
+    return local.tally(task, plan.splits, chosen, done)
 
 
-def _there(work: Work, plan: Plan, spark: Any, progress: Progress) -> Tally:
+def _there(task: Task, plan: Plan, spark: Any, progress: Progress) -> Tally:
     from topicschema.validation.run import spark as run_spark  # noqa: PLC0415  # pyspark, where there are executors
 
     return run_spark.tally(
-        spark, work, plan.splits, lambda share: progress(round(share * plan.messages), plan.messages)
+        spark, task, plan.splits, lambda share: progress(round(share * plan.messages), plan.messages)
     )

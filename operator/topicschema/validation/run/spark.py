@@ -23,7 +23,7 @@ from topicschema.validation.errors import (
     SourceError,
 )
 from topicschema.validation.report.tally import Tally
-from topicschema.validation.run.task import Work
+from topicschema.validation.run.task import Task
 from topicschema.validation.sources import Split
 
 _Told = SourceError | InvalidQuestionError
@@ -48,7 +48,7 @@ _ENDS: Final = {
 """What Spark says of ends that it does not explain, and what we do."""
 
 
-def tally(context: Any, work: Work, splits: Sequence[Split], done: Callable[[float], None]) -> Tally:
+def tally(context: Any, task: Task, splits: Sequence[Split], done: Callable[[float], None]) -> Tally:
     """The figures of all splits; `done` is told which share of them is ready, from 0 to 1.
 
     SourceError where a split cannot be read, after Spark tried it again; RunError for what else ended the job.
@@ -57,8 +57,8 @@ def tally(context: Any, work: Work, splits: Sequence[Split], done: Callable[[flo
         return Tally()
     tasks = min(len(splits), MOST_TASKS)
     try:
-        judged = context.parallelize(splits, tasks).mapPartitions(Judging(work))
-        with _watched(context, work.run, tasks, done):
+        judged = context.parallelize(splits, tasks).mapPartitions(Judging(task))
+        with _watched(context, task.run, tasks, done):
             packed = judged.treeReduce(merged, 1 if tasks <= AT_ONCE else 2)
     except (Py4JNetworkError, ConnectionError):
         raise RunError(_GONE) from None
@@ -71,13 +71,13 @@ def tally(context: Any, work: Work, splits: Sequence[Split], done: Callable[[flo
 class Judging:
     """What Spark sends to its workers."""
 
-    work: Work
+    task: Task
 
     def __call__(self, splits: Iterable[Split]) -> Iterator[bytes]:
         """The tally of a partition's splits."""
         total = Tally()
         for split in splits:
-            total.merge(self.work.tally(split))
+            total.merge(self.task.tally(split))
         _settled()
         yield total.packed
 

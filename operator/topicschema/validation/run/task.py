@@ -1,4 +1,4 @@
-"""What a worker does: a split in, its tally out. The same in this process, in another one and in Spark's executors."""
+"""The task of a worker: it reads a split and returns its tally, in this process, in another one or in an executor."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,12 +14,12 @@ from topicschema.validation.report.examples import Drawing, identity_of
 from topicschema.validation.report.tally import Tally
 from topicschema.validation.run.judging import Judging
 from topicschema.validation.run.sampling import Sampling
-from topicschema.validation.sources import Gone, Source, Split, Withheld
+from topicschema.validation.sources import Expired, NotDelivered, Source, Split
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """All that the workers of a run are sent. `asked` is the question, packed; `writers` are the source's own schemas.
+class Task:
+    """What the workers of a run receive. `asked` is the packed request; `writers` are the source's own schemas.
 
     `run` names this run and no other.
     """
@@ -32,18 +32,18 @@ class Work:
 
     def tally(self, split: Split) -> Tally:
         """The split's figures; SourceError where it cannot be read, InvalidQuestionError if nothing can be judged."""
-        tally, bench = Tally(), _Bench.of(self)
+        tally, state = Tally(), _WorkerState.of(self)
         for batch in self.source.read(split):
-            if isinstance(batch, Gone):
+            if isinstance(batch, Expired):
                 tally.gone += batch.messages
-            elif isinstance(batch, Withheld):
+            elif isinstance(batch, NotDelivered):
                 tally.withheld += batch.entries
             else:
-                self._count(tally, bench, batch)
-        tally.tolerated = bench.judging.tolerated & {reason for reason, *_ in tally.findings.counts}
+                self._count(tally, state, batch)
+        tally.tolerated = state.judging.tolerated & {reason for reason, *_ in tally.findings.counts}
         return tally
 
-    def _count(self, tally: Tally, bench: "_Bench", batch: pa.RecordBatch) -> None:
+    def _count(self, tally: Tally, state: "_WorkerState", batch: pa.RecordBatch) -> None:
         published = batch.column("publish_time").to_numpy()
         young = self.sampling.young(published)
         tally.old += 0 if young is None else len(batch) - int(young.sum())
@@ -53,28 +53,28 @@ class Work:
             batch = batch.filter(pa.array(chosen))
         if not len(batch):
             return
-        judged = bench.judging.judge(batch)
-        counting.count(tally, batch, judged, bench.judging.words)
-        bench.drawing.keep(tally, batch, judged, bench.judging.words)
+        judged = state.judging.judge(batch)
+        counting.count(tally, batch, judged, state.judging.words)
+        state.drawing.keep(tally, batch, judged, state.judging.words)
 
 
 @dataclass(frozen=True, slots=True)
-class _Bench:
-    """What a process makes once for a run, however many splits it judges."""
+class _WorkerState:
+    """What a process creates once for a run, however many splits it judges."""
 
     judging: Judging
     drawing: Drawing
 
     @classmethod
-    def of(cls, work: Work) -> "_Bench":
-        if work.run not in _BENCHES:
-            _BENCHES.clear()
-            asked = request.read(work.asked)
-            versions = dict(asked.versions) | dict(work.writers)
+    def of(cls, task: Task) -> "_WorkerState":
+        if task.run not in _STATES:
+            _STATES.clear()
+            asked = request.read(task.asked)
+            versions = dict(asked.versions) | dict(task.writers)
             render = rendering.of(asked.candidate, versions, asked.line) if asked.include_values else None
             judging = Judging(asked.candidate, versions, asked.line, validator_for)
-            _BENCHES[work.run] = cls(judging, Drawing(work.sampling.seed, render))
-        return _BENCHES[work.run]
+            _STATES[task.run] = cls(judging, Drawing(task.sampling.seed, render))
+        return _STATES[task.run]
 
 
-_BENCHES: Final[dict[str, _Bench]] = {}
+_STATES: Final[dict[str, _WorkerState]] = {}

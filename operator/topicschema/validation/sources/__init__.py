@@ -53,15 +53,15 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
-    """Messages of a split that were removed (retention, say) between the plan and the reading."""
+class Expired:
+    """Messages of a split that the broker removed (retention, say) between the plan and the reading."""
 
     messages: int
 
 
 @dataclass(frozen=True, slots=True)
-class Withheld:
-    """Entries of a split that are there, and of which no reader is sent anything: the source does not learn why."""
+class NotDelivered:
+    """Entries of a split that are stored, but of which the broker sends no reader a message; it does not say why."""
 
     entries: int
 
@@ -72,7 +72,7 @@ class Source(Protocol):
     def plan(self) -> "Plan":
         """The splits; SourceError where the source cannot be asked. Creates nothing and changes nothing out there."""
 
-    def read(self, split: Split) -> "Iterator[pa.RecordBatch | Gone | Withheld]":
+    def read(self, split: Split) -> "Iterator[pa.RecordBatch | Expired | NotDelivered]":
         """The split's messages as batches.BATCH, each of them once, however often and wherever it is asked for.
 
         At most batches.MAX_MESSAGES or about batches.MAX_BYTES a batch. Opens its own clients and closes them at the

@@ -1,20 +1,20 @@
-"""The source that a question names. What reads it is imported with it."""
+"""Opens the source that a request names, and imports its reader only then."""
 
 from topicschema.core.formats.key_value import has_keys_apart
 from topicschema.validation.errors import InvalidQuestionError
-from topicschema.validation.request import Question
+from topicschema.validation.request import ValidationRequest
 from topicschema.validation.sources import Source
 
 
-def source_of(asked: Question, started: int) -> Source:
-    """The source, for a run that starts then (milliseconds since 1970); InvalidQuestionError where it names none."""
+def source_of(asked: ValidationRequest, started: int) -> Source:
+    """Return the source, for a run that `started` then (ms since 1970); InvalidQuestionError if it names none."""
     has_keys = has_keys_apart(asked.candidate)
     if asked.files is not None:
-        from topicschema.validation.sources.files.source import Files  # noqa: PLC0415  # Arrow's file systems
+        from topicschema.validation.sources.files.source import FileMessages  # noqa: PLC0415  # Arrow's file systems
 
-        return Files(asked.files, has_keys=has_keys)
+        return FileMessages(asked.files, has_keys=has_keys)
     if asked.pulsar is not None:
-        from topicschema.validation.sources.pulsar.source import PulsarSource  # noqa: PLC0415  # the broker's client
+        from topicschema.validation.sources.pulsar.source import PulsarMessages  # noqa: PLC0415  # the broker's client
 
-        return PulsarSource(asked.pulsar, asked.topic, has_keys, asked.sample.since(started))
+        return PulsarMessages(asked.pulsar, asked.topic, has_keys, asked.sample.since(started))
     raise InvalidQuestionError("the question names no source")

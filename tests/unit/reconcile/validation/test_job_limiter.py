@@ -14,17 +14,9 @@ from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import ApiRefusedError, ApiUnavailableError
 from topicschema.reconcile.runtime.event_router import owner_key
 from topicschema.reconcile.runtime.work_queue import Key
-from topicschema.reconcile.validation.job_limiter import (
-    JobLimiter,
-    Limits,
-    never_starts,
-    preempt_candidates,
-    select_startable,
-)
-from topicschema.validation.job.outcome import Waiting, outcome
+from topicschema.reconcile.validation.job_limiter import JobLimiter, Limits, is_active, next_startable
 
 Object = dict[str, Any]
-NOW = "2026-11-21T07:00:00Z"
 
 
 def job(namespace: str, name: str, made: int, *, waits: bool = True, end: str = "") -> Object:
@@ -38,13 +30,22 @@ def job(namespace: str, name: str, made: int, *, waits: bool = True, end: str = 
     return {"metadata": metadata, "spec": {"suspend": waits}, "status": {"conditions": conditions}}
 
 
-def names(jobs: tuple[Object, ...]) -> list[str]:
-    return [each["metadata"]["name"] for each in jobs]
+def startable(jobs: list[Object], limits: Limits) -> list[Object]:
+    """Return the Jobs that start now, in their order."""
+    there, started = [each for each in jobs if is_active(each)], []
+    while (found := next_startable(there, limits)) is not None:
+        there = [{**each, "spec": {"suspend": False}} if each is found else each for each in there]
+        started.append(found)
+    return started
+
+
+def names(jobs: list[Object], limits: Limits) -> list[str]:
+    return [each["metadata"]["name"] for each in startable(jobs, limits)]
 
 
 def test_the_oldest_comes_first_and_namespaces_take_turns() -> None:
     jobs = [job("a", f"a{n}", n) for n in range(4)] + [job("b", "b0", 10), job("c", "c0", 20)]
-    assert names(select_startable(jobs, Limits(in_all=4, in_namespace=4))) == ["a0", "b0", "c0", "a1"]
+    assert names(jobs, Limits(in_all=4, in_namespace=4)) == ["a0", "b0", "c0", "a1"]
 
 
 def test_what_runs_counts_and_what_has_ended_or_is_going_does_not() -> None:
@@ -57,8 +58,8 @@ def test_what_runs_counts_and_what_has_ended_or_is_going_does_not() -> None:
         job("a", "next", 5),
         job("a", "later", 6),
     ]
-    assert names(select_startable(jobs, Limits(in_all=10, in_namespace=2))) == ["next"]
-    assert names(select_startable(jobs, Limits(in_all=1, in_namespace=2))) == []
+    assert names(jobs, Limits(in_all=10, in_namespace=2)) == ["next"]
+    assert names(jobs, Limits(in_all=1, in_namespace=2)) == []
 
 
 @settings(deadline=None)
@@ -71,7 +72,7 @@ def test_caps_hold_and_no_place_is_left_empty_whoever_asks(
     asked: list[tuple[str, int, bool]], in_all: int, in_namespace: int
 ) -> None:
     jobs = [job(namespace, f"{n}", made, waits=waits) for n, (namespace, made, waits) in enumerate(asked)]
-    chosen = select_startable(jobs, Limits(in_all, in_namespace))
+    chosen = startable(jobs, Limits(in_all, in_namespace))
     ran = [each for each in jobs if not each["spec"]["suspend"]]
     run = [*ran, *chosen]
     assert all(each["spec"]["suspend"] for each in chosen)
@@ -93,46 +94,12 @@ def test_jobs_that_a_tenant_makes_by_hand_hold_up_no_other_namespace() -> None:
     for each in (*fake, stray):
         del each["metadata"]["ownerReferences"]
     jobs = [*fake, *owned, stray, job("a", "a0", 1), job("b", "b0", 1), job("c", "c0", 1)]
-    assert names(select_startable(jobs, Limits(in_all=10, in_namespace=2))) == ["a0", "c0"]
-
-
-def stuck(namespace: str, name: str, started: str, **status: int) -> Object:
-    """A Job that has had its turn since then."""
-    wire = job(namespace, name, 0, waits=False)
-    wire["status"] |= {"startTime": f"2026-11-21T{started}Z", **status}
-    return wire
-
-
-def test_who_does_not_start_gives_way_where_somebody_waits_who_could_have_the_place() -> None:
-    old, older, runs = stuck("a", "old", "06:50:00"), stuck("b", "older", "06:40:00"), stuck("c", "runs", "06:00:00")
-    runs["status"]["ready"] = 1
-    failed, fresh = stuck("d", "failed", "06:00:00", failed=1), stuck("d", "fresh", "06:55:00")
-    jobs, limits = [old, older, runs, failed, fresh], Limits(in_all=5, in_namespace=2)
-    assert not preempt_candidates(jobs, limits, NOW), "nobody waits"
-    assert list(preempt_candidates([*jobs, job("a", "next", 1)], limits, NOW)) == [older, old]
-    narrow = Limits(in_all=9, in_namespace=1)
-    assert list(preempt_candidates([*jobs, job("a", "next", 1)], narrow, NOW)) == [old], (
-        "the other one is in nobody's way"
-    )
-    assert not preempt_candidates([runs, failed, fresh, job("d", "next", 1)], Limits(in_all=3), NOW)
-
-
-def test_a_run_whose_node_was_away_or_whose_pod_was_evicted_just_now_does_not_give_way() -> None:
-    def pod(phase: str, created: str) -> Object:
-        return {"metadata": {"creationTimestamp": f"2026-11-21T{created}Z"}, "status": {"phase": phase}}
-
-    assert never_starts([], NOW), "nobody lets its pods be made"
-    assert never_starts([pod("Failed", "06:59:00"), pod("Pending", "06:50:00")], NOW) is False
-    assert never_starts([pod("Failed", "06:40:00"), pod("Pending", "06:50:00")], NOW)
-    assert not never_starts([pod("Running", "05:00:00")], NOW), "its node does not tell of it for a moment"
-    assert not never_starts([pod("Failed", "05:00:00"), pod("Pending", "06:59:30")], NOW), "it was made anew just now"
+    assert names(jobs, Limits(in_all=10, in_namespace=2)) == ["a0", "c0"]
 
 
 def test_it_is_the_same_for_whoever_looks_and_in_whatever_order() -> None:
     jobs = [job("a", "x", 1), job("b", "y", 1), job("a", "z", 0)]
-    assert (
-        names(select_startable(jobs, Limits(2, 1))) == names(select_startable(jobs[::-1], Limits(2, 1))) == ["z", "y"]
-    )
+    assert names(jobs, Limits(2, 1)) == names(jobs[::-1], Limits(2, 1)) == ["z", "y"]
 
 
 @dataclass
@@ -157,7 +124,7 @@ class Asking:
 
     async def takes(self, key: Key) -> bool:
         """Whether the Job runs after its topic asked for its turn."""
-        await self.limiter.take(self.client, key, self.enqueue, NOW)
+        await self.limiter.start(self.client, key, self.enqueue)
         wire = await self.client.get(JOB, "a", key.name)
         return not wire["spec"]["suspend"]
 
@@ -173,42 +140,27 @@ async def asking() -> AsyncIterator[Asking]:
         yield Asking(api, client)
 
 
-async def test_who_ends_lets_the_next_in_at_once_and_later_passes_enqueue_nothing(asking: Asking) -> None:
-    first, second, stranger = asking.job("1", 1), asking.job("2", 2), Key("topicschemas", "b", "told long ago")
+async def test_a_pod_that_ends_enqueues_the_oldest_job_that_waits(asking: Asking) -> None:
+    first, third, second = asking.job("1", 1), asking.job("3", 3), asking.job("2", 2)
+    asking.limiter.slot_freed(asking.enqueue)
+    assert asking.enqueued == [], "no Job is known to wait"
     assert await asking.takes(first)
-    asking.limiter.runs(first)
+    asking.now = 2.0
+    assert not await asking.takes(third)
+    asking.limiter.slot_freed(asking.enqueue)
+    assert asking.enqueued == [(second, 3.0)]
+    asking.api.change("/jobs/1", lambda wire: wire["status"].update(conditions=[{"type": "Failed", "status": "True"}]))
+    asking.now = 5.0
+    assert await asking.takes(second)
+
+
+async def test_a_job_whose_pod_never_starts_keeps_its_slot(asking: Asking) -> None:
+    first, second = asking.job("1", 1), asking.job("2", 2)
+    assert await asking.takes(first)
+    asking.api.change("/jobs/1", lambda wire: wire["status"].update(startTime="2026-11-20T00:00:00Z"))
     asking.now = 2.0
     assert not await asking.takes(second)
-    asking.limiter.done(stranger, asking.enqueue)
-    assert asking.enqueued == []
-    asking.limiter.done(first, asking.enqueue)
-    assert asking.enqueued == [(second, 0.0)]
-    assert not await asking.takes(second), "its pod left a verdict, and its Job has not ended"
-    asking.api.change("/jobs/1", lambda wire: wire["status"].update(conditions=[{"type": "Failed", "status": "True"}]))
-    asking.limiter.done(first, asking.enqueue)
-    assert asking.enqueued == [(second, 0.0)] * 2
-    assert await asking.takes(second)
-    asking.now += 30.0
-    asking.limiter.done(first, asking.enqueue)
-    assert asking.enqueued == [(second, 0.0)] * 2
-
-
-async def test_who_gave_way_comes_to_the_end_of_the_queue(asking: Asking) -> None:
-    first, second, third = (asking.job(str(n), n) for n in range(3))
-    assert await asking.takes(first)
-    asking.api.change("/jobs/0", lambda wire: wire["status"].update(startTime="2026-11-21T06:54:59Z"))
-    asking.now = 2.0
-    assert await asking.takes(second), "the place is free at once"
-    asking.now = 4.0
-    assert not await asking.takes(first)
-    assert not await asking.takes(third)
-    asking.api.take_away(JOB, "a", "1")
-    asking.limiter.done(second, asking.enqueue)
-    assert await asking.takes(third)
-    waiting = await asking.client.get(JOB, "a", "0")
-    found = outcome(waiting, ())
-    assert isinstance(found, Waiting)
-    assert found.why.endswith("did not start within 5 minutes, and it gave way to another; its events say why")
+    assert not (await asking.client.get(JOB, "a", "1"))["spec"]["suspend"]
 
 
 async def test_a_job_that_cannot_be_touched_holds_up_no_other(asking: Asking) -> None:
@@ -246,11 +198,9 @@ async def test_who_was_refused_and_asks_too_early_hears_the_same_and_is_tried_wi
     asking.api.refusals = {"PATCH /apis/batch/v1/namespaces/a/jobs": 422}
     with pytest.raises(ApiRefusedError):
         await asking.takes(first)
-    asking.limiter.runs(first)
     asking.now = 2.0
     with pytest.raises(ApiRefusedError):
         await asking.takes(second)
-    asking.limiter.runs(second)
     asking.api.refusals = {}
     asking.now = 3.0
     with pytest.raises(ApiRefusedError):
@@ -261,16 +211,6 @@ async def test_who_was_refused_and_asks_too_early_hears_the_same_and_is_tried_wi
     assert not (await asking.client.get(JOB, "a", "1"))["spec"]["suspend"]
 
 
-async def test_an_end_enqueues_no_more_than_may_run_at_once(asking: Asking) -> None:
-    first, *others = [asking.job(str(n), n) for n in range(5)]
-    for key in (first, *others):
-        asking.now += 2.0
-        await asking.takes(key)
-    asking.limiter.done(first, asking.enqueue)
-    assert len(asking.enqueued) == 1
-    assert asking.enqueued[0][0] in others
-
-
 async def test_however_many_wait_all_jobs_are_listed_once_in_two_seconds(asking: Asking) -> None:
     first, second, third = (asking.job(str(n), n) for n in range(3))
     for _ in range(3):
@@ -278,15 +218,12 @@ async def test_however_many_wait_all_jobs_are_listed_once_in_two_seconds(asking:
             await asking.takes(key)
         asking.now += 0.5
     assert asking.lists == 1
-    assert {key for key, _ in asking.enqueued} == {second, third}, (
-        "whom the list did not wait for comes back for the next"
-    )
-    assert min(after for _, after in asking.enqueued) == 1.0
+    assert asking.enqueued == [(second, 2.0)], "one topic comes back for all"
     asking.now, asking.enqueued = 2.0, []
-    for key in (first, second, third):
+    for key in (second, third):
         await asking.takes(key)
     assert asking.lists == 2
-    assert asking.enqueued == []
+    assert asking.enqueued == [(third, 2.0)]
 
 
 def test_a_job_enqueues_the_topic_that_owns_it() -> None:

@@ -1,133 +1,163 @@
-"""What messages hold is shown no longer than the policy wants it: not in the status, and not in the report.
+"""A report that shows values of messages is deleted once the policy does not want them, even if that fails at first."""
 
-Whole passes, and what refuses them, are in test_validating_emptied.
-"""
-
-from collections.abc import AsyncIterator
-from dataclasses import replace
+import json
 from typing import Any
 
 import pytest
 
-from support.kubernetes.topic import World, opened
-from support.schemas.examples import history, record
-from topicschema.api.kinds import CONFIG_MAP
-from topicschema.api.policies import NamespaceSchemaPolicy
-from topicschema.api.topicschemas import TopicSchema, TopicSchemaStatus
-from topicschema.api.validation import ExampleStatus, ValidationPhase, ValidationStatus
-from topicschema.api.wire import decode
-from topicschema.core.policy import EffectiveStrategy, StrategySource
-from topicschema.core.schemas import PulsarLine
-from topicschema.core.strategies import Strategy
-from topicschema.core.verdict import Outcome, Verdict
-from topicschema.judging.policies import FoundPolicy, policy_of
-from topicschema.reconcile.validation.gather import gather
-from topicschema.reconcile.validation.redaction import shown_after
-from topicschema.reconcile.validation.report_configmap import manifest, without_values
-from topicschema.reconcile.validation.settings import ValidationTarget
-from topicschema.reconcile.validation.status import status
+from support.validation.validated_topic import AskedTopic, asked
+from topicschema.api.kinds import CONFIG_MAP, EVENT
+from topicschema.validation.job.log_protocol import report_lines
+from topicschema.validation.job.result import Answer
 
-FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
+MAPS = "/api/v1/namespaces/shop/configmaps"
+NOON = "2026-11-21T12:00:00Z"
 SECRET = b'{"examples":[{"value":"4111 1111"}]}'
-FAILED = ValidationStatus(
-    phase=ValidationPhase.FAILED,
-    question="sha256:" + "a" * 64,
-    messages=10,
-    invalid=1,
-    examples=(ExampleStatus(message="1:2", reason="TRUNCATED", value="4111 1111"),),
-)
+EXAMPLE = {"message": "1:2", "reason": "TRUNCATED", "value": "4111 1111"}
 
 
-@pytest.fixture
-async def world() -> AsyncIterator[World]:
-    async with opened() as world:
-        world.wants(record("id"))
-        yield world
+async def shows(topic: AskedTopic) -> str:
+    """Have a report with values, and an example with one in the status; return the ConfigMap's name."""
+    await topic.look()
+    job = await topic.newest()
+    named: str = (await topic.status())["reportWithValues"]
+    topic.ends(job, Answer.FAIL, NOON)
+    topic.world.api.logs[f"{job['metadata']['name']}-x"] = "\n".join(report_lines(SECRET))
+    assert await topic.look() == ""
+    status = await topic.settle()
+    name: str = status["validation"]["report"]
+    assert status["reportWithValues"] == name == named, "from the start of the Job on"
+    assert "4111 1111" in json.dumps(await topic.world.ctx.client.get(CONFIG_MAP, "shop", name))
+    topic.world.api.change(
+        "/topicschemas/created", lambda there: there["status"]["validation"].update(examples=[EXAMPLE])
+    )
+    return name
 
 
-def policy(**validation: Any) -> FoundPolicy:
-    spec = {"pulsarCluster": "p", "pulsarNamespace": "shop/orders", "validation": validation}
-    resource = decode(NamespaceSchemaPolicy, {"metadata": {"name": "orders"}, "spec": spec})
-    return FoundPolicy(resource, policy_of(resource))
+def is_there(topic: AskedTopic, name: str) -> bool:
+    return topic.world.api.has(CONFIG_MAP, "shop", name)
 
 
-def answered(world: World, told: ValidationStatus) -> tuple[TopicSchema, str]:
-    """The topic with that answer, and its report."""
-    body = manifest(world.resource.metadata, "job", SECRET)
-    name = body["metadata"]["name"]
-    world.api.put(CONFIG_MAP, "shop", name, {"data": body["data"]})
-    told = replace(told, report=name)
-    named = shown_after(TopicSchemaStatus(), policy(includeValues=True), told, name)
-    before = TopicSchemaStatus(fingerprint="f", schema_version=0, validation=told, report_with_values=named)
-    return replace(world.resource, status=before), name
+async def events(topic: AskedTopic) -> list[Any]:
+    """Return the Events about values that stay."""
+    found = await topic.world.ctx.client.list(EVENT, "shop")
+    return [each for each in found if each["reason"] == "RedactionFailed"]
 
 
-async def shown(world: World, resource: TopicSchema, found: FoundPolicy, outcome: Outcome) -> TopicSchemaStatus:
-    """What the status tells of messages after a pass."""
-    resource = await without_values(world.ctx, resource, found)
-    subject = ValidationTarget(record("id").info, history(), Verdict(outcome, FULL, 0), PulsarLine.V4_0)
-    validation = await gather(world.ctx, resource, found, subject)
-    told = None if validation is None else status(validation)
-    named = shown_after(resource.status, found, told, "report")
-    return replace(resource.status, validation=told, report_with_values=named)
+async def test_a_verdict_stays_without_its_values() -> None:
+    async with asked("Report", includeValues=True) as topic:
+        name = await shows(topic)
+        topic.governs("Gate")
+        assert await topic.look() == ""
+        status = await topic.settle()
+        told = status["validation"]
+        assert (told["phase"], told["invalid"], "report" in told) == ("Failed", 1, False)
+        assert told["examples"] == [{"message": "1:2", "reason": "TRUNCATED", "path": "$"}]
+        assert (is_there(topic, name), "reportWithValues" in status) == (False, False)
 
 
-@pytest.mark.parametrize("outcome", [Outcome.EQUAL_VERSION, Outcome.INCOMPATIBLE])
-async def test_values_go_from_status_and_report_when_they_are_wanted_no_more(world: World, outcome: Outcome) -> None:
-    resource, name = answered(world, FAILED)
-    found = policy(mode="Gate")
-    after = await shown(world, resource, found, outcome)
-    told = after.validation
-    assert told is not None
-    assert (told.phase, told.invalid, told.report) == (ValidationPhase.FAILED, 1, None)
-    assert [(each.message, each.value) for each in told.examples] == [("1:2", None)]
-    assert after.report_with_values is None
-    report = await world.ctx.client.get(CONFIG_MAP, "shop", name)
-    assert "report.json" not in report["data"]
-    assert "includeValues" in report["data"]["note"]
-    world.api.requests.clear()
-    assert await shown(world, replace(resource, status=after), found, outcome) == after
-    assert world.api.requests == []
+async def test_values_stay_as_long_as_the_policy_wants_them_though_it_validates_nothing() -> None:
+    async with asked("Report", includeValues=True) as topic:
+        name = await shows(topic)
+        topic.governs("Off", includeValues=True)
+        await topic.look()
+        assert (await topic.settle())["reportWithValues"] == name
+        assert is_there(topic, name)
 
 
-@pytest.mark.parametrize(
-    ("validation", "told", "is_emptied"),
-    [
-        ({"mode": "Gate", "includeValues": True}, FAILED, False),
-        ({"mode": "Off", "includeValues": True}, FAILED, False),
-        ({"mode": "Off"}, FAILED, True),
-        ({"mode": "Report"}, FAILED, True),
-        ({"mode": "Report"}, replace(FAILED, examples=()), True),
-        ({"mode": "Report"}, replace(FAILED, examples=(replace(FAILED.examples[0], value=None),)), False),
-        ({"mode": "Report"}, replace(FAILED, invalid=0, examples=()), False),
-        ({"mode": "Report"}, replace(FAILED, invalid=40, examples=(replace(FAILED.examples[0], value=None),)), True),
-    ],
-)
-async def test_a_report_is_emptied_where_it_may_show_values_that_are_wanted_no_more(
-    world: World, validation: dict[str, Any], told: ValidationStatus, *, is_emptied: bool
+@pytest.mark.parametrize("mode", ["Report", "Off"])
+@pytest.mark.parametrize("status", [403, 409, 422, 500])
+async def test_a_report_that_cannot_be_deleted_stays_named_and_is_tried_again(mode: str, status: int) -> None:
+    async with asked("Report", includeValues=True) as topic:
+        name = await shows(topic)
+        topic.governs(mode)
+        topic.world.api.refusals = {f"DELETE {MAPS}/{name}": status}
+        assert await topic.look() == ""
+        assert ("created", 300.0) in topic.enqueued
+        told = await topic.status()
+        assert told["reportWithValues"] == name
+        assert "4111 1111" not in json.dumps(told)
+        (event,) = await events(topic)
+        assert name in event["note"]
+        topic.world.api.refusals = {}
+        assert await topic.look() == ""
+        assert not is_there(topic, name)
+        topic.world.api.requests.clear()
+        assert "reportWithValues" not in await topic.settle()
+        assert not [each for each in topic.world.api.requests if f"{MAPS}/{name}" in each]
+
+
+async def test_a_report_is_deleted_though_the_status_is_of_another_request_since() -> None:
+    async with asked("Report", includeValues=True) as topic:
+        name = await shows(topic)
+        topic.annotated("again")
+        await topic.look()
+        told = await topic.settle()
+        assert ("report" in told["validation"], told["reportWithValues"]) == (False, name)
+        topic.governs("Off")
+        await topic.look()
+        assert "reportWithValues" not in await topic.settle()
+        assert not is_there(topic, name)
+
+
+async def test_a_report_that_is_gone_already_is_no_failure() -> None:
+    async with asked("Report", includeValues=True) as topic:
+        name = await shows(topic)
+        topic.world.api.take_away(CONFIG_MAP, "shop", name)
+        topic.governs("Off")
+        await topic.look()
+        assert "reportWithValues" not in await topic.settle()
+        assert await events(topic) == []
+
+
+async def test_a_report_is_deleted_though_its_broker_is_away() -> None:
+    async with asked("Report", includeValues=True) as topic:
+        name = await shows(topic)
+        topic.world.broker.is_shut = True
+        topic.governs("Report")
+        assert await topic.look() == "BrokerForbidden"
+        assert not is_there(topic, name)
+        assert "4111 1111" not in json.dumps(await topic.settle())
+
+
+@pytest.mark.parametrize(("spec", "reason"), [({"schema": "{"}, "InvalidSchema"), ({"schema": '"int"'}, "")])
+async def test_values_go_though_the_schema_is_refused_before_its_messages_are_read(
+    spec: dict[str, str], reason: str
 ) -> None:
-    resource, name = answered(world, told)
-    await shown(world, resource, policy(**validation), Outcome.EQUAL_VERSION)
-    report = await world.ctx.client.get(CONFIG_MAP, "shop", name)
-    assert ("report.json" not in report["data"]) == is_emptied
+    async with asked("Report", includeValues=True) as topic:
+        name = await shows(topic)
+        topic.governs("Report")
+        topic.wants(**spec)
+        assert await topic.look() == reason
+        assert not is_there(topic, name)
+        assert "4111 1111" not in json.dumps(await topic.settle())
 
 
-async def test_a_report_whose_examples_had_no_room_stays_named_until_it_is_emptied(world: World) -> None:
-    resource, name = answered(world, replace(FAILED, examples=()))
-    world.api.refusals = {f"PATCH /api/v1/namespaces/shop/configmaps/{name}": 403}
-    after = await shown(world, resource, policy(mode="Gate"), Outcome.EQUAL_VERSION)
-    assert after.report_with_values == name
-    assert after.validation is not None
-    assert after.validation.report is None
+async def test_a_report_without_values_takes_the_place_of_one_that_could_not_be_deleted() -> None:
+    async with asked("Report", includeValues=True) as topic:
+        name = await shows(topic)
+        topic.governs("Report")
+        topic.world.api.refusals = {f"DELETE {MAPS}/{name}": 403}
+        await topic.look()
+        topic.ends(await topic.named(), Answer.FAIL, NOON)
+        await topic.look()
+        topic.world.api.refusals = {}
+        await topic.look()
+        status = await topic.settle()
+        assert ("reportWithValues" in status, status["validation"]["report"]) == (False, name)
+        report = await topic.world.ctx.client.get(CONFIG_MAP, "shop", name)
+        assert report["data"]["report.json"] == "{}"
 
 
-async def test_a_report_that_was_kept_without_values_is_no_report_of_values_though_they_are_wanted_later(
-    world: World,
-) -> None:
-    told = replace(FAILED, invalid=40, examples=(replace(FAILED.examples[0], value=None),), report="report")
-    before = TopicSchemaStatus(fingerprint="f", schema_version=0, validation=told)
-    found = policy(mode="Gate", includeValues=True)
-    after = await shown(world, replace(world.resource, status=before), found, Outcome.EQUAL_VERSION)
-    assert after.report_with_values is None
-    back = await shown(world, replace(world.resource, status=after), policy(mode="Gate"), Outcome.EQUAL_VERSION)
-    assert back == before
+async def test_a_report_without_values_stays_where_they_are_wanted_for_a_while() -> None:
+    async with asked("Gate") as topic:
+        await topic.look()
+        topic.ends(await topic.newest(), Answer.PASS, NOON)
+        await topic.look()
+        before = await topic.settle()
+        for values in (True, False):
+            topic.governs("Gate", includeValues=values)
+            await topic.look()
+        after = await topic.settle()
+        assert (after["validation"], "reportWithValues" in after) == (before["validation"], False)
+        assert is_there(topic, before["validation"]["report"])

@@ -117,5 +117,5 @@ async def test_a_job_that_may_not_be_let_run_tells_its_own_topic_and_holds_up_no
         owner = {"kind": "TopicSchema", "name": "one", "uid": "u", "controller": True}
         metadata = {"labels": {TOPIC_LABEL: "one"}, "ownerReferences": [owner]}
         topic.world.api.put(JOB, "another", "one", {"metadata": metadata, "spec": {"suspend": True}})
-        await turns.take(client, key, lambda _key, _after: None, topic.clock)
+        await turns.start(client, key, lambda _key, _after: None)
         assert not (await client.get(JOB, "another", "one"))["spec"]["suspend"]

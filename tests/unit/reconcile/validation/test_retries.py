@@ -6,7 +6,8 @@ import pytest
 
 from support.schemas.examples import record
 from support.validation.validated_topic import AskedTopic, asked
-from topicschema.validation.job.manifest import ATTEMPT_ANNOTATION, GAVE_WAY_ANNOTATION
+from topicschema.api.kinds import POD
+from topicschema.validation.job.manifest import ATTEMPT_ANNOTATION
 from topicschema.validation.job.result import Answer
 
 JOBS = "/apis/batch/v1/namespaces/shop/jobs"
@@ -47,24 +48,22 @@ async def test_runs_that_may_not_be_ended_keep_no_other_from_being_made() -> Non
 
 
 @pytest.mark.parametrize("mode", ["Gate", "Report"])
-async def test_a_job_that_gave_way_is_made_anew_as_soon_as_what_it_was_stuck_for_is_mended(mode: str) -> None:
+async def test_a_job_whose_pod_has_no_node_is_made_again_as_soon_as_it_is_run_otherwise(mode: str) -> None:
     async with asked(mode) as topic:
-        topic.world.api.refusals = {f"PATCH {JOBS}": 409}  # its turn does not come again
         await topic.look()
         (stuck,) = await topic.jobs()
-        told = {GAVE_WAY_ANNOTATION: topic.clock}
-        topic.world.api.change(
-            f"/jobs/{stuck['metadata']['name']}", lambda job: job["metadata"]["annotations"].update(told)
-        )
+        no_node = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no node fits"}
+        labels = {"batch.kubernetes.io/job-name": stuck["metadata"]["name"]}
+        pod = {"metadata": {"labels": labels}, "status": {"phase": "Pending", "conditions": [no_node]}}
+        topic.world.api.put(POD, "shop", f"{stuck['metadata']['name']}-x", pod)
         await topic.look()
         await topic.settle()
         assert [job["metadata"]["uid"] for job in await topic.jobs()] == [stuck["metadata"]["uid"]]
-        topic.governs(mode, template={"image": "mended:2"})
+        topic.governs(mode, template={"image": "fixed:2"})
         await topic.look()
         (job,) = await topic.jobs()
         (container,) = job["spec"]["template"]["spec"]["containers"]
-        assert (container["image"], job["spec"]["suspend"]) == ("mended:2", True)
-        assert GAVE_WAY_ANNOTATION not in job["metadata"]["annotations"]
+        assert (container["image"], job["metadata"]["uid"] != stuck["metadata"]["uid"]) == ("fixed:2", True)
         await topic.settle()
 
 

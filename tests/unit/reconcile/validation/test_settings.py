@@ -19,12 +19,11 @@ from topicschema.core.verdict import Outcome, Verdict
 from topicschema.judging.policies import FoundPolicy, policy_of
 from topicschema.reconcile.validation.settings import (
     EffectiveSettings,
-    JobIdentity,
+    RunSpec,
     ValidationTarget,
-    asked,
-    request,
+    effective,
+    job_request,
     seconds,
-    wanted,
 )
 from topicschema.validation.request import Sample
 
@@ -33,6 +32,7 @@ FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
 PULSAR = {"adminURL": "https://pulsar:8443", "serviceURL": "pulsar+ssl://pulsar:6651"}
 NEXT = ValidationTarget(TWO.info, history(ONE), Verdict(Outcome.NEXT_VERSION, FULL, 1), PulsarLine.V4_0)
 IMAGE = "validation:1"
+TOPIC = "persistent://shop/orders/created"
 HOSTS = AllowedHosts.parse("pulsar, away:6651")
 
 
@@ -46,7 +46,7 @@ def policy(validation: Mapping[str, Any] | None, status: Mapping[str, Any] | Non
 
 def topic(validation: Mapping[str, Any] | None = None) -> TopicSchema:
     spec = {
-        "topic": "persistent://shop/orders/created",
+        "topic": TOPIC,
         "type": "AVRO",
         **({"validation": validation} if validation else {}),
     }
@@ -54,7 +54,7 @@ def topic(validation: Mapping[str, Any] | None = None) -> TopicSchema:
 
 
 def in_force(found: FoundPolicy, resource: TopicSchema | None = None) -> EffectiveSettings:
-    made = wanted(found, resource or topic(), IMAGE, HOSTS)
+    made = effective(found, resource or topic(), IMAGE, HOSTS)
     assert made is not None
     return made
 
@@ -73,7 +73,7 @@ def in_force(found: FoundPolicy, resource: TopicSchema | None = None) -> Effecti
     ],
 )
 def test_the_topics_fields_win_one_by_one(of_policy: Any, of_topic: Any, mode: str | None) -> None:
-    found = wanted(policy(of_policy), topic(of_topic), IMAGE, HOSTS)
+    found = effective(policy(of_policy), topic(of_topic), IMAGE, HOSTS)
     assert (None if found is None else found.mode) == mode
 
 
@@ -112,7 +112,7 @@ def test_what_cannot_be_asked_says_what_is_missing() -> None:
     assert "serviceAccountName" in in_force(policy({"mode": "Gate", "executors": 1})).invalid_reason
     files = {"mode": "Gate", "source": {"files": {"uri": "s3://a/b"}}}
     assert in_force(policy(files, pulsar=None)).invalid_reason == ""
-    uninstalled = wanted(policy({"mode": "Gate"}), topic(), "", HOSTS)
+    uninstalled = effective(policy({"mode": "Gate"}), topic(), "", HOSTS)
     assert uninstalled is not None
     assert "TOPICSCHEMA_VALIDATION_IMAGE" in uninstalled.invalid_reason
 
@@ -141,20 +141,20 @@ def test_a_version_asks_the_same_before_and_after_it_is_registered() -> None:
     found = in_force(policy({"mode": "Report"}))
     after = NEXT.history.with_version(TWO, Origin.SPEC, "2026-11-21T06:00:00Z")
     registered = replace(NEXT, history=after, verdict=Verdict(Outcome.EQUAL_VERSION, FULL, 1))
-    assert asked(NEXT, found, "") == asked(registered, found, "")
+    assert RunSpec(NEXT, found).hash == RunSpec(registered, found).hash
 
 
 def test_what_makes_it_another_question_and_what_does_not() -> None:
     base = {"mode": "Gate", "executors": 0}
-    same = asked(NEXT, in_force(policy(base)), "")
+    same = RunSpec(NEXT, in_force(policy(base))).hash
     for others in ({"mode": "Report"}, {"executors": 0, "template": {"image": "x"}}, {"activeDeadlineSeconds": 5}):
-        assert asked(NEXT, in_force(policy({**base, **others})), "") == same
+        assert RunSpec(NEXT, in_force(policy({**base, **others}))).hash == same
     for others in ({"sample": {"percent": 5}}, {"tolerance": {"maxInvalidPerMillion": 1}}, {"includeValues": True}):
-        assert asked(NEXT, in_force(policy({**base, **others})), "") != same
-    assert asked(NEXT, in_force(policy(base, pulsar={**PULSAR, "serviceURL": "pulsar://other:6650"})), "") != same
-    assert asked(NEXT, in_force(policy(base)), "again") != same
-    assert asked(replace(NEXT, history=history()), in_force(policy(base)), "") != same
-    assert asked(replace(NEXT, schema=ONE.info), in_force(policy(base)), "") != same
+        assert RunSpec(NEXT, in_force(policy({**base, **others}))).hash != same
+    assert RunSpec(NEXT, in_force(policy(base, pulsar={**PULSAR, "serviceURL": "pulsar://other:6650"}))).hash != same
+    assert RunSpec(NEXT, in_force(policy(base)), "again").hash != same
+    assert RunSpec(replace(NEXT, history=history()), in_force(policy(base))).hash != same
+    assert RunSpec(replace(NEXT, schema=ONE.info), in_force(policy(base))).hash != same
 
 
 def test_the_means_change_with_what_a_failed_run_is_mended_by() -> None:
@@ -171,8 +171,7 @@ def test_the_means_change_with_what_a_failed_run_is_mended_by() -> None:
 
 def test_the_question_has_every_version_and_the_candidate_under_its_number() -> None:
     found = in_force(policy({"mode": "Gate", "sample": {"since": "168h"}, "tolerance": {"maxInvalidPerMillion": 7}}))
-    names = JobIdentity("persistent://shop/orders/created", "sha256:" + "a" * 64, 3, "again")
-    made = request(NEXT, found, {0: ONE.info}, ME, names)
+    made = job_request(RunSpec(NEXT, found, "again"), {0: ONE.info}, ME, TOPIC, 3)
     assert made.question.versions == {0: ONE.info, 1: TWO.info}
     assert (made.question.candidate, made.question.sample.since_seconds) == (TWO.info, 604_800)
     assert made.question.tolerance.max_invalid_per_million == 7
@@ -181,8 +180,7 @@ def test_the_question_has_every_version_and_the_candidate_under_its_number() -> 
 
 
 def test_every_setting_of_the_policy_comes_to_the_question_or_its_job() -> None:
-    names = JobIdentity("persistent://shop/orders/created", "sha256:" + "a" * 64, 1, "")
-    absent = request(NEXT, in_force(policy({"mode": "Gate"})), {0: ONE.info}, ME, names)
+    absent = job_request(RunSpec(NEXT, in_force(policy({"mode": "Gate"}))), {0: ONE.info}, ME, TOPIC, 1)
     assert absent.question.sample == Sample(None, 100, None, 0)
     assert (absent.question.include_values, absent.question.executors, absent.question.labels) == (False, 0, {})
     assert (absent.active_deadline_seconds, absent.ttl_seconds_after_finished) == (3600, 86_400)
@@ -195,7 +193,7 @@ def test_every_setting_of_the_policy_comes_to_the_question_or_its_job() -> None:
         "ttlSecondsAfterFinished": 0,
         "template": {"serviceAccountName": "reader"},
     }
-    made = request(NEXT, in_force(policy(said)), {0: ONE.info}, ME, names)
+    made = job_request(RunSpec(NEXT, in_force(policy(said))), {0: ONE.info}, ME, TOPIC, 1)
     assert made.question.sample == Sample(max_messages=500, percent=20, since_seconds=120, seed=42)
     assert (made.question.include_values, made.question.executors) == (True, 3)
     assert (made.active_deadline_seconds, made.ttl_seconds_after_finished) == (7200, 0)

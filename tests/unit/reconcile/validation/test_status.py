@@ -29,23 +29,30 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.reconcile.runtime.conditions import MESSAGE_BYTES, capped
 from topicschema.reconcile.validation.gather import ValidationState
-from topicschema.reconcile.validation.settings import EffectiveSettings, ValidationTarget
+from topicschema.reconcile.validation.settings import EffectiveSettings, RunSpec, ValidationTarget
 from topicschema.reconcile.validation.status import said, status, stopped
 from topicschema.validation.job.outcome import CouldNotRun, Failed, Passed, Running, Waiting
 from topicschema.validation.job.result import Answer, VerdictDocument
 
 FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
-SUBJECT = ValidationTarget(record("id").info, history(), Verdict(Outcome.NEXT_VERSION, FULL, 0), PulsarLine.V4_0)
-WANTED = EffectiveSettings(
+TARGET = ValidationTarget(record("id").info, history(), Verdict(Outcome.NEXT_VERSION, FULL, 0), PulsarLine.V4_0)
+SETTINGS = EffectiveSettings(
     mode=ValidationMode.GATE,
     spec=ValidationSpec(mode=ValidationMode.GATE),
     policy=NamespaceSchemaPolicySpec(pulsar_cluster="p", pulsar_namespace="shop/orders"),
     image="i",
     hosts=AllowedHosts(),
 )
-ASKED = "sha256:" + "a" * 64
-GATE = ValidationState(subject=SUBJECT, wanted=WANTED, asked=ASKED, is_asked_now=True, job=job())
-REPORT = replace(GATE, wanted=replace(WANTED, mode=ValidationMode.REPORT))
+GATE = ValidationState(run=RunSpec(TARGET, SETTINGS), needs_run=True, job=job())
+
+
+def under(state: ValidationState, **settings: Any) -> ValidationState:
+    """Return the state with other settings."""
+    assert state.run is not None
+    return replace(state, run=replace(state.run, settings=replace(state.run.settings, **settings)))
+
+
+REPORT = under(GATE, mode=ValidationMode.REPORT)
 REASONS = tuple(ReasonStatus(reason="TRUNCATED", path=f"$.f{n}", messages=n + 1) for n in range(30))
 GOOD = VerdictDocument(question=QUESTION.sha256, verdict=Answer.PASS, messages=10, invalid=0)
 BAD = replace(GOOD, verdict=Answer.FAIL, invalid=3, by_reason=REASONS)
@@ -73,10 +80,11 @@ def test_each_outcome_has_its_phase_its_condition_and_its_reason(
     outcome: Any, phase: str, truth: ConditionStatus, reason: str, kind: type[Exception] | None
 ) -> None:
     for each, stops in ((GATE, kind), (REPORT, None), (replace(GATE, observe_only=True), None)):
-        seen = replace(each, outcome=outcome, wanted=replace(each.wanted, spec=_files()) if each.wanted else None)
+        seen = under(replace(each, outcome=outcome), spec=_files())
         told = status(seen)
         assert told is not None
-        assert (told.phase, told.question) == (phase, ASKED)
+        assert seen.run is not None
+        assert (told.phase, told.question) == (phase, seen.run.hash)
         assert conditions(seen) == (truth, reason)
         found = stopped(seen)
         assert (type(found) if found else None) is stops
@@ -111,8 +119,8 @@ def test_the_message_says_how_many_and_why() -> None:
 @pytest.mark.parametrize("path", ["$.f", "$." + "<>" * 200])
 def test_a_gates_no_says_what_to_do_however_long_its_reasons_are(path: str, *, is_locked: bool) -> None:
     reasons = tuple(ReasonStatus(reason="TRUNCATED", path=path, messages=1) for _ in range(3))
-    wanted, failed = replace(WANTED, is_locked=is_locked), Failed(replace(BAD, by_reason=reasons), "p")
-    seen = replace(GATE, outcome=failed, wanted=wanted)
+    failed = Failed(replace(BAD, by_reason=reasons), "p")
+    seen = under(replace(GATE, outcome=failed), is_locked=is_locked)
     found, stop = said(seen, status(seen)), stopped(seen)
     assert found is not None
     assert stop is not None
@@ -134,7 +142,7 @@ def test_no_messages_and_a_tolerance_are_told_as_what_they_are() -> None:
         (SampleSpec(max_messages=1), True),
         (SampleSpec(percent=100, seed=3), False),
     ):
-        seen = replace(none, wanted=replace(WANTED, spec=replace(WANTED.spec, sample=sample)))
+        seen = under(none, spec=replace(SETTINGS.spec, sample=sample))
         found = said(seen, status(seen))
         assert found is not None
         assert ("the sample took none" in found.message) == is_sampled
@@ -156,8 +164,7 @@ def test_a_gate_that_others_walk_around_says_so_whatever_it_found_and_a_report_d
     outcome: Any, gate: str, report: str
 ) -> None:
     for each, reason, is_told in ((GATE, gate, True), (REPORT, report, False)):
-        assert each.wanted is not None
-        seen = replace(each, outcome=outcome, wanted=replace(each.wanted, spec=_files(), is_locked=False))
+        seen = under(replace(each, outcome=outcome), spec=_files(), is_locked=False)
         found = said(seen, status(seen))
         assert found is not None
         assert found.reason == reason
@@ -165,10 +172,10 @@ def test_a_gate_that_others_walk_around_says_so_whatever_it_found_and_a_report_d
 
 
 def test_progress_goes_in_tens_and_never_back() -> None:
-    told = status(replace(GATE, outcome=Running("p"), percent=47))
+    told = status(replace(GATE, outcome=Running("p", percent=47)))
     assert told is not None
     assert told.percent_in_tens == 40
-    again = status(replace(GATE, outcome=Running("p"), percent=0, recorded=told))
+    again = status(replace(GATE, outcome=Running("p"), recorded=told))
     assert again == told
 
 
@@ -190,7 +197,7 @@ def test_a_run_that_reads_no_messages_yet_says_what_it_waits_for(
     outcome: Any,
     words: str,
 ) -> None:
-    seen = replace(GATE, job=job() if has_job else None, outcome=outcome, wanted=replace(WANTED, spec=_files()))
+    seen = under(replace(GATE, job=job() if has_job else None, outcome=outcome), spec=_files())
     found, stop = said(seen, status(seen)), stopped(seen)
     assert found is not None
     assert stop is not None
@@ -205,17 +212,11 @@ def test_a_run_that_is_tried_again_says_why() -> None:
     assert found.message.endswith("; it is tried again, for it ended with status 3: nobody answers")
 
 
-def test_a_run_that_gave_way_says_why_it_waits_again() -> None:
-    seen = replace(GATE, outcome=Waiting("its turn came, and went"), wanted=replace(WANTED, spec=_files()))
-    found = said(seen, status(seen))
-    assert found is not None
-    assert found.message.endswith("; its turn came, and went")
-
-
 def test_a_verdict_that_is_told_already_stays_whatever_became_of_its_job() -> None:
-    recorded = ValidationStatus(phase=ValidationPhase.PASSED, question=ASKED, messages=5, invalid=0, report="r")
-    assert status(replace(GATE, recorded=recorded, job=None)) == recorded
-    assert stopped(replace(GATE, recorded=recorded, job=None)) is None
+    recorded = ValidationStatus(phase=ValidationPhase.PASSED, question="sha256:", messages=5, invalid=0, report="r")
+    seen = replace(GATE, recorded=recorded, job=None, needs_run=False)
+    assert status(seen) == recorded
+    assert stopped(seen) is None
 
 
 def test_what_cannot_be_asked_is_told_as_an_error_with_what_to_do() -> None:
@@ -224,9 +225,9 @@ def test_what_cannot_be_asked_is_told_as_an_error_with_what_to_do() -> None:
     assert isinstance(found, WaitingError)
     assert "spec.pulsar.serviceURL" in found.message
     assert seen.planned.holds_back
-    assert not seen.planned.is_due
+    assert not seen.planned.needs_job
 
 
 def test_where_nothing_is_asked_nothing_is_told() -> None:
-    assert status(ValidationState(subject=SUBJECT)) is None
-    assert said(ValidationState(subject=SUBJECT), None) is None
+    assert status(ValidationState()) is None
+    assert said(ValidationState(), None) is None

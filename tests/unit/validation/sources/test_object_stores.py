@@ -16,8 +16,8 @@ import pytest
 from support.validation import order_files
 from support.validation.object_store import ObjectStore
 from testbed.instances import Instance
-from topicschema.validation.request import FilesAsked
-from topicschema.validation.sources.files.source import Files
+from topicschema.validation.request import FileSource
+from topicschema.validation.sources.files.source import FileMessages
 
 ORDERS = order_files.orders(3_000, share=0.05)
 BAD = order_files.reasons(ORDERS)
@@ -91,7 +91,7 @@ def test_an_object_is_read_in_ranges_each_message_once(store: ObjectStore, monke
     for name, value in store.environment.items():
         monkeypatch.setenv(name, value)
     for path, count in (("orders", 3_000), ("lines", 3_000), ("containers", 5_000)):
-        source = Files(FilesAsked((store.uri(f"archive/{path}"),)), 20_000)
+        source = FileMessages(FileSource((store.uri(f"archive/{path}"),)), 20_000)
         splits = source.plan().splits
         assert len(splits) > 3
         rows = [row for split in splits for batch in source.read(split) for row in batch.to_pylist()]

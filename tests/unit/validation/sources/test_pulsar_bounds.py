@@ -9,9 +9,9 @@ import pytest
 
 from support.pulsar.fake_reader import chunk, message, single
 from support.pulsar.wire import written
-from topicschema.validation.run.batches import DAMAGED, ENCRYPTED, NO_VERSION, STRANGE_VERSION
+from topicschema.validation.run.batches import DAMAGED, ENCRYPTED, NO_VERSION, UNKNOWN_SCHEMA_VERSION
 from topicschema.validation.sources.pulsar import frames
-from topicschema.validation.sources.pulsar.batch_decoder import Parcels
+from topicschema.validation.sources.pulsar.batch_decoder import BatchDecoder
 from topicschema.validation.sources.pulsar.chunks import Chunks
 from topicschema.validation.sources.pulsar.frames import Of
 from topicschema.validation.sources.pulsar.ranges import Position
@@ -24,7 +24,7 @@ def batches(sent: bytes, *, has_keys: bool = False) -> Iterator[pa.RecordBatch]:
     content = np.frombuffer(sent, np.uint8)
     table, end = frames.scan(content)
     assert end == len(sent)
-    return Parcels(4, Chunks(Position(0, 0)), has_keys).batches(content, table)
+    return BatchDecoder(4, Chunks(Position(0, 0)), has_keys).batches(content, table)
 
 
 def packed(entry: int, text: bytes, more: dict[int, int | bytes] | None = None) -> bytes:
@@ -54,7 +54,7 @@ def test_a_batch_that_claims_more_messages_than_any_has_is_a_finding_and_few_are
     sent = packed(0, text, {11: 1 << 31, 6: b"k" * 4_000})
     found = [batch["writer"].to_numpy() for batch in batches(sent, has_keys=True)]
     assert sum(map(len, found)) == 1_000_000
-    assert {int(each) for writers in found for each in np.unique(writers)} == {STRANGE_VERSION}
+    assert {int(each) for writers in found for each in np.unique(writers)} == {UNKNOWN_SCHEMA_VERSION}
     assert peak() < 200 * MIB
 
 
@@ -94,12 +94,12 @@ def test_messages_are_the_same_where_their_frames_are_cut_out_piece_by_piece() -
 
 
 def test_a_message_in_chunks_that_is_too_large_to_be_kept_is_a_finding_and_not_passed_over() -> None:
-    parcels = Parcels(4, Chunks(Position(0, 0)), has_keys=True)
+    decoder = BatchDecoder(4, Chunks(Position(0, 0)), has_keys=True)
     bare = np.frombuffer(chunk(0, 0, 34, b"", b"a-1"), np.uint8)
     found = []
     for number in range(34):
         content = np.concatenate([bare, np.zeros(4 * MIB, np.uint8)])
         table, _ = frames.scan(bare)
         table[:, [Of.ENTRY, Of.CHUNK, Of.BODY_SIZE]] = number, number, 4 * MIB
-        found.extend(row for batch in parcels.batches(content, table) for row in batch.to_pylist())
-    assert [(row["entry"], row["writer"], row["payload"]) for row in found] == [(33, STRANGE_VERSION, b"")]
+        found.extend(row for batch in decoder.batches(content, table) for row in batch.to_pylist())
+    assert [(row["entry"], row["writer"], row["payload"]) for row in found] == [(33, UNKNOWN_SCHEMA_VERSION, b"")]

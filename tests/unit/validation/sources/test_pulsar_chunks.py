@@ -14,7 +14,7 @@ def test_a_message_that_is_larger_than_may_be_kept_is_told_as_lost_at_its_last_c
     chunks = Chunks(Position(0, 0))
     ended = [chunks.add(b"a-1", (number, 40), Position(3, number), PIECE) for number in range(40)]
     assert ended == [None] * 39 + [Ended(Position(3, 0), None)]
-    assert not chunks.has_strays
+    assert not chunks.has_incomplete
 
 
 def test_of_several_that_are_more_than_may_be_kept_the_oldest_is_lost_and_the_others_are_whole() -> None:

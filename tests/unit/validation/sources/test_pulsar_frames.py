@@ -15,14 +15,14 @@ from support.pulsar.wire import written
 from topicschema.validation.run.batches import (
     DAMAGED,
     ENCRYPTED,
+    INVALID_KEY,
     NO_TIME,
     NO_VERSION,
-    STRANGE_KEY,
-    STRANGE_VERSION,
+    UNKNOWN_SCHEMA_VERSION,
 )
 from topicschema.validation.sources.pulsar import frames, protocol
 from topicschema.validation.sources.pulsar import pulsar_api_pb2 as api
-from topicschema.validation.sources.pulsar.batch_decoder import Parcels
+from topicschema.validation.sources.pulsar.batch_decoder import BatchDecoder
 from topicschema.validation.sources.pulsar.checksums import checksum
 from topicschema.validation.sources.pulsar.chunks import Chunks
 from topicschema.validation.sources.pulsar.frames import Of
@@ -32,11 +32,11 @@ from topicschema.validation.sources.pulsar.ranges import Position
 Row = dict[str, Any]
 
 
-def rows(sent: bytes, parcels: Parcels | None = None, *, has_keys: bool = False) -> list[Row]:
+def rows(sent: bytes, decoder: BatchDecoder | None = None, *, has_keys: bool = False) -> list[Row]:
     content = np.frombuffer(sent, np.uint8)
     table, end = frames.scan(content)
     assert end == len(sent)
-    told = parcels or Parcels(4, Chunks(Position(0, 0)), has_keys)
+    told = decoder or BatchDecoder(4, Chunks(Position(0, 0)), has_keys)
     found: list[Row] = []
     for batch in told.batches(content, table[table[:, Of.KIND] == BaseCommand.MESSAGE]):
         batch.validate(full=True)
@@ -55,7 +55,7 @@ def test_messages_alone_and_in_batches_come_with_all_that_is_known_of_them() -> 
 
 
 @pytest.mark.parametrize(
-    ("version", "number"), [(b"", NO_VERSION), (b"\0\0", STRANGE_VERSION), (b"\xff" * 8, STRANGE_VERSION)]
+    ("version", "number"), [(b"", NO_VERSION), (b"\0\0", UNKNOWN_SCHEMA_VERSION), (b"\xff" * 8, UNKNOWN_SCHEMA_VERSION)]
 )
 def test_a_schema_version_that_no_broker_gives_is_said_to_be_strange(version: bytes, number: int) -> None:
     assert [row["writer"] for row in rows(message(0, b"x", {16: version}))] == [number]
@@ -71,7 +71,7 @@ def test_base64_is_taken_without_padding_as_java_does(key: bytes, told: bytes | 
 def test_a_key_that_is_no_base64_though_the_message_says_so_is_a_finding(key: bytes) -> None:
     found = rows(message(0, b"0", {6: key, 17: 1}) + message(1, b"1", {6: b"AAAA", 17: 1}), has_keys=True)
     assert [(row["payload"], row["key"], row["writer"]) for row in found] == [
-        (b"0", None, STRANGE_KEY),
+        (b"0", None, INVALID_KEY),
         (b"1", b"\0\0\0", NO_VERSION),
     ]
     assert [row["writer"] for row in rows(message(0, b"0", {6: key, 17: 1}))] == [NO_VERSION]
@@ -101,14 +101,14 @@ def test_what_cannot_be_unpacked_is_a_finding_and_costs_no_memory() -> None:
     for codec, size in ((1, 50), (2, 50), (3, 50), (4, 50), (9, 50), (3, 1 << 40), (2, 1 << 62)):
         found = rows(message(0, b"no such thing", {8: codec, 9: size, 11: 1 << 40}) + message(1, b"next"))
         assert [row["payload"] for row in found][-1] == b"next"
-        assert {row["writer"] for row in found[:-1]} == {STRANGE_VERSION}
+        assert {row["writer"] for row in found[:-1]} == {UNKNOWN_SCHEMA_VERSION}
         assert len(found) < 20
 
 
 def test_a_batch_that_promises_more_than_it_has_loses_what_it_has_not() -> None:
     found = rows(message(0, single(b"one"), {11: 1 << 40}))
     assert found[0]["payload"] == b"one"
-    assert {row["writer"] for row in found[1:]} <= {STRANGE_VERSION}
+    assert {row["writer"] for row in found[1:]} <= {UNKNOWN_SCHEMA_VERSION}
     assert len(found) < 10
 
 
@@ -160,13 +160,13 @@ def test_chunks_of_several_producers_come_together_and_one_sent_twice_counts_onc
 
 
 def test_a_chunk_without_its_beginning_is_no_message_and_said_to_be_astray() -> None:
-    parcels = Parcels(0, Chunks(Position(3, 1)), has_keys=False)
-    assert rows(chunk(1, 1, 2, b"y"), parcels) == []
-    assert parcels.chunks.has_strays
+    decoder = BatchDecoder(0, Chunks(Position(3, 1)), has_keys=False)
+    assert rows(chunk(1, 1, 2, b"y"), decoder) == []
+    assert decoder.chunks.has_incomplete
 
 
 def test_only_what_begins_before_an_entry_and_ends_behind_it_is_kept_where_that_is_asked() -> None:
-    parcels = Parcels(0, Chunks(Position(3, 2)), has_keys=False, straddled=Position(3, 2))
+    decoder = BatchDecoder(0, Chunks(Position(3, 2)), has_keys=False, straddled=Position(3, 2))
     sent = [
         chunk(0, 0, 2, b"a"),
         chunk(1, 1, 2, b"b"),
@@ -174,7 +174,7 @@ def test_only_what_begins_before_an_entry_and_ends_behind_it_is_kept_where_that_
         message(2, b"no"),
         chunk(3, 1, 2, b"d", b"c-1"),
     ]
-    assert [row["payload"] for row in rows(b"".join(sent), parcels)] == [b"cd"]
+    assert [row["payload"] for row in rows(b"".join(sent), decoder)] == [b"cd"]
 
 
 @settings(max_examples=150)
@@ -190,7 +190,7 @@ def test_no_bytes_make_it_fail(tail: bytes, at: int, byte: int) -> None:
     except ValueError:
         return
     assert end <= len(whole)
-    for batch in Parcels(0, Chunks(Position(0, 0)), has_keys=True).batches(
+    for batch in BatchDecoder(0, Chunks(Position(0, 0)), has_keys=True).batches(
         content, table[table[:, Of.KIND] == BaseCommand.MESSAGE]
     ):
         batch.validate(full=True)

@@ -6,13 +6,13 @@ import pytest
 
 from support.pulsar.fake_reader import ReaderAtTheWire, serving
 from topicschema.validation.sources import Plan
-from topicschema.validation.sources.pulsar.source import PulsarSource
+from topicschema.validation.sources.pulsar.source import PulsarMessages
 
 
 def planned(partitions: int, is_absent: Callable[[int, str], bool]) -> Plan:
     broker = ReaderAtTheWire(entries=0, reads_next=0, partitions=partitions, is_absent=is_absent)
     with serving(broker) as asked:
-        return PulsarSource(asked, "persistent://shop/live/orders").plan()
+        return PulsarMessages(asked, "persistent://shop/live/orders").plan()
 
 
 @pytest.mark.parametrize("partitions", [0, 1, 3])

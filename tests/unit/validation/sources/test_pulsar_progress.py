@@ -6,9 +6,9 @@ import pytest
 from topicschema.validation.sources.pulsar.compiled import Table
 from topicschema.validation.sources.pulsar.frames import Of
 from topicschema.validation.sources.pulsar.progress import Progress
-from topicschema.validation.sources.pulsar.ranges import Position, Span, Stretch
+from topicschema.validation.sources.pulsar.ranges import EntryRange, Position, Span
 
-SPAN = Span("persistent://shop/live/orders", 0, (Stretch(3, 5, 5), Stretch(4, 0, 10), Stretch(4, 10, 10)))
+SPAN = Span("persistent://shop/live/orders", 0, (EntryRange(3, 5, 5), EntryRange(4, 0, 10), EntryRange(4, 10, 10)))
 """Ledger 3 from its entry 5 on, and 4 in two pieces."""
 
 
@@ -80,5 +80,5 @@ def test_where_the_last_message_is_gone_or_none_came_the_second_reader_is_believ
 
 
 def test_a_reader_begins_with_the_last_message_that_came() -> None:
-    assert Progress(SPAN).resumes == SPAN.first
-    assert read((3, 5), (3, 6)).resumes == (3, 6)
+    assert Progress(SPAN).resume_position == SPAN.first
+    assert read((3, 5), (3, 6)).resume_position == (3, 6)

@@ -9,11 +9,11 @@ import pytest
 from support.pulsar.fake_reader import Happening, ReaderAtTheWire, chunk, message, nothing, serving, single
 from support.pulsar.wire import written
 from topicschema.core.topics import Topic
-from topicschema.validation.sources import Gone, Withheld
+from topicschema.validation.sources import Expired, NotDelivered
 from topicschema.validation.sources.pulsar import reader, span_reader
 from topicschema.validation.sources.pulsar.errors import SourceSilentError
-from topicschema.validation.sources.pulsar.ranges import Span, Stretch
-from topicschema.validation.sources.pulsar.reader import Terms
+from topicschema.validation.sources.pulsar.ranges import EntryRange, Span
+from topicschema.validation.sources.pulsar.reader import ReaderOptions
 
 QUIET = 0.3
 LONGER_THAN_QUIET = 0.4
@@ -36,13 +36,13 @@ def payloads(
 ) -> list[bytes]:
     """What a reader of so many entries from that one on gets, or of all."""
     count = broker.entries - first if entries is None else entries
-    span = Span("persistent://shop/live/orders", 0, (Stretch(3, first, count),))
+    span = Span("persistent://shop/live/orders", 0, (EntryRange(3, first, count),))
     found: list[bytes] = []
     with serving(broker) as asked, soon_quiet(patience):
-        terms = Terms(asked, has_keys=False, patience=patience)
-        for batch in reader.read(terms, span, Topic.parse(span.topic)):
-            assert not isinstance(batch, Gone)
-            found.extend([] if isinstance(batch, Withheld) else (row["payload"] for row in batch.to_pylist()))
+        options = ReaderOptions(asked, has_keys=False, patience=patience)
+        for batch in reader.read(options, span, Topic.parse(span.topic)):
+            assert not isinstance(batch, Expired)
+            found.extend([] if isinstance(batch, NotDelivered) else (row["payload"] for row in batch.to_pylist()))
     return found
 
 
@@ -92,36 +92,36 @@ def test_entries_of_the_last_ledger_are_gone_where_that_was_removed_though_it_st
     mark: int,
 ) -> None:
     broker = ReaderAtTheWire(entries=2, reads_next=2, subscribed=[sending(0)], marks=[mark], is_trimmed=True)
-    span = Span("persistent://shop/live/orders", 0, (Stretch(3, 0, 2),))
+    span = Span("persistent://shop/live/orders", 0, (EntryRange(3, 0, 2),))
     with serving(broker) as asked, soon_quiet(PATIENT):
-        terms = Terms(asked, has_keys=False, patience=PATIENT)
-        *_, last = reader.read(terms, span, Topic.parse(span.topic))
-    assert last == Gone(1)
+        options = ReaderOptions(asked, has_keys=False, patience=PATIENT)
+        *_, last = reader.read(options, span, Topic.parse(span.topic))
+    assert last == Expired(1)
 
 
-def _unread(broker: ReaderAtTheWire, *stretches: Stretch) -> list[Gone | Withheld]:
+def _unread(broker: ReaderAtTheWire, *entry_ranges: EntryRange) -> list[Expired | NotDelivered]:
     """What a reader of these is told besides messages."""
-    span = Span("persistent://shop/live/orders", 0, stretches, messages_per_entry=10.0)
+    span = Span("persistent://shop/live/orders", 0, entry_ranges, messages_per_entry=10.0)
     with serving(broker) as asked, soon_quiet(PATIENT):
-        found = reader.read(Terms(asked, has_keys=False, patience=PATIENT), span, Topic.parse(span.topic))
-        return [each for each in found if isinstance(each, Gone | Withheld)]
+        found = reader.read(ReaderOptions(asked, has_keys=False, patience=PATIENT), span, Topic.parse(span.topic))
+        return [each for each in found if isinstance(each, Expired | NotDelivered)]
 
 
 def test_entries_that_are_there_and_hold_nothing_for_readers_are_counted() -> None:
     broker = ReaderAtTheWire(entries=7, reads_next=7, subscribed=[_entries(2, 3)])
-    assert _unread(broker, Stretch(3, 1, 5)) == [Withheld(3)]
+    assert _unread(broker, EntryRange(3, 1, 5)) == [NotDelivered(3)]
 
 
 def test_entries_that_are_gone_are_not_counted_as_withheld_and_neither_is_what_is_behind_the_span() -> None:
     sent = [message(0, b"0"), message(1, b"1", ledger=4), message(9, b"9", ledger=4)]
     broker = ReaderAtTheWire(entries=2, reads_next=2, subscribed=[_told(*sent)], is_trimmed=True)
-    assert _unread(broker, Stretch(3, 0, 2), Stretch(4, 0, 4)) == [Gone(10), Withheld(3)]
+    assert _unread(broker, EntryRange(3, 0, 2), EntryRange(4, 0, 4)) == [Expired(10), NotDelivered(3)]
 
 
 def test_a_span_that_is_read_over_two_connections_counts_what_is_withheld_once() -> None:
     sent = [_entries(0, 2), _entries(0, 2, 5)]
     broker = ReaderAtTheWire(entries=6, reads_next=6, subscribed=sent, asked_last=[hanging_up])
-    assert _unread(broker, Stretch(3, 0, 6)) == [Withheld(3)]
+    assert _unread(broker, EntryRange(3, 0, 6)) == [NotDelivered(3)]
 
 
 def test_a_span_whose_last_entries_hold_no_messages_for_readers_comes_to_its_end() -> None:

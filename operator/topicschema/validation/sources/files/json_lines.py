@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from topicschema.validation.errors import SourceError
 from topicschema.validation.request import Columns
-from topicschema.validation.run.batches import NO_TIME, NO_VERSION, STRANGE_VERSION
+from topicschema.validation.run.batches import NO_TIME, NO_VERSION, UNKNOWN_SCHEMA_VERSION
 from topicschema.validation.sources.files.opened import File, Piece, Rows, ranges
 
 _CHUNK: Final = 1024 * 1024
@@ -133,7 +133,7 @@ class _Members:
 
     def writer(self, name: str) -> int:
         value = self.number(name, NO_VERSION)
-        return value if value >= 0 or self._members.get(name) is None else STRANGE_VERSION
+        return value if value >= 0 or self._members.get(name) is None else UNKNOWN_SCHEMA_VERSION
 
     def _decoded(self, name: str) -> bytes | None:
         value = self._members[name]

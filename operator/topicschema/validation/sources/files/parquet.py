@@ -9,7 +9,7 @@ from pyarrow import compute, parquet
 
 from topicschema.validation.errors import SourceError
 from topicschema.validation.request import Columns
-from topicschema.validation.run.batches import BATCH, NO_TIME, NO_VERSION, STRANGE_VERSION
+from topicschema.validation.run.batches import BATCH, NO_TIME, NO_VERSION, UNKNOWN_SCHEMA_VERSION
 from topicschema.validation.sources.files.opened import File, Piece
 from topicschema.validation.sources.files.parquet_steps import Steps, gathered, portions, steps
 
@@ -118,16 +118,16 @@ def _writers(array: Any, rows: int) -> pa.Array:
     numbers = _numbers(array, NO_VERSION, rows)
     if array is None:
         return numbers
-    is_strange = compute.and_(compute.less(numbers, 0), compute.is_valid(array))
-    return compute.if_else(is_strange, STRANGE_VERSION, numbers)
+    is_unknown = compute.and_(compute.less(numbers, 0), compute.is_valid(array))
+    return compute.if_else(is_unknown, UNKNOWN_SCHEMA_VERSION, numbers)
 
 
 def version_of(version: bytes | None) -> int:
-    """The number that a message's schema version is, NO_VERSION for none, STRANGE_VERSION for what no broker gives."""
+    """The number of a message's schema version, NO_VERSION for none, UNKNOWN_SCHEMA_VERSION for one of no broker."""
     if not version:
         return NO_VERSION
     number = int.from_bytes(version, "big", signed=True)
-    return number if len(version) == _VERSION_BYTES and number >= 0 else STRANGE_VERSION
+    return number if len(version) == _VERSION_BYTES and number >= 0 else UNKNOWN_SCHEMA_VERSION
 
 
 def _times(array: Any, rows: int) -> pa.Array:

@@ -19,7 +19,7 @@ from pyarrow import compute, fs
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.validation import request
 from topicschema.validation.errors import SourceError
-from topicschema.validation.request import FileFormat, FilesAsked
+from topicschema.validation.request import FileFormat, FileSource
 from topicschema.validation.run.batches import NO_VERSION
 from topicschema.validation.sources import OWN_WRITERS, Plan, Split
 from topicschema.validation.sources.files import avro, json_lines, parquet
@@ -55,10 +55,10 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class FileMessages:
     """The source; with `has_keys` the messages are of pairs whose keys stand beside the payload."""
 
-    asked: FilesAsked
+    asked: FileSource
     split_bytes: int = SPLIT_BYTES
     has_keys: bool = False
 

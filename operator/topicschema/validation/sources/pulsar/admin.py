@@ -29,11 +29,11 @@ from topicschema.broker.transport import Access, Request, Transport
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.topics import Topic
 from topicschema.validation.errors import SourceError
-from topicschema.validation.request import PulsarAsked
-from topicschema.validation.sources.pulsar.connection import Entrance
+from topicschema.validation.request import PulsarSource
+from topicschema.validation.sources.pulsar.connection import BrokerEndpoint
 from topicschema.validation.sources.pulsar.errors import refused
 from topicschema.validation.sources.pulsar.identity import content_of, credential_of
-from topicschema.validation.sources.pulsar.ranges import Position, Stretch, stretches
+from topicschema.validation.sources.pulsar.ranges import EntryRange, Position, entry_ranges
 
 _T = TypeVar("_T")
 _MISSING: Final = (TopicNotFoundError, NamespaceNotFoundError, TenantNotFoundError)
@@ -59,13 +59,13 @@ class Cursor(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What a topic that has no partitions, or one partition, holds now.
+class TopicStats:
+    """What a topic without partitions, or one partition, holds now.
 
     `ledgers` are those that are there, empty ones too; `cursors` are those of runs' readers, by name.
     """
 
-    known: tuple[Stretch, ...]
+    known: tuple[EntryRange, ...]
     ledgers: frozenset[int]
     last: Position
     cursors: Mapping[str, Cursor]
@@ -80,7 +80,7 @@ class Standing:
 class Admin:
     """A broker's admin API as a run reaches it; to be closed by `with`. Its errors are SourceErrors."""
 
-    def __init__(self, asked: PulsarAsked) -> None:
+    def __init__(self, asked: PulsarSource) -> None:
         self._asked = asked
         self._runner = asyncio.Runner()
         self._transport: Transport | None = None
@@ -102,8 +102,8 @@ class Admin:
             self._runner.run(self._transport.close())
         self._runner.close()
 
-    def entrance(self) -> Entrance:
-        """How readers get to the broker: as the admin API is reached. SourceError where a token cannot be had."""
+    def endpoint(self) -> BrokerEndpoint:
+        """Return the endpoint for readers, with the admin API's credentials. SourceError if a token cannot be had."""
         asked = self._asked
         credential, ca = credential_of(asked), None if asked.ca_file is None else content_of(asked.ca_file)
         is_encrypted = asked.service_url.startswith("pulsar+ssl:")
@@ -113,8 +113,8 @@ class Admin:
         except TopicSchemaError as error:
             raise SourceError(error.message, asked.service_url) from None
         if authorization:
-            return Entrance(asked.service_url, "token", authorization.removeprefix("Bearer ").encode(), tls)
-        return Entrance(asked.service_url, "tls" if isinstance(credential, ClientCertificate) else "", b"", tls)
+            return BrokerEndpoint(asked.service_url, "token", authorization.removeprefix("Bearer ").encode(), tls)
+        return BrokerEndpoint(asked.service_url, "tls" if isinstance(credential, ClientCertificate) else "", b"", tls)
 
     def partitions(self, topic: Topic) -> int | None:
         """How many partitions the topic has, 0 for one that is not partitioned; None where there is no such topic."""
@@ -125,10 +125,10 @@ class Admin:
             raise SourceError("the broker's answer tells no partitions", str(topic))
         return count
 
-    def standing(self, partition: Topic) -> Standing | None:
+    def stats(self, partition: Topic) -> TopicStats | None:
         """What the partition holds; None where it does not exist (partitions are made when they are first used)."""
         told = self._read(partition, "internalStats", {"metadata": "false"})
-        return None if told is None else _standing(told, partition)
+        return None if told is None else _stats(told, partition)
 
     def created(self, partition: Topic) -> str:
         """When the partition was made; empty where that is not told."""
@@ -141,13 +141,13 @@ class Admin:
         told = self._read(partition, "stats", {})
         return isinstance(told, dict) and bool(told.get("ongoingTxnCount"))
 
-    def standings(self, topic: Topic) -> Mapping[str, Standing]:
+    def all_stats(self, topic: Topic) -> Mapping[str, TopicStats]:
         """What those partitions hold that the broker tells of at once, by name.
 
         It leaves out those that are not there, and those that did not answer: only a question for one tells which.
         """
         told = self._partitions_of(topic, "partitioned-internalStats", {"metadata": "false"})
-        return {name: _standing(each, topic) for name, each in told.items()}
+        return {name: _stats(each, topic) for name, each in told.items()}
 
     def creations(self, topic: Topic) -> Mapping[str, str]:
         """When the partitions were made, by name; SourceError where one of them does not exist."""
@@ -186,13 +186,13 @@ class Admin:
         return self._runner.run(asking)
 
 
-def _standing(told: Any, partition: Topic) -> Standing:
+def _stats(told: Any, partition: Topic) -> TopicStats:
     try:
         last = _position(told["lastConfirmedEntry"])
         ledgers = [(int(each["ledgerId"]), int(each["entries"])) for each in told["ledgers"]]
         cursors = {name: _cursor(each) for name, each in told.get("cursors", {}).items() if name.startswith(READERS)}
         there = frozenset(number for number, _ in ledgers)
-        return Standing(stretches(ledgers, last), there, last, cursors, int(told.get("totalSize", 0)))
+        return TopicStats(entry_ranges(ledgers, last), there, last, cursors, int(told.get("totalSize", 0)))
     except (KeyError, TypeError, ValueError, AttributeError):
         raise SourceError("the broker's answer tells no ledgers", f"persistent://{partition}") from None
 

@@ -15,11 +15,11 @@ from topicschema.validation.run.batches import (
     BATCH,
     DAMAGED,
     ENCRYPTED,
+    INVALID_KEY,
     MAX_BYTES,
     MAX_MESSAGES,
     NO_TIME,
-    STRANGE_KEY,
-    STRANGE_VERSION,
+    UNKNOWN_SCHEMA_VERSION,
 )
 from topicschema.validation.sources.pulsar import batch_splitter
 from topicschema.validation.sources.pulsar.batch_splitter import In
@@ -61,7 +61,7 @@ _CODECS: Final[dict[int, Callable[[bytes, int], bytes]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Parcels:
+class BatchDecoder:
     """How frames become batches; with `straddled` only the messages that begin before that entry and end behind it."""
 
     partition: int
@@ -133,10 +133,10 @@ class Parcels:
 
     def _batch(self, content: Content, table: Table, rows: Table) -> pa.RecordBatch:
         of = table[rows[:, In.ROW]]
-        writer = np.where(rows[:, In.AT] < 0, STRANGE_VERSION, of[:, Of.VERSION])
-        writer = np.where(of[:, Of.IS_BROKEN] != 0, STRANGE_VERSION, writer)
-        keys, has_strange_key = self._keys(content, rows, writer)
-        writer = np.where(has_strange_key, STRANGE_KEY, writer)
+        writer = np.where(rows[:, In.AT] < 0, UNKNOWN_SCHEMA_VERSION, of[:, Of.VERSION])
+        writer = np.where(of[:, Of.IS_BROKEN] != 0, UNKNOWN_SCHEMA_VERSION, writer)
+        keys, is_invalid_key = self._keys(content, rows, writer)
+        writer = np.where(is_invalid_key, INVALID_KEY, writer)
         has_none = (rows[:, In.AT] < 0) | (of[:, Of.IS_BROKEN] != 0) | (writer == ENCRYPTED)
         sizes = np.where(has_none, 0, rows[:, In.SIZE])
         columns = [
@@ -153,21 +153,21 @@ class Parcels:
 
     def _keys(self, content: Content, rows: Table, writer: Any) -> tuple[pa.Array, Any]:
         """The keys as Java's client hands them on, and which of them it fails on."""
-        has_strange_key = np.zeros(len(rows), bool)
+        is_invalid_key = np.zeros(len(rows), bool)
         if not self.has_keys:
-            return pa.nulls(len(rows), pa.large_binary()), has_strange_key
+            return pa.nulls(len(rows), pa.large_binary()), is_invalid_key
         is_absent = (rows[:, In.KEY_AT] < 0) | (writer == ENCRYPTED)
         sizes = np.where(is_absent, 0, rows[:, In.KEY_SIZE])
         keys = _column(content, rows[:, In.KEY_AT], sizes, is_absent)
         flags = rows[:, In.KEY_IS_BASE64] != 0
         if not flags.any() and not _has_high_bytes(keys):
-            return keys, has_strange_key
+            return keys, is_invalid_key
         told = keys.to_pylist()
         for number, (key, is_base64) in enumerate(zip(told, flags, strict=True)):
             if key is not None:
                 told[number] = _decoded(key) if is_base64 else text.encode(text.decode(key)[0])
-                has_strange_key[number] = told[number] is None
-        return pa.array(told, pa.large_binary()), has_strange_key
+                is_invalid_key[number] = told[number] is None
+        return pa.array(told, pa.large_binary()), is_invalid_key
 
 
 def _undamaged(table: Table) -> Table:

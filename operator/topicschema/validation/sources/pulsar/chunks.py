@@ -46,7 +46,7 @@ class Chunks:
         self._pending: dict[bytes, _Pending] = {}
         self._kept: dict[bytes, None] = {}
         self._size = 0
-        self.has_strays = False
+        self.has_incomplete = False
         """Whether a message ended from `first` on whose first chunk did not come."""
 
     def add(self, uuid: bytes, chunk: tuple[int, int], position: Position, body: bytes) -> Ended | None:
@@ -58,7 +58,7 @@ class Chunks:
         pending = self._pending.get(name)
         if pending is None or number > pending.chunks:
             is_end = number == count - 1 and name not in self._ended and position >= self._first
-            self.has_strays = self.has_strays or is_end
+            self.has_incomplete = self.has_incomplete or is_end
             return Ended(_UNKNOWN, None) if is_end and self._is_farthest else None
         if number < pending.chunks:
             return None  # sent once more by a producer that saw no receipt

@@ -34,7 +34,7 @@ class LostError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Entrance:
+class BrokerEndpoint:
     """How brokers are reached: the service URL, who the run is (method and token), and TLS where the URL wants it."""
 
     service_url: str
@@ -56,11 +56,11 @@ class Entrance:
 class Connection:
     """One connection; SourceRefusedError or LostError where there is none, SourceError where no broker answers."""
 
-    def __init__(self, entrance: Entrance, address: tuple[str, int], proxied: str = "") -> None:
-        self._entrance = entrance
+    def __init__(self, endpoint: BrokerEndpoint, address: tuple[str, int], proxied: str = "") -> None:
+        self._endpoint = endpoint
         self._place = f"{address[0]}:{address[1]}"
         self._rest = b""
-        self._socket = _socket(entrance, address)
+        self._socket = _socket(endpoint, address)
         try:
             self._introduce(proxied)
         except BaseException:
@@ -78,7 +78,7 @@ class Connection:
         found = self._answer(api.BaseCommand.LOOKUP_RESPONSE, topic).lookupTopicResponse
         if found.response == api.CommandLookupTopicResponse.Failed:
             raise self._failure(found, topic)
-        url = found.brokerServiceUrl if self._entrance.tls is None else found.brokerServiceUrlTls
+        url = found.brokerServiceUrl if self._endpoint.tls is None else found.brokerServiceUrlTls
         return Owner(
             url.decode(errors="replace"),
             found.authoritative,
@@ -139,12 +139,12 @@ class Connection:
             raise LostError("the broker closed the connection")
         return found
 
-    def obey(self, command: api.BaseCommand) -> None:
+    def handle_command(self, command: api.BaseCommand) -> None:
         """Do what a command asks for that is no message; LostError where the reader is closed by it."""
         if command.type == api.BaseCommand.PING:
             self.send(api.BaseCommand(type=api.BaseCommand.PONG, pong=api.CommandPong()))
         elif command.type == api.BaseCommand.AUTH_CHALLENGE:
-            proof = api.AuthData(auth_method_name=self._entrance.method, auth_data=self._entrance.token)
+            proof = api.AuthData(auth_method_name=self._endpoint.method, auth_data=self._endpoint.token)
             told = api.CommandAuthResponse(
                 client_version=protocol.CLIENT_VERSION, response=proof, protocol_version=protocol.PROTOCOL_VERSION
             )
@@ -159,7 +159,7 @@ class Connection:
         words = told.message.decode(errors="replace")[:300]
         if told.error in _REFUSED:
             return refused(
-                f"the broker refuses the reader: {words}", place, shows_credentials=bool(self._entrance.method)
+                f"the broker refuses the reader: {words}", place, shows_credentials=bool(self._endpoint.method)
             )
         if told.error == api.TopicNotFound:
             return SourceDeletedError("the topic was deleted after the run began", place)
@@ -172,8 +172,8 @@ class Connection:
             proxy_to_broker_url=proxied or None,
             feature_flags=api.FeatureFlags(supports_auth_refresh=True),
         )
-        if self._entrance.method:
-            wanted.auth_method_name, wanted.auth_data = self._entrance.method, self._entrance.token
+        if self._endpoint.method:
+            wanted.auth_method_name, wanted.auth_data = self._endpoint.method, self._endpoint.token
         self.send(api.BaseCommand(type=api.BaseCommand.CONNECT, connect=wanted))
         self._answer(api.BaseCommand.CONNECTED, self._place)
 
@@ -194,7 +194,7 @@ class Connection:
                     return command
                 if command.type == api.BaseCommand.ERROR:
                     raise self._failure(command.error, place)
-                self.obey(command)
+                self.handle_command(command)
             if len(held) > _MAX_COMMAND:
                 raise SourceError("what answers is no broker", place)
 
@@ -209,11 +209,11 @@ class Owner:
     is_found: bool
 
 
-def connected(entrance: Entrance, topic: str) -> Connection:
+def connected(endpoint: BrokerEndpoint, topic: str) -> Connection:
     """A connection to the broker that owns the topic."""
     authoritative, url, proxied = False, "", ""
     for _ in range(_REDIRECTS):
-        connection = _any(entrance, url, proxied)
+        connection = _any(endpoint, url, proxied)
         try:
             owner = connection.owner(topic, authoritative=authoritative)
         except BaseException:
@@ -226,20 +226,20 @@ def connected(entrance: Entrance, topic: str) -> Connection:
             return connection
         connection.close()
         if owner.is_found:
-            return _any(entrance, url, proxied)
+            return _any(endpoint, url, proxied)
     raise SourceError("the brokers lead in circles", topic)
 
 
-def _any(entrance: Entrance, url: str, proxied: str) -> Connection:
+def _any(endpoint: BrokerEndpoint, url: str, proxied: str) -> Connection:
     """A connection to the broker, through the service URL where that is a proxy's; without a URL, to any broker."""
-    addresses = [_address(url)] if url and not proxied else list(entrance.addresses())
+    addresses = [_address(url)] if url and not proxied else list(endpoint.addresses())
     for number, address in enumerate(addresses, 1):
         try:
-            return Connection(entrance, address, proxied)
+            return Connection(endpoint, address, proxied)
         except LostError:
             if number == len(addresses):
                 raise
-    raise SourceError("the address names no host", entrance.service_url)
+    raise SourceError("the address names no host", endpoint.service_url)
 
 
 def _address(url: str) -> tuple[str, int]:
@@ -250,17 +250,17 @@ def _address(url: str) -> tuple[str, int]:
         raise SourceError("that is no address of a broker", url[:200]) from None
 
 
-def _socket(entrance: Entrance, address: tuple[str, int]) -> socket.socket:
+def _socket(endpoint: BrokerEndpoint, address: tuple[str, int]) -> socket.socket:
     place = f"{address[0]}:{address[1]}"
     try:
         plain = socket.create_connection(address, CONNECT_SECONDS)
     except OSError as error:
         raise LostError(f"{place}: {_why(error)}") from None
     plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    if entrance.tls is None:
+    if endpoint.tls is None:
         return plain
     try:
-        return entrance.tls.wrap_socket(plain, server_hostname=address[0])
+        return endpoint.tls.wrap_socket(plain, server_hostname=address[0])
     except ssl.SSLCertVerificationError as error:
         plain.close()
         raise SourceRefusedError(f"the broker's certificate is not trusted: {error.verify_message}", place) from None

@@ -63,7 +63,7 @@ class Of(IntEnum):
 
 _WIDTH: Final = len(Of)
 NO_VERSION: Final = -1
-STRANGE_VERSION: Final = -2
+UNKNOWN_SCHEMA_VERSION: Final = -2
 _KIND, _AT, _SIZE, _LEDGER, _ENTRY, _TIME, _VERSION, _CODEC = 0, 1, 2, 3, 4, 5, 6, 7
 _RAW_SIZE, _COUNT, _NULL, _KEY_AT, _KEY_SIZE, _KEY_64, _SEALED = 8, 9, 10, 11, 12, 13, 14
 _CHUNK, _CHUNKS, _UUID_AT, _UUID_SIZE, _MARK, _BODY_AT, _BODY_SIZE, _BROKEN = 15, 16, 17, 18, 19, 20, 21, 22
@@ -104,9 +104,9 @@ def _version(content: Any, at: Any, size: Any) -> Any:
     if size == 0:
         return np.int64(NO_VERSION)
     if size != 8 and size != 64:  # noqa: PLR1714  # compiled, and a set would have to be made
-        return np.int64(STRANGE_VERSION)
+        return np.int64(UNKNOWN_SCHEMA_VERSION)
     found = four(content, at) << 32 | four(content, at + 4)
-    return found if found >= 0 else np.int64(STRANGE_VERSION)
+    return found if found >= 0 else np.int64(UNKNOWN_SCHEMA_VERSION)
 
 
 @fast

@@ -10,12 +10,12 @@ from typing import Any, Final
 from topicschema.broker.credentials import ClientCertificate, Credential, OAuth2ClientCredentials, Token
 from topicschema.broker.errors import SecretInvalidError
 from topicschema.validation.errors import SourceError
-from topicschema.validation.request import OAuth2Asked, PulsarAsked
+from topicschema.validation.request import OAuth2Flow, PulsarSource
 
 _MAX_BYTES: Final = 1 << 20
 
 
-def credential_of(asked: PulsarAsked) -> Credential:
+def credential_of(asked: PulsarSource) -> Credential:
     """Who asks the admin API; SourceError where a file is missing, or holds no such thing."""
     if asked.token_file is not None:
         return Token(token_of(asked.token_file))
@@ -43,7 +43,7 @@ def content_of(path: str) -> bytes:
         raise SourceError(f"the mounted file cannot be read: {error.strerror}", path) from None
 
 
-def _oauth2(asked: OAuth2Asked) -> OAuth2ClientCredentials:
+def _oauth2(asked: OAuth2Flow) -> OAuth2ClientCredentials:
     told = _object(asked.key_file)
     found = [told.get(name) for name in ("client_id", "client_secret")]
     if not all(isinstance(each, str) and each for each in found):

@@ -22,15 +22,15 @@ class Progress:
 
     def __init__(self, span: Span) -> None:
         self._span = span
-        self._begins = [Position(each.ledger, each.first) for each in span.stretches]
-        self._before = [0, *accumulate(each.entries for each in span.stretches)]
+        self._begins = [Position(each.ledger, each.first) for each in span.entry_ranges]
+        self._before = [0, *accumulate(each.entries for each in span.entry_ranges)]
         self._shown_mark: Position | None = None
         self.at = Position(span.first.ledger, span.first.entry - 1)
         self.seen: dict[int, int] = {}
 
     @property
-    def resumes(self) -> Position:
-        """Where a reader begins: at the last message that came, which holds its mark; the first one, at the first."""
+    def resume_position(self) -> Position:
+        """Position where a reader begins: the last message that came, which holds its mark; at first, the first one."""
         return self.at if self.seen else _behind(self.at)
 
     def following(self, table: Table) -> tuple[Table, Position]:
@@ -57,9 +57,9 @@ class Progress:
         """
         if mark <= self.at:
             return False
-        stretches = until(since(self._span.stretches, _behind(self.at)), _behind(mark))
+        entry_ranges = until(since(self._span.entry_ranges, _behind(self.at)), _behind(mark))
         came = np.isin(table[:, Of.LEDGER], list(ledgers)) & _is_up_to(table, mark)
-        if sum(each.entries for each in stretches if each.ledger in ledgers) <= came.sum():
+        if sum(each.entries for each in entry_ranges if each.ledger in ledgers) <= came.sum():
             return False
         is_held = bool(came.any()) or (bool(self.seen) and self.at.ledger in ledgers)
         is_believed = not is_held and self._shown_mark == mark
@@ -71,7 +71,7 @@ class Progress:
         index = bisect_right(self._begins, position) - 1
         if index < 0:
             return 0
-        each = self._span.stretches[index]
+        each = self._span.entry_ranges[index]
         is_inside = each.ledger == position.ledger and position.entry < each.last
         return self._before[index] + (position.entry - each.first + 1 if is_inside else each.entries)
 

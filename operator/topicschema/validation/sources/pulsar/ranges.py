@@ -20,7 +20,7 @@ class Position(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class EntryRange:
     """Entries of one ledger, one after the other."""
 
     ledger: int
@@ -32,15 +32,15 @@ class Stretch:
         """The number of its last entry."""
         return self.first + self.entries - 1
 
-    def cut(self, entries: int) -> "tuple[Stretch, Stretch]":
+    def cut(self, entries: int) -> "tuple[EntryRange, EntryRange]":
         """Its first so many entries, and the rest."""
-        rest = Stretch(self.ledger, self.first + entries, self.entries - entries)
-        return Stretch(self.ledger, self.first, entries), rest
+        rest = EntryRange(self.ledger, self.first + entries, self.entries - entries)
+        return EntryRange(self.ledger, self.first, entries), rest
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What one reader reads: one stretch or several, in order. `topic` is the full name of the partition.
+    """What one reader reads: one entry range or several, in order. `topic` is the full name of the partition.
 
     `messages_per_entry` is about what is to be expected. `created` is when the topic was made, in the broker's words: a
     topic of the same name that was made later is another one.
@@ -48,24 +48,24 @@ class Span:
 
     topic: str
     partition: int
-    stretches: tuple[Stretch, ...]
+    entry_ranges: tuple[EntryRange, ...]
     messages_per_entry: float = 1.0
     created: str = ""
 
     @property
     def first(self) -> Position:
         """Its first entry."""
-        return Position(self.stretches[0].ledger, self.stretches[0].first)
+        return Position(self.entry_ranges[0].ledger, self.entry_ranges[0].first)
 
     @property
     def last(self) -> Position:
         """Its last entry."""
-        return Position(self.stretches[-1].ledger, self.stretches[-1].last)
+        return Position(self.entry_ranges[-1].ledger, self.entry_ranges[-1].last)
 
     @property
     def entries(self) -> int:
         """How many entries it has."""
-        return sum(each.entries for each in self.stretches)
+        return sum(each.entries for each in self.entry_ranges)
 
     @property
     def messages(self) -> int:
@@ -77,7 +77,7 @@ class Span:
         return f"{self.topic}, {self.first} to {self.last}"
 
 
-def stretches(ledgers: Iterable[tuple[int, int]], last: Position) -> tuple[Stretch, ...]:
+def entry_ranges(ledgers: Iterable[tuple[int, int]], last: Position) -> tuple[EntryRange, ...]:
     """The entries up to and with `last`, of ledgers given by number and count, in any order.
 
     The ledger that is being written counts none yet: what it has is told by `last`.
@@ -85,13 +85,13 @@ def stretches(ledgers: Iterable[tuple[int, int]], last: Position) -> tuple[Stret
     found = []
     for number, count in sorted(ledgers):
         if number == last.ledger:
-            found.append(Stretch(number, 0, last.entry + 1))
+            found.append(EntryRange(number, 0, last.entry + 1))
         elif number < last.ledger:
-            found.append(Stretch(number, 0, count))
+            found.append(EntryRange(number, 0, count))
     return tuple(each for each in found if each.entries > 0)
 
 
-def since(known: Iterable[Stretch], first: Position) -> tuple[Stretch, ...]:
+def since(known: Iterable[EntryRange], first: Position) -> tuple[EntryRange, ...]:
     """What of them comes at or after `first`."""
     found = []
     for each in known:
@@ -102,7 +102,7 @@ def since(known: Iterable[Stretch], first: Position) -> tuple[Stretch, ...]:
     return tuple(each for each in found if each.entries > 0)
 
 
-def until(known: Iterable[Stretch], end: Position) -> tuple[Stretch, ...]:
+def until(known: Iterable[EntryRange], end: Position) -> tuple[EntryRange, ...]:
     """What of them comes before `end`."""
     found = []
     for each in known:
@@ -113,7 +113,7 @@ def until(known: Iterable[Stretch], end: Position) -> tuple[Stretch, ...]:
     return tuple(found)
 
 
-def before(known: Sequence[Stretch], position: Position, entries: int) -> Position | None:
+def before(known: Sequence[EntryRange], position: Position, entries: int) -> Position | None:
     """The entry that many before `position`, or the first one; None where none comes before it."""
     earlier = [each for each in known if (each.ledger, each.first) < position]
     for each in reversed(earlier):
@@ -125,10 +125,10 @@ def before(known: Sequence[Stretch], position: Position, entries: int) -> Positi
     return Position(earlier[0].ledger, earlier[0].first) if earlier else None
 
 
-def cut(known: Sequence[Stretch], entries: int) -> tuple[tuple[Stretch, ...], ...]:
+def cut(known: Sequence[EntryRange], entries: int) -> tuple[tuple[EntryRange, ...], ...]:
     """Pieces of that many entries, the last one of at most so many; each entry is in one of them."""
-    pieces: list[tuple[Stretch, ...]] = []
-    piece: list[Stretch] = []
+    pieces: list[tuple[EntryRange, ...]] = []
+    piece: list[EntryRange] = []
     room = entries
     for each in known:
         rest = each

@@ -9,17 +9,17 @@ import numpy as np
 import pyarrow as pa
 
 from topicschema.core.topics import Topic
-from topicschema.validation.request import PulsarAsked
-from topicschema.validation.sources import Gone, Withheld
+from topicschema.validation.request import PulsarSource
+from topicschema.validation.sources import Expired, NotDelivered
 from topicschema.validation.sources.pulsar import frames
 from topicschema.validation.sources.pulsar.admin import Admin
-from topicschema.validation.sources.pulsar.batch_decoder import Parcels
+from topicschema.validation.sources.pulsar.batch_decoder import BatchDecoder
 from topicschema.validation.sources.pulsar.chunks import Chunks
 from topicschema.validation.sources.pulsar.connection import LostError, connected
 from topicschema.validation.sources.pulsar.frames import Of
 from topicschema.validation.sources.pulsar.pulsar_api_pb2 import BaseCommand
 from topicschema.validation.sources.pulsar.ranges import Position, Span, before, since, until
-from topicschema.validation.sources.pulsar.span_reader import QUIET_SECONDS, Passage, reader_name
+from topicschema.validation.sources.pulsar.span_reader import QUIET_SECONDS, SpanReader, reader_name
 
 _LOOK_BACK: Final = 16
 _FARTHEST: Final = 16**5
@@ -27,23 +27,23 @@ _FARTHEST: Final = 16**5
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """How spans are read: of which broker, with keys or without, and how many seconds it may say nothing."""
+class ReaderOptions:
+    """Options of readers: the broker, whether messages have keys, and how many seconds the broker may send nothing."""
 
-    asked: PulsarAsked
+    asked: PulsarSource
     has_keys: bool
     patience: float
 
 
-def read(terms: Terms, span: Span, partition: Topic) -> Iterator[pa.RecordBatch | Gone | Withheld]:
+def read(options: ReaderOptions, span: Span, partition: Topic) -> Iterator[pa.RecordBatch | Expired | NotDelivered]:
     """The span's messages, then what of it did not come; SourceError where it cannot be read."""
-    with Admin(terms.asked) as admin:
-        parcels = Parcels(span.partition, Chunks(span.first), terms.has_keys)
-        passage = Passage(admin, span, partition, terms.patience)
-        yield from passage.batches(parcels)
-        if parcels.chunks.has_strays:
-            yield from _begun_before(terms, span, admin, partition)
-        yield from passage.missing()
+    with Admin(options.asked) as admin:
+        decoder = BatchDecoder(span.partition, Chunks(span.first), options.has_keys)
+        span_reader = SpanReader(admin, span, partition, options.patience)
+        yield from span_reader.batches(decoder)
+        if decoder.chunks.has_incomplete:
+            yield from _begun_before(options, span, admin, partition)
+        yield from span_reader.missing()
 
 
 def batch_size(admin: Admin, topic: str, position: Position) -> int:
@@ -51,7 +51,7 @@ def batch_size(admin: Admin, topic: str, position: Position) -> int:
 
     It is taken apart for that: what a batch claims may be anything, and a sample is measured by this.
     """
-    with suppress(LostError), closing(connected(admin.entrance(), topic)) as connection:
+    with suppress(LostError), closing(connected(admin.endpoint(), topic)) as connection:
         connection.subscribe(topic, reader_name(), position)
         connection.permit(1)
         held = b""
@@ -61,27 +61,27 @@ def batch_size(admin: Admin, topic: str, position: Position) -> int:
             table, _ = frames.scan(content)
             messages = table[table[:, Of.KIND] == BaseCommand.MESSAGE]
             if len(messages):
-                parcels = Parcels(0, Chunks(position), has_keys=False)
-                return max(1, sum(map(len, parcels.batches(content, messages[:1]))))
+                decoder = BatchDecoder(0, Chunks(position), has_keys=False)
+                return max(1, sum(map(len, decoder.batches(content, messages[:1]))))
     return 0
 
 
-def _begun_before(terms: Terms, span: Span, admin: Admin, partition: Topic) -> Iterator[pa.RecordBatch]:
+def _begun_before(options: ReaderOptions, span: Span, admin: Admin, partition: Topic) -> Iterator[pa.RecordBatch]:
     """The messages that end in the span, and whose first chunk is before it: read from further and further back.
 
     One whose first chunk is gone is no message any more, for nobody; one whose first chunk is too far back is lost.
     """
-    standing = admin.standing(partition)
-    known = () if standing is None else standing.known
+    stats = admin.stats(partition)
+    known = () if stats is None else stats.known
     back = _LOOK_BACK
     while first := before(known, span.first, back):
         is_all = first == Position(known[0].ledger, known[0].first)
         is_farthest = back >= _FARTHEST and not is_all
-        wider = replace(span, stretches=(*since(until(known, span.first), first), *span.stretches))
+        wider = replace(span, entry_ranges=(*since(until(known, span.first), first), *span.entry_ranges))
         chunks = Chunks(span.first, is_farthest=is_farthest)
-        parcels = Parcels(span.partition, chunks, terms.has_keys, straddled=span.first)
-        batches = list(Passage(admin, wider, partition, terms.patience).batches(parcels))
-        if not chunks.has_strays or is_all or is_farthest:
+        decoder = BatchDecoder(span.partition, chunks, options.has_keys, straddled=span.first)
+        batches = list(SpanReader(admin, wider, partition, options.patience).batches(decoder))
+        if not chunks.has_incomplete or is_all or is_farthest:
             yield from batches
             return
         back *= _LOOK_BACK

@@ -11,12 +11,12 @@ import pyarrow as pa
 from topicschema.core.errors import StalledError
 from topicschema.core.topics import Topic
 from topicschema.validation.errors import SourceError
-from topicschema.validation.request import PulsarAsked
-from topicschema.validation.sources import Gone, Plan, Split, Withheld
+from topicschema.validation.request import PulsarSource
+from topicschema.validation.sources import Expired, NotDelivered, Plan, Split
 from topicschema.validation.sources.pulsar import reader
-from topicschema.validation.sources.pulsar.admin import Admin, Standing
+from topicschema.validation.sources.pulsar.admin import Admin, TopicStats
 from topicschema.validation.sources.pulsar.ranges import Position, Span, cut, since
-from topicschema.validation.sources.pulsar.reader import Terms
+from topicschema.validation.sources.pulsar.reader import ReaderOptions
 
 _SKEW: Final = 600_000
 """Pulsar looks for a time by halves, as if publish times only grew. They are of producers' clocks: so many milliseconds
@@ -29,14 +29,14 @@ _SPLIT_BYTES: Final = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class PulsarSource:
+class PulsarMessages:
     """A topic's retained messages; `topic` is its full name. `since` leaves out what is older (ms since 1970), roughly.
 
     `split_messages` is about how many messages are read at once; without it that is as the topic is. `patience` is how
     many seconds a broker may say nothing, restarts included, though there is something left to read.
     """
 
-    asked: PulsarAsked
+    asked: PulsarSource
     topic: str
     has_keys: bool = False
     since: int | None = None
@@ -52,7 +52,7 @@ class PulsarSource:
                 return self._missing()
             told = _Told.of(admin, topic, count)
             parts = [self._part(admin, topic, number, told) for number in range(max(1, count))]
-            is_none_there = all(part.standing is None for part in parts)
+            is_none_there = all(part.stats is None for part in parts)
             # Of a topic with partitions none may have been used so far; it may be gone since the first question, too.
             if is_none_there and (not count or admin.partitions(topic) is None):
                 return self._missing()
@@ -61,10 +61,12 @@ class PulsarSource:
     def _missing(self) -> Plan:
         return Plan(notes=(f"{self.topic} does not exist: it has no messages",), is_missing=True)
 
-    def read(self, split: Split) -> Iterator[pa.RecordBatch | Gone | Withheld]:
+    def read(self, split: Split) -> Iterator[pa.RecordBatch | Expired | NotDelivered]:
         """As Source says; a split of `plan`."""
         span: Span = split.what
-        return reader.read(Terms(self.asked, self.has_keys, self.patience), span, _partition(self._parsed(), span))
+        return reader.read(
+            ReaderOptions(self.asked, self.has_keys, self.patience), span, _partition(self._parsed(), span)
+        )
 
     def _parsed(self) -> Topic:
         try:
@@ -77,17 +79,17 @@ class PulsarSource:
         suffix = f"-partition-{number}" if told.count else ""
         partition = Topic(topic.tenant, topic.namespace, topic.local_name + suffix)
         name = f"{self.topic}{suffix}"
-        standing = told.standings.get(name) or admin.standing(partition)
-        if standing is None or not standing.known:
-            return _Part(name, standing=standing)
-        known, span = standing.known, None
+        stats = told.all_stats.get(name) or admin.stats(partition)
+        if stats is None or not stats.known:
+            return _Part(name, stats=stats)
+        known, span = stats.known, None
         if self.since is not None:
             begins = admin.at(partition, max(0, self.since - _SKEW))
             known = known if begins is None else since(known, begins)
         if known:
             created = told.creations.get(name) or admin.created(partition)
             span = Span(name, number, known, created=created)
-        return _Part(name, span, standing)
+        return _Part(name, span, stats)
 
     def _planned(self, admin: Admin, parts: "Sequence[_Part]") -> Plan:
         names = tuple(part.name for part in parts)
@@ -100,7 +102,7 @@ class PulsarSource:
         pieces = [
             Span(span.topic, span.partition, piece, per_entry, span.created)
             for span in spans
-            for piece in cut(span.stretches, size)
+            for piece in cut(span.entry_ranges, size)
         ]
         splits = tuple(Split(piece, piece.messages) for piece in pieces)
         return Plan(splits, {span.topic: str(span.last) for span in spans}, names)
@@ -117,19 +119,19 @@ class _Told:
     """What the broker tells of all partitions at once; of one that is not among them it is asked by itself."""
 
     count: int
-    standings: Mapping[str, Standing] = field(default_factory=dict)
+    all_stats: Mapping[str, TopicStats] = field(default_factory=dict)
     creations: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, admin: Admin, topic: Topic, count: int) -> "_Told":
         """Two answers instead of two for each partition. Where they cannot be had, nothing is lost but time."""
-        standings: Mapping[str, Standing] = {}
+        all_stats: Mapping[str, TopicStats] = {}
         creations: Mapping[str, str] = {}
         if count > 1:
             with suppress(SourceError):
-                standings = admin.standings(topic)
-                creations = admin.creations(topic) if len(standings) == count else {}
-        return cls(count, standings, creations)
+                all_stats = admin.all_stats(topic)
+                creations = admin.creations(topic) if len(all_stats) == count else {}
+        return cls(count, all_stats, creations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +140,14 @@ class _Part:
 
     name: str
     span: Span | None = None
-    standing: Standing | None = None
+    stats: TopicStats | None = None
 
 
 def _probed(spans: Sequence[Span]) -> list[tuple[str, Position]]:
     """Entries evenly spread over all of them."""
     entries = sum(span.entries for span in spans)
     step = max(1, entries // _PROBES)
-    pieces = [(span.topic, piece[0]) for span in spans for piece in cut(span.stretches, step)]
+    pieces = [(span.topic, piece[0]) for span in spans for piece in cut(span.entry_ranges, step)]
     found = [(topic, Position(begin.ledger, begin.first)) for topic, begin in pieces]
     return found[:: max(1, len(found) // _PROBES)][:_PROBES]
 
@@ -160,8 +162,8 @@ def _messages_per_entry(admin: Admin, spans: Sequence[Span]) -> float:
 
 
 def _bytes_per_entry(parts: "Sequence[_Part]") -> float:
-    standings = [part.standing for part in parts if part.standing is not None]
-    return sum(each.bytes for each in standings) / max(1, sum(each.entries for each in standings))
+    all_stats = [part.stats for part in parts if part.stats is not None]
+    return sum(each.bytes for each in all_stats) / max(1, sum(each.entries for each in all_stats))
 
 
 def _partition(topic: Topic, span: Span) -> Topic:

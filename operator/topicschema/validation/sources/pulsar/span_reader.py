@@ -17,10 +17,10 @@ import pyarrow as pa
 
 from topicschema.core.topics import Topic
 from topicschema.validation.errors import SourceError
-from topicschema.validation.sources import Gone, Withheld
+from topicschema.validation.sources import Expired, NotDelivered
 from topicschema.validation.sources.pulsar import frames, protocol
-from topicschema.validation.sources.pulsar.admin import READERS, Admin, Standing
-from topicschema.validation.sources.pulsar.batch_decoder import Parcels
+from topicschema.validation.sources.pulsar.admin import READERS, Admin, TopicStats
+from topicschema.validation.sources.pulsar.batch_decoder import BatchDecoder
 from topicschema.validation.sources.pulsar.compiled import Content, Table
 from topicschema.validation.sources.pulsar.connection import Connection, LostError, connected
 from topicschema.validation.sources.pulsar.errors import SourceDeletedError, SourceSilentError
@@ -44,8 +44,8 @@ def reader_name() -> str:
     return f"{READERS}{secrets.token_hex(8)}"
 
 
-class Passage:
-    """One way through a span, over one connection or, where that breaks, several."""
+class SpanReader:
+    """Reads a span once, over one connection or, if that breaks, several."""
 
     def __init__(self, admin: Admin, span: Span, partition: Topic, patience: float) -> None:
         self._admin = admin
@@ -62,7 +62,7 @@ class Passage:
         self._is_asked = self._is_sent = self._is_held_back = False
         self._is_done = False
 
-    def batches(self, parcels: Parcels) -> Iterator[pa.RecordBatch]:
+    def batches(self, decoder: BatchDecoder) -> Iterator[pa.RecordBatch]:
         """The span's messages."""
         held = bytearray()
         try:
@@ -81,30 +81,30 @@ class Passage:
                     self._lost(error)
                     continue
                 if len(table):
-                    yield from parcels.batches(content, table)
+                    yield from decoder.batches(content, table)
                     self._heard = time.monotonic()  # as long as batches are judged, nobody listens
         finally:
             self._close()
 
-    def missing(self) -> Iterator[Gone | Withheld]:
+    def missing(self) -> Iterator[Expired | NotDelivered]:
         """What did not come of a span that was read.
 
         Of ledgers that the broker has removed since the plan it is about how many messages, of others how many entries.
         """
         entries = Counter[int]()
-        for each in self._span.stretches:
+        for each in self._span.entry_ranges:
             entries[each.ledger] += each.entries
         entries.subtract(self._progress.seen)
         if not any(entries.values()):
             return
-        standing = self._standing()
-        gone = sum(count for ledger, count in entries.items() if ledger not in standing.ledgers)
-        if gone and self._admin.created(self._partition) != self._span.created:
+        stats = self._stats()
+        expired = sum(count for ledger, count in entries.items() if ledger not in stats.ledgers)
+        if expired and self._admin.created(self._partition) != self._span.created:
             raise SourceDeletedError("the topic was deleted, and made anew, while it was read", str(self._span))
-        if gone:
-            yield Gone(round(gone * self._span.messages_per_entry))
-        if withheld := entries.total() - gone:
-            yield Withheld(withheld)
+        if expired:
+            yield Expired(round(expired * self._span.messages_per_entry))
+        if not_delivered := entries.total() - expired:
+            yield NotDelivered(not_delivered)
 
     def _receive(self, held: bytearray) -> bool:
         """Receive until there is much, or nothing comes for a moment; whether nothing came at all."""
@@ -120,17 +120,17 @@ class Passage:
         return is_quiet
 
     def _scanned(self, content: Content) -> tuple[Table, int]:
-        """The rows of the span's frames that were not there before, and where the frames end; orders are obeyed."""
+        """Return the new rows of the span's frames, and where the frames end; handle the commands among them."""
         try:
             table, end = frames.scan(content)
         except ValueError as error:
             raise SourceError(str(error), str(self._span)) from None
         is_message = table[:, Of.KIND] == BaseCommand.MESSAGE
         for row in table[~is_message]:
-            self._obey(content[row[Of.AT] : row[Of.AT] + row[Of.SIZE]].tobytes())
+            self._handle_command(content[row[Of.AT] : row[Of.AT] + row[Of.SIZE]].tobytes())
         table = table[is_message]
         if len(table):
-            self._permit(int(np.maximum(1, table[:, Of.COUNT].astype(np.int32)).sum(dtype=np.int64)))
+            self._grant_permits(int(np.maximum(1, table[:, Of.COUNT].astype(np.int32)).sum(dtype=np.int64)))
             self._raise_if_doubtful(table)
             table = self._next(table)
         return table, end
@@ -157,18 +157,18 @@ class Passage:
         if not self._progress.has_gap(table, end):
             return
         try:
-            standing = self._standing()
+            stats = self._stats()
         except SourceDeletedError:
             raise
         except SourceError as error:
             raise LostError(str(error)) from None
-        cursor = standing.cursors.get(self._name)
+        cursor = stats.cursors.get(self._name)
         if cursor is None:
             raise LostError("the broker does not know the reader any more")
-        if self._progress.is_skipped(table, min(end, cursor.mark), standing.ledgers):
+        if self._progress.is_skipped(table, min(end, cursor.mark), stats.ledgers):
             raise LostError("the broker was made to skip messages that are there")
 
-    def _obey(self, content: bytes) -> None:
+    def _handle_command(self, content: bytes) -> None:
         try:
             command = protocol.parse(content)
         except ValueError:
@@ -177,9 +177,9 @@ class Passage:
             told = command.getLastMessageIdResponse.last_message_id
             self._last, self._is_asked = Position(told.ledgerId, told.entryId), False
         else:
-            self._opened().obey(command)
+            self._opened().handle_command(command)
 
-    def _permit(self, taken: int) -> None:
+    def _grant_permits(self, taken: int) -> None:
         """Give back what the broker took off: what a batch claims, which may be anything, as a number of 32 bits."""
         self._taken += taken
         while self._taken >= _PERMITS // 2:
@@ -189,11 +189,11 @@ class Passage:
 
     def _opened(self) -> Connection:
         if self._connection is None:
-            connection = connected(self._admin.entrance(), self._span.topic)
+            connection = connected(self._admin.endpoint(), self._span.topic)
             self._connection, self._last, self._taken = connection, None, 0
             self._is_asked = self._is_sent = False
             self._name = reader_name()  # a broker may not have forgotten the last one yet, nor where that one was
-            connection.subscribe(self._span.topic, self._name, self._progress.resumes)
+            connection.subscribe(self._span.topic, self._name, self._progress.resume_position)
             connection.permit(_PERMITS)
         return self._connection
 
@@ -219,7 +219,7 @@ class Passage:
             self._raise_if_silent("the broker does not say which message is the last")
             return False
         try:
-            cursor = self._standing().cursors.get(self._name)
+            cursor = self._stats().cursors.get(self._name)
             # What a broker has sent may still be on its way: the answer to a question asked from here on comes behind.
             is_read = cursor is not None and cursor.reads_next > self._span.last and not cursor.is_reading
             self._is_sent, self._last = is_read, None
@@ -237,11 +237,11 @@ class Passage:
             self._raise_if_silent(held_back if self._is_held_back else nothing)
         return False
 
-    def _standing(self) -> Standing:
-        standing = self._admin.standing(self._partition)
-        if standing is None:
+    def _stats(self) -> TopicStats:
+        stats = self._admin.stats(self._partition)
+        if stats is None:
             raise SourceDeletedError("the topic was deleted while it was read", str(self._span))
-        return standing
+        return stats
 
     def _raise_if_silent(self, why: str) -> None:
         if time.monotonic() - self._heard > self._patience:

@@ -1,0 +1,57 @@
+"""What retained messages change in a plan: a closed gate stops a next version and nothing else."""
+
+from dataclasses import replace
+
+import pytest
+
+from support.schemas.examples import ME, history, record
+from topicschema.core.alignment import Aligned
+from topicschema.core.plan import (
+    Action,
+    AddFinalizer,
+    Claim,
+    Observed,
+    Register,
+    Remote,
+    StartValidation,
+    StopValidation,
+    Upload,
+    Validation,
+    plan,
+)
+from topicschema.core.policy import EffectiveStrategy, StrategySource
+from topicschema.core.strategies import Strategy
+from topicschema.core.verdict import Outcome, Verdict
+
+FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
+NEXT = Observed(ME, history(record("id"), claim=ME), is_on_record=True, verdict=Verdict(Outcome.NEXT_VERSION, FULL, 1))
+EQUAL = replace(NEXT, verdict=Verdict(Outcome.EQUAL_VERSION, FULL, 0))
+REFUSED = replace(NEXT, verdict=Verdict(Outcome.INCOMPATIBLE, FULL, None))
+CLOSED, OPEN = Validation(holds_back=True), Validation()
+AT_BROKER = Remote(Aligned())
+
+
+@pytest.mark.parametrize(
+    ("seen", "actions"),
+    [
+        (replace(NEXT, validation=CLOSED), ()),
+        (replace(NEXT, validation=replace(CLOSED, needs_job=True)), (StartValidation(),)),
+        (replace(NEXT, validation=replace(CLOSED, needs_job=True, has_obsolete_jobs=True)), (StopValidation(),)),
+        (replace(NEXT, validation=OPEN), (Register(ME),)),
+        (replace(NEXT, validation=replace(OPEN, needs_job=True)), (Register(ME),)),
+        (replace(EQUAL, validation=replace(OPEN, needs_job=True)), (StartValidation(),)),
+        (replace(EQUAL, validation=replace(CLOSED, needs_job=True)), (StartValidation(),)),
+        (replace(EQUAL, history=history(record("id")), validation=CLOSED), (Claim(ME),)),
+        (replace(REFUSED, validation=Validation(has_obsolete_jobs=True)), (StopValidation(),)),
+        (replace(NEXT, validation=CLOSED, remote=AT_BROKER), ()),
+        (replace(NEXT, validation=OPEN, remote=AT_BROKER), (Upload(),)),
+        (replace(NEXT, validation=replace(CLOSED, needs_job=True), remote=AT_BROKER), (StartValidation(),)),
+        (replace(NEXT, validation=replace(CLOSED, needs_job=True), is_suspended=True), ()),
+        (replace(NEXT, validation=replace(CLOSED, needs_job=True), is_being_deleted=True), ()),
+        (replace(NEXT, validation=replace(CLOSED, needs_job=True), deletes_record=True), (AddFinalizer(),)),
+    ],
+)
+def test_a_gate_holds_back_a_next_version_alone_and_questions_come_after_all_else(
+    seen: Observed, actions: tuple[Action, ...]
+) -> None:
+    assert plan(seen) == actions
