@@ -40,10 +40,10 @@ test: setup ## run all tiers that this machine can run, at sample size; choose: 
 test-all: setup ## run all tiers at full size, e2e included; takes hours; choose: make test-all TIERS=broker
 	TOPICSCHEMA_TEST_SIZE=full $(BIN)/python -m suite $(TIERS)
 
-smoke: setup ## the operator and its jobs as pods on a real node: install, two gates, Spark executors; root, or Docker with kind
+smoke: setup ## run the operator and its Jobs in a kind cluster: install, two gates, Spark executors; needs Docker or root
 	$(BIN)/python -m suite e2e $(if $(SKIP),--may-skip)
 
-e2e: setup ## the same at full size, 2,000,000 messages; fails where no node can be had, unless asked: make e2e SKIP=1
+e2e: setup ## run the same at full size, 2,000,000 messages; fails without Docker, unless asked: make e2e SKIP=1
 	TOPICSCHEMA_TEST_SIZE=full $(BIN)/python -m suite e2e $(if $(SKIP),--may-skip)
 
 images: setup ## build the operator's image and the validation image into the cache

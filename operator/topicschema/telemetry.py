@@ -160,7 +160,7 @@ BROKER_REQUEST_DURATION = _seconds(
     ("operation",),
 )
 OPEN_CIRCUIT_BREAKERS = CallbackGauge(
-    _gauge("topicschema_broker_circuit_breakers_open", "Policies whose circuit breaker is open: no broker answers.")
+    _gauge("topicschema_broker_circuit_breakers_open", "Brokers that do not answer: their circuit breaker is open.")
 )
 EVENT_WRITE_FAILURES = _counter("topicschema_event_write_failures_total", "Kubernetes Events that were not written.")
 

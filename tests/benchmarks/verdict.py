@@ -17,12 +17,12 @@ from support.kubernetes.pods import Pods
 from support.validation.node_namespace import RetainedShop
 from support.validation.topic_messages import RetainedTopic
 from support.validation.topic_orders import WIDER, WRITTEN, whole
-from testbed import helm, images, node_part, pulsar_part
+from testbed import helm, images, kind_part, pulsar_part
 from testbed.instances import Instance
-from testbed.node import Node
-from testbed.node_broker import NodeBroker
-from testbed.node_part import GivenNode, NodePart
+from testbed.kind import Node
+from testbed.kind_part import GivenNode, KindPart
 from testbed.progress import Progress
+from testbed.pulsar import Pulsar
 
 _MESSAGES, _ROUNDS = 1_000, 5
 _LOADS = (
@@ -34,13 +34,13 @@ _GOAL = Goal(2, at_most=True)
 def measure() -> Iterator[Row]:
     """The rows; SourceMissingError where no pods run."""
     progress = Progress()
-    for part in (NodePart(), pulsar_part.PulsarPart()):
+    for part in (KindPart(), pulsar_part.PulsarPart()):
         part.prepare(progress)
     built = [images.build(name, progress) for name in images.NAMES]
     helm.program(progress)
     instance = Instance.owned()
     try:
-        node = node_part.start(instance, progress)
+        node = kind_part.start(instance, progress)
         for image in built:
             node.load(image.archive)
         operator_pods.installed(node.cluster)
@@ -50,7 +50,7 @@ def measure() -> Iterator[Row]:
 
 
 def _measured(node: Node | GivenNode) -> Iterator[Row]:
-    broker = NodeBroker.start(node)
+    broker = kind_part.start_broker(node)
     rounds = [_round(node, broker) for _ in range(_ROUNDS + 1)][1:]
     verdict, loaded, bare = (statistics.median(each) for each in zip(*rounds, strict=True))
     anchor = ("the pod's own start-up, with what a run loads", loaded)
@@ -58,11 +58,11 @@ def _measured(node: Node | GivenNode) -> Iterator[Row]:
     yield row("a pod of the validation image that ends at once, from apply to end", bare, "s")
 
 
-def _round(node: Node | GivenNode, broker: NodeBroker) -> tuple[float, float, float]:
+def _round(node: Node | GivenNode, broker: Pulsar) -> tuple[float, float, float]:
     """Seconds to the verdict, of the pod's start-up, and of a pod that does nothing."""
     pods = Pods(node.cluster, f"t-{secrets.token_hex(4)}")
     pods.create_namespace()
-    shop = RetainedShop(pods, broker, RetainedTopic.made(broker.pulsar, "created"))
+    shop = RetainedShop(pods, broker, RetainedTopic.made(broker, "created"))
     shop.rest.uploaded(json.dumps(WRITTEN))
     shop.fill(whole(_MESSAGES))
     shop.govern("Gate")

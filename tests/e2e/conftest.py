@@ -15,13 +15,13 @@ from support.kubernetes.operator_pods import installed
 from support.kubernetes.pods import Pods
 from support.validation.node_namespace import RetainedShop
 from support.validation.topic_messages import RetainedTopic
-from testbed import helm, images, node_packages, node_part, node_room, pulsar_part
+from testbed import helm, images, kind_part, packages, pulsar_part
 from testbed.errors import SourceMissingError, TestbedError
 from testbed.instances import Instance
-from testbed.node import Node
-from testbed.node_broker import NodeBroker
-from testbed.node_part import GivenNode, NodePart
+from testbed.kind import Node
+from testbed.kind_part import GivenNode, KindPart
 from testbed.progress import Progress
+from testbed.pulsar import Pulsar
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -30,6 +30,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "node" in getattr(item, "fixturenames", ()):
             item.add_marker("e2e")
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(600))  # whichever is first waits for the cluster
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -50,7 +52,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def _prepare(fixtures: set[str]) -> None:
     if lacking := _lacking(fixtures):
         raise SourceMissingError("; ".join(lacking))
-    NodePart().prepare(Progress())
+    KindPart().prepare(Progress())
     for name in images.NAMES:
         if f"{name}_image" in fixtures:
             _image(name)
@@ -62,12 +64,10 @@ def _prepare(fixtures: set[str]) -> None:
 
 def _lacking(fixtures: set[str]) -> list[str]:
     """All that this machine lacks for tests with these fixtures, so that a person installs it at once."""
-    found = [node_part.why_absent()]
-    if any(f"{name}_image" in fixtures for name in images.NAMES):
-        found.append(images.why_absent())
+    found = [kind_part.why_absent()]
     if "broker" in fixtures and pulsar_part.given() is None:
-        packages = node_packages.missing(node_packages.BROKER)
-        found.append(f"a broker takes packages ({node_packages.install(packages)})" if packages else None)
+        lacking = packages.missing(packages.BROKER)
+        found.append(f"a broker takes packages ({packages.install(lacking)})" if lacking else None)
     return [why for why in found if why is not None]
 
 
@@ -78,17 +78,11 @@ def _image(name: str) -> images.Image:
 
 
 @pytest.fixture(scope="session")
-def tunables() -> dict[str, str]:
-    """The machine's tunables before there was a node."""
-    return node_room.tunables()
-
-
-@pytest.fixture(scope="session")
-def node(tunables: dict[str, str]) -> Iterator[Node | GivenNode]:
+def node() -> Iterator[Node | GivenNode]:
     """A node that is ready; it and all on it end with the test run, also after kill -9."""
     owned = Instance.owned()
     try:
-        yield node_part.start(owned, Progress())
+        yield kind_part.start(owned, Progress())
     finally:
         owned.end()
 
@@ -110,10 +104,10 @@ def validation_image(node: Node | GivenNode) -> str:
 
 
 @pytest.fixture(scope="session")
-def broker(node: Node | GivenNode) -> NodeBroker:
+def broker(node: Node | GivenNode) -> Pulsar:
     """A broker that pods reach."""
     try:
-        return NodeBroker.start(node)
+        return kind_part.start_broker(node)
     except SourceMissingError as error:
         pytest.skip(str(error))
 
@@ -134,18 +128,18 @@ def pods(node: Node | GivenNode) -> Iterator[Pods]:
 
 
 @pytest.fixture(scope="session")
-def missing(operator: Pods, validation_image: str, broker: NodeBroker) -> RetainedShop:
+def missing(operator: Pods, validation_image: str, broker: Pulsar) -> RetainedShop:
     """A namespace whose topic does not exist at the broker, which soon collects one that is made, and its schema."""
-    namespace = broker.pulsar.fresh_namespace()
+    namespace = broker.fresh_namespace()
     idle = {"inactiveTopicDeleteMode": "delete_when_no_subscriptions", "maxInactiveDurationSeconds": 1}
     policies = {**idle, "deleteWhileInactive": True}
-    broker.pulsar.tell("POST", f"/namespaces/{namespace}/inactiveTopicPolicies", policies)
+    broker.tell("POST", f"/namespaces/{namespace}/inactiveTopicPolicies", policies)
     pods = Pods(operator.cluster, f"t-{secrets.token_hex(4)}")
     pods.create_namespace()
-    return RetainedShop(pods, broker, RetainedTopic(broker.pulsar, namespace, "created", 0))
+    return RetainedShop(pods, broker, RetainedTopic(broker, namespace, "created", 0))
 
 
 @pytest.fixture
-def shop(operator: Pods, validation_image: str, broker: NodeBroker, pods: Pods) -> RetainedShop:
+def shop(operator: Pods, validation_image: str, broker: Pulsar, pods: Pods) -> RetainedShop:
     """A namespace whose topic has two partitions at the broker, and no messages yet."""
-    return RetainedShop(pods, broker, RetainedTopic.made(broker.pulsar, "created", 2))
+    return RetainedShop(pods, broker, RetainedTopic.made(broker, "created", 2))

@@ -9,8 +9,8 @@ from support.validation.memory_limits import SqueezedPods
 from support.validation.node_namespace import RetainedShop, conditions
 from support.validation.topic_orders import NARROWER, WRITTEN, Share
 from testbed import audit
-from testbed.node import Node
-from testbed.node_part import GivenNode
+from testbed.kind import Node
+from testbed.kind_part import GivenNode
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(900)]
 

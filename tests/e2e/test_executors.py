@@ -13,8 +13,8 @@ from support.validation.executor_runs import ACCOUNT, ExecutedRuns, allowed, rig
 from support.validation.node_namespace import MESSAGES, RetainedShop, conditions
 from support.validation.topic_orders import NARROWER, WIDER, WRITTEN, Share, whole
 from testbed import audit
-from testbed.node import Node
-from testbed.node_part import GivenNode
+from testbed.kind import Node
+from testbed.kind_part import GivenNode
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -22,8 +22,8 @@ _FEW, _MANY = 20_000, max(MESSAGES, 100_000)
 _ALL = 100
 _RESOURCES = {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}}
 _OF_ENDED = ("pods", "delete")  # by its name an executor is deleted that ended by itself: here none does
-_BETWEEN_PODS = "ip saddr 10.88.0.0/16 ip daddr 10.88.0.0/16 tcp flags & (syn | ack) == syn"
-_FENCE = f"""table bridge fence {{
+_BETWEEN_PODS = "ip saddr 10.244.0.0/16 ip daddr 10.244.0.0/16 tcp flags & (syn | ack) == syn"  # kind's pods
+_FENCE = f"""table ip fence {{
   chain forward {{
     type filter hook forward priority 0
     {_BETWEEN_PODS} tcp dport 7078 counter accept
@@ -40,7 +40,7 @@ def fence(node: Node | GivenNode) -> Iterator[Node]:
         pytest.skip("the node is not ours: no pod is to be shut off there")
     node.inside("nft", "-f", "-", stdin=_FENCE)
     yield node
-    node.inside("nft", "delete", "table", "bridge", "fence")
+    node.inside("nft", "delete", "table", "ip", "fence")
 
 
 def test_a_gate_refuses_what_two_executors_find_and_leaves_none_of_them(
@@ -134,5 +134,5 @@ def _told(shop: RetainedShop) -> str:
 
 def _connections(fence: Node) -> list[int]:
     """How many connections pods opened to each other at each of the two ports, and elsewhere."""
-    told = fence.inside("nft", "list", "table", "bridge", "fence")
+    told = fence.inside("nft", "list", "table", "ip", "fence")
     return [int(number) for number in re.findall(r"counter packets (\d+)", told)]

@@ -7,10 +7,10 @@ import pytest
 
 from support.validation.executor_runs import ACCOUNT, rights
 from support.validation.node_namespace import RetainedShop, conditions
-from support.validation.node_object_store import NodeStore
+from support.validation.pod_object_store import PodStore
 from support.validation.topic_orders import NARROWER, NARROWER_STILL, WIDER, WRITTEN, Share, whole
-from testbed.node import Node
-from testbed.node_part import GivenNode
+from testbed.kind import Node
+from testbed.kind_part import GivenNode
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
@@ -20,15 +20,15 @@ _AT_ONCE = {"resources": {"requests": {"cpu": "100m", "memory": "512Mi"}, "limit
 
 
 @pytest.fixture
-def store(node: Node | GivenNode, tmp_path: Path) -> NodeStore:
+def store(node: Node | GivenNode, tmp_path: Path) -> PodStore:
     """A store that pods reach."""
     if isinstance(node, GivenNode):
         pytest.skip("the node is not ours: its pods reach no store of ours")
-    return NodeStore.start(node, tmp_path)
+    return PodStore.start(node, tmp_path)
 
 
 def test_files_are_read_by_whom_the_node_tells_one_executor_finds_what_one_pod_does_and_what_is_whole_passes(
-    store: NodeStore, shop: RetainedShop
+    store: PodStore, shop: RetainedShop
 ) -> None:
     expected, source = Share(_COUNT), {"files": {"uri": store.uri("archive/orders")}}
     store.put(_FILE, expected.parts)

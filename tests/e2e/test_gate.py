@@ -32,7 +32,7 @@ def test_a_gate_registers_what_all_messages_can_be_read_with(shop: RetainedShop)
     assert conditions(status)["Validated"]["reason"] == "Passed"
     (pod,) = shop.pods.of_job(told["job"])
     assert pod["spec"]["automountServiceAccountToken"] is False
-    if shop.broker.pulsar.credentials is not None:
+    if shop.broker.credentials is not None:
         assert [name in json.dumps(pod["spec"]) for name in (READERS, SUPERUSERS)] == [True, False]
     assert json.loads(shop.report["report.json"])["messages"] == 1_000
 

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -15,7 +16,7 @@ from support.kubernetes.pods import Pods
 from support.validation.node_namespace import RetainedShop, conditions
 from support.validation.topic_messages import RetainedTopic
 from support.validation.topic_orders import NARROWER, WIDER, WRITTEN, Share, whole
-from testbed.node_broker import NodeBroker
+from testbed.pulsar import Pulsar
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(900)]
 
@@ -25,40 +26,40 @@ _AT_ONCE = {"resources": {"requests": {"cpu": "100m", "memory": "256Mi"}, "limit
 
 
 @pytest.fixture(scope="module", autouse=True)
-def unreached(operator: Pods, validation_image: str, broker: NodeBroker) -> Iterator[RetainedShop]:
+def unreached(operator: Pods, validation_image: str, broker: Pulsar) -> Iterator[RetainedShop]:
     """A topic whose broker does not answer: it begins first, for a run is patient for a minute and a half."""
     with _begun(operator, broker, _nowhere(broker)) as shop:
         yield shop
 
 
 @pytest.fixture(scope="module", autouse=True)
-def unknown(operator: Pods, validation_image: str, broker: NodeBroker) -> Iterator[RetainedShop]:
+def unknown(operator: Pods, validation_image: str, broker: Pulsar) -> Iterator[RetainedShop]:
     """A topic whose broker does not take the pods' token: it begins first, too, for a run is tried three times."""
-    credentials = broker.pulsar.credentials
+    credentials = broker.credentials
     with _begun(operator, broker, {}, "" if credentials is None else credentials.tokens.expired) as shop:
         yield shop
 
 
 @pytest.fixture(scope="module", autouse=True)
-def overdue(operator: Pods, validation_image: str, broker: NodeBroker) -> Iterator[RetainedShop]:
+def overdue(operator: Pods, validation_image: str, broker: Pulsar) -> Iterator[RetainedShop]:
     """A topic whose run would wait for its broker longer than it may take: it begins first, to be looked at last."""
     with _begun(operator, broker, _nowhere(broker), activeDeadlineSeconds=_TOO_SHORT) as shop:
         yield shop
 
 
-def _nowhere(broker: NodeBroker) -> dict[str, str]:
-    scheme, _, _ = broker.service_url.partition("://")
-    return {"serviceURL": f"{scheme}://{broker.host}:{_NOBODYS}"}
+def _nowhere(broker: Pulsar) -> dict[str, str]:
+    called = urlsplit(broker.service_url)
+    return {"serviceURL": f"{called.scheme}://{called.hostname}:{_NOBODYS}"}
 
 
 @contextmanager
 def _begun(
-    operator: Pods, broker: NodeBroker, pulsar: dict[str, str], token: str = "", **validation: Any
+    operator: Pods, broker: Pulsar, pulsar: dict[str, str], token: str = "", **validation: Any
 ) -> Iterator[RetainedShop]:
     """A namespace with messages about which it is asked in vain."""
     pods = Pods(operator.cluster, f"t-{secrets.token_hex(4)}")
     pods.create_namespace()
-    shop = RetainedShop(pods, broker, RetainedTopic.made(broker.pulsar, "created"), token)
+    shop = RetainedShop(pods, broker, RetainedTopic.made(broker, "created"), token)
     shop.rest.uploaded(json.dumps(WRITTEN))
     shop.fill(whole(1_000))
     shop.govern("Gate", pulsar, template=_AT_ONCE, **validation)
@@ -101,7 +102,7 @@ def test_a_topic_without_messages_passes_and_is_left_as_it_is(kind: str, request
 def test_a_broker_that_cannot_be_reached_is_no_verdict_and_the_status_says_so(unreached: RetainedShop) -> None:
     said = unreached.says("Validated", "it is tried again, for it ended with status 3: ", 300)
 
-    assert f"{unreached.broker.host}:{_NOBODYS}: Connection refused" in said["message"]
+    assert f"{urlsplit(unreached.broker.service_url).hostname}:{_NOBODYS}: Connection refused" in said["message"]
     assert (said["status"], said["reason"]) == ("Unknown", "Validating")
     assert unreached.rest.versions() == [0]
 
@@ -109,7 +110,7 @@ def test_a_broker_that_cannot_be_reached_is_no_verdict_and_the_status_says_so(un
 def test_a_token_that_the_broker_does_not_take_is_no_verdict_and_the_status_says_what_to_do(
     unknown: RetainedShop,
 ) -> None:
-    if unknown.broker.pulsar.credentials is None:
+    if unknown.broker.credentials is None:
         pytest.skip("the broker is not ours, and asks for no token")
     unknown.validated("Error", 400)
 

@@ -8,9 +8,8 @@ from support.kubernetes.pods import Pods
 from support.validation.executor_runs import ExecutedRuns, until
 from support.validation.node_namespace import RetainedShop
 from support.validation.topic_orders import NARROWER, WRITTEN, Share
-from testbed import node as nodes
-from testbed.node import Node
-from testbed.node_part import GivenNode
+from testbed.kind import Node
+from testbed.kind_part import GivenNode
 from testbed.progress import Progress
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
@@ -34,7 +33,7 @@ def test_a_run_whose_node_goes_down_is_tried_again_by_an_operator_that_comes_bac
         shop.propose(NARROWER)
         first = runs.begun(runs.driver())
         assert runs.percent(first) < _ALL
-        nodes.go_down(node.instance)
+        node.go_down()
     Node.start(node.instance, Progress())
 
     assert runs.ended(first)["exitCode"] not in _VERDICTS

@@ -1,4 +1,4 @@
-"""The testbed: real surroundings (a Kubernetes control plane, a Pulsar broker, a node) without a container engine.
+"""The testbed: real surroundings, a Kubernetes control plane, a Pulsar broker, and a kind cluster.
 
 For people:   `python -m testbed up|down|env|status [--name NAME]`, see `testbed.__main__`.
 For programs (tests, the demo, benchmarks):
@@ -23,9 +23,9 @@ For programs (tests, the demo, benchmarks):
     with FaultProxy.before(broker) as proxy:                # testbed.fault_proxy, testbed.broker_faults
         proxy.fault = broker_faults.status(503)
 
-    from testbed import node_part, images
-    node = node_part.start(instance, Progress())            # a cluster whose pods really run, in a room of its own
-    node.load(images.build("operator", Progress()).archive) # Node.inside(command), Node.let_in(port): testbed.node
+    from testbed import kind_part, images
+    node = kind_part.start(instance, Progress())            # a kind cluster, whose pods really run
+    node.load(images.build("operator", Progress()).archive) # Node.inside(command), Node.address: testbed.kind
 
     from testbed.certificates import Authority              # Authority.at(folder).issue("webhook", ["127.0.0.1"])
     from testbed.install import install_crds, install_manifests

@@ -1,6 +1,6 @@
 """`python -m testbed`: surroundings by hand.
 
-up [cluster] [pulsar] [node]   start these parts (no name: cluster); what runs stays as it is
+up [cluster] [pulsar] [kind]   start these parts (no name: cluster); what runs stays as it is
 down [PART ...]                end these parts and forget them (no name: the whole instance)
 env                            print what a shell needs: eval "$(python -m testbed env)"
 status                         say how the parts are; exit 1 when one is not well

@@ -36,7 +36,8 @@ class ClusterPart:
         return {key: own[key] for key in ("KUBECONFIG", "KUBECACHEDIR", "PATH")}
 
     def stop(self, instance: Instance) -> None:
-        """Kill the control plane's programs and forget its objects; a kind cluster goes with the instance only."""
+        """Kill the control plane's programs, or delete the kind cluster, and forget its objects."""
+        kind.delete(instance)
         running = instance.supervision.ask("list")
         for name in ("controller-manager", "apiserver", "etcd"):
             if name in running:
@@ -56,7 +57,7 @@ def start(instance: Instance, progress: Progress) -> Cluster:
     if isinstance(source, sources.Binaries):
         return ControlPlane.start(instance, source).cluster
     if isinstance(source, sources.Kind):
-        return kind.start(instance, source.program, sources.kubectl(progress), progress)
+        return kind.Node.start(instance, progress).cluster
     another_instance = _read_record(source.kubeconfig.absolute().parent)
     return another_instance or Cluster(source.kubeconfig, sources.kubectl(progress), source.webhook_host)
 

@@ -1,7 +1,7 @@
 """A control plane of our own: etcd, kube-apiserver and, if there, kube-controller-manager, as programs of an instance.
 
-Real certificates, RBAC on, every request in the audit log. Nothing runs in pods unless a node comes to it
-(`testbed.node`), inside of which it is placed then. Stopping and starting keeps ports and objects.
+Real certificates, RBAC on, every request in the audit log. Nothing runs in pods (`testbed.kind`). Stopping and
+starting keeps ports and objects.
 """
 
 import contextlib
@@ -9,7 +9,7 @@ import json
 import ssl
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -26,33 +26,12 @@ from testbed.progress import Progress
 _START_SECONDS = 240.0
 _ATTEMPTS = 4
 _HOSTS = (ports.LOOPBACK, "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.0.0.1")
-_AUDIT_POLICY = {
+AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
     "omitStages": ["RequestReceived"],
     "rules": [{"level": "Metadata"}],
 }
-
-
-def _no_door(_port: int) -> None:
-    """Who is outside is where the API server is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a control plane runs: on this machine's loopback, or inside of something.
-
-    `enter` stands before each command. `hosts` are further names of the API server, `flags` more of its flags, which
-    win over ours. `open_door` makes it answer on the same port of loopback outside; PortTakenError where that is taken.
-    """
-
-    enter: tuple[str, ...] = ()
-    hosts: tuple[str, ...] = ()
-    flags: tuple[str, ...] = ()
-    open_door: Callable[[int], None] = _no_door
-
-
-HERE = Place()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +46,15 @@ class ControlPlane:
     _client: Issued
 
     @classmethod
-    def start(cls, instance: Instance, binaries: sources.Binaries, place: Place = HERE) -> Self:
+    def start(cls, instance: Instance, binaries: sources.Binaries) -> Self:
         """Start what does not run yet, and wait until it answers; what an earlier start stored is kept."""
         folder = instance.folder / "cluster"
         folder.mkdir(exist_ok=True)
         for _ in range(_ATTEMPTS):
             chosen = _choose_ports(instance, folder)
-            plane = cls._laid_out(instance, binaries, place, chosen)
+            plane = cls._laid_out(instance, binaries, chosen)
             plane.etcd.start()
             with contextlib.suppress(PortTakenError):
-                place.open_door(chosen["apiserver"])
                 plane.start_apiserver()
                 break
             plane.etcd.kill()
@@ -88,25 +66,24 @@ class ControlPlane:
         return plane
 
     @classmethod
-    def _laid_out(cls, instance: Instance, binaries: sources.Binaries, place: Place, chosen: dict[str, int]) -> Self:
+    def _laid_out(cls, instance: Instance, binaries: sources.Binaries, chosen: dict[str, int]) -> Self:
         """The control plane with certificates and kubeconfig written, and nothing started."""
         folder = instance.folder / "cluster"
         authority = Authority.at(folder / "pki")
         client = Issued(folder / "pki/admin.crt", folder / "pki/admin.key", authority.certificate)
         if not client.certificate.exists():
-            authority.issue("apiserver", (*_HOSTS, *place.hosts))
+            authority.issue("apiserver", _HOSTS)
             authority.issue("service-accounts", [])  # for its key, which signs tokens
             authority.issue_client("admin", "system:masters")  # last: once it exists, so do the others
         kubeconfig = client_kubeconfig(folder / "kubeconfig", f"https://{ports.LOOPBACK}:{chosen['apiserver']}", client)
-        write_atomically(folder / "audit-policy.json", json.dumps(_AUDIT_POLICY))
+        write_atomically(folder / "audit-policy.json", json.dumps(AUDIT_POLICY))
         manager = binaries.folder / "kube-controller-manager"
-        server = [*_apiserver(binaries.folder / "kube-apiserver", folder, chosen), *place.flags]
         return cls(
             instance=instance,
             cluster=Cluster(kubeconfig, binaries.kubectl, ports.LOOPBACK, folder / "audit.log"),
-            etcd=instance.program("etcd", [*place.enter, *_etcd(binaries.folder / "etcd", folder, chosen)]),
-            apiserver=instance.program("apiserver", [*place.enter, *server]),
-            controller_manager=instance.program("controller-manager", [*place.enter, *_manager(manager, folder)])
+            etcd=instance.program("etcd", _etcd(binaries.folder / "etcd", folder, chosen)),
+            apiserver=instance.program("apiserver", _apiserver(binaries.folder / "kube-apiserver", folder, chosen)),
+            controller_manager=instance.program("controller-manager", _manager(manager, folder))
             if manager.is_file()
             else None,
             _client=client,
@@ -150,12 +127,12 @@ class ControlPlane:
 
 
 @contextlib.contextmanager
-def owned(progress: Progress | None = None, place: Place = HERE) -> Iterator[ControlPlane]:
+def owned(progress: Progress | None = None) -> Iterator[ControlPlane]:
     """A fresh control plane that dies with this process, also when that is killed."""
     binaries = sources.binaries(progress or Progress())
     instance = Instance.owned()
     try:
-        yield ControlPlane.start(instance, binaries, place)
+        yield ControlPlane.start(instance, binaries)
     finally:
         instance.end()
 

@@ -1,55 +1,160 @@
-"""A cluster in containers by `kind`.
-
-Untested: written from kind's and Docker's documentation on a machine without a container engine. One node, no audit
-log. The cluster is deleted when its instance ends, but not when the supervisor is killed -9: the next `up` of that name
-uses it again.
-"""
+"""Kubernetes clusters by kind, with one node, on which pods really run. They end with their instances."""
 
 import json
 import shutil
-import subprocess
+import time
+from dataclasses import dataclass
 from pathlib import Path
+from string import Template
+from typing import Final, Self
 
+from testbed import docker, kind_image, paths, sources
+from testbed.build import build
 from testbed.cluster import Cluster
+from testbed.controlplane import AUDIT_POLICY
+from testbed.docker import Docker
 from testbed.errors import TestbedError
 from testbed.instances import Instance
+from testbed.paths import write_atomically
+from testbed.programs import Supervision
 from testbed.progress import Progress
 
+_PREFIX: Final = "topicschema-"
+_CONFIGURATION = Path(__file__).parent / "kind" / "cluster.yaml"
+_START_SECONDS = 300.0
 
-def start(instance: Instance, kind: Path, kubectl: Path, progress: Progress) -> Cluster:
-    """The instance's kind cluster, created unless it is there."""
-    name, kubeconfig = name_of(instance), instance.folder / "cluster" / "kubeconfig"
-    if name in _run(kind, "get", "clusters").split():
-        _run(kind, "export", "kubeconfig", "--name", name, "--kubeconfig", kubeconfig)
-    else:
-        progress.say(f"creating the kind cluster {name}")
-        _run(kind, "create", "cluster", "--name", name, "--kubeconfig", kubeconfig, "--wait", "180s")
-        instance.supervision.ask("at_end", arguments=[str(kind), "delete", "cluster", "--name", name])
-    return Cluster(kubeconfig, kubectl, webhook_host=_gateway())
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """The node of an instance's cluster, which is ready."""
+
+    instance: Instance
+    cluster: Cluster
+    docker: Docker
+
+    @classmethod
+    def start(cls, instance: Instance, progress: Progress) -> Self:
+        """Return the instance's node; its cluster is created unless it is there, and started if it is down."""
+        engine = docker.start(instance, progress)
+        kubeconfig = instance.folder / "cluster" / "kubeconfig"
+        kubeconfig.parent.mkdir(exist_ok=True)
+        if name_of(instance) in clusters(engine, progress):
+            engine.run("start", _container(instance))
+            where = ("--name", name_of(instance), "--kubeconfig", kubeconfig)
+            _run(engine, progress, "export", "kubeconfig", *where)
+        else:
+            _create(instance, engine, kubeconfig, progress)
+        cluster = Cluster(kubeconfig, sources.kubectl(progress), _gateway(engine), _audit_log(instance))
+        node = cls(instance, cluster, engine)
+        node._wait_until_ready()
+        return node
+
+    @property
+    def address(self) -> str:
+        """The address of this machine that pods reach: the gateway of Docker's network `kind`."""
+        return self.cluster.webhook_host or ""
+
+    def inside(self, *command: str | Path, stdin: str | None = None, seconds: float = 600) -> str:
+        """Return what a command prints that runs on the node; raise TestbedError with its error text when it fails."""
+        return self.docker.run(
+            "exec", "--interactive", _container(self.instance), *command, stdin=stdin, seconds=seconds
+        )
+
+    def load(self, archive: Path) -> None:
+        """Give the node the images of an archive; those of the same name are replaced."""
+        program, name = _program(Progress()), name_of(self.instance)
+        docker.run_in(self.docker.environment, program, "load", "image-archive", archive, "--name", name)
+
+    def go_down(self) -> None:
+        """Take the node's power away: what runs there is killed, and what is on its disk is there for `Node.start`."""
+        self.docker.run("kill", _container(self.instance))
+
+    def _wait_until_ready(self) -> None:
+        """Return once the node is ready and DNS answers in pods; raise TestbedError when they never are."""
+        deadline = time.monotonic() + _START_SECONDS
+        ready = ("wait", "node", "--all", "--for=condition=Ready", "--timeout=10s")
+        dns = ("-n", "kube-system", "rollout", "status", "deployment/coredns", "--timeout=10s")
+        for command in (ready, dns):
+            while (done := self.cluster.try_kubectl(*command)).returncode:
+                if time.monotonic() > deadline:
+                    raise TestbedError(f"the node is not ready after {_START_SECONDS:.0f} s: {done.stderr.strip()}")
+                time.sleep(0.2)
+
+
+def prepare(progress: Progress) -> None:
+    """Build or pull what a node starts from, unless it is here."""
+    _program(progress)
+    sources.kubectl(progress)
+    instance = Instance.owned()
+    try:
+        kind_image.ensure(docker.start(instance, progress), progress)
+    finally:
+        instance.end()
 
 
 def name_of(instance: Instance) -> str:
-    """What the instance's cluster is called."""
-    return f"topicschema-{instance.name}"
+    """Return what the instance's cluster is called."""
+    return f"{_PREFIX}{instance.name}"
 
 
-def load(name: str, archive: Path) -> None:
-    """Give the nodes of the cluster the images of the archive."""
-    _run(shutil.which("kind") or "kind", "load", "image-archive", archive, "--name", name)
+def _container(instance: Instance) -> str:
+    """Return what the node's container is called."""
+    return f"{name_of(instance)}-control-plane"
 
 
-def _gateway() -> str | None:
-    """This machine's address as kind's containers see it."""
-    docker = shutil.which("docker")
-    if docker is None:
-        return None
-    network = json.loads(_run(docker, "network", "inspect", "kind"))[0]
-    gateways = [entry.get("Gateway") for entry in network["IPAM"]["Config"]]
-    return next((gateway for gateway in gateways if gateway and ":" not in gateway), None)
+def delete(instance: Instance) -> None:
+    """Delete the instance's cluster; nothing happens where it has none."""
+    engine = docker.found() if _configuration(instance).exists() else None
+    if engine is not None:
+        _run(engine, Progress(), "delete", "cluster", "--name", name_of(instance))
 
 
-def _run(*command: str | Path) -> str:
-    told = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-    if told.returncode:
-        raise TestbedError(f"{' '.join(map(str, command))}: {told.stderr.strip()[-2000:]}")
-    return told.stdout
+def _create(instance: Instance, engine: Docker, kubeconfig: Path, progress: Progress) -> None:
+    image, name = kind_image.ensure(engine, progress), name_of(instance)
+    variables = (f"{key}={value}" for key, value in engine.environment.items())
+    goodbye = ["env", *variables, str(_program(progress)), "delete", "cluster", "--name", name]
+    instance.supervision.ask("at_end", arguments=goodbye)
+    audit = _audit_log(instance).parent
+    audit.mkdir(exist_ok=True)
+    write_atomically(audit / "policy.json", json.dumps(AUDIT_POLICY))
+    _audit_log(instance).touch()  # as ours, or only root may read what the API server writes
+    configuration = _configuration(instance)
+    write_atomically(configuration, Template(_CONFIGURATION.read_text(encoding="utf-8")).substitute(audit=audit))
+    progress.say(f"creating the kind cluster {name}: a minute")
+    wanted = ("--name", name, "--image", image, "--config", configuration, "--kubeconfig", kubeconfig)
+    _run(engine, progress, "create", "cluster", *wanted, "--wait", "180s")
+
+
+def clusters(engine: Docker, progress: Progress) -> list[str]:
+    """Return the names of the clusters that are here, once those are deleted whose instances were killed."""
+    found = _run(engine, progress, "get", "clusters").split()
+    for name in [each for each in found if each.startswith(_PREFIX)]:
+        if Supervision.find(paths.instance(name.removeprefix(_PREFIX))) is None:
+            _run(engine, progress, "delete", "cluster", "--name", name)
+            found.remove(name)
+    return found
+
+
+def _gateway(engine: Docker) -> str:
+    """Return this machine's address as kind's containers see it."""
+    network = json.loads(engine.run("network", "inspect", "kind"))[0]
+    gateways: list[str] = [entry.get("Gateway", "") for entry in network["IPAM"]["Config"]]
+    return next(gateway for gateway in gateways if gateway and ":" not in gateway)
+
+
+def _configuration(instance: Instance) -> Path:
+    return instance.folder / "cluster" / "kind.yaml"
+
+
+def _audit_log(instance: Instance) -> Path:
+    return instance.folder / "cluster" / "audit" / "audit.log"
+
+
+def _program(progress: Progress) -> Path:
+    """Return the machine's kind, else the pinned one."""
+    present = shutil.which("kind")
+    return Path(present) if present else build(sources.kind_recipe(), progress) / "kind"
+
+
+def _run(engine: Docker, progress: Progress, *arguments: str | Path) -> str:
+    return docker.run_in(engine.environment, _program(progress), *arguments)

@@ -1,4 +1,4 @@
-"""An S3 store, as small as reading needs it: `python -m testbed.object_store PORT FOLDER KEY SECRET`.
+"""An S3 store, as small as reading needs it: `python -m testbed.object_store HOST PORT FOLDER KEY SECRET`.
 
 Buckets are the folders in FOLDER. It answers HEAD, GET (of ranges, too) and ListObjectsV2, a few keys a page; and 403
 where KEY and SECRET did not sign (Signature Version 4). Nothing can be written. Source: Amazon S3 API reference.
@@ -20,8 +20,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 from xml.sax.saxutils import escape
-
-from testbed.ports import LOOPBACK
 
 _PAGE = 2
 """Keys: lists of any size are then read page by page."""
@@ -141,8 +139,8 @@ def _told(bucket: Path, page: list[str]) -> Iterator[str]:
 
 def main() -> None:
     """Serve until killed."""
-    port, folder, key, secret = sys.argv[1:]
-    ThreadingHTTPServer((LOOPBACK, int(port)), partial(Reading, Path(folder), key, secret)).serve_forever()
+    host, port, folder, key, secret = sys.argv[1:]
+    ThreadingHTTPServer((host, int(port)), partial(Reading, Path(folder), key, secret)).serve_forever()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from testbed import instances
 from testbed.cluster_part import ClusterPart
 from testbed.errors import TestbedError
 from testbed.instances import Instance
-from testbed.node_part import NodePart
+from testbed.kind_part import KindPart
 from testbed.progress import Progress
 from testbed.pulsar_part import PulsarPart
 
@@ -33,7 +33,7 @@ class Part(Protocol):
         """One line on how it is."""
 
 
-_PARTS: dict[str, Part] = {"cluster": ClusterPart(), "pulsar": PulsarPart(), "node": NodePart()}
+_PARTS: dict[str, Part] = {"cluster": ClusterPart(), "pulsar": PulsarPart(), "kind": KindPart()}
 NAMES = tuple(_PARTS)
 
 

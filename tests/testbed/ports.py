@@ -17,12 +17,12 @@ def _ephemeral_start() -> int:
         return 32768
 
 
-def is_free(port: int) -> bool:
-    """Whether a server could listen on the port now; as for Go, old connections that still close do not count."""
+def is_free(port: int, host: str = LOOPBACK) -> bool:
+    """Return whether a server could listen on the port now; as for Go, old connections that close do not count."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((LOOPBACK, port))
+            probe.bind((host, port))
         except OSError:
             return False
     return True

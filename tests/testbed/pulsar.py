@@ -186,7 +186,7 @@ def start(instance: Instance, name: str, setup: Setup | None = None) -> Pulsar:
 
 def _laid_out(instance: Instance, folder: Path, setup: Setup) -> Pulsar:
     """The broker with everything written that it reads, and not started."""
-    chosen = _choose_ports(instance, folder)
+    chosen, host = _choose_ports(instance, folder), setup.host
     credentials = pulsar_setup.write(setup, folder, chosen)
     jars = maven.jars(POM)
     archive = _archive(jars)
@@ -194,9 +194,9 @@ def _laid_out(instance: Instance, folder: Path, setup: Setup) -> Pulsar:
     command = pulsar_setup.command(jars, folder, options)
     program = instance.program(program_name(folder.name), command)
     if credentials is None:
-        urls = (f"http://{ports.LOOPBACK}:{chosen.admin}", f"pulsar://{ports.LOOPBACK}:{chosen.service}")
+        urls = (f"http://{host}:{chosen.admin}", f"pulsar://{host}:{chosen.service}")
     else:
-        urls = (f"https://{ports.LOOPBACK}:{chosen.admin_tls}", f"pulsar+ssl://{ports.LOOPBACK}:{chosen.service_tls}")
+        urls = (f"https://{host}:{chosen.admin_tls}", f"pulsar+ssl://{host}:{chosen.service_tls}")
     return Pulsar(*urls, credentials, program, folder / "metadata")
 
 

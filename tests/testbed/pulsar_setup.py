@@ -1,7 +1,7 @@
 """What a testbed broker reads before it starts: its configuration, certificates and tokens, and its command line.
 
-Everything listens on loopback. Topics are collected for inactivity only in a namespace whose own inactiveTopicPolicies
-say so: the broker looks every second, but its own limit is a day.
+Everything listens on one address. Topics are collected for inactivity only in a namespace whose own
+inactiveTopicPolicies say so: the broker looks every second, but its own limit is a day.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,8 +31,6 @@ _OPENED = (
 )
 _SMALL = {
     "clusterName": CLUSTER,
-    "bindAddress": ports.LOOPBACK,
-    "advertisedAddress": ports.LOOPBACK,
     "listeningInterface": "lo",  # of the storage
     "allowLoopback": "true",
     "managedLedgerDefaultEnsembleSize": "1",
@@ -65,13 +63,13 @@ class Access(Enum):
 class Setup:
     """How a broker is started: how it asks who calls, lines of broker.conf and options of Java, which win over ours.
 
-    `door` is a host and a port: clients that come to that port of loopback, which is one port more, are sent there.
+    `host` is the address of this machine at which it listens and where it sends clients.
     """
 
     settings: Mapping[str, str] = field(default_factory=dict)
     access: Access = Access.OPEN
     java: tuple[str, ...] = ()
-    door: tuple[str, int] | None = None
+    host: str = ports.LOOPBACK
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +108,12 @@ class Ports:
 
 def write(setup: Setup, folder: Path, chosen: Ports) -> Credentials | None:
     """Write everything that the broker of the folder reads; its credentials, if it asks for any."""
-    settings = {**_SMALL, "webServicePort": str(chosen.admin), "brokerServicePort": str(chosen.service)}
+    listening = {"bindAddress": setup.host, "advertisedAddress": setup.host}
+    settings = {**_SMALL, **listening, "webServicePort": str(chosen.admin), "brokerServicePort": str(chosen.service)}
     credentials = None
     if setup.access is not Access.OPEN:
         credentials = Credentials.at(folder, setup.access)
-        settings |= _secured(credentials, folder, chosen, setup.door)
-    if setup.door is not None:
-        settings |= _behind(*setup.door, chosen, is_secured=credentials is not None)
+        settings |= _secured(credentials, folder, chosen, setup.host)
     lines = "".join(f"{key}={value}\n" for key, value in {**settings, **setup.settings}.items())
     write_atomically(folder / "standalone.conf", lines)
     return credentials
@@ -130,21 +127,8 @@ def command(jars: Path, folder: Path, options: Sequence[str]) -> list[str]:
     return ["java", *_MEMORY, *_QUICK, *options, *opens, "-cp", f"{jars}/*", *main, *stored, "-nfw", "-nss"]
 
 
-def _behind(host: str, port: int, chosen: Ports, *, is_secured: bool) -> dict[str, str]:
-    """Whoever comes by the door is told of it again; all others, and the broker itself, of loopback."""
-    scheme = "pulsar+ssl" if is_secured else "pulsar"
-    here = [f"here:pulsar://{ports.LOOPBACK}:{chosen.service}"]
-    here += [f"here:pulsar+ssl://{ports.LOOPBACK}:{chosen.service_tls}"] if is_secured else []
-    return {
-        "advertisedListeners": ",".join([*here, f"door:{scheme}://{host}:{port}"]),
-        "internalListenerName": "here",
-        "bindAddresses": f"door:{scheme}://{ports.LOOPBACK}:{port}",
-    }
-
-
-def _secured(credentials: Credentials, folder: Path, chosen: Ports, door: tuple[str, int] | None) -> dict[str, str]:
-    hosts = [ports.LOOPBACK, "localhost", *([] if door is None else [door[0]])]
-    serving = Authority.at(folder / "pki").issue("broker", hosts)
+def _secured(credentials: Credentials, folder: Path, chosen: Ports, host: str) -> dict[str, str]:
+    serving = Authority.at(folder / "pki").issue("broker", [ports.LOOPBACK, "localhost", host])
     asks_certificate = credentials.access is Access.CERTIFICATE
     providers = ["Token", "Tls"] if asks_certificate else ["Token"]  # the broker's own client has a token
     return {

@@ -2,15 +2,17 @@
 
 import os
 import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from testbed import docker
 from testbed.build import Recipe, build
 from testbed.errors import TestbedError
 from testbed.progress import Progress
 
 KUBERNETES = "1.34.4"
+KINDEST = "v1.34.0"
+"""The tag of kind's own image for its nodes, of the version that this project pins."""
 _KUBERNETES = Path(__file__).parent / "controlplane"
 _NEEDED = ("etcd", "kube-apiserver", "kubectl")
 
@@ -28,9 +30,7 @@ class External:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A cluster in containers, made by the `kind` program."""
-
-    program: Path
+    """A cluster in containers, made by the `kind` program (`testbed.kind`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,16 @@ def recipe() -> Recipe:
     return Recipe("controlplane", _KUBERNETES, programs, _linker_flags())
 
 
-def node_recipes() -> tuple[Recipe, Recipe]:
-    """What a node has beyond that, as this project pins it: of Kubernetes, and a DNS server with what holds pods."""
-    programs = _commands("kubelet", "kube-proxy", "kube-scheduler")
-    kubernetes = Recipe("node", _KUBERNETES, programs, _linker_flags())
-    return kubernetes, Recipe("node", _KUBERNETES.with_name("node"), {"coredns": "./dns", "pause": "./pause"}, "-s -w")
+def kind_recipe() -> Recipe:
+    """Return what makes `kind`, and of its node image the DNS server and the program that holds a pod's namespaces."""
+    programs = {"kind": "sigs.k8s.io/kind", "coredns": "./dns", "pause": "./pause"}
+    return Recipe("kind", _KUBERNETES.with_name("kind"), programs, "-s -w")
+
+
+def node_recipe() -> Recipe:
+    """Return what makes the programs of Kubernetes that a node image has beyond the control plane's."""
+    programs = _commands("kubeadm", "kubelet", "kube-proxy", "kube-scheduler")
+    return Recipe("node", _KUBERNETES, programs, _linker_flags())
 
 
 def _commands(*names: str) -> dict[str, str]:
@@ -86,9 +91,8 @@ def find(progress: Progress) -> Source:
     if explicit:
         webhook_host = os.environ.get("TOPICSCHEMA_TEST_WEBHOOK_HOST") or None
         return External(_existing(Path(explicit), "TOPICSCHEMA_TEST_KUBECONFIG"), webhook_host)
-    kind = shutil.which("kind")
-    if kind is not None and docker_answers():
-        return Kind(Path(kind))
+    if shutil.which("kind") and docker.of_the_machine():
+        return Kind()
     return binaries(progress)
 
 
@@ -108,18 +112,6 @@ def kubectl(progress: Progress) -> Path:
     """A kubectl for a cluster that is not ours: the one on the PATH, else the pinned one."""
     present = shutil.which("kubectl")
     return Path(present) if present else binaries(progress).kubectl
-
-
-def docker_answers() -> bool:
-    """Whether a container engine answers within 10 s."""
-    docker = shutil.which("docker")
-    if docker is None:
-        return False
-    try:
-        told = subprocess.run([docker, "info"], capture_output=True, check=False, timeout=10)
-    except subprocess.TimeoutExpired:
-        return False
-    return told.returncode == 0
 
 
 def _existing(path: Path, variable: str) -> Path:

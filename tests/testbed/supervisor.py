@@ -29,7 +29,7 @@ from testbed.identity import ProcessIdentity
 
 RECORD = "supervisor.json"
 SOCKET = "control"
-_GRACE = 3.0  # seconds; `Supervision.end` tells it
+_GRACE = 3.0  # seconds; `Supervision.end` says so
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -48,6 +48,7 @@ class Supervisor:
         self.folder = folder
         self.owned = owned
         self.running = True
+        self.is_patient = False
         self.programs: dict[str, subprocess.Popen[bytes]] = {}
         self.farewells: list[list[str]] = []
         self._operations: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -100,29 +101,33 @@ class Supervisor:
         return {name: {"pid": child.pid, "exit_status": child.poll()} for name, child in self.programs.items()}
 
     def at_end(self, request: dict[str, Any]) -> None:
-        """Run this command when the instance ends, for what is not a child of ours (a container)."""
+        """Run this command before the instance's programs end, for what is not a child of ours (a container)."""
         self.farewells.append(request["arguments"])
 
     def end(self, _request: dict[str, Any]) -> None:
-        """End all programs, last started first to be told, and then the supervisor."""
+        """Answer nothing more, ask all programs to end, and end."""
+        self.running, self.is_patient = False, True
+
+    def finish(self) -> None:
+        """Run what `at_end` registered, last first, and end all programs: by asking first if there is time."""
+        for arguments in reversed(self.farewells):
+            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+                subprocess.run(arguments, check=False, stdin=subprocess.DEVNULL, timeout=120)
+        if self.is_patient:
+            self._ask_to_end()
+        for child in self.programs.values():
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+
+    def _ask_to_end(self) -> None:
+        """Ask the programs to end, last started first, and give them a moment."""
         for sign in (signal.SIGTERM, signal.SIGCONT):
             for name in reversed(self.programs):
                 self.signal({"name": name, "signal": sign})
         deadline = time.monotonic() + _GRACE
         while time.monotonic() < deadline and any(child.poll() is None for child in self.programs.values()):
             time.sleep(0.02)
-        self.kill_all()
-        self.running = False
-
-    def kill_all(self) -> None:
-        """Kill -9 every program's process group, and run the farewells."""
-        for child in self.programs.values():
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
-        for arguments in self.farewells:
-            subprocess.run(arguments, check=False, stdin=subprocess.DEVNULL, timeout=120)
-        self.farewells.clear()
 
     def write_record(self) -> None:
         """Tell those who come later which processes are ours."""
@@ -151,7 +156,7 @@ class Supervisor:
                     self.list({})  # collects the dead
                 if sys.stdin in ready or any(key.data == "owner" for key in keys):
                     self.running = False
-            self.kill_all()
+            self.finish()
 
     def _converse(self, listener: socket.socket) -> None:
         """Take one connection, one request; a caller that breaks off is no trouble of ours."""

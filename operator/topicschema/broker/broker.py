@@ -36,17 +36,12 @@ _Value = Strategy | bool | None
 class Broker:
     """One Pulsar cluster as one policy reaches it. Errors are those of `broker.errors`, by `foreign`'s table.
 
-    A broker that is away costs its callers nothing but the error: see docs/broker.md for how often it is asked then.
+    While a broker does not answer, calls fail at once: docs/broker.md has how often it is asked.
     To make one asks nobody, and raises only SecretInvalidError and BrokerNotAllowedError, for what it is made from.
     """
 
     def __init__(self, access: Access, clock: Clock = _CLOCK) -> None:
         self._transport = Transport(access, clock)
-
-    @property
-    def is_away(self) -> bool:
-        """True if the broker gave the last calls no answer, as the policy that it was made for presents itself."""
-        return self._transport.is_away
 
     async def close(self) -> None:
         """End all connections; a call that is under way, or comes later, fails."""

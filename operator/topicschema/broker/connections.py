@@ -14,7 +14,7 @@ from yarl import URL
 
 from topicschema.broker import error_mapping
 from topicschema.broker.credentials import ClientCertificate, Credential
-from topicschema.broker.error_mapping import Asked, Effect, Trouble
+from topicschema.broker.error_mapping import Asked, Trouble
 from topicschema.broker.errors import AnswerTooLargeError, BrokerNotAllowedError, BrokerUnavailableError
 from topicschema.broker.host_allow_list import AllowedHosts, GuardedResolver
 from topicschema.broker.tls import context_of
@@ -117,7 +117,7 @@ class Connections:
         except error_mapping.FOREIGN as error:
             return error_mapping.from_silence(error, exchange.asked)
         except AnswerTooLargeError as error:
-            return Trouble(error, effect=Effect.SLOWER)
+            return Trouble(error)
 
     def _tls(self, *, to_issuer: bool) -> ssl.SSLContext:
         """The context, made when it is first needed: reading the system's certificates takes tens of milliseconds."""

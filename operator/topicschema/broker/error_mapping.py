@@ -53,25 +53,17 @@ class Asked:
     broker: str
 
 
-class Effect(Enum):
-    """What an answer means for the requests that come after it, whatever they ask."""
-
-    NONE = auto()  # it concerns what was asked for, and nothing else
-    SLOWER = auto()  # something is wrong beyond it: this policy asks more slowly
-    LATE = auto()  # as SLOWER; that there was no answer yet does not say whether anybody is there
-    AWAY = auto()  # nobody answers this policy: its circuit counts it
-
-
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What an answer means: our error, whether the same request may be sent again at once, and the effect on others.
+    """What an answer, or its absence, means: our error, and whether the same request may be sent again at once.
 
-    `wanted` are the seconds for which the broker asked to be left alone, None where it did not.
+    `is_unreachable`: there was no answer, and nobody else would have got one. `wanted` are the seconds for which the
+    broker asked to be left alone, None where it did not.
     """
 
     error: TopicSchemaError
     is_repeated: bool = False
-    effect: Effect = Effect.NONE
+    is_unreachable: bool = False
     wanted: float | None = None
 
 
@@ -98,7 +90,6 @@ class _Row:
     pattern: str = ""
     has_reason: bool | None = None
     is_repeated: bool = False
-    effect: Effect = Effect.NONE
 
     def fits(self, call: Call, status: int, words: Words) -> bool:
         """Whether the line is about that answer."""
@@ -141,30 +132,28 @@ _PERMANENT: Final = (
 # What authorization says, with 401 too, to those whom authentication let in; a stranger gets the container's page.
 _NO_PERMISSION: Final = r"^Unauthorized to |[Pp]ermission|requires super-?user"
 _TABLE: Final = (
-    _Row(_one(401), _ANY, _plain(BrokerForbiddenError), _NO_PERMISSION, has_reason=True, effect=Effect.SLOWER),
-    _Row(_one(401), _ANY, _plain(BrokerUnauthorizedError), effect=Effect.AWAY),
-    _Row(_one(403), _ANY, _plain(BrokerForbiddenError), effect=Effect.SLOWER),
-    _Row(_one(404), _ANY, _plain(TenantNotFoundError), r"Tenant (does not exist|not found)", effect=Effect.SLOWER),
-    _Row(
-        _one(404), _ANY, _plain(NamespaceNotFoundError), r"Namespace (does not exist|not found)", effect=Effect.SLOWER
-    ),
+    _Row(_one(401), _ANY, _plain(BrokerForbiddenError), _NO_PERMISSION, has_reason=True),
+    _Row(_one(401), _ANY, _plain(BrokerUnauthorizedError)),
+    _Row(_one(403), _ANY, _plain(BrokerForbiddenError)),
+    _Row(_one(404), _ANY, _plain(TenantNotFoundError), r"Tenant (does not exist|not found)"),
+    _Row(_one(404), _ANY, _plain(NamespaceNotFoundError), r"Namespace (does not exist|not found)"),
     _Row(_one(404), _ANY, _plain(TopicNotFoundError), r"[Tt]opic .*(not found|not exist|not yet)", has_reason=True),
     _Row(_one(404), _ANY, _plain(SchemaNotFoundError), r"^Schema (not found|is deleted)", has_reason=True),
-    _Row(_one(404), _ANY, _stranger, effect=Effect.SLOWER),
-    _Row(_one(409), _ANY, _soon, r"[Cc]oncurrent modification", is_repeated=True, effect=Effect.SLOWER),
+    _Row(_one(404), _ANY, _stranger),
+    _Row(_one(409), _ANY, _soon, r"[Cc]oncurrent modification", is_repeated=True),
     _Row(_one(409), _ONLY_UPLOAD, _refused),
-    _Row(_one(409), _ANY, _soon, is_repeated=True, effect=Effect.SLOWER),
+    _Row(_one(409), _ANY, _soon, is_repeated=True),
     _Row(_one(412), _ANY, _refused, r"is not valid|[Ii]nvalid"),
-    _Row(_one(412), _ANY, _away, is_repeated=True, effect=Effect.SLOWER),
-    _Row(_one(408), _ANY, _away, is_repeated=True, effect=Effect.AWAY),
-    _Row(_one(429), _ANY, _away, is_repeated=True, effect=Effect.AWAY),
+    _Row(_one(412), _ANY, _away, is_repeated=True),
+    _Row(_one(408), _ANY, _away, is_repeated=True),
+    _Row(_one(429), _ANY, _away, is_repeated=True),
     _Row(_one(405), _ANY, _refused, r"[Tt]opic level polic"),  # it has switched them off, for all of its topics
     _Row(range(400, 500), WRITES, _refused),
-    _Row(range(400, 500), _ANY, _stranger, effect=Effect.SLOWER),
+    _Row(range(400, 500), _ANY, _stranger),
     _Row(_one(500), _ONLY_UPLOAD, _refused, _PERMANENT),
-    _Row(_one(500), _ANY, _away, is_repeated=True, effect=Effect.SLOWER),
-    _Row(range(500, 600), _ANY, _away, is_repeated=True, effect=Effect.AWAY),
-    _Row(range(1000), _ANY, _stranger, effect=Effect.AWAY),
+    _Row(_one(500), _ANY, _away, is_repeated=True),
+    _Row(range(500, 600), _ANY, _away, is_repeated=True),
+    _Row(range(1000), _ANY, _stranger),
 )
 
 
@@ -172,34 +161,35 @@ def from_answer(asked: Asked, status: int, headers: Mapping[str, str], body: byt
     """The meaning of an answer that is not 2xx."""
     words = words_of(body)
     row = next(each for each in _TABLE if each.fits(asked.call, status, words))
-    about = asked.request if row.effect in {Effect.NONE, Effect.SLOWER} else asked.broker
-    text = f"{about}: {status} {words.short or http.client.responses.get(status, '')}".rstrip()
+    text = f"{asked.request}: {status} {words.short or http.client.responses.get(status, '')}".rstrip()
     wanted = _retry_after(headers) if status in _PATIENT else None
-    return Trouble(row.make(text, status, wanted), row.is_repeated, row.effect, wanted)
+    return Trouble(row.make(text, status, wanted), row.is_repeated, wanted=wanted)
 
 
 def from_silence(error: BaseException, asked: Asked) -> Trouble:
     """The meaning of no answer."""
     where = asked.broker
     if isinstance(error, TimeoutError):
-        effect = Effect.LATE if asked.call is Call.LISTING else Effect.AWAY
-        return Trouble(BrokerSilentError(f"{where}: no answer in time"), effect=effect)
+        # Much may take long to list: that it did does not say whether anybody is there.
+        is_silent = asked.call is not Call.LISTING
+        return Trouble(BrokerSilentError(f"{where}: no answer in time"), is_unreachable=is_silent)
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         found = getattr(error.certificate_error, "verify_message", "") or "the certificate is no good"
-        return Trouble(BrokerTLSVerificationFailedError(f"{where}: {found[:200]}"), effect=Effect.AWAY)
+        return Trouble(BrokerTLSVerificationFailedError(f"{where}: {found[:200]}"))
     tls = _tls(error)
     if tls is not None:
-        return Trouble(_of_tls(tls, where), effect=Effect.AWAY)
+        return Trouble(_of_tls(tls, where))
     what = _NAMES.get(type(error), type(error).__name__)
     # TLS 1.3 refuses a client's certificate, or its absence, after the handshake: asyncio sees the end and no reason.
     hint = "; does it want a client certificate?" if what == _ENDED and where.startswith("https:") else ""
-    return Trouble(BrokerUnavailableError(f"{where}: {what}{hint}"), is_repeated=True, effect=Effect.AWAY)
+    unavailable = BrokerUnavailableError(f"{where}: {what}{hint}")
+    # One that ends may be about our certificate, and the broker takes another policy's.
+    return Trouble(unavailable, is_repeated=True, is_unreachable=isinstance(error, aiohttp.ClientConnectorError))
 
 
 def from_stranger(asked: Asked, what: str) -> Trouble:
     """The meaning of a 2xx answer that no broker would give, for instance a login page."""
-    error = BrokerUnavailableError(f"{asked.broker}: {what}; {_WHOSE}", after=30.0)
-    return Trouble(error, effect=Effect.AWAY)
+    return Trouble(BrokerUnavailableError(f"{asked.broker}: {what}; {_WHOSE}", after=30.0))
 
 
 _ENDED: Final = "the connection ended before the answer"

@@ -5,6 +5,7 @@ the token endpoint, which takes a form.
 """
 
 import asyncio
+import copy
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from urllib.parse import urlencode
 from topicschema.broker.clock import Clock
 from topicschema.broker.credentials import Credential, OAuth2ClientCredentials, Token
 from topicschema.broker.errors import BrokerNotAllowedError, BrokerUnauthorizedError, BrokerUnavailableError
+from topicschema.core.errors import WaitingError
 
 _WELL_KNOWN: Final = "/.well-known/openid-configuration"
 _FORM: Final = "application/x-www-form-urlencoded"
@@ -43,6 +45,7 @@ class Identity:
         self._fetch = fetch
         self._clock = clock
         self._given: _Given | None = None
+        self._failure: tuple[float, WaitingError] | None = None
         self._turn = asyncio.Lock()
 
     async def headers(self) -> dict[str, str]:
@@ -50,7 +53,7 @@ class Identity:
         if isinstance(self._credential, OAuth2ClientCredentials):
             async with self._turn:
                 if self._given is None or self._clock.now() >= self._given.until:
-                    self._given = await self._ask(self._credential)
+                    self._given = await self._renewed(self._credential)
         return self._known()
 
     async def renew(self, refused: Mapping[str, str]) -> bool:
@@ -64,6 +67,8 @@ class Identity:
             before, self._given = self._credential, None
             if self._reread is not None:
                 self._credential = await self._reread()
+            if self._credential != before:
+                self._failure = None
             return isinstance(self._credential, OAuth2ClientCredentials) or self._credential != before
 
     def _known(self) -> dict[str, str]:
@@ -87,6 +92,16 @@ class Identity:
         if isinstance(self._credential, OAuth2ClientCredentials):
             return (*given, self._credential.client_secret)
         return given
+
+    async def _renewed(self, credential: OAuth2ClientCredentials) -> _Given:
+        """Return another token. After an error the issuer is left alone for the error's time: it may lock clients."""
+        if self._failure is not None and self._clock.now() < self._failure[0]:
+            raise copy.copy(self._failure[1])
+        try:
+            return await self._ask(credential)
+        except WaitingError as error:
+            self._failure = (self._clock.now() + error.after, error)
+            raise
 
     async def _ask(self, credential: OAuth2ClientCredentials) -> _Given:
         endpoint = await self._endpoint(credential.issuer_url)

@@ -21,7 +21,6 @@ from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
 from topicschema.reconcile.runtime.event_router import EventRouter
 from topicschema.reconcile.runtime.object_index import ObjectIndex
 from topicschema.reconcile.runtime.own_writes import OwnWrites
-from topicschema.reconcile.runtime.schedule import BrokerPartitions
 from topicschema.reconcile.runtime.work_queue import Key, Result, WorkQueue
 from topicschema.reconcile.topicschema.reconciler import TopicSchemas
 from topicschema.reconcile.validation.job_limiter import JobLimiter, Limits, Validations
@@ -50,8 +49,7 @@ class LeaderSession:
         self._own_writes = OwnWrites()
         validation, hosts = settings.validation, AllowedHosts.parse(settings.broker_hosts, (connection.server,))
         self._brokers = Brokers(client, hosts, client.fence, per_second=settings.broker_requests)
-        partitions = BrokerPartitions(self._index.peers, self._brokers.is_away)
-        self.queue = WorkQueue(self._reconcile, settings.resync_period, partitions=partitions)
+        self.queue = WorkQueue(self._reconcile, settings.resync_period, broker_of=self._broker_of)
         storage, claims = RecordStorage(client, settings.namespace), Claims(client, settings.namespace)
         self._judge = Judge(storage, checkers=settings.checkers)
         ctx = ReconcileContext(
@@ -84,9 +82,14 @@ class LeaderSession:
                 group.create_task(self._collect_garbage())
                 group.create_task(self._watch.run(router))
 
+    async def _broker_of(self, key: Key) -> str:
+        return await self._reconciler(key).broker_of(key)
+
     async def _reconcile(self, key: Key) -> Result:
-        kind = self._topics if key.plural == TOPIC_SCHEMA.plural else self._policies
-        return await kind.reconcile(key)
+        return await self._reconciler(key).reconcile(key)
+
+    def _reconciler(self, key: Key) -> TopicSchemas | NamespaceSchemaPolicies:
+        return self._topics if key.plural == TOPIC_SCHEMA.plural else self._policies
 
     async def _collect_garbage(self) -> None:
         sweeper = Sweeper(self._client, self._settings.namespace)

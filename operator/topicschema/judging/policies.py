@@ -57,6 +57,7 @@ class _Known(NamedTuple):
 
     name: str
     pulsar_cluster: str
+    address: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,11 @@ class PolicyResolver:
         known = self._remembered.get((namespace, topic.pulsar_namespace))
         return TopicKey(known.pulsar_cluster, topic) if known else None
 
+    def expected_address(self, namespace: str, pulsar_namespace: str) -> str | None:
+        """The address of the broker at the last find, "" for none, or None: it says whose limit applies, no more."""
+        known = self._remembered.get((namespace, pulsar_namespace))
+        return known.address if known else None
+
     async def _find(self, names: _Names) -> FoundPolicy:
         known = self._remembered.get(names)
         if known is not None:
@@ -129,7 +135,7 @@ class PolicyResolver:
         names = (namespace, resource.spec.pulsar_namespace)
         if names not in self._remembered and len(self._remembered) >= _REMEMBERED:
             self._remembered.clear()
-        self._remembered[names] = _Known(resource.metadata.name, resource.spec.pulsar_cluster)
+        self._remembered[names] = _Known(resource.metadata.name, resource.spec.pulsar_cluster, address_of(resource))
         return FoundPolicy(resource, policy_of(resource))
 
     async def find_holder(self, namespace: str, pulsar_namespace: str) -> NamespaceSchemaPolicy | None:

@@ -21,17 +21,16 @@ from topicschema.broker.clock import Clock
 from topicschema.broker.credentials import ClientCertificate, Credential, OAuth2ClientCredentials, Token
 from topicschema.broker.errors import SecretInvalidError
 from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.broker.rate_limiter import PER_SECOND, Pace
-from topicschema.broker.transport import Access
+from topicschema.broker.rate_limiter import PER_SECOND
+from topicschema.broker.transport import Access, Limits
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import TopicSchemaError, WaitingError
 from topicschema.core.remote import BrokerSettings
-from topicschema.reconcile.runtime.schedule import require_partition
 
 _CERTIFICATE, _KEY = "tls.crt", "tls.key"
 _CLOCK: Final = Clock()
 _OWN_SETTINGS_SECONDS: Final = 300.0
-_CLOSING_SECONDS: Final = 60.0  # longer than any call: whoever still asks the broker of before is not cut off
+_CLOSING_SECONDS: Final = 180.0  # longer than any call: whoever still asks the broker of before is not cut off
 
 
 class SecretReader(Protocol):
@@ -103,8 +102,8 @@ class Brokers:
 
     `per_second` is how many requests each broker gets in a second.
 
-    All who name one broker share its pace, however they spell its address. What goes wrong there is one policy's
-    matter and holds up no other: a broker may fail for one Pulsar namespace, or not take one token.
+    Policies that name one broker share its rate limiter and its circuit breaker, however they spell its address. Each
+    has its own connections and credentials.
     """
 
     def __init__(
@@ -120,8 +119,8 @@ class Brokers:
         self._fence = fence
         self._clock = clock
         self._per_second = per_second
-        # A pace is kept by those who ask at it.
-        self._paces: WeakValueDictionary[str, Pace] = WeakValueDictionary()
+        # The brokers that were made hold them.
+        self._limits: WeakValueDictionary[str, Limits] = WeakValueDictionary()
         self._made: dict[str, _Made] = {}
         self._closing: dict[asyncio.Task[None], Broker] = {}
         self._own: dict[tuple[str, str], tuple[float, BrokerSettings | None]] = {}
@@ -134,9 +133,7 @@ class Brokers:
         pulsar, uid = policy.spec.pulsar, policy.metadata.uid
         if pulsar is None:
             self.forget(uid)
-            require_partition("")
             return None
-        require_partition(pulsar.address, uid)  # the partition of all who reach it
         made = self._made.get(uid)
         if made is not None and made.pulsar == pulsar and not anew:
             return made.broker
@@ -170,11 +167,6 @@ class Brokers:
         self._own[where, "" if told else policy.metadata.uid] = (now, told)
         return told
 
-    def is_away(self, uid: str) -> bool:
-        """Return True if the policy's broker gave its last calls no answer; False for a policy that asks none."""
-        made = self._made.get(uid)
-        return made is not None and made.broker.is_away
-
     def forget(self, uid: str) -> None:
         """The policy is gone, or names another broker: its connections end once nobody can be using them."""
         made = self._made.pop(uid, None)
@@ -205,8 +197,8 @@ class Brokers:
             with secrets.named():
                 return await _credential(secrets, pulsar.authentication)
 
-        pace = self._paces.setdefault(pulsar.address, Pace(self._clock, self._per_second))
-        return Broker(Access(pulsar.admin_url, self._allowed, credential, ca, reread, pace, self._fence), self._clock)
+        limits = self._limits.setdefault(pulsar.address, Limits(self._clock, self._per_second))
+        return Broker(Access(pulsar.admin_url, self._allowed, credential, ca, reread, limits, self._fence), self._clock)
 
 
 async def _close(broker: Broker, after: float) -> None:

@@ -13,16 +13,6 @@ from topicschema.reconcile.runtime.conditions import CONSUMER_RISK
 from topicschema.reconcile.runtime.status_apply import write_status
 from topicschema.reconcile.runtime.work_queue import Key
 
-ACCESS_DENIED = frozenset({"BrokerForbidden", "TenantNotFound", "NamespaceNotFound"})
-"""Reasons that hold for all topics of a policy; the broker answers them at once."""
-_SPREAD_SECONDS = 0.05  # between two keys: as fast as a broker is asked
-
-
-def enqueue_denied(ctx: ReconcileContext, namespace: str, pulsar_namespace: str) -> None:
-    """Enqueue all topics that were denied access to a Pulsar namespace, once one of them has it again."""
-    for number, key in enumerate(ctx.index.pop_denied(namespace, pulsar_namespace)):
-        ctx.enqueue(key, number * _SPREAD_SECONDS)
-
 
 async def write(ctx: ReconcileContext, kind: Kind, wire: Mapping[str, Any], status: Any) -> None:
     """Write `status` to the resource read as `wire`, and emit its Events; ConflictError if the resource changed."""

@@ -13,8 +13,8 @@ from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.formats.protobuf_native import Kind, ProtobufNativeSchema
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.payload import numbers
-from topicschema.payload.protobuf_native import FieldPlan, MessagePlan, kinds, writing
+from topicschema.payload import numbers, varints
+from topicschema.payload.protobuf_native import FieldPlan, MessagePlan, kinds
 
 _SCALARS = [each for each in range(1, 19) if each not in (10, 11)]
 _MESSAGE, _GROUP, _ENUM, _STRING = 11, 10, 14, 9
@@ -165,8 +165,8 @@ def odd(rng: random.Random, plan: MessagePlan) -> bytes:
         number, wire = rng.choice((*known, *known, 1, 100, 150)), rng.choice((0, 0, 1, 2, 2, 2, 3, 5))
         inner = rng.choice((b"", b"\x01", b"\x08\x01", b"\x08\x01\x12\x00", b"\x0a\x01\xff", b"\x80\x01"))
         content = {0: b"\x01", 1: rng.randbytes(8), 2: bytes([len(inner)]) + inner, 5: bytes(4)}.get(wire)
-        end = writing.varint(number << 3 | kinds.END_GROUP)
-        out += writing.varint(number << 3 | wire) + (inner + end if content is None else content)
+        end = varints.encode(number << 3 | kinds.END_GROUP)
+        out += varints.encode(number << 3 | wire) + (inner + end if content is None else content)
     return out
 
 

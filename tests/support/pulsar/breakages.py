@@ -15,11 +15,12 @@ from testbed.calls import Call, Fault
 from testbed.certificates import Authority, Issued
 from testbed.fault_proxy import FaultProxy
 
-AWAY = 57
-SLOWER = 50
-"""Requests in the first minute, as docs/broker.md states them."""
+AWAY = 24
+"""Requests in the first minute to a broker without an answer, as docs/broker.md states them."""
 ONE_TOPIC = 5 * 7
-"""The same of each topic where an error concerns topics alone and slows nobody: looks, and requests of one look."""
+"""The same of each topic to a broker that answers with errors: looks, and requests of one look."""
+ALL = 5 * 5
+"""Connections in the first minute where nothing comes over them: four topics and a policy, and looks."""
 _ELSEWHERE = "http://169.254.169.254"
 
 
@@ -89,7 +90,7 @@ def _answers(fault: Fault) -> Turn:
 _WELL = _answers(broker_faults.untouched)
 
 
-def _all(name: str, reason: str, a_minute: int, fault: Fault) -> Breakage:
+def _all(name: str, reason: str, fault: Fault, a_minute: int = ONE_TOPIC) -> Breakage:
     """Whatever is asked, it fails."""
     return Breakage(name, reason, a_minute, _answers(fault), _WELL)
 
@@ -133,34 +134,34 @@ def _trusted(proxy: FaultProxy, certificates: Certificates) -> None:
 _GONE = "BrokerUnavailable"
 _REFUSED = "RefusedByBroker"
 _ALL: tuple[Breakage, ...] = (
-    # How often it is tried is counted in tests/unit/broker/test_circuit.py, at the side that knocks.
+    # How often it is tried is counted in tests/unit/broker/test_how_often.py, at the side that knocks.
     Breakage("refused", _GONE, None, lambda proxy, _: proxy.refuse(), lambda proxy, _: proxy.accept()),
-    _all("reset", _GONE, AWAY, broker_faults.reset),
-    _all("reset mid-body", _GONE, AWAY, broker_faults.reset_mid_body),
-    _all("30 s of silence", _GONE, AWAY, broker_faults.silence(30)),
-    _all("401", "BrokerUnauthorized", AWAY, status(401)),
-    _all("403", "BrokerForbidden", SLOWER, status(403)),
-    _all("404 tenant", "TenantNotFound", SLOWER, status(404, _says("Tenant does not exist"))),
-    _all("404 namespace", "NamespaceNotFound", SLOWER, status(404, _says("Namespace does not exist"))),
+    _all("reset", _GONE, broker_faults.reset),
+    _all("reset mid-body", _GONE, broker_faults.reset_mid_body),
+    _all("30 s of silence", _GONE, broker_faults.silence(30), AWAY),
+    _all("401", "BrokerUnauthorized", status(401)),
+    _all("403", "BrokerForbidden", status(403)),
+    _all("404 tenant", "TenantNotFound", status(404, _says("Tenant does not exist"))),
+    _all("404 namespace", "NamespaceNotFound", status(404, _says("Namespace does not exist"))),
     _schemas("404 topic", "TopicNotFound", status(404, _says("Topic x not found"))),
-    _all("404 page", _GONE, SLOWER, broker_faults.html(404)),
-    _all("409 meanwhile", _GONE, SLOWER, status(409, _says("Concurrent modification"))),
+    _all("404 page", _GONE, broker_faults.html(404)),
+    _all("409 meanwhile", _GONE, status(409, _says("Concurrent modification"))),
     _writes("409", _REFUSED, status(409), on_deletion=_GONE),
-    _all("412", _GONE, SLOWER, status(412, _says("Topic is not owned here"))),
+    _all("412", _GONE, status(412, _says("Topic is not owned here"))),
     _writes("412 not valid", _REFUSED, status(412, _says("Topic name is not valid"))),
     _writes("422", _REFUSED, status(422)),
-    _all("429", _GONE, AWAY, status(429)),
-    _all("429 for 7 s", _GONE, AWAY, status(429, retry_after=7)),
-    _all("500", _GONE, SLOWER, status(500)),
+    _all("429", _GONE, status(429)),
+    _all("429 for 7 s", _GONE, status(429, retry_after=7)),
+    _all("500", _GONE, status(500)),
     _writes("500 for ever", _REFUSED, status(500, _says("Invalid default for field")), on_deletion=_GONE),
-    _all("503", _GONE, AWAY, status(503)),
-    _all("503 for 20 s", _GONE, AWAY, status(503, retry_after=20)),
-    _all("HTML", _GONE, AWAY, broker_faults.html()),
-    _all("truncated JSON", _GONE, SLOWER, broker_faults.truncated),
-    _all("50 MB", _GONE, SLOWER, broker_faults.huge(50)),
-    _all("sent elsewhere", "BrokerNotAllowed", SLOWER, broker_faults.redirect(_ELSEWHERE)),
-    Breakage("certificate expired", "BrokerTLSVerificationFailed", AWAY, _expired, _trusted, is_tls=True),
-    Breakage("certificate of another", "BrokerTLSVerificationFailed", AWAY, _of_another_name, _trusted, is_tls=True),
+    _all("503", _GONE, status(503)),
+    _all("503 for 20 s", _GONE, status(503, retry_after=20)),
+    _all("HTML", _GONE, broker_faults.html()),
+    _all("truncated JSON", _GONE, broker_faults.truncated),
+    _all("50 MB", _GONE, broker_faults.huge(50)),
+    _all("sent elsewhere", "BrokerNotAllowed", broker_faults.redirect(_ELSEWHERE)),
+    Breakage("certificate expired", "BrokerTLSVerificationFailed", ALL, _expired, _trusted, is_tls=True),
+    Breakage("certificate of another", "BrokerTLSVerificationFailed", ALL, _of_another_name, _trusted, is_tls=True),
     _writes("stores nothing", "BrokerInconsistent", broker_faults.stores_nothing(1)),
 )
 _SAMPLE = (

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from topicschema.payload.varints import encode
+
 Members = Mapping[int, int | bytes]
 
 
@@ -10,16 +12,7 @@ def written(members: Members) -> bytes:
     out = bytearray()
     for number, value in members.items():
         if isinstance(value, int):
-            out += _varint(number << 3) + _varint(value & 0xFFFFFFFFFFFFFFFF)
+            out += encode(number << 3) + encode(value & 0xFFFFFFFFFFFFFFFF)
         else:
-            out += _varint(number << 3 | 2) + _varint(len(value)) + value
-    return bytes(out)
-
-
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 127 | 0x80)
-        value >>= 7
-    out.append(value)
+            out += encode(number << 3 | 2) + encode(len(value)) + value
     return bytes(out)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from support.validation.executor_runs import ExecutedRuns, Object, until
 from testbed.errors import TestbedError
-from testbed.node import Node
+from testbed.kind import Node
 
 _ROOM = 256 << 20  # a JVM and a Python that judges need more together
 _FIRST_TO_GO = 1000

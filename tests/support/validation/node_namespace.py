@@ -15,10 +15,11 @@ from typing import Any, Final
 from support.kubernetes.pods import Pods
 from support.pulsar.rest_topic import RestTopic
 from support.sizes import sized
+from support.validation.executor_runs import ExecutedRuns
 from support.validation.topic_filling import Message, fill
 from support.validation.topic_messages import RetainedTopic
 from testbed.errors import TestbedError
-from testbed.node_broker import NodeBroker
+from testbed.pulsar import Pulsar
 from testbed.pulsar_setup import Credentials
 from testbed.tokens import ORDINARY
 
@@ -30,6 +31,8 @@ SUPERUSERS: Final = "superusers-token"
 READERS: Final = "readers-token"
 """The Secrets with the operator's token and with that of its pods."""
 _SECONDS: Final = 240
+_SMALL: Final = {"resources": {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}}}
+"""Of a run's pod: two cores have no room for the default beside what kind runs."""
 _CLAIMS = "topicschema.io/pulsar-namespaces"
 _RESOURCE = "topicschemas.topicschema.io"
 
@@ -42,19 +45,19 @@ class RetainedShop:
     """
 
     pods: Pods
-    broker: NodeBroker
+    broker: Pulsar
     topic: RetainedTopic
     reader_token: str = ""
 
     @property
     def rest(self) -> RestTopic:
         """The topic's schemas at the broker."""
-        return RestTopic(self.broker.pulsar, self.topic.namespace, self.topic.name)
+        return RestTopic(self.broker, self.topic.namespace, self.topic.name)
 
     def govern(self, mode: str, pulsar: Mapping[str, str] | None = None, **validation: Any) -> None:
         """Leave to claim, and a policy in force that validates; `pulsar` is of its spec.pulsar."""
         self.pods.cluster.kubectl("annotate", "namespace", self.pods.namespace, f"{_CLAIMS}={self.topic.namespace}")
-        credentials = self.broker.pulsar.credentials
+        credentials = self.broker.credentials
         shown, reader = ({}, {}) if credentials is None else self._introduced(credentials)
         reached = {"adminURL": self.broker.admin_url, "serviceURL": self.broker.service_url, **shown, **(pulsar or {})}
         spec = {
@@ -64,14 +67,14 @@ class RetainedShop:
             "lockUndeclared": True,
             "schemaCompatibilityStrategy": "BACKWARD",
             "pulsar": reached,
-            "validation": {"mode": mode, "source": {"pulsar": {}}, **reader, **validation},
+            "validation": {"mode": mode, "source": {"pulsar": {}}, "template": _SMALL, **reader, **validation},
         }
         self.pods.apply(_object("NamespaceSchemaPolicy", "orders", spec))
         self._wait("namespaceschemapolicies.topicschema.io/orders", _condition("Ready", "reason"), "Active", 240)
 
     def _introduced(self, credentials: Credentials) -> tuple[Object, Object]:
         """What spec.pulsar and spec.validation say of who calls: the broker's superuser, and who may only consume."""
-        self.broker.pulsar.tell("POST", f"/namespaces/{self.topic.namespace}/permissions/{ORDINARY}", ["consume"])
+        self.broker.tell("POST", f"/namespaces/{self.topic.namespace}/permissions/{ORDINARY}", ["consume"])
         self._keep(SUPERUSERS, "token", credentials.tokens.superuser)
         self._keep(READERS, "token", self.reader_token or credentials.tokens.ordinary)
         self._keep("trusted", "ca.crt", credentials.ca.read_text("ascii"))
@@ -84,7 +87,7 @@ class RetainedShop:
 
     def fill(self, *parts: tuple[list[Message], int]) -> None:
         """Send to each partition its share of so many messages of each part, over and over."""
-        pulsar = self.broker.pulsar
+        pulsar = self.broker
         for partition in self._partitions:
             for messages, count in parts:
                 if share := _share(count, len(self._partitions), self._partitions.index(partition)):
@@ -96,7 +99,7 @@ class RetainedShop:
 
         The topic has partitions and its messages; a run over them is then under way for as long as a test needs it.
         """
-        tell, place = self.broker.pulsar.tell, f"/namespaces/{self.topic.namespace}/dispatchRate"
+        tell, place = self.broker.tell, f"/namespaces/{self.topic.namespace}/dispatchRate"
         size = tell("GET", f"{self.topic.path}/partitioned-stats")["storageSize"]
         rate = {"dispatchThrottlingRateInByte": max(1, size // self.topic.partitions // seconds)}
         tell("POST", place, {"dispatchThrottlingRateInMsg": -1, "ratePeriodInSecond": 1, **rate})
@@ -154,9 +157,8 @@ class RetainedShop:
 
     def running(self) -> Object:
         """The one Job, once its pod runs."""
-        selector = ("-l", "topicschema.io/role=driver")
-        self._wait_for("pod", *selector, "--for=create")
-        self._wait_for("pod", *selector, "--for=jsonpath={.status.phase}=Running")
+        driver = ExecutedRuns(self.pods).driver()
+        self._wait_for(f"pod/{driver}", "--for=jsonpath={.status.phase}=Running")
         (job,) = self.jobs
         return job
 
@@ -170,7 +172,7 @@ class RetainedShop:
     @property
     def names_at_the_broker(self) -> list[str]:
         """All topics of the Pulsar namespace."""
-        found: list[str] = self.broker.pulsar.tell("GET", f"/persistent/{self.topic.namespace}")
+        found: list[str] = self.broker.tell("GET", f"/persistent/{self.topic.namespace}")
         return found
 
     @property

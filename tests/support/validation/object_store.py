@@ -18,17 +18,18 @@ class ObjectStore:
 
     port: int
     folder: Path
+    host: str = ports.LOOPBACK
     key: str = "AKREADER"
     secret: str = "s3cret-of-the-reader"  # noqa: S105  # of a store on loopback
 
     @classmethod
-    def start(cls, instance: Instance, folder: Path) -> Self:
-        """A store of what is, or comes, in the folder; it ends with the instance."""
-        store = cls(ports.free(), folder)
-        told = (str(store.port), str(folder), store.key, store.secret)
+    def start(cls, instance: Instance, folder: Path, host: str = ports.LOOPBACK) -> Self:
+        """Start a store of what is, or comes, in the folder, at that address; it ends with the instance."""
+        store = cls(ports.free(), folder, host)
+        told = (host, str(store.port), str(folder), store.key, store.secret)
         program = instance.run("object-store", [sys.executable, "-m", "testbed.object_store", *told])
         deadline = time.monotonic() + _SECONDS
-        while ports.is_free(store.port):
+        while ports.is_free(store.port, host):
             assert time.monotonic() < deadline, program.log_tail()
             time.sleep(0.05)
         return store
@@ -42,9 +43,9 @@ class ObjectStore:
             "AWS_EC2_METADATA_DISABLED": "true",
         }
 
-    def uri(self, path: str, address: str = "") -> str:
-        """What a bucket and a path in it are called; `address` is the store's where that is not on loopback."""
-        return f"s3://{path}?scheme=http&endpoint_override={address or f'{ports.LOOPBACK}:{self.port}'}"
+    def uri(self, path: str) -> str:
+        """Return what a bucket and a path in it are called."""
+        return f"s3://{path}?scheme=http&endpoint_override={self.host}:{self.port}"
 
     def put(self, path: str, content: bytes) -> None:
         """An object; its bucket is made with it."""

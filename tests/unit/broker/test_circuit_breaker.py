@@ -1,159 +1,127 @@
-"""How often a broker is asked while it is away or ill: counted at the wire, by a clock that is turned."""
+"""The circuit breaker of one broker: what opens it, what closes it, and what is sent while it is open."""
 
 import asyncio
 import gc
-import socket
-from collections.abc import Callable
-from typing import Any
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 from aiohttp import web
 
 from support.metrics import counted
-from support.pulsar.fake_broker import PlayedBroker, TurnedClock, reset
+from support.pulsar.fake_broker import PlayedBroker, TurnedClock, half, reset
 from topicschema.broker.broker import Broker
-from topicschema.broker.circuit_breaker import Circuit
-from topicschema.broker.errors import BrokerUnauthorizedError, BrokerUnavailableError
+from topicschema.broker.circuit_breaker import CircuitBreaker
+from topicschema.broker.clock import Clock
+from topicschema.broker.error_mapping import Call
+from topicschema.broker.errors import BrokerSilentError, BrokerUnavailableError
 from topicschema.broker.host_allow_list import AllowedHosts
-from topicschema.broker.rate_limiter import BURST_SECONDS, PER_SECOND, Pace
-from topicschema.broker.transport import Access
+from topicschema.broker.transport import Access, Limits, Request, Transport
 from topicschema.core.errors import TopicSchemaError
-from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.core.topics import Topic
 
 LOOPBACK = AllowedHosts.parse("127.0.0.1")
-MINUTE = 60.0
-AWAY_FIRST, AWAY_LATER = 57, 2
-ILL_FIRST, ILL_LATER = 50, 40  # one in two seconds, and the eight that may be under way
-CALLERS = 12
 VERSION = {"version": 0, "type": "STRING", "data": "", "timestamp": 1, "properties": {}}
+TOPIC = Topic("t", "n", "x")
+PROBE = "GET /admin/v2/brokers/version"
+AWAY = BrokerUnavailableError("http://b: nobody answers at this address")
 
-
-def plays(wire: PlayedBroker, clock: TurnedClock, ill: Callable[[PlayedBroker], None]) -> list[float]:
-    """Let the broker be well at first; the times at which it was asked when it was ill."""
-    times: list[float] = []
-    wire.says(200, VERSION)
-    ill(wire)
-    sick = wire.answers.pop()
-
-    async def answer(request: web.Request) -> web.StreamResponse:
-        times.append(clock.time)
-        return await sick(request)
-
-    wire.answers.append(answer)
-    return times
-
-
-async def hammer(broker: Broker, clock: TurnedClock, minutes: int) -> None:
-    """Ask for twelve topics at once, each second; those that wait for their turn are not asked again meanwhile."""
-    end = clock.time + minutes * MINUTE
-    while clock.time < end:
-        before = clock.time
-        asks = (broker.latest(Topic("t", "n", f"x{each}")) for each in range(CALLERS))
-        await asyncio.gather(*asks, return_exceptions=True)
-        clock.time = max(clock.time, before + 1)
-
-
-def knocks(clock: TurnedClock, monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The times at which a connection is tried from now on, whether or not there is anybody to take it."""
-    times: list[float] = []
-    loop = asyncio.get_running_loop()
-    connect = loop.sock_connect
-
-    async def counted(door: socket.socket, address: Any) -> None:
-        times.append(clock.time)
-        await connect(door, address)
-
-    monkeypatch.setattr(loop, "sock_connect", counted)
-    return times
-
-
-def most_in_a_minute(times: list[float], since: float) -> int:
-    late = [each for each in times if each >= since]
-    return max((sum(start <= each < start + MINUTE for each in late) for start in late), default=0)
-
-
-AWAY: dict[str, Callable[[PlayedBroker], None]] = {
-    "reset": lambda wire: wire.answers.append(reset),
+ANSWERS: dict[str, Callable[[PlayedBroker], None]] = {
     "401": lambda wire: wire.says(401, {"message": "Authentication required"}),
-    "429": lambda wire: wire.says(429),
-    "502": lambda wire: wire.says(502, "<html>"),
-    "503": lambda wire: wire.says(503, "", Retry_After="1"),
-    "html": lambda wire: wire.says(200, "<html>a login page</html>"),
-    "truncated": lambda wire: wire.says(200, '{"version": 1, '),
-}
-ILL: dict[str, Callable[[PlayedBroker], None]] = {
     "403": lambda wire: wire.says(403, {"reason": "no"}),
     "404": lambda wire: wire.says(404, {"reason": "Namespace not found"}),
+    "429": lambda wire: wire.says(429),
     "500": lambda wire: wire.says(500, {"reason": "an error"}),
-    "412": lambda wire: wire.says(412, {"reason": "Failed to find ownership"}),
+    "503": lambda wire: wire.says(503),
+    "html": lambda wire: wire.says(200, "<html>a login page</html>"),
+    "truncated": lambda wire: wire.answers.append(half),
+    "reset": lambda wire: wire.answers.append(reset),  # as where a client's certificate is refused
 }
 
 
-@pytest.mark.parametrize("ill", AWAY)
-async def test_a_broker_that_is_away_is_asked_57_times_in_its_first_minute_at_most_and_then_twice_a_minute(
-    wire: PlayedBroker, turned: TurnedClock, broker: Broker, ill: str
+@pytest.fixture
+def limits(turned: TurnedClock) -> Limits:
+    return Limits(turned.as_clock())
+
+
+@pytest.fixture
+async def broker(wire: PlayedBroker, turned: TurnedClock, limits: Limits) -> AsyncIterator[Broker]:
+    broker = Broker(Access(wire.url, LOOPBACK, limits=limits), turned.as_clock())
+    yield broker
+    await broker.close()
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+async def test_what_one_policy_alone_may_be_answered_does_not_open_it(
+    wire: PlayedBroker, broker: Broker, limits: Limits, answer: str
 ) -> None:
-    times = plays(wire, turned, AWAY[ill])
-    await hammer(broker, turned, 10)
-    assert 2 < most_in_a_minute(times, times[0]) <= AWAY_FIRST
-    assert 1 <= most_in_a_minute(times, times[0] + 2 * MINUTE) <= AWAY_LATER
+    ANSWERS[answer](wire)
+    for _ in range(4):
+        with pytest.raises(TopicSchemaError):
+            await broker.latest(TOPIC)
+    assert not limits.breaker.is_open
 
 
-async def test_a_shut_door_is_knocked_at_as_rarely(turned: TurnedClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    times = knocks(turned, monkeypatch)
-    with socket.socket() as shut:
-        shut.bind(("127.0.0.1", 0))  # and nobody listens
-        broker = Broker(Access(f"http://127.0.0.1:{shut.getsockname()[1]}", LOOPBACK), turned.as_clock())
-        await hammer(broker, turned, 10)
-        await broker.close()
-    assert 2 < most_in_a_minute(times, times[0]) <= AWAY_FIRST
-    assert 1 <= most_in_a_minute(times, times[0] + 2 * MINUTE) <= AWAY_LATER
+async def test_three_calls_without_an_answer_open_it(turned: TurnedClock, limits: Limits) -> None:
+    broker = Broker(Access("http://127.0.0.1:1", LOOPBACK, limits=limits), turned.as_clock())
+    for _ in range(3):
+        assert not limits.breaker.is_open
+        with pytest.raises(BrokerUnavailableError, match="nobody answers"):
+            await broker.latest(TOPIC)
+    assert limits.breaker.is_open
+    turned.time += 6
+    with pytest.raises(BrokerUnavailableError, match="nobody answers") as raised:
+        await broker.latest(TOPIC)
+    assert raised.value.after == 10.0  # the probe had no answer either
+    await broker.close()
 
 
-@pytest.mark.parametrize("ill", ILL)
-async def test_a_broker_that_only_answers_with_trouble_is_asked_ever_more_slowly(
-    wire: PlayedBroker, turned: TurnedClock, broker: Broker, ill: str
+async def test_silence_opens_it(wire: PlayedBroker, limits: Limits) -> None:
+    is_over = asyncio.Event()
+
+    async def silent(_: web.Request) -> web.Response:
+        await is_over.wait()
+        return web.Response()
+
+    wire.answers.append(silent)
+    transport = Transport(Access(wire.url, LOOPBACK, limits=limits), Clock())
+    for _ in range(3):
+        with pytest.raises(BrokerSilentError):
+            await transport.ask(Request("latest", Call.READ, "GET", "/admin/v2/x", seconds=0.1))
+    assert limits.breaker.is_open
+    is_over.set()
+    await transport.close()
+
+
+@pytest.mark.parametrize("status", [200, 401, 404, 503])
+async def test_a_probe_with_any_answer_closes_it(
+    wire: PlayedBroker, turned: TurnedClock, broker: Broker, limits: Limits, status: int
 ) -> None:
-    times = plays(wire, turned, ILL[ill])
-    await hammer(broker, turned, 10)
-    assert most_in_a_minute(times, times[0]) <= ILL_FIRST
-    assert most_in_a_minute(times, times[0] + MINUTE) <= ILL_LATER
-
-
-async def test_a_broker_that_comes_back_is_found_by_itself_within_75_seconds(
-    wire: PlayedBroker, turned: TurnedClock, broker: Broker
-) -> None:
-    wire.answers.append(reset)
-    await hammer(broker, turned, 10)
-    wire.forgets()
-    wire.says(200, VERSION)
+    for _ in range(10):
+        limits.breaker.open(AWAY)
     turned.time += 75
-    assert await broker.latest(Topic("t", "n", "x")) is not None
+    wire.says(status)
+    wire.says(200, VERSION)
+    assert await broker.latest(TOPIC) is not None
+    assert wire.asked == [PROBE, "GET /admin/v2/schemas/t/n/x/schema"]
+    assert not limits.breaker.is_open
     started = turned.time
-    await asyncio.gather(*(broker.latest(Topic("t", "n", f"x{each}")) for each in range(CALLERS)))
+    await asyncio.gather(*(broker.latest(Topic("t", "n", f"x{each}")) for each in range(12)))
     assert turned.time == started
 
 
 async def test_while_a_probe_is_under_way_nobody_else_goes_out(
-    wire: PlayedBroker, turned: TurnedClock, broker: Broker
+    wire: PlayedBroker, turned: TurnedClock, broker: Broker, limits: Limits
 ) -> None:
-    wire.says(401, {"message": "Authentication required"})
-    topic = Topic("t", "n", "x")
-    with pytest.raises(BrokerUnauthorizedError):
-        await broker.latest(topic)
+    limits.breaker.open(AWAY)
     turned.time += 10
-    wire.forgets()
     wire.says(200, VERSION)
-    first, *others = await asyncio.gather(*(broker.latest(topic) for _ in range(5)), return_exceptions=True)
+    first, *others = await asyncio.gather(*(broker.latest(TOPIC) for _ in range(5)), return_exceptions=True)
     assert not isinstance(first, BaseException)
-    assert [type(each) for each in others] == [BrokerUnauthorizedError] * 4
-    assert len(wire.requests) == 1
+    assert [type(each) for each in others] == [BrokerUnavailableError] * 4
+    assert len(wire.requests) == 2
 
 
-async def test_a_topic_that_alone_is_broken_stops_no_other(
-    wire: PlayedBroker, turned: TurnedClock, broker: Broker
-) -> None:
+async def test_a_topic_that_alone_is_broken_stops_no_other(wire: PlayedBroker, broker: Broker) -> None:
     async def answer(request: web.Request) -> web.Response:
         is_broken = "broken" in request.path
         return web.json_response({"reason": "ledger"} if is_broken else VERSION, status=500 if is_broken else 200)
@@ -165,98 +133,66 @@ async def test_a_topic_that_alone_is_broken_stops_no_other(
         assert await broker.latest(Topic("t", "n", "well")) is not None
 
 
-async def test_a_refusal_says_nothing_of_the_broker(wire: PlayedBroker, turned: TurnedClock, broker: Broker) -> None:
-    wire.says(409, {"message": "Incompatible schema"})
-    started = turned.time
-    for _ in range(30):
-        with pytest.raises(TopicSchemaError):
-            await broker.upload(Topic("t", "n", "x"), SchemaInfo(SchemaType.STRING))
-    assert turned.time == started
-    assert len(wire.requests) == 30
-
-
-async def test_a_broker_that_asks_to_be_left_alone_is(wire: PlayedBroker, turned: TurnedClock, broker: Broker) -> None:
-    wire.says(429, "", Retry_After="40")
-    with pytest.raises(BrokerUnavailableError) as caught:
-        await broker.latest(Topic("t", "n", "x"))
-    assert caught.value.after == 40
-    turned.time += 39
-    with pytest.raises(BrokerUnavailableError):
-        await broker.latest(Topic("t", "n", "y"))
-    assert len(wire.requests) == 1
-
-
-async def test_a_little_patience_is_had_in_the_call(wire: PlayedBroker, broker: Broker, turned: TurnedClock) -> None:
-    wire.says(429, "", Retry_After="0.5")
-    wire.says(200, VERSION)
-    assert await broker.latest(Topic("t", "n", "x")) is not None
-    assert turned.time == 1000.5
-
-
 def test_the_error_of_an_open_circuit_is_a_fresh_one_that_says_when() -> None:
-    clock = TurnedClock()
-    circuit = Circuit(clock.as_clock())
-    for _ in range(3):
-        with circuit.passage() as passage:
-            circuit.fail(passage, BrokerUnavailableError("http://b: no answer in time"))
+    breaker = CircuitBreaker(TurnedClock().as_clock())
+    breaker.open(AWAY)
     raised = []
     for _ in range(2):
-        with pytest.raises(BrokerUnavailableError, match="http://b: no answer in time") as caught:
-            circuit.check()
+        with pytest.raises(BrokerUnavailableError, match="http://b: nobody answers") as caught:
+            breaker.check()
         raised.append(caught.value)
     assert raised[0] is not raised[1]
     assert raised[0].after == 5.0
     assert raised[0].reason == "BrokerUnavailable"
 
 
-@pytest.mark.parametrize("rate", [PER_SECOND, 3])
-async def test_a_burst_goes_out_at_once_and_the_rest_at_its_pace_first_come_first_served(rate: int) -> None:
+def test_calls_that_hang_while_others_are_answered_do_not_open_it() -> None:
+    breaker = CircuitBreaker(TurnedClock().as_clock())
+    before = breaker.answers
+    breaker.succeed()
+    for _ in range(5):
+        breaker.fail(AWAY, before)
+    assert not breaker.is_open
+
+
+def test_a_call_from_before_the_outage_does_not_put_the_next_probe_off() -> None:
     clock = TurnedClock()
-    pace = Pace(clock.as_clock(), rate)
-    for _ in range(BURST_SECONDS * rate):
-        await pace.take()
-    assert clock.time == pytest.approx(1000.0)
-    for _ in range(40):
-        await pace.take()
-    assert clock.time == pytest.approx(1000.0 + 40 / rate)
-    clock.time += 3600
-    late = clock.time
-    for _ in range(BURST_SECONDS * rate):
-        await pace.take()
-    assert clock.time == pytest.approx(late)
+    breaker = CircuitBreaker(clock.as_clock())
+    for _ in range(3):
+        breaker.fail(AWAY, 0)
+    clock.time += 5
+    with breaker.probe():
+        breaker.fail(AWAY, 0)  # which hung since then
+        breaker.open(AWAY)
+    clock.time += 10
+    with breaker.probe():
+        pass
 
 
-async def test_who_came_first_goes_first() -> None:
-    order: list[int] = []
-    waits: list[float] = []
-    clock = TurnedClock()
-
-    async def sleep(seconds: float) -> None:
-        waits.append(seconds)
-        await asyncio.sleep(seconds / 100)
-
-    standing = clock.as_clock()
-    pace = Pace(type(standing)(standing.now, sleep, standing.spread))
-
-    async def go(number: int) -> None:
-        await pace.take()
-        order.append(number)
-
-    await asyncio.gather(*(go(each) for each in range(60)))
-    assert order == list(range(60))
-    assert waits == sorted(waits)
+@pytest.mark.parametrize(("chance", "share"), [(0.0, 0.75), (0.5, 1.0), (1.0, 1.25)])
+def test_probes_come_a_quarter_sooner_to_a_quarter_later(chance: float, share: float) -> None:
+    clock = TurnedClock(chance=chance)
+    breaker = CircuitBreaker(clock.as_clock())
+    breaker.open(AWAY)
+    for pause in (5.0, 10.0, 20.0, 40.0, 60.0, 60.0):
+        clock.time += pause * share - 0.01
+        with pytest.raises(BrokerUnavailableError), breaker.probe():
+            pass
+        clock.time += 0.02
+        with breaker.probe():
+            breaker.open(AWAY)
 
 
-async def test_open_circuits_are_counted_while_those_who_ask_are_there(wire: PlayedBroker, turned: TurnedClock) -> None:
-    gc.collect()  # circuits of other tests, which nobody holds any more
+def test_open_circuits_are_counted_while_somebody_asks_there(turned: TurnedClock) -> None:
+    gc.collect()  # those of other tests, which nobody holds any more
     before = counted("broker_circuit_breakers_open")
-    brokers = [Broker(Access(wire.url, LOOPBACK), turned.as_clock()) for _ in range(2)]
-    wire.says(401, {"message": "Authentication required"})
-    for broker in brokers:
-        with pytest.raises(BrokerUnauthorizedError):
-            await broker.latest(Topic("shop", "orders", "a"))
+    breakers = [CircuitBreaker(turned.as_clock()) for _ in range(2)]
+    for breaker in breakers:
+        breaker.open(AWAY)
+    del breaker
     assert counted("broker_circuit_breakers_open") == before + 2
-    await brokers[0].close()
+    breakers[0].succeed()
     assert counted("broker_circuit_breakers_open") == before + 1
-    await brokers[1].close()
+    breakers.clear()
+    gc.collect()
     assert counted("broker_circuit_breakers_open") == before

@@ -33,7 +33,6 @@ from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic
 from topicschema.reconcile.brokers import Brokers
-from topicschema.reconcile.runtime.schedule import RescheduleError, enter_partition
 
 URL = "http://pulsar:8080"
 REF = SecretKeyRef(name="admin", key="token")
@@ -190,26 +189,7 @@ async def test_certificates_that_are_none_name_their_secret(api: FakeApiServer, 
         assert (raised.value.reason, "Secret admin" in raised.value.message) == ("SecretInvalid", True)
 
 
-async def test_a_pass_reaches_a_broker_in_its_own_partition_only(api: FakeApiServer, brokers: Brokers) -> None:
-    enter_partition("")
-    with pytest.raises(RescheduleError) as raised:
-        await brokers.of(policy())
-    assert raised.value.partition == "pulsar:8080"
-    assert api.requests == []
-
-
-async def test_a_policy_that_names_no_broker_any_more_waits_for_none(brokers: Brokers) -> None:
-    broker = await brokers.of(policy(None, "http://127.0.0.1:1"))
-    assert broker is not None
-    for _ in range(3):
-        with pytest.raises(BrokerUnavailableError):
-            await broker.latest(Topic("shop", "orders", "created"))
-    assert brokers.is_away("1")
-    await brokers.of(policy(None))
-    assert not brokers.is_away("1")
-
-
-async def test_a_broker_that_fails_for_one_pulsar_namespace_is_away_for_its_policy_alone(brokers: Brokers) -> None:
+async def test_a_broker_that_fails_for_one_policy_answers_all_others(brokers: Brokers) -> None:
     async with playing() as wire:
 
         async def answer(request: web.Request) -> web.Response:
@@ -222,9 +202,22 @@ async def test_a_broker_that_fails_for_one_pulsar_namespace_is_away_for_its_poli
         for _ in range(4):
             with pytest.raises(BrokerUnavailableError):
                 await ill.latest(Topic("shop", "ill", "created"))
-        assert brokers.is_away("1")
         assert await well.latest(Topic("shop", "orders", "created")) is None
-        assert not brokers.is_away("2")
+
+
+async def test_a_broker_that_one_policy_found_away_is_away_for_all_that_name_it(
+    brokers: Brokers, turned: TurnedClock
+) -> None:
+    first, second = [await brokers.of(policy(None, "http://127.0.0.1:1", uid)) for uid in "12"]
+    assert first is not None
+    assert second is not None
+    for _ in range(3):
+        with pytest.raises(BrokerUnavailableError):
+            await first.latest(Topic("shop", "orders", "created"))
+    turned.time += 2
+    with pytest.raises(BrokerUnavailableError) as raised:
+        await second.latest(Topic("shop", "orders", "created"))
+    assert raised.value.after == 3.0  # until the next probe
 
 
 @pytest.mark.parametrize(
@@ -236,7 +229,7 @@ async def test_a_broker_that_fails_for_one_pulsar_namespace_is_away_for_its_poli
         ("http://pulsar:8443", "https://pulsar:8080", False),
     ],
 )
-async def test_who_reaches_one_address_shares_its_pace_however_it_is_spelled(
+async def test_who_reaches_one_address_shares_its_limits_however_it_is_spelled(
     brokers: Brokers,
     first: str,
     second: str,
@@ -244,11 +237,11 @@ async def test_who_reaches_one_address_shares_its_pace_however_it_is_spelled(
 ) -> None:
     for uid, url in enumerate((first, second)):
         await brokers.of(policy(None, url, str(uid)))
-    rates = [pace.per_second for pace in brokers._paces.values()]
+    rates = [limits.rate.per_second for limits in brokers._limits.values()]
     assert rates == ([5] if is_shared else [5, 5])
 
 
-async def test_who_is_let_in_no_more_finds_it_away_until_its_secret_changes(
+async def test_a_policy_whose_token_is_refused_goes_on_with_the_secret_of_now(
     api: FakeApiServer, brokers: Brokers
 ) -> None:
     keep(api, "expired")
@@ -258,10 +251,13 @@ async def test_who_is_let_in_no_more_finds_it_away_until_its_secret_changes(
         assert broker is not None
         with pytest.raises(BrokerUnauthorizedError):
             await broker.latest(Topic("shop", "orders", "created"))
-        assert brokers.is_away("1")
         keep(api, "fresh")
-        await brokers.of(policy(url=wire.url), anew=True)
-        assert not brokers.is_away("1")
+        wire.forgets()
+        wire.says(404, {"reason": "Schema not found"})
+        fresh = await brokers.of(policy(url=wire.url), anew=True)
+        assert fresh is not None
+        assert await fresh.latest(Topic("shop", "orders", "created")) is None
+        assert wire.requests[0].headers["Authorization"] == "Bearer fresh"
 
 
 async def test_what_a_broker_tells_of_itself_holds_for_all_policies_for_some_minutes(

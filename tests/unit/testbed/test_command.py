@@ -68,4 +68,4 @@ def test_what_env_prints_is_safe_in_a_shell_and_keeps_the_path(monkeypatch: pyte
 
 
 def test_every_part_that_is_built_has_a_place_in_the_help() -> None:
-    assert parts.NAMES == ("cluster", "pulsar", "node")
+    assert parts.NAMES == ("cluster", "pulsar", "kind")

@@ -78,12 +78,12 @@ def test_kind_is_taken_when_docker_answers_and_not_otherwise(
     assets: Path, tmp_path: Path, quiet: Progress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(assets))
-    kind = _program(tmp_path / "bin", "kind", "exit 0")
+    _program(tmp_path / "bin", "kind", "exit 0")
     assert sources.find(quiet) == sources.Binaries(assets)
     _program(tmp_path / "bin", "docker", "exit 1")
     assert sources.find(quiet) == sources.Binaries(assets)
     _program(tmp_path / "bin", "docker", "exit 0")
-    assert sources.find(quiet) == sources.Kind(kind)
+    assert sources.find(quiet) == sources.Kind()
 
 
 def test_assets_that_lack_a_program_are_told_of(assets: Path, quiet: Progress, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,3 +101,9 @@ def test_the_pinned_server_tells_its_version() -> None:
     assert f"k8s.io/kubernetes v{sources.KUBERNETES}" in module
     assert f"k8s.io/component-base/version.gitVersion=v{sources.KUBERNETES}" in recipe.linker_flags
     assert all(f"\t{package}\n" in module for package in recipe.programs.values())
+
+
+def test_what_a_node_is_made_of_is_pinned_with_the_control_plane() -> None:
+    kubernetes = sources.node_recipe()
+    assert kubernetes.module == sources.recipe().module
+    assert kubernetes.linker_flags == sources.recipe().linker_flags

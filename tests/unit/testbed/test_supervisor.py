@@ -125,6 +125,20 @@ def test_ending_an_instance_ends_even_the_stubborn_and_leaves_no_folder(detached
     assert not detached.folder.exists()
 
 
+def test_what_is_to_be_done_at_the_end_is_done_last_first_while_programs_run(
+    detached: Instance, tmp_path: Path
+) -> None:
+    program = detached.run("sleeper", _SLEEP)
+    done = tmp_path / "done"
+    for name in ("first", "second"):
+        line = f"echo {name} >> {done}; kill -0 {program.pid} && echo runs >> {done}"
+        detached.supervision.ask("at_end", arguments=["sh", "-c", line])
+
+    detached.end()
+
+    assert done.read_text(encoding="ascii").split() == ["second", "runs", "first", "runs"]
+
+
 @pytest.mark.parametrize("kind", ["alone", "forking"])
 def test_what_a_killed_owner_started_dies_and_leaves_no_folder(kind: str) -> None:
     with subprocess.Popen([sys.executable, "-c", _OWNER, kind], stdout=subprocess.PIPE, text=True) as owner:

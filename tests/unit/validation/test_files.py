@@ -120,6 +120,27 @@ def test_a_container_gives_each_record_once_byte_for_byte_whatever_it_is_packed_
     assert [json.loads(each.schema)["name"] for each in plan.writers.values()] == ["Node"]
 
 
+def test_records_of_any_size_are_cut_where_they_end(tmp_path: Path) -> None:
+    fields = [
+        {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}, "default": 0},
+        {"name": "state", "type": {"type": "enum", "name": "State", "symbols": ["NEW", "PAID"]}},
+        {"name": "amounts", "type": {"type": "map", "values": ["null", "double"]}},
+        {"name": "text", "type": "string"},
+    ]
+    schema = fastavro.parse_schema({"type": "record", "name": "Order", "fields": fields})
+    sizes = [0, 5, 600_000, 3_000_000, 1, *[400_000] * 6, *range(2_000)]
+    orders = [{"at": -(1 << 62), "state": "PAID", "amounts": {"a": 1.5, "b": None}, "text": "é" * n} for n in sizes]
+    path = tmp_path / "orders.avro"
+    with path.open("wb") as out:
+        fastavro.writer(out, schema, orders, sync_interval=1 << 30)
+    payloads = []
+    for each in orders:
+        record = io.BytesIO()
+        fastavro.schemaless_writer(record, schema, each)
+        payloads.append(record.getvalue())
+    assert [row["payload"] for row in rows_of(FileSource((str(path),)), 1 << 30)] == payloads
+
+
 @pytest.mark.parametrize("codec", ["snappy", "zstandard"])
 def test_a_container_packed_by_what_this_python_cannot_pack_with_is_read(tmp_path: Path, codec: str) -> None:
     path = container(tmp_path / "nodes.avro")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from topicschema.payload import numbers, text
+from topicschema.payload import numbers, text, varints
 from topicschema.payload.finding import MAX_FINDINGS, Finding, Unreadable, counted, tolerated, unreadable
 from topicschema.payload.path import Path, shown
 
@@ -121,7 +121,7 @@ class Wire:
         if max(map(len, pieces), default=0) > longest:
             pieces = list(itertools.takewhile(lambda piece: len(piece) <= longest, pieces))
         mask = 2 * allowed.stop - 1 if self._cuts else -1
-        found = [bits >> 1 ^ -(bits & 1) for bits in [_bits(piece) & mask for piece in pieces]]
+        found = [bits >> 1 ^ -(bits & 1) for bits in [varints.decode(piece) & mask for piece in pieces]]
         if found and not (min(found) in allowed and max(found) in allowed):
             found = list(itertools.takewhile(allowed.__contains__, found))
         self.at += sum(map(len, pieces[: len(found)]))
@@ -184,16 +184,6 @@ class Block:
         if self._end is not None and self._end != wire.at:
             message = f"the block says that it ends at byte {self._end}, it ends at byte {wire.at}"
             wire.note("BLOCK_SIZE", message, self._start, path)
-
-
-def _bits(content: bytes) -> int:
-    """The bits of a variable-length integer, seven to a byte, the lowest first."""
-    if len(content) == 1:
-        return content[0]
-    bits = 0
-    for byte in reversed(content):
-        bits = bits << 7 | byte & 0x7F
-    return bits
 
 
 PRIMITIVES: Final[Mapping[str, Callable[[Wire, Path | None], Any]]] = MappingProxyType(

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from topicschema.core.formats.avro.graph.trampoline import Step, run
 from topicschema.core.formats.avro.model import Array, Enum, Field, Fixed, Map, Node, Primitive, Record, Union
-from topicschema.payload import numbers, text
+from topicschema.payload import numbers, text, varints
 from topicschema.payload.avro import branches
 from topicschema.payload.avro.reading import MAX_DEPTH
 from topicschema.payload.codec import HOLDERS, refused, wrong_type
@@ -155,14 +155,7 @@ def _string(value: Any, path: Path | None) -> bytes:
 
 
 def _varint(value: int) -> bytes:
-    """Zigzag, seven bits a byte, the lowest first."""
-    rest = value << 1 if value >= 0 else ~(value << 1)
-    out = bytearray()
-    while rest > 0x7F:  # noqa: PLR2004  # seven bits
-        out.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    out.append(rest)
-    return bytes(out)
+    return varints.encode(varints.zigzag(value))
 
 
 _PRIMITIVES: Final[Mapping[str, Callable[[Any, Path | None], bytes]]] = MappingProxyType(

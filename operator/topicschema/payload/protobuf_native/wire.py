@@ -6,6 +6,7 @@ Source: CodedInputStream of protobuf's Java library (3.25.5), which cuts a tag a
 import re
 from typing import Final
 
+from topicschema.payload import varints
 from topicschema.payload.finding import Unreadable, counted, unreadable
 from topicschema.payload.path import Path, shown
 from topicschema.payload.protobuf_native import kinds
@@ -140,10 +141,5 @@ class Wire:
 
 
 def _bits(content: bytes) -> int:
-    """The lowest 64 of the bits, seven to a byte, the lowest first."""
-    if len(content) == 1:
-        return content[0]
-    bits = 0
-    for byte in reversed(content):
-        bits = bits << 7 | byte & 0x7F
-    return bits & 0xFFFF_FFFF_FFFF_FFFF
+    """The lowest 64 of the bits."""
+    return varints.decode(content) & 0xFFFF_FFFF_FFFF_FFFF

@@ -19,8 +19,9 @@ from topicschema.payload.primitives import checked, real
 from topicschema.payload.protobuf_native import kinds
 from topicschema.payload.protobuf_native.descriptors import FieldPlan, MessagePlan
 from topicschema.payload.protobuf_native.wire import MAX_DEPTH
+from topicschema.payload.varints import encode as varint
+from topicschema.payload.varints import zigzag
 
-_SEVEN_BITS: Final = 0x7F
 _U64: Final = 0xFFFF_FFFF_FFFF_FFFF
 
 
@@ -116,7 +117,7 @@ def _integer(kind: Kind, value: int) -> bytes:
     if kind in kinds.FIXED:
         return struct.pack("<" + kinds.FIXED[kind][1], value)
     if kind in (Kind.SINT32, Kind.SINT64):
-        return varint(value << 1 if value >= 0 else ~(value << 1))
+        return varint(zigzag(value))
     return varint(value & _U64)
 
 
@@ -161,16 +162,6 @@ def _bytes(value: Any, path: Path) -> bytes:
 
 def _tag(number: int, wire: int) -> bytes:
     return varint(number << 3 | wire)
-
-
-def varint(bits: int) -> bytes:
-    """Seven bits a byte, the lowest first."""
-    out = bytearray()
-    while bits > _SEVEN_BITS:
-        out.append(bits & _SEVEN_BITS | 0x80)
-        bits >>= 7
-    out.append(bits)
-    return bytes(out)
 
 
 _OTHERS: Final[dict[Kind, Callable[[Any, Path], bytes]]] = {

@@ -20,6 +20,7 @@ from topicschema.api.wire import decode, decode_status
 from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import StalledError, TopicSchemaError
 from topicschema.core.topics import PulsarNamespaceKey
+from topicschema.judging.policies import address_of
 from topicschema.reconcile import status_writer
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy import status as policy_status
@@ -46,6 +47,13 @@ class NamespaceSchemaPolicies:
         self._uids: dict[Key, str] = {}
         self._unseen: dict[Key, float] = {}
         self._histories = HistoryConflicts(ctx, resync)
+
+    async def broker_of(self, key: Key) -> str:
+        """Return the address of the broker that a reconcile of `key` asks; "" if none, or if it cannot be read."""
+        with suppress(TopicSchemaError):
+            wire = await self._ctx.client.get(NAMESPACE_SCHEMA_POLICY, key.namespace, key.name)
+            return address_of(decode(NamespaceSchemaPolicy, wire))
+        return ""
 
     async def reconcile(self, key: Key) -> Result:
         """Bring what the key names one step nearer to its spec, and report; raises what stands in the way."""
@@ -116,9 +124,6 @@ class NamespaceSchemaPolicies:
         """Ring whom the broker's settings concern, and have an Event of what was not said before."""
         if state.wrote or state.observed != resource.status.observed:
             self._enqueue_topics(key)
-        was_denied = any(condition.reason in status_writer.ACCESS_DENIED for condition in resource.status.conditions)
-        if was_denied and state.error is None:
-            status_writer.enqueue_denied(self._ctx, resource.metadata.namespace, resource.spec.pulsar_namespace)
         said = " ".join(condition.message for condition in resource.status.conditions)
         for note in policy_status.notes(state):
             if note.text not in said:

@@ -19,8 +19,7 @@ class TopicSummary:
 
     `topic` is tenant/namespace/topic, "" where the spec cannot be read; `history` the name of its record, once known,
     and `latest` the number of its newest version.
-    `lost_claim`: another resource holds its topic. `access_denied`: its broker has no such Pulsar namespace, or denies
-    the policy access; that holds for all topics of the policy.
+    `lost_claim`: another resource holds its topic.
     """
 
     topic: str = ""
@@ -31,7 +30,6 @@ class TopicSummary:
     is_ready: bool = False
     is_incompatible: bool = False
     lost_claim: bool = False
-    access_denied: bool = False
 
 
 class ObjectIndex:
@@ -47,7 +45,6 @@ class ObjectIndex:
         self._topics: dict[Key, TopicSummary] = {}
         self._policies: dict[Key, PulsarNamespaceKey] = {}
         self._with_jobs: set[Key] = set()
-        self._denied: defaultdict[tuple[str, str], set[Key]] = defaultdict(set)
         self._of_topic: defaultdict[tuple[str, str], set[Key]] = defaultdict(set)
 
     def update_topic(self, key: Key, summary: TopicSummary) -> bool:
@@ -58,15 +55,9 @@ class ObjectIndex:
             return False
         self._drop(key)
         self._topics[key] = summary
-        if summary.access_denied:
-            self._denied[key.namespace, summary.pulsar_namespace].add(key)
         for shared in _shared(summary):
             self._of_topic[shared].add(key)
         return True
-
-    def pop_denied(self, namespace: str, pulsar_namespace: str) -> tuple[Key, ...]:
-        """Remove and return, in order, the topics that were denied access to a Pulsar namespace."""
-        return tuple(sorted(self._denied.pop((namespace, pulsar_namespace), ())))
 
     def mark_job_seen(self, key: Key) -> None:
         """Note that a validation Job of the topic exists, or did, whether the status has it or not."""
@@ -131,10 +122,6 @@ class ObjectIndex:
         """Return all known policies of a Kubernetes namespace."""
         return {key for key in self.known[NAMESPACE_SCHEMA_POLICY.plural] if key.namespace == namespace}
 
-    def peers(self, key: Key) -> set[Key]:
-        """Return keys that probably reach the same broker: the policies in the Kubernetes namespace of a topic."""
-        return self.policies_in(key.namespace) if key.plural == TOPIC_SCHEMA.plural else set()
-
     def summary(self, key: Key) -> TopicSummary | None:
         """Return the summary of a topic; None before its first reconcile."""
         return self._topics.get(key)
@@ -150,19 +137,11 @@ class ObjectIndex:
 
     def _drop(self, key: Key) -> TopicSummary | None:
         summary = self._topics.pop(key, None)
-        if summary is not None and summary.access_denied:
-            self._remove_denied(key, summary)
         for shared in _shared(summary) if summary else ():
             self._of_topic[shared].discard(key)
             if not self._of_topic[shared]:
                 del self._of_topic[shared]
         return summary
-
-    def _remove_denied(self, key: Key, summary: TopicSummary) -> None:
-        waiting = self._denied.get((key.namespace, summary.pulsar_namespace), set())
-        waiting.discard(key)
-        if not waiting:
-            self._denied.pop((key.namespace, summary.pulsar_namespace), None)
 
 
 def _shared(summary: TopicSummary) -> tuple[tuple[str, str], ...]:

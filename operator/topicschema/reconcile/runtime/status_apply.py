@@ -10,10 +10,9 @@ from topicschema.api.kinds import Kind
 from topicschema.api.wire import encode
 from topicschema.cluster.client import ApiClient
 from topicschema.cluster.errors import ApiUnavailableError, ConflictError, NotFoundError, NotLeadingError
-from topicschema.reconcile.runtime.schedule import RescheduleError
 
 FIELD_MANAGER = "topicschema-controller"
-ERRORS_WITHOUT_STATUS = (ConflictError, NotFoundError, NotLeadingError, ApiUnavailableError, RescheduleError)
+ERRORS_WITHOUT_STATUS = (ConflictError, NotFoundError, NotLeadingError, ApiUnavailableError)
 """Errors of a pass at which nothing can or may be reported; the next pass will."""
 
 

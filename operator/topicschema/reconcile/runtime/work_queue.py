@@ -15,24 +15,19 @@ from enum import StrEnum
 from topicschema import telemetry
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
-from topicschema.reconcile.runtime.schedule import (
-    BrokerPartitions,
-    RescheduleError,
-    Schedule,
-    current_policy,
-    enter_partition,
-)
+from topicschema.reconcile.runtime.broker_slots import BrokerSlots
+from topicschema.reconcile.runtime.schedule import Schedule
 
 _LOG = logging.getLogger(__name__)
 HIGH_PRIORITY = -86_400.0
-"""As the time within which a key is reconciled: before all that has been due for less than a day."""
-_RETURN_SECONDS = 10.0  # over which the keys that waited for a broker are spread
+"""As the time within which a key is reconciled: before all other keys of its broker."""
 _CONFLICT_DELAY = 0.02
 _BUG_DELAY = 1.0
 _LONGEST_DELAY = 300.0
 _MOST_DOUBLINGS = 16
 _RECHECK_SECONDS = 30.0
 _RECHECK_GAP = 0.5
+_UNKNOWN = "?"  # in place of the broker while it is looked up
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -78,10 +73,19 @@ class Backoff:
         self._failures.pop(key, None)
 
 
-class WorkQueue:
-    """A work queue with its workers.
+async def _no_broker(_: Key) -> str:
+    return ""
 
-    `work` reconciles one key; `resync` is after how many seconds a key that is done is reconciled again.
+
+class WorkQueue:
+    """A work queue, which reconciles each key that is due in a task of its own.
+
+    `work` reconciles one key; `broker_of` returns the address of the broker that this asks, "" if none; `resync` is
+    after how many seconds a key that is done is reconciled again.
+
+    There is no limit over all tasks, so a slow broker holds up no key of another one. Each broker has a limit, and so
+    have the keys without a broker, and those whose broker is being looked up. A task that waits for its turn holds
+    nothing but its key: it costs two or three kilobytes, and what it reads afterwards is current.
     """
 
     def __init__(
@@ -89,22 +93,25 @@ class WorkQueue:
         work: Callable[[Key], Awaitable[Result]],
         resync: float,
         *,
-        partitions: BrokerPartitions[Key] | None = None,
+        broker_of: Callable[[Key], Awaitable[str]] = _no_broker,
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self._work = work
         self._resync = resync
+        self._broker_of = broker_of
         self._clock = clock
         self._chance = chance
-        self._partitions = partitions or BrokerPartitions[Key]()
-        self._schedule = Schedule(self._partitions.of)
+        self._schedule = Schedule[Key]()
+        self._slots = BrokerSlots[Key]()
         self._backoff = Backoff(chance)
         self._changed = asyncio.Event()
         self._last_recheck = 0.0
 
     def add(self, key: Key, after: float = 0.0) -> None:
         """Add `key`, to be reconciled within `after` seconds; a key that is added repeatedly is reconciled once."""
+        if after == HIGH_PRIORITY:
+            self._slots.urgent[key] = None
         self._schedule.add(key, self._clock() + after)
         self._changed.set()
 
@@ -119,8 +126,8 @@ class WorkQueue:
         return self._schedule.next_due
 
     async def run(self, workers: int) -> None:
-        """Reconcile keys that are due, `workers` of a partition at a time, until cancelled."""
-        self._schedule.width = workers
+        """Reconcile keys that are due, `workers` of a broker at a time, until cancelled."""
+        self._slots.limit = workers
         async with asyncio.TaskGroup() as group:
             while True:
                 key = self._schedule.get(self._clock())
@@ -145,42 +152,37 @@ class WorkQueue:
                 await self._changed.wait()
 
     async def _reconcile(self, key: Key) -> None:
-        partition, due = self._schedule.taken(key)
-        enter_partition(partition)
-        started = self._clock()
         try:
-            after = self._after(key, await self._work(key))
-            self._wake(key)
-        except RescheduleError as error:
-            telemetry.RECONCILES.labels(key.plural, error.reason).inc()
-            self._partitions.assign(key, error.partition)
-            after = due - self._clock()  # it keeps its turn
+            after = self._after(key, await self._in_slot(key))
         except Exception as error:  # noqa: BLE001 - one object's bug must not stop the others; it is logged and counted
             after = self._after_error(key, error)
         finally:
             self._schedule.done(key)
-            self._changed.set()  # there is room again
-        telemetry.RECONCILE_DURATION.labels(key.plural).observe(self._clock() - started)
+            self._changed.set()
         if after is not None:
             self.add(key, after)
+
+    async def _in_slot(self, key: Key) -> Result:
+        async with self._slots.take(_UNKNOWN, key):
+            broker = await self._broker_of(key)
+        async with self._slots.take(broker, key):
+            return await self._timed(key)
+
+    async def _timed(self, key: Key) -> Result:
+        started = self._clock()
+        self._schedule.begin(key, started)
+        self._slots.urgent.pop(key, None)
+        try:
+            return await self._work(key)
+        finally:
+            telemetry.RECONCILE_DURATION.labels(key.plural).observe(self._clock() - started)
 
     def _after(self, key: Key, result: Result) -> float | None:
         self._backoff.forget(key)
         telemetry.RECONCILES.labels(key.plural, result).inc()
         if result is Result.DELETED:
-            self._partitions.forget(key)
             return None
         return 0.0 if result is Result.REQUEUE else self._resync_delay()
-
-    def _wake(self, key: Key) -> None:
-        """Enqueue others, now that `key` waits for no broker: all, if it is back; else a new probe."""
-        outages = self._partitions.outages
-        for other in outages.end(current_policy()):
-            self._backoff.forget(other)
-            if other != key:
-                self.add(other, self._chance() * _RETURN_SECONDS)
-        for probe in outages.leave(key):
-            self.add(probe)
 
     def _after_error(self, key: Key, error: Exception) -> float:
         is_ours = isinstance(error, TopicSchemaError)
@@ -193,11 +195,6 @@ class WorkQueue:
             telemetry.INTERNAL_ERRORS.labels(key.plural).inc()
             _LOG.error("unexpected error during reconcile", exc_info=error, extra={"fields": fields})
         delay = self._backoff.delay(key, error)
-        if delay is not None and isinstance(error, WaitingError):
-            waited = self._partitions.outages.delay(key, current_policy(), error.after, delay)
-            if waited is not None:
-                return waited
-        self._wake(key)
         if isinstance(error, StalledAtBrokerError):
             return self._recheck_delay()
         return self._resync_delay() if delay is None else delay

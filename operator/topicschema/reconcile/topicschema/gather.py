@@ -22,11 +22,10 @@ from topicschema.core.schemas import PulsarLine, Schema
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Candidate, Verdict
 from topicschema.judging.holders import other_holder
-from topicschema.judging.policies import FoundPolicy, address_of
+from topicschema.judging.policies import FoundPolicy
 from topicschema.judging.schema_source import sources_of
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.event_router import history_key
-from topicschema.reconcile.runtime.schedule import require_partition
 from topicschema.reconcile.topicschema.broker_fetch import BrokerQuery
 from topicschema.reconcile.topicschema.broker_gather import gather_state, retry_with_fresh_credentials
 from topicschema.reconcile.validation import gather as validation_gather
@@ -121,9 +120,7 @@ def owner_of(metadata: Metadata) -> Owner:
 async def governing_policy(ctx: ReconcileContext, resource: TopicSchema) -> FoundPolicy:
     """Return the policy that governs the resource; the errors of design section 8 if none does."""
     topic = Topic.parse(resource.spec.topic)
-    found = await ctx.policies.resolve(resource.metadata.namespace, topic.pulsar_namespace)
-    require_partition(address_of(found.resource))
-    return found
+    return await ctx.policies.resolve(resource.metadata.namespace, topic.pulsar_namespace)
 
 
 async def load(ctx: ReconcileContext, resource: TopicSchema, found: FoundPolicy) -> Loaded:

@@ -5,6 +5,7 @@ When passes happen is `work_queue`'s matter; errors leave here as they are, for 
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +22,7 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import Topic
 from topicschema.core.verdict import Verdict
 from topicschema.judging import broker_versions
-from topicschema.judging.policies import FoundPolicy
+from topicschema.judging.policies import FoundPolicy, address_of
 from topicschema.judging.schema_source import placed
 from topicschema.reconcile import status_writer
 from topicschema.reconcile.context import ReconcileContext
@@ -70,6 +71,22 @@ class TopicSchemas:
 
     def __init__(self, ctx: ReconcileContext) -> None:
         self._ctx = ctx
+
+    async def broker_of(self, key: Key) -> str:
+        """Return the address of the broker that a reconcile of `key` asks, as far as known; "" if none.
+
+        An error says nothing: the reconcile meets it, too, and reports it.
+        """
+        ctx, summary = self._ctx, self._ctx.index.summary(key)
+        pulsar_namespace = summary.pulsar_namespace if summary else ""
+        known = ctx.policies.expected_address(key.namespace, pulsar_namespace)
+        if known is not None:
+            return known
+        with suppress(TopicSchemaError):
+            wire = await ctx.client.get(TOPIC_SCHEMA, key.namespace, key.name)
+            topic = Topic.parse(decode(TopicSchemaSpec, wire.get("spec")).topic)
+            return address_of((await ctx.policies.resolve(key.namespace, topic.pulsar_namespace)).resource)
+        return ""
 
     async def reconcile(self, key: Key) -> Result:
         """Bring what the key names one step nearer to its spec, and report; raises what stands in the way."""
@@ -240,12 +257,10 @@ class TopicSchemas:
 
     def _saw(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> None:
         index = self._ctx.index
-        summary, before = self._summary(key, wire, status), index.summary(key)
+        summary = self._summary(key, wire, status)
         if index.update_topic(key, summary):
             for policy in index.policies_of_pulsar_namespace(summary.pulsar_namespace, key.namespace):
                 self._ctx.enqueue(policy, _COUNT_DELAY)
-        if before is not None and before.access_denied and not summary.access_denied:
-            status_writer.enqueue_denied(self._ctx, key.namespace, summary.pulsar_namespace)
 
     def _summary(self, key: Key, wire: Mapping[str, Any], status: TopicSchemaStatus) -> TopicSummary:
         try:
@@ -265,7 +280,6 @@ class TopicSchemas:
             is_ready=ready is not None and ready.status is ConditionStatus.TRUE,
             is_incompatible=ready is not None and ready.reason == "Incompatible",
             lost_claim=ready is not None and ready.reason == "TopicAlreadyClaimed",
-            access_denied=any(condition.reason in status_writer.ACCESS_DENIED for condition in status.conditions),
         )
 
     def _enqueue_claim_losers(self, key: Key) -> None:

@@ -183,7 +183,7 @@ async def test_nothing_is_kept_of_a_policy_that_was_made_anew_between_two_passes
     await world.ctx.brokers.aclose()
     await asyncio.sleep(0)  # the brokers are closed, and no longer remembered now
     gc.collect()
-    assert len(world.ctx.brokers._paces) == 0
+    assert len(world.ctx.brokers._limits) == 0
 
 
 async def test_a_new_policy_and_one_that_is_gone_have_only_their_own_topics_looked_at(world: World) -> None:

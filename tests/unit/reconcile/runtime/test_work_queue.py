@@ -5,12 +5,12 @@ from itertools import pairwise
 import pytest
 
 from support.metrics import counted
+from topicschema.broker.errors import BrokerForbiddenError
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.errors import StalledError, WaitingError
-from topicschema.reconcile.runtime.schedule import BrokerPartitions, RescheduleError, require_partition
 from topicschema.reconcile.runtime.work_queue import HIGH_PRIORITY, Backoff, Key, Result, WorkQueue
 
-A, B, C = (Key("topicschemas", "shop", name) for name in "abc")
+KEYS = A, B, C, D = tuple(Key("topicschemas", "shop", name) for name in "abcd")
 
 
 class Clock:
@@ -28,6 +28,7 @@ class Clock:
     [
         (WaitingError("PolicyNotFound", "", after=4.0), 4.0),
         (WaitingError("BrokerUnavailable", "a broker that asks for no pause", after=0.0), 1.0),
+        (BrokerForbiddenError("a topic whose broker denies access"), 60.0),
         (ConflictError(""), 0.02),
         (ValueError(), 1.0),
     ],
@@ -95,7 +96,6 @@ async def test_what_is_gone_is_never_looked_at_again() -> None:
         (Result.DONE, "success"),
         (Result.REQUEUE, "requeue"),
         (Result.DELETED, "deleted"),
-        (RescheduleError("pulsar:8080"), "rescheduled"),
         (StalledError("InvalidTopic", ""), "InvalidTopic"),
         (ValueError(), "InternalError"),
     ],
@@ -183,47 +183,103 @@ async def test_a_worker_that_waits_wakes_up_when_the_bell_rings() -> None:
     running.cancel()
 
 
-async def test_keys_of_a_full_partition_hold_up_no_other_partition() -> None:
+BROKERS = {A: "silent:8080", B: "silent:8080", C: "pulsar:8080"}
+
+
+async def broker_of(key: Key) -> str:
+    return BROKERS.get(key, "")
+
+
+@pytest.mark.parametrize("other", [C, D], ids=["another broker", "no broker"])
+async def test_keys_of_a_broker_that_hangs_hold_up_no_other_key(other: Key) -> None:
     hung, looked = asyncio.Event(), asyncio.Event()
     hanging: list[Key] = []
 
     async def work(key: Key) -> Result:
-        if key == C:
+        if key == other:
             looked.set()
-        else:
-            require_partition("silent:8080")
-            hanging.append(key)
-            hung.set()
-            await asyncio.Event().wait()
+            return Result.DELETED
+        hanging.append(key)
+        hung.set()
+        await asyncio.Event().wait()
         return Result.DELETED
 
-    queue = WorkQueue(work, 1000.0)
+    queue = WorkQueue(work, 1000.0, broker_of=broker_of)
     running = asyncio.create_task(queue.run(1))
-    for key in (A, B, C):
+    for key in (A, B):
         queue.add(key)
-    for each in (looked, hung):
-        await asyncio.wait_for(each.wait(), 30)
-    assert hanging == [A]  # B waits for the one place in that partition
+    await asyncio.wait_for(hung.wait(), 30)
+    queue.add(other)
+    await asyncio.wait_for(looked.wait(), 30)
+    assert hanging == [A]  # B waits for the one slot of that broker
+    assert queue.waiting == 1
     running.cancel()
 
 
-async def test_a_pass_that_belongs_elsewhere_is_begun_again_there_and_from_then_on_begins_there() -> None:
-    begun = 0
+async def test_an_edit_is_looked_at_before_keys_that_wait_longer_for_the_same_broker() -> None:
+    looked: list[Key] = []
+    begun, may_end, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def work(key: Key) -> Result:
+        looked.append(key)
+        begun.set()
+        await may_end.wait()
+        if len(looked) == len(KEYS):
+            ended.set()
+        return Result.DELETED
+
+    async def one_broker(_: Key) -> str:
+        return "pulsar:8080"
+
+    queue = WorkQueue(work, 1000.0, broker_of=one_broker)
+    running = asyncio.create_task(queue.run(1))
+    for key in KEYS:
+        queue.add(key)
+    await asyncio.wait_for(begun.wait(), 30)
+    queue.add(D, HIGH_PRIORITY)
+    may_end.set()
+    await asyncio.wait_for(ended.wait(), 30)
+    running.cancel()
+    assert looked == [A, D, B, C]  # and D once: its reconcile had not begun
+
+
+async def test_a_broker_that_cannot_be_told_is_an_error_of_its_key_alone() -> None:
+    clock = Clock()
+    seen: list[Key] = []
+
+    async def work(key: Key) -> Result:
+        seen.append(key)
+        return Result.DELETED
+
+    async def fails(key: Key) -> str:
+        if key == A:
+            raise ZeroDivisionError
+        return ""
+
+    queue = WorkQueue(work, 1000.0, broker_of=fails, clock=clock, chance=lambda: 0.5)
+    for key in (A, B):
+        queue.add(key)
+    await queue.run_due()
+    assert seen == [B]
+    assert queue.next_due == 0.75
+
+
+async def test_a_queue_ends_while_keys_wait_for_their_turn() -> None:
+    begun = asyncio.Event()
 
     async def work(_: Key) -> Result:
-        nonlocal begun
-        begun += 1
-        require_partition("pulsar:8080")
-        return Result.DONE
+        begun.set()
+        await asyncio.Event().wait()
+        return Result.DELETED
 
-    partitions = BrokerPartitions[Key]()
-    clock = Clock()
-    queue = WorkQueue(work, 1000.0, partitions=partitions, clock=clock, chance=lambda: 0.5)
-    queue.add(A)
-    assert await queue.run_due() == 2
-    assert (begun, partitions.of(A), queue.next_due) == (2, "pulsar:8080", 1000.0)
-    clock.now = 1000.0
-    assert await queue.run_due() == 1
+    queue = WorkQueue(work, 1000.0, broker_of=broker_of)
+    running = asyncio.create_task(queue.run(1))
+    for key in (A, B):
+        queue.add(key)
+    await asyncio.wait_for(begun.wait(), 30)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
 
 
 async def test_what_is_enqueued_ahead_is_looked_at_before_all_that_waited_longer() -> None:
@@ -239,67 +295,3 @@ async def test_what_is_enqueued_ahead_is_looked_at_before_all_that_waited_longer
     queue.add(B, HIGH_PRIORITY)
     await queue.run_due()
     assert looked == [B, A]
-
-
-async def test_a_pass_that_is_begun_again_elsewhere_keeps_its_turn() -> None:
-    clock, looked = Clock(), []
-
-    async def work(key: Key) -> Result:
-        require_partition("pulsar:8080")
-        looked.append(key)
-        return Result.DELETED
-
-    partitions = BrokerPartitions[Key]()
-    partitions.assign(B, "pulsar:8080")
-    queue = WorkQueue(work, 1000.0, partitions=partitions, clock=clock)
-    for key in (A, B):
-        queue.add(key)
-        clock.now += 1.0
-    await queue.run_due()
-    assert looked == [A, B]
-
-
-async def test_when_a_broker_is_back_all_who_waited_for_it_are_looked_at_soon() -> None:
-    clock, away, looked = Clock(), {"uid"}, []
-    partitions = BrokerPartitions[Key](is_away=away.__contains__)
-    for key in (A, B):
-        partitions.assign(key, "pulsar:8080")
-
-    async def work(key: Key) -> Result:
-        looked.append((key, clock.now))
-        require_partition("" if key == C else "pulsar:8080", "" if key == C else "uid")
-        if away and key in (A, B):
-            raise WaitingError("BrokerUnavailable", "", after=20.0)
-        return Result.DONE
-
-    queue = WorkQueue(work, 1000.0, partitions=partitions, clock=clock, chance=lambda: 0.5)
-    for key in (A, B, C):
-        queue.add(key)
-    while clock.now < 200.0:
-        await queue.run_due()
-        clock.now = queue.next_due or 0.0
-    early = [key for key, when in looked if 0.0 < when < 200.0]
-    assert early.count(A) + early.count(B) >= 9  # one of them every 20 s or sooner, not each of them
-    assert early.count(A) + early.count(B) <= 13
-    away.clear()
-    looked.clear()
-    await queue.run_due()
-    (first,) = {key for key, _ in looked}
-    assert queue.next_due == clock.now + 5.0  # the other one, spread over ten seconds
-    clock.now += 5.0
-    await queue.run_due()
-    assert {key for key, _ in looked} == {A, B}
-    assert first in {A, B}
-
-
-async def test_what_is_gone_has_no_partition_any_more() -> None:
-    partitions = BrokerPartitions[Key]()
-    partitions.assign(A, "pulsar:8080")
-
-    async def work(_: Key) -> Result:
-        return Result.DELETED
-
-    queue = WorkQueue(work, 1000.0, partitions=partitions)
-    queue.add(A)
-    await queue.run_due()
-    assert partitions.of(A) == ""

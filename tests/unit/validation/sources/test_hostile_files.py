@@ -152,6 +152,9 @@ def few_bytes() -> Iterator[tuple[str, Any, bytes, str]]:
         number(1 << 40),
         "more values are claimed than the payload has bytes for",
     )
+    flags = {"type": "array", "items": record("Flag", flag="boolean")}
+    count = 20 * MIB
+    yield "flags", record("Flags", flags=flags), number(count) + bytes(count + 1), "more than 1,000,000 values"
     doubled = record("R0")
     for level in range(1, 40):
         doubled = record(f"R{level}", one=doubled, other=f"R{level - 1}")

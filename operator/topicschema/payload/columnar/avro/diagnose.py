@@ -11,15 +11,14 @@ from topicschema.payload.columnar.avro.values import (
     INT_BYTES,
     LONG_BYTES,
     MORE,
-    fast,
     malformed,
-    seldom,
     signed,
     varint,
 )
+from topicschema.payload.columnar.compiled import fast, inlined
 
 
-@fast
+@inlined
 def _of_number(values: Any, at: Any, end: Any, longest: Any) -> Any:
     """Of one of variable length that is no number."""
     for each in range(at, min(end, at + longest)):
@@ -28,7 +27,7 @@ def _of_number(values: Any, at: Any, end: Any, longest: Any) -> Any:
     return why.TRUNCATED if at + longest > end else why.VARINT_TOO_LONG
 
 
-@fast
+@inlined
 def _of_content(values: Any, at: Any, end: Any, bits: Any, after: Any) -> Any:
     """Of a text or bytes whose length is a number."""
     length = signed(bits)
@@ -39,7 +38,7 @@ def _of_content(values: Any, at: Any, end: Any, bits: Any, after: Any) -> Any:
     return why.INVALID_UTF8, malformed(values, after, after + length)
 
 
-@seldom
+@fast
 def looked_again(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
     """The reason and the byte, of the value that an instruction should have read where `at` is."""
     op = k.code[pc, to.OP]
@@ -59,7 +58,7 @@ def looked_again(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
     return np.int64(reason), at
 
 
-@seldom
+@fast
 def in_dropped(k: Any, reason: Any) -> Any:
     """The reason, where the reader does not want the value."""
     if reason == why.ENUM_INDEX:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from topicschema.payload.columnar.avro import vm as m
-from topicschema.payload.columnar.avro.values import NO, seldom
+from topicschema.payload.columnar.avro.values import NO
+from topicschema.payload.columnar.compiled import fast
 
 
-@seldom
+@fast
 def _number(k: Any, kind: Any, context: Any, item: Any) -> Any:
     """The number of an item in a context, a new one if there is room; else NO."""
     key = kind << 60 | context << 32 | item
@@ -30,7 +31,7 @@ def _number(k: Any, kind: Any, context: Any, item: Any) -> Any:
     return number
 
 
-@seldom
+@fast
 def _context(k: Any) -> Any:
     """Where the calls have led to: 0 if to none, NO if there is no more room to tell."""
     top = m.FRAMES + k.state[m.CALLS]
@@ -46,7 +47,7 @@ def _context(k: Any) -> Any:
     return context
 
 
-@seldom
+@fast
 def placed(k: Any, kind: Any, item: Any) -> Any:
     """The number of the path or loss in what the calls have led to, from 0; NO if there is no room to tell."""
     context = _context(k)

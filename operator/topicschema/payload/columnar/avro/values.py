@@ -3,30 +3,12 @@
 Compiled by numba, which does not check bounds: bytes are read behind a comparison with the message's end only.
 """
 
-from collections.abc import Callable
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final
 
 import numpy as np
-from numba import njit
 
 from topicschema.payload.columnar.avro import opcodes as to
-
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
-_compiled: Any = njit
-_OPTIONS: Final = {"nogil": True, "_nrt": False}  # nothing is allocated: no references to count
-
-
-def fast(function: _Function) -> _Function:
-    """Compiled into each function that calls it."""
-    return cast("_Function", _compiled(forceinline=True, **_OPTIONS)(function))
-
-
-def seldom(function: _Function) -> _Function:
-    """Compiled, and called."""
-    return cast("_Function", _compiled(**_OPTIONS)(function))
-
+from topicschema.payload.columnar.compiled import fast, inlined
 
 MORE: Final = 0x80
 INT_BYTES, LONG_BYTES = 5, 10
@@ -39,19 +21,19 @@ _HIGH: Final = 0x8080808080808080
 """What no byte of a word of ASCII has."""
 
 
-@fast
+@inlined
 def byte(values: Any, at: Any) -> Any:
     """The byte at a place that is not below 0: of such a one numba would ask whether it counts from the end."""
     return np.int64(values[np.uint64(at)])
 
 
-@fast
+@inlined
 def signed(bits: Any) -> Any:
     """The integer of zigzag bits."""
     return ((bits >> 1) & LARGEST) ^ -(bits & 1)
 
 
-@fast
+@inlined
 def varint(values: Any, at: Any, end: Any, longest: Any) -> Any:
     """The bits, and where they end; NO where they do not, or are too many."""
     if at < end and byte(values, at) < MORE:  # most are of one byte
@@ -69,7 +51,7 @@ def varint(values: Any, at: Any, end: Any, longest: Any) -> Any:
     return bits, NO
 
 
-@fast
+@inlined
 def _character(values: Any, at: Any, end: Any) -> Any:
     """How many bytes the character takes that begins here, 0 if it is none (Unicode's table 3-7)."""
     first = np.int64(values[at])
@@ -87,12 +69,12 @@ def _character(values: Any, at: Any, end: Any) -> Any:
     return size
 
 
-@fast
+@inlined
 def _of_word(values: Any, at: Any, place: Any) -> Any:
     return np.uint64(byte(values, at + place)) << np.uint64(8 * place)
 
 
-@fast
+@inlined
 def _word(values: Any, at: Any) -> Any:
     """Eight bytes as one number, the first the lowest; written out, for then it is compiled to one instruction."""
     low = _of_word(values, at, 0) | _of_word(values, at, 1) | _of_word(values, at, 2) | _of_word(values, at, 3)
@@ -100,7 +82,7 @@ def _word(values: Any, at: Any) -> Any:
     return low | high
 
 
-@fast
+@inlined
 def _is_ascii(values: Any, at: Any, end: Any) -> Any:
     """Whether all bytes are, a word at a time; words may overlap, or reach beyond the end where there is memory."""
     size = end - at
@@ -117,7 +99,7 @@ def _is_ascii(values: Any, at: Any, end: Any) -> Any:
     return seen < MORE
 
 
-@seldom
+@fast
 def _first_malformed(values: Any, at: Any, end: Any) -> Any:
     while at < end:
         if values[at] < MORE:
@@ -130,13 +112,13 @@ def _first_malformed(values: Any, at: Any, end: Any) -> Any:
     return NO
 
 
-@fast
+@inlined
 def malformed(values: Any, at: Any, end: Any) -> Any:
     """The first byte that is not UTF-8, NO if all is."""
     return np.int64(NO) if _is_ascii(values, at, end) else _first_malformed(values, at, end)
 
 
-@fast
+@inlined
 def value(op: Any, operand: Any, values: Any, at: Any, end: Any) -> Any:
     """Where the value ends that an instruction before UNION reads; NO where something is wrong with it."""
     if op == to.SIZED:

@@ -17,22 +17,21 @@ from topicschema.payload.columnar.avro.values import (
     INT_BYTES,
     LONG_BYTES,
     NO,
-    fast,
-    seldom,
     signed,
     value,
     varint,
 )
 from topicschema.payload.columnar.avro.vm_variants import first_item, next_item, stop
+from topicschema.payload.columnar.compiled import fast, inlined
 
 
-@fast
+@inlined
 def _path(k: Any, pc: Any) -> Any:
     path = np.int64(k.code[pc, to.PATH])
     return path if path >= 0 else -1 - path
 
 
-@fast
+@inlined
 def _lose(k: Any, pc: Any) -> Any:
     """Notes a loss, once for a message."""
     number = np.int64(k.code[pc, to.FIRST])
@@ -45,14 +44,14 @@ def _lose(k: Any, pc: Any) -> Any:
         k.state[m.TOUCHED] += 1
 
 
-@fast
+@inlined
 def _step(k: Any, pc: Any, at: Any) -> Any:
     """On to the next instruction, if there have not been too many already that read nothing."""
     k.state[m.STEPS] -= 1
     return (pc + 1, at) if k.state[m.STEPS] >= 0 else stop(k, why.TOO_MANY_VALUES, at)
 
 
-@fast
+@inlined
 def _call(k: Any, pc: Any, at: Any) -> Any:
     call = k.state[m.CALLS]
     if call >= m.FRAMES:
@@ -65,7 +64,7 @@ def _call(k: Any, pc: Any, at: Any) -> Any:
     return _step(k, np.int64(k.code[pc, to.FIRST]) - 1, at)
 
 
-@fast
+@inlined
 def _return(k: Any, at: Any) -> Any:
     call = k.state[m.CALLS] - 1
     k.state[m.CALLS] = call
@@ -73,7 +72,7 @@ def _return(k: Any, at: Any) -> Any:
     return k.stack[m.FRAMES + call, m.BACK], at
 
 
-@fast
+@inlined
 def _symbol(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
     bits, after = varint(values, at, end, INT_BYTES)
     index = signed(bits)
@@ -85,7 +84,7 @@ def _symbol(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
     return pc + (1 if fate == to.REPLACED else 2), after
 
 
-@fast
+@inlined
 def _rounded(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
     is_int = k.code[pc, to.OP] == to.ROUNDED_INT
     bits, after = varint(values, at, end, INT_BYTES if is_int else LONG_BYTES)
@@ -97,19 +96,19 @@ def _rounded(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
     return pc + (1 if size >> room else 2), after
 
 
-@fast
+@inlined
 def _empty(k: Any, pc: Any, at: Any) -> Any:
     k.state[m.EMPTIES] -= 1
     return (pc + 1, at) if k.state[m.EMPTIES] >= 0 else stop(k, why.TOO_MANY_VALUES, at)
 
 
-@fast
+@inlined
 def _fail(k: Any, pc: Any, at: Any) -> Any:
     is_before = k.code[pc, to.OP] == to.FAIL_BEFORE
     return stop(k, k.code[pc, to.FIRST], k.state[m.BEFORE] if is_before else at)
 
 
-@fast
+@inlined
 def _reads(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
     """The next instruction and byte after one that reads something and is none of the plain ones."""
     op = k.code[pc, to.OP]
@@ -122,7 +121,7 @@ def _reads(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
     return _rounded(k, values, pc, at, end)
 
 
-@fast
+@inlined
 def _goes(k: Any, pc: Any, at: Any) -> Any:
     """The next instruction and byte after one that reads nothing."""
     op = k.code[pc, to.OP]
@@ -141,7 +140,7 @@ def _goes(k: Any, pc: Any, at: Any) -> Any:
     return _fail(k, pc, at)
 
 
-@fast
+@inlined
 def _branch(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
     """Where the branch of a union begins, and its instructions."""
     bits, after = varint(values, at, end, INT_BYTES)
@@ -152,7 +151,7 @@ def _branch(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
     return np.int64(k.table[k.code[pc, to.FIRST] + index]), after
 
 
-@fast
+@inlined
 def _other(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
     """The next instruction and byte after one that does not just read a value."""
     op = k.code[pc, to.OP]
@@ -163,7 +162,7 @@ def _other(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
     return _reads(k, values, pc, at, end) if op >= to.READS else _goes(k, pc, at)
 
 
-@fast
+@inlined
 def _message(k: Any, values: Any, at: Any, end: Any) -> Any:
     """The instruction that found something, NO if none did, and the byte."""
     pc = np.int64(0)
@@ -185,7 +184,7 @@ def _message(k: Any, values: Any, at: Any, end: Any) -> Any:
             pc = following
 
 
-@fast
+@inlined
 def _begin(k: Any, number: Any, size: Any) -> Any:
     k.state[m.MESSAGE] = number + 1
     k.state[m.LOOPS] = k.state[m.CALLS] = k.state[m.DEPTH] = k.state[m.TOUCHED] = k.state[m.REASON] = 0
@@ -193,7 +192,7 @@ def _begin(k: Any, number: Any, size: Any) -> Any:
     k.state[m.STEPS] = to.MAX_STEPS + to.STEPS_A_BYTE * size
 
 
-@seldom
+@fast
 def _tell(k: Any, given: Any, told: Any, number: Any, found: Any) -> Any:
     """What an instruction found at a byte."""
     pc, at = found
@@ -208,7 +207,7 @@ def _tell(k: Any, given: Any, told: Any, number: Any, found: Any) -> Any:
     told.offsets[number] = at - given.starts[number]
 
 
-@seldom
+@fast
 def judged(k: Any, given: Any, told: Any) -> None:
     """Fills `told`; `given` are the values, places that are within them, and which are null."""
     for number in range(len(given.starts)):

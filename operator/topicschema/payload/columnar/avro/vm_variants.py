@@ -7,17 +7,18 @@ import numpy as np
 from topicschema.payload.columnar.avro import opcodes as to
 from topicschema.payload.columnar.avro import reasons as why
 from topicschema.payload.columnar.avro import vm as m
-from topicschema.payload.columnar.avro.values import LARGEST, LONG_BYTES, NO, fast, signed, varint
+from topicschema.payload.columnar.avro.values import LARGEST, LONG_BYTES, NO, signed, varint
+from topicschema.payload.columnar.compiled import inlined
 
 
-@fast
+@inlined
 def stop(k: Any, reason: Any, at: Any) -> Any:
     """No instruction comes next, and why; the byte."""
     k.state[m.REASON] = reason
     return np.int64(NO), at
 
 
-@fast
+@inlined
 def _block(k: Any, values: Any, loop: Any, at: Any, end: Any) -> Any:
     """The head of a block, into a loop: how many items it has, NO for none right, and where."""
     bits, after = varint(values, at, end, LONG_BYTES)
@@ -35,7 +36,7 @@ def _block(k: Any, values: Any, loop: Any, at: Any, end: Any) -> Any:
     return count, after
 
 
-@fast
+@inlined
 def first_item(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
     """Where an array or a map goes on after its first bytes: with an item, or behind all."""
     loop = k.state[m.LOOPS]
@@ -49,7 +50,7 @@ def first_item(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
     return pc + 1, after
 
 
-@fast
+@inlined
 def next_item(k: Any, values: Any, pc: Any, at: Any, end: Any) -> Any:
     """Where it goes on after an item: with the next, or behind all."""
     loop = k.state[m.LOOPS] - 1

@@ -4,8 +4,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from topicschema.payload.columnar.compiled import fast
 from topicschema.payload.columnar.protobuf import layout as to
-from topicschema.payload.columnar.protobuf.wire import fast
 
 _NO: Final = -1
 

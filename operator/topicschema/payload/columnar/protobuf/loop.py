@@ -10,9 +10,10 @@ from typing import Any, Final
 import numpy as np
 
 from topicschema.payload.columnar.avro.values import malformed
+from topicschema.payload.columnar.compiled import fast
 from topicschema.payload.columnar.protobuf import layout as to
 from topicschema.payload.columnar.protobuf.lookups import extends, has_symbol, row_of
-from topicschema.payload.columnar.protobuf.wire import count, fast, length, skip, stop, tag, take, varint
+from topicschema.payload.columnar.protobuf.wire import count, length, skip, stop, tag, take, varint
 from topicschema.payload.protobuf_native import kinds
 from topicschema.payload.protobuf_native.reading import MALFORMED, MAX_VALUES, MESSAGE
 from topicschema.payload.protobuf_native.wire import MAX_DEPTH

@@ -4,18 +4,17 @@ numba does not check bounds: bytes are read behind a comparison with the end onl
 reading goes on; where it does not, the state says why.
 """
 
-from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
-from numba import njit
 
+from topicschema.payload.columnar.compiled import fast
+from topicschema.payload.columnar.compiled import varint as _varint
 from topicschema.payload.columnar.protobuf import layout as to
 from topicschema.payload.protobuf_native import kinds
 from topicschema.payload.protobuf_native.wire import MAX_DEPTH
 
 _LONGEST: Final = 10
-_MORE: Final = 0x80
 _U32: Final = 0xFFFF_FFFF
 _MAX_LENGTH: Final = 0x7FFF_FFFF
 _FIRST_TAG: Final = 1 << 3
@@ -23,14 +22,6 @@ _NO: Final = -1
 _VARINT, _FIXED_64, _LENGTH, _GROUP, _END_GROUP, _FIXED_32 = (
     kinds.VARINT, kinds.FIXED_64, kinds.LENGTH, kinds.GROUP, kinds.END_GROUP, kinds.FIXED_32
 )  # fmt: skip
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-_njit: Final[Any] = njit  # its types know nothing of `_nrt`
-
-
-def fast(function: _Function) -> _Function:
-    """The function, compiled when it is first called; it can be called by others that are."""
-    compiled: _Function = _njit(nogil=True, _nrt=False)(function)  # no references to count: that took most of the time
-    return compiled
 
 
 @fast
@@ -44,17 +35,10 @@ def stop(m: Any, reason: Any, offset: Any) -> Any:
 @fast
 def varint(m: Any, end: Any) -> Any:
     """The 64 bits, and whether there are any."""
-    at = m.state[to.AT]
-    bits, shift = np.int64(0), np.int64(0)
-    last = min(end, at + _LONGEST)
-    while at < last:
-        byte = np.int64(m.values[at])
-        at += 1
-        bits |= (byte & 0x7F) << shift
-        if byte < _MORE:
-            m.state[to.AT] = at
-            return bits, True
-        shift += 7
+    bits, at = _varint(m.values, m.state[to.AT], end)
+    if at >= 0:
+        m.state[to.AT] = at
+        return bits, True
     is_cut = end - m.state[to.AT] < _LONGEST
     return bits, stop(m, to.TRUNCATED if is_cut else to.VARINT_TOO_LONG, m.state[to.AT])
 

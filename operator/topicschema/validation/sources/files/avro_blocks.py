@@ -6,7 +6,6 @@ import json
 import lzma
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from types import GeneratorType, MappingProxyType
 from typing import Any, Final
 
@@ -30,6 +29,8 @@ _MAX_EMPTY: Final = 1_000_000
 """Records of a block that take no bytes."""
 _MAX_LEVELS: Final = 100
 """Levels of a schema that fastavro reads by: it has the processor's stack, which ends at about 4,000."""
+_WINDOW: Final = 512 * 1024
+"""Bytes that fastavro reads at least, and twice as many at most: a value takes some hundred times its bytes."""
 _CHECKSUM: Final = 4
 _XZ_MEMORY: Final = 128 * 1024 * 1024
 """Of a stream that says how much memory it needs; xz at its best needs 65 MiB."""
@@ -63,8 +64,8 @@ def _too_large() -> Damaged:
 class Cutter:
     """Cuts blocks of one schema into records; Damaged where the schema is none.
 
-    A record ends where a reading of it ends. fastavro reads. Where it cannot, or could be made to take any memory, the
-    reader of `payload.avro` does: it is bounded, and says what is wrong.
+    A record ends where a reading of it ends. fastavro reads. If it cannot, or could take too much memory, the reader of
+    `payload.avro` does: it is bounded, and says what is wrong.
     """
 
     def __init__(self, schema: bytes) -> None:
@@ -80,10 +81,13 @@ class Cutter:
         """The records' bytes; Damaged where there are not so many, or more."""
         if not 0 <= count <= len(block) + _MAX_EMPTY:
             raise Damaged(f"it cannot hold {count:,} records")
-        stream = io.BytesIO(block)
-        at = 0
+        at = start = 0
+        window = io.BytesIO(block[: 2 * _WINDOW])
         for number in range(count):
-            end = self._end(stream, at, number)
+            if at - start > _WINDOW:
+                start, window = at, io.BytesIO(block[at : at + 2 * _WINDOW])
+            window.seek(at - start)
+            end = start + window.tell() if self._is_read(window) else self._end(block, at, number)
             if end - at > MAX_MESSAGE:
                 raise Damaged(f"its record {number} is larger than 32 MiB")
             yield block[at:end]
@@ -91,14 +95,19 @@ class Cutter:
         if at < len(block):
             raise Damaged(f"it has {len(block) - at:,} bytes after its last record")
 
-    def _end(self, stream: io.BytesIO, at: int, number: int) -> int:
-        """The end of the record that begins at a byte."""
-        if self._fast is not None:
-            stream.seek(at)
-            with suppress(EOFError, IndexError):
-                fastavro.schemaless_reader(stream, self._fast, None, handle_unicode_errors="replace")
-                return stream.tell()
-        reading = Reading(stream.getvalue(), [])
+    def _is_read(self, window: io.BytesIO) -> bool:
+        """Read a record with fastavro. Return False if that must not be, or fails."""
+        if self._fast is None:
+            return False
+        try:
+            fastavro.schemaless_reader(window, self._fast, None, handle_unicode_errors="replace")
+        except (EOFError, IndexError):
+            return False
+        return True
+
+    def _end(self, block: bytes, at: int, number: int) -> int:
+        """Return the end of the record that begins at a byte."""
+        reading = Reading(block, [])
         reading.at = at
         try:
             value = reading.begin(self._root, None)

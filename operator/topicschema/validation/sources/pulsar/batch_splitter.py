@@ -11,8 +11,9 @@ import numpy as np
 
 from topicschema.payload.columnar.avro.numba_cache import kept, mark
 from topicschema.payload.columnar.column import unwritable
+from topicschema.payload.columnar.compiled import fast
 from topicschema.validation.sources.pulsar import compiled
-from topicschema.validation.sources.pulsar.compiled import Content, Table, fast, four, member
+from topicschema.validation.sources.pulsar.compiled import Content, Table, four, member
 from topicschema.validation.sources.pulsar.frames import Of
 
 _COUNT, _NULL, _KEY_AT, _KEY_SIZE, _KEY_64 = (

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from topicschema.validation.sources.pulsar.compiled import fast
+from topicschema.payload.columnar.compiled import fast
 
 _REFLECTED: Final = 0x82F63B78
 _BITS: Final = 8

@@ -2,23 +2,15 @@
 
 # ruff: noqa: PLR2004  # the numbers are those of the encoding
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from topicschema.payload.columnar.compiled import fast, varint
 
 Table = NDArray[np.int64]
 Content = NDArray[np.uint8]
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
-def fast(function: _Function) -> _Function:
-    """The function, compiled; it must not allocate."""
-    compiling: Any = njit
-    compiled: _Function = compiling(nogil=True, _nrt=False)(function)
-    return compiled
 
 
 @fast
@@ -30,21 +22,6 @@ def four(content: Any, at: Any) -> Any:
         | np.int64(content[at + 2]) << 8
         | np.int64(content[at + 3])
     )
-
-
-@fast
-def varint(content: Any, at: Any, end: Any) -> Any:
-    """A number and where it ends; -1 as the end where it is not whole."""
-    value = np.int64(0)
-    shift = np.int64(0)
-    while at < end and shift < 64:
-        byte = np.int64(content[at])
-        value |= (byte & 127) << shift
-        at += 1
-        shift += 7
-        if byte < 128:
-            return value, at
-    return value, np.int64(-1)
 
 
 @fast

@@ -16,9 +16,10 @@ import numpy as np
 
 from topicschema.payload.columnar.avro.numba_cache import kept, mark
 from topicschema.payload.columnar.column import unwritable
+from topicschema.payload.columnar.compiled import fast
 from topicschema.validation.sources.pulsar import checksums, compiled
 from topicschema.validation.sources.pulsar.checksums import checksum
-from topicschema.validation.sources.pulsar.compiled import Content, Table, fast, four, member
+from topicschema.validation.sources.pulsar.compiled import Content, Table, four, member
 
 MAX_FRAME: Final = 128 << 20
 _SMALLEST: Final = 12

@@ -1,7 +1,7 @@
 """What clouds tell their virtual machines, and all pods there: who the machine is, by keys that it may use for a while.
 
-`python -m testbed.node_identity PORT KEY SECRET` answers as Amazon's metadata service does, asked by version 2. Clouds
-have it at ADDRESS and port 80. Source: Amazon EC2 user guide.
+`python -m testbed.instance_metadata HOST PORT KEY SECRET` answers as version 2 of Amazon's metadata service does.
+Clouds have it at ADDRESS and port 80. Source: Amazon EC2 user guide.
 """
 
 import json
@@ -11,8 +11,6 @@ from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
-
-from testbed.ports import LOOPBACK
 
 ADDRESS: Final = "169.254.169.254"
 _TOKEN: Final = secrets.token_hex(16)
@@ -54,8 +52,8 @@ class Telling(BaseHTTPRequestHandler):
 
 def main() -> None:
     """Answer until killed."""
-    port, key, secret = sys.argv[1:]
-    ThreadingHTTPServer((LOOPBACK, int(port)), partial(Telling, key, secret)).serve_forever()
+    host, port, key, secret = sys.argv[1:]
+    ThreadingHTTPServer((host, int(port)), partial(Telling, key, secret)).serve_forever()
 
 
 if __name__ == "__main__":

@@ -13,9 +13,8 @@ from pyarrow import parquet
 from support.validation.object_store import ObjectStore
 from support.validation.topic_filling import Message
 from testbed import ports
-from testbed.node import Node
-from testbed.node_identity import ADDRESS as TELLS
-from testbed.node_room import ADDRESS
+from testbed.instance_metadata import ADDRESS as TELLS
+from testbed.kind import Node
 from testbed.product import wait_until_listening
 
 _GROUP = 1_000
@@ -28,33 +27,32 @@ _ASKED = """table ip identity {{
 
 
 @dataclass(frozen=True, slots=True)
-class NodeStore:
+class PodStore:
     """The store, whose requests must be signed; `identity` is the port at which pods could be told by what keys."""
 
     node: Node
     store: ObjectStore
-    address: str
     identity: int
 
     @classmethod
     def start(cls, node: Node, folder: Path) -> Self:
         """A store of what comes in the folder; it ends with the node."""
-        store, identity = ObjectStore.start(node.instance, folder), ports.free()
-        told = (str(identity), store.key, store.secret)
+        host, identity = node.address, ports.free()
+        store = ObjectStore.start(node.instance, folder, host)
+        told = (host, str(identity), store.key, store.secret)
         python = {"PYTHONPATH": str(Path(__file__).parents[2])}
-        node.instance.run("node-identity", [sys.executable, "-m", "testbed.node_identity", *told], python)
-        wait_until_listening(identity)
-        node.let_in(identity)
-        return cls(node, store, node.let_in(store.port), identity)
+        node.instance.run("instance-metadata", [sys.executable, "-m", "testbed.instance_metadata", *told], python)
+        wait_until_listening(identity, host)
+        return cls(node, store, identity)
 
     def uri(self, path: str) -> str:
-        """What a bucket and a path in it are called by pods."""
-        return self.store.uri(path, self.address)
+        """Return what a bucket and a path in it are called by pods."""
+        return self.store.uri(path)
 
     @contextmanager
     def known(self) -> Iterator[None]:
         """While it lasts the node tells its pods who it is, as a cloud's does."""
-        there = f"ip daddr {TELLS} tcp dport 80 dnat to {ADDRESS}:{self.identity}"
+        there = f"ip daddr {TELLS} tcp dport 80 dnat to {self.node.address}:{self.identity}"
         self.node.inside("nft", "-f", "-", stdin=_ASKED.format(there))
         try:
             yield

@@ -1,0 +1,45 @@
+"""The concurrency limit of each broker: how many keys are reconciled at once."""
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Hashable
+from contextlib import asynccontextmanager
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+
+
+class BrokerSlots(Generic[K]):
+    """A semaphore for each broker: at most `limit` keys have a slot of it, and the others wait for their turn.
+
+    The keys in `urgent` come first, the others in the order in which they came.
+    """
+
+    def __init__(self, limit: int = 1) -> None:
+        self.limit = limit
+        self.urgent: dict[K, None] = {}
+        self._taken: Counter[str] = Counter()
+        self._waiting: defaultdict[str, dict[K, asyncio.Future[None]]] = defaultdict(dict)
+
+    @asynccontextmanager
+    async def take(self, broker: str, key: K) -> AsyncIterator[None]:
+        """Hold a slot of `broker` for `key` while the context lasts."""
+        if self._taken[broker] < self.limit:
+            self._taken[broker] += 1
+        else:
+            turn = self._waiting[broker][key] = asyncio.get_running_loop().create_future()
+            await turn
+        try:
+            yield
+        finally:
+            self._release(broker)
+
+    def _release(self, broker: str) -> None:
+        """Pass the slot on, or free it."""
+        waiting = self._waiting[broker]
+        while waiting:
+            turn = waiting.pop(next((key for key in self.urgent if key in waiting), next(iter(waiting))))
+            if not turn.cancelled():
+                turn.set_result(None)
+                return
+        self._taken[broker] -= 1

@@ -1,0 +1,100 @@
+"""The rate limiter of one broker, by a clock that is turned."""
+
+import asyncio
+
+import pytest
+
+from support.pulsar.fake_broker import PlayedBroker, TurnedClock
+from topicschema.broker.broker import Broker
+from topicschema.broker.errors import BrokerUnavailableError
+from topicschema.broker.host_allow_list import AllowedHosts
+from topicschema.broker.rate_limiter import BURST_SECONDS, PER_SECOND, RateLimiter
+from topicschema.broker.transport import Access, Limits
+from topicschema.core.errors import TopicSchemaError
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.topics import Topic
+
+LOOPBACK = AllowedHosts.parse("127.0.0.1")
+VERSION = {"version": 0, "type": "STRING", "data": "", "timestamp": 1, "properties": {}}
+
+
+@pytest.mark.parametrize("rate", [PER_SECOND, 3])
+async def test_a_burst_goes_out_at_once_and_the_rest_at_its_rate_first_come_first_served(rate: int) -> None:
+    clock = TurnedClock()
+    limiter = RateLimiter(clock.as_clock(), rate)
+    for _ in range(BURST_SECONDS * rate):
+        await limiter.take()
+    assert clock.time == pytest.approx(1000.0)
+    for _ in range(40):
+        await limiter.take()
+    assert clock.time == pytest.approx(1000.0 + 40 / rate)
+    clock.time += 3600
+    late = clock.time
+    for _ in range(BURST_SECONDS * rate):
+        await limiter.take()
+    assert clock.time == pytest.approx(late)
+
+
+async def test_who_came_first_goes_first() -> None:
+    order: list[int] = []
+    waits: list[float] = []
+    clock = TurnedClock()
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        await asyncio.sleep(seconds / 100)
+
+    standing = clock.as_clock()
+    limiter = RateLimiter(type(standing)(standing.now, sleep, standing.spread))
+
+    async def go(number: int) -> None:
+        await limiter.take()
+        order.append(number)
+
+    await asyncio.gather(*(go(each) for each in range(60)))
+    assert order == list(range(60))
+    assert waits == sorted(waits)
+
+
+async def test_after_a_pause_requests_go_out_one_by_one() -> None:
+    clock = TurnedClock()
+    limiter = RateLimiter(clock.as_clock(), 10)
+    limiter.pause(40.0)
+    limiter.pause(7.0)  # a shorter one does not end it
+    await limiter.take()
+    assert clock.time == pytest.approx(1040.0)
+    await limiter.take()
+    assert clock.time == pytest.approx(1040.1)
+
+
+async def test_a_broker_that_asks_to_be_left_alone_is_by_all_policies(wire: PlayedBroker, turned: TurnedClock) -> None:
+    wire.says(429, "", Retry_After="40")
+    wire.says(200, VERSION)
+    limits = Limits(turned.as_clock())
+    first, second = (Broker(Access(wire.url, LOOPBACK, limits=limits), turned.as_clock()) for _ in range(2))
+    with pytest.raises(BrokerUnavailableError) as caught:
+        await first.latest(Topic("t", "n", "x"))
+    assert (caught.value.after, len(wire.requests)) == (40, 1)
+    assert await second.latest(Topic("t", "n", "y")) is not None
+    assert turned.time == pytest.approx(1040.0)
+    await first.close()
+    await second.close()
+
+
+async def test_a_short_pause_is_waited_for_within_the_call(
+    wire: PlayedBroker, broker: Broker, turned: TurnedClock
+) -> None:
+    wire.says(429, "", Retry_After="0.5")
+    wire.says(200, VERSION)
+    assert await broker.latest(Topic("t", "n", "x")) is not None
+    assert turned.time == pytest.approx(1000.5)
+
+
+async def test_a_refusal_slows_nobody(wire: PlayedBroker, turned: TurnedClock, broker: Broker) -> None:
+    wire.says(409, {"message": "Incompatible schema"})
+    started = turned.time
+    for _ in range(30):
+        with pytest.raises(TopicSchemaError):
+            await broker.upload(Topic("t", "n", "x"), SchemaInfo(SchemaType.STRING))
+    assert turned.time == started
+    assert len(wire.requests) == 30
