@@ -123,7 +123,7 @@ def _answer(*, is_well: bool) -> web.Response:
     return web.Response(text="ok\n") if is_well else web.Response(text="not ok\n", status=503)
 
 
-# One more series for each counter and histogram, which nobody uses.
+# They would be one more unused series for each counter and histogram.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 REGISTRY = CollectorRegistry()
 """Every metric of the processes. docs/operations.md explains them."""

@@ -1,6 +1,7 @@
 """The controller process. kopf watches and enqueues keys; `reconcile` reconciles them.
 
-Only here is kopf known, and all it does is watch. The controller works only while it leads, and asks before each write.
+This is the only module that uses kopf, and only for its watches. The controller works only while it leads, and checks
+the lease before each write.
 """
 
 import asyncio
@@ -41,40 +42,40 @@ from topicschema.reconcile.validation.job_limiter import JobLimiter, Limits, Val
 from topicschema.settings import Claims as ClaimsSetting
 from topicschema.settings import InvalidSettingError, Settings
 from topicschema.storage.claims import Claims
-from topicschema.storage.garbage_collection import Sweeper
+from topicschema.storage.garbage_collection import GarbageCollector
 from topicschema.storage.record import RecordStorage
 from topicschema.validation.job.manifest import DRIVERS, TOPIC_LABEL
 
 _LOG = logging.getLogger(__name__)
 _LEASE = "topicschema-controller"
-_IDENTITY: Any = _LEASE  # told by kopf to its like, which we have none of; its own asks for the name of a pod's user
-_SWEEP_SECONDS = 3600.0
-_FIRST_SWEEP_SECONDS = 60.0  # soon, or a process that is often replaced would never sweep
+_IDENTITY: Any = _LEASE  # kopf reports it to its peers, of which there are none. Its default queries the user's name.
+_COLLECTION_SECONDS = 3600.0
+_FIRST_COLLECTION_SECONDS = 60.0  # early, because a process that is often replaced would otherwise never collect
 _RESTART_DELAY = 1.0
 _CANCELLATIONS, _CANCELLATION_SECONDS = 3, 3.0
 
 
 def _watched(settings: Settings) -> dict[Kind, Scope]:
-    """Jobs and their pods only where there are any: without validation nobody needs to give us the right."""
+    """Return the watched kinds. Without validation RBAC need not allow Jobs and pods, so they are not watched."""
     kinds = dict.fromkeys((TOPIC_SCHEMA, NAMESPACE_SCHEMA_POLICY, NAMESPACE), Scope())
     runs = {JOB: Scope(labels=TOPIC_LABEL), POD: Scope(labels=DRIVERS)} if settings.validation.image else {}
     return kinds | {SCHEMA_HISTORY: Scope(namespace=settings.namespace)} | runs
 
 
 class Stop:
-    """SIGTERM and SIGINT: what makes the controller end in order."""
+    """Handler of SIGTERM and SIGINT, which stop the controller in order."""
 
     def __init__(self) -> None:
-        self.asked = asyncio.Event()
+        self.requested = asyncio.Event()
 
     def listen(self) -> None:
-        """Take the signals, from whoever has them."""
+        """Handle the signals, and replace any other handler."""
         for name in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(name, self.asked.set)
+            asyncio.get_running_loop().add_signal_handler(name, self.requested.set)
 
 
 class Term:
-    """One term of leadership: everything it remembers begins anew with it, and ends with it."""
+    """One term of leadership. All state of the controller begins and ends with it."""
 
     def __init__(
         self, settings: Settings, connection: Connection, client: ApiClient, health: telemetry.Health, stop: Stop
@@ -86,7 +87,7 @@ class Term:
         self._health = health
         self._index = ObjectIndex()
         self._own_writes = OwnWrites()
-        wanted, hosts = settings.validation, AllowedHosts.parse(settings.broker_hosts, (connection.server,))
+        validation, hosts = settings.validation, AllowedHosts.parse(settings.broker_hosts, (connection.server,))
         self._brokers = Brokers(client, hosts, client.fence, per_second=settings.broker_requests)
         partitions = BrokerPartitions(self._index.peers, self._brokers.is_away)
         self.queue = WorkQueue(self._reconcile, settings.resync_period, partitions=partitions)
@@ -105,49 +106,51 @@ class Term:
             enqueue=self.queue.add,
             namespace=settings.namespace,
             claims_are_open=settings.claims is ClaimsSetting.OPEN,
-            validation=Validations(wanted.image, JobLimiter(Limits(wanted.jobs, wanted.jobs_per_namespace)), hosts),
+            validation=Validations(
+                validation.image, JobLimiter(Limits(validation.jobs, validation.jobs_per_namespace)), hosts
+            ),
         )
         self._topics = TopicSchemas(ctx)
         self._policies = NamespaceSchemaPolicies(ctx, settings.resync_period)
 
     async def run(self) -> None:
-        """Work until cancelled, or until kopf can watch no more; what stopped it is raised."""
+        """Work until cancelled, or until kopf cannot watch any more. Raises the error that stopped it."""
         self._health.last_activity.clear()
         router = EventRouter(self._index, self._own_writes, self.queue.add)
         with contextlib.closing(self._judge):
             async with contextlib.aclosing(self._brokers), asyncio.TaskGroup() as group:
                 group.create_task(self.queue.run(self._settings.workers))
-                group.create_task(self._sweep())
+                group.create_task(self._collect_garbage())
                 group.create_task(self._listen(router))
 
     async def _reconcile(self, key: Key) -> Result:
         kind = self._topics if key.plural == TOPIC_SCHEMA.plural else self._policies
         return await kind.reconcile(key)
 
-    async def _sweep(self) -> None:
-        sweeper = Sweeper(self._client, self._settings.namespace)
-        await asyncio.sleep(_FIRST_SWEEP_SECONDS)
+    async def _collect_garbage(self) -> None:
+        collector = GarbageCollector(self._client, self._settings.namespace)
+        await asyncio.sleep(_FIRST_COLLECTION_SECONDS)
         while True:
             try:
-                removed = await sweeper.sweep(datetime.now(UTC))
+                removed = await collector.collect(datetime.now(UTC))
             except TopicSchemaError as error:
                 _LOG.warning("garbage collection failed", extra={"fields": {"reason": error.reason}})
             else:
                 _LOG.info("removed unreferenced payloads", extra={"fields": {"payloads": removed}})
-            await asyncio.sleep(_SWEEP_SECONDS)
+            await asyncio.sleep(_COLLECTION_SECONDS)
 
     async def _listen(self, router: EventRouter) -> None:
         while True:
             await self._listen_once(router)
-            await asyncio.sleep(_RESTART_DELAY)  # an API server that starts may not know our kinds for a moment
+            await asyncio.sleep(_RESTART_DELAY)  # an API server that starts may not serve the CRDs for a moment
             await served(self._client, _watched(self._settings), self._health.last_activity.clear)
 
     async def _listen_once(self, router: EventRouter) -> None:
-        """Let kopf watch until it gives up or a kind is refused to it; both begin with new lists the next time."""
+        """Watch with kopf until it gives up or a kind is refused. The next run lists all objects again."""
         watching = Watching(
             self._connection,
             kinds=_watched(self._settings),
-            answered=self._heard_from,
+            answered=self._record_response,
             listed=router.on_list,
         )
         operator = asyncio.create_task(
@@ -167,23 +170,23 @@ class Term:
             self._stop.listen()
         failure = None if operator.cancelled() or not operator.done() else operator.exception()
         if failure is None and not watching.refused.done():
-            # kopf takes the process's signals for itself, and ends like this only when one came.
-            self._stop.asked.set()
+            # kopf handles the process's signals itself, and ends like this only after one.
+            self._stop.requested.set()
             await asyncio.Event().wait()
         level = logging.ERROR if failure else logging.WARNING
         _LOG.log(level, "watch failed; restarting in %g s", _RESTART_DELAY, exc_info=failure)
         if failure is not None:
             telemetry.INTERNAL_ERRORS.labels("watch").inc()
 
-    def _heard_from(self, plural: str) -> None:
-        # kopf has taken the process's signals by now. Stopped by itself it may wait for ever for a watch that swallowed
-        # its cancellation; stopped by us it is cancelled again.
+    def _record_response(self, plural: str) -> None:
+        # kopf has replaced the signal handlers by now. If it stops by itself, it may wait for ever for a watch that
+        # swallowed its cancellation. If `Stop` stops it, it is cancelled again.
         self._stop.listen()
         self._health.record_activity(plural)
 
 
 async def _ended(operator: asyncio.Task[None]) -> None:
-    # kopf swallows a cancellation now and then, when a watch fails while it stops; it never swallowed the next one.
+    # kopf sometimes swallows a cancellation if a watch fails while it stops. It never swallowed the next one.
     for _ in range(_CANCELLATIONS):
         operator.cancel()
         await asyncio.wait({operator}, timeout=_CANCELLATION_SECONDS)
@@ -193,7 +196,7 @@ async def _ended(operator: asyncio.Task[None]) -> None:
 
 
 class _Login:
-    """Gives kopf a session of its own each time it asks: it closes those that it has done with."""
+    """Provider of a session for each login of kopf, which closes the sessions that it no longer uses."""
 
     def __init__(self, connection: Connection, watching: Watching) -> None:
         self._connection = connection
@@ -230,7 +233,7 @@ def _kopf_settings(watch_timeout: float) -> kopf.OperatorSettings:
     settings.scanning.disabled = True
     settings.watching.inactivity_timeout = 70.0  # bookmarks come every minute: less would reconnect all the time
     settings.watching.connect_timeout = 5.0
-    settings.watching.server_timeout = max(1, int(watch_timeout / 3))  # a quiet watch that lives is heard of, too
+    settings.watching.server_timeout = max(1, int(watch_timeout / 3))  # so that a quiet watch counts as alive
     settings.networking.request_timeout = 30.0
     settings.networking.connect_timeout = 5.0
     logging.getLogger("kopf").setLevel(logging.WARNING)
@@ -238,7 +241,10 @@ def _kopf_settings(watch_timeout: float) -> kopf.OperatorSettings:
 
 
 async def run(settings: Settings, stop: Stop) -> None:
-    """Lead whenever the lease is ours, and work while leading, until told to stop; raises what makes it pointless."""
+    """Run the controller while holding the lease, until `stop` is requested.
+
+    Raises errors that make running impossible.
+    """
     connection = Connection.load(settings.kubeconfig)
     times = LeaseTimes(settings.lease.duration, settings.lease.renew_deadline, settings.lease.retry_period)
     async with ApiClient(connection) as client:
@@ -257,7 +263,7 @@ async def run(settings: Settings, stop: Stop) -> None:
 
         async with telemetry.serve(health, settings.probe_port):
             leading = asyncio.create_task(lead())
-            stopping = asyncio.create_task(stop.asked.wait())
+            stopping = asyncio.create_task(stop.requested.wait())
             await asyncio.wait({leading, stopping}, return_when=asyncio.FIRST_COMPLETED)
             leading.cancel()
             stopping.cancel()
@@ -270,14 +276,14 @@ async def _main(settings: Settings) -> int:
     stop.listen()
     try:
         await run(settings, stop)
-    except Exception as error:  # noqa: BLE001 - the last place where it can be told
+    except Exception as error:  # noqa: BLE001 - the last place that can report it
         for cause in _leaves(error):
-            told = (
+            message = (
                 cause.message
                 if isinstance(cause, TopicSchemaError)
                 else f"{type(cause).__name__}: the log has the place"
             )
-            _LOG.critical("the controller stops: %s", told, exc_info=cause)
+            _LOG.critical("the controller stops: %s", message, exc_info=cause)
         return 1
     return 0
 
@@ -289,7 +295,7 @@ def _leaves(error: BaseException) -> list[BaseException]:
 
 
 def main() -> int:
-    """The controller, until SIGTERM; the exit code of the program."""
+    """Run the controller until SIGTERM and return the exit code."""
     try:
         settings = replace(Settings.load(), checkers=checkers.load())
     except (InvalidSettingError, UnusableCheckerError) as error:

@@ -1,6 +1,6 @@
-"""Around the requests of a library that watches: metadata only, our credentials, and word of what was answered.
+"""Middleware for the requests of kopf's watches: metadata only, credentials, and callbacks for responses.
 
-The library is the controller's matter; here it is a client session's middleware and knows nothing of it.
+It is a client session's middleware and does not depend on kopf.
 """
 
 import asyncio
@@ -26,11 +26,11 @@ _WORTH_ANOTHER_TRY = frozenset({401, 408, 429})
 
 
 class Answer(aiohttp.ClientResponse):
-    """A response whose JSON has no `items: null`: that is how a list of metadata says that there is nothing."""
+    """A response whose JSON has no `items: null`, which is how a list of metadata reports that it is empty."""
 
     @override
     async def json(self, **how: Any) -> Any:
-        """The body, parsed."""
+        """Return the parsed body."""
         answer = await super().json(**how)
         if isinstance(answer, dict) and "items" in answer:
             answer["items"] = answer["items"] or []
@@ -39,18 +39,18 @@ class Answer(aiohttp.ClientResponse):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which objects of a kind are watched: those in one namespace, those with a label; all where nothing is said."""
+    """Scope of a kind's watch: a namespace, a label, or all objects if both are empty."""
 
     namespace: str = ""
     labels: str = ""
 
 
 async def served(client: ApiClient, kinds: Mapping[Kind, Scope], is_missing: Callable[[], object]) -> None:
-    """Wait until the API server gives a page of each kind; log what is not installed or not allowed.
+    """Wait until the API server serves a page of each kind. Log kinds that are not installed or not allowed.
 
-    `is_missing` is called at each try that fails.
+    `is_missing` is called after each failed attempt.
     """
-    told = ""
+    reported = ""
     while True:
         try:
             for kind, scope in kinds.items():
@@ -58,9 +58,9 @@ async def served(client: ApiClient, kinds: Mapping[Kind, Scope], is_missing: Cal
                     break
         except TopicSchemaError as error:
             is_missing()
-            if error.message != told:
-                told = error.message
-                _LOG.error("nothing is watched: %s", told)
+            if error.message != reported:
+                reported = error.message
+                _LOG.error("nothing is watched: %s", reported)
             await asyncio.sleep(_RETRY_SECONDS)
         else:
             return
@@ -69,11 +69,12 @@ async def served(client: ApiClient, kinds: Mapping[Kind, Scope], is_missing: Cal
 class Watching:
     """A middleware for aiohttp's ClientSession, whose response class must be `Answer`.
 
-    `kinds` are narrowed to their scopes, for a library that watches everywhere or not at all. `answered` is
-    called with the plural of each kind whose list or watch began, `listed` with that and the metadata of a whole list:
-    libraries tell nothing of what was deleted while a watch was away. `refused` is done once a list or watch got an
-    answer that trying again does not change: the kind is gone, the account may not, the watch starts too far back.
-    A library may then leave that kind unwatched without a word.
+    `kinds` are narrowed to their scopes, for a library that watches either one namespace or all. `answered` is called
+    with the plural of each kind whose list or watch began. `listed` is called with the plural and the metadata of a
+    complete list, because libraries do not report deletions during a gap of the watch.
+
+    `refused` is set once a retry cannot change the response to a list or watch: the kind is gone, access is denied, or
+    the watch starts too far back. A library may then stop watching that kind silently.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class Watching:
     async def __call__(
         self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
     ) -> aiohttp.ClientResponse:
-        """The API server's answer to the request."""
+        """Return the API server's response to the request."""
         request.headers.update(self._connection.headers())
         kind = self._kinds.get(request.url.path)
         if kind is None:

@@ -155,7 +155,7 @@ class NamespaceSettingsCache:
     async def _write(self, place: _Place, change: NamespaceSettings) -> rules.Recorded:
         """What is on record once `change` is written."""
         claim = place.claim
-        known = rules.Recorded(claim.found or NamespaceSettings(), claim.managed)
+        known = rules.Recorded(claim.original or NamespaceSettings(), claim.managed)
         if not rules.named(change):
             return known
         due = rules.recorded_before(known, place.seen, change)
