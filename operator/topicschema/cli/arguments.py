@@ -1,4 +1,4 @@
-"""The commands and their options. Imports nothing that a command needs for its work."""
+"""Commands and options of the command line. Imports nothing that a command needs for its work."""
 
 import argparse
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ from topicschema.core.strategies import Strategy
 _PROCESSES: Final = {
     "controller": (
         "controller.process",
-        "registers accepted schemas and reports what it sees; one of its replicas leads",
+        "register accepted schemas and report drift; one of the replicas leads",
     ),
-    "webhook": ("webhook.server", "judges TopicSchemas and NamespaceSchemaPolicies as they are applied"),
+    "webhook": ("webhook.server", "review TopicSchemas and NamespaceSchemaPolicies when they are applied"),
 }
 _DESCRIPTION: Final = (
     "Apache Pulsar topic schemas as Kubernetes resources. The processes take their settings from the environment "
@@ -25,7 +25,7 @@ _DESCRIPTION: Final = (
 )
 _AS_WRITTEN: Final = argparse.RawDescriptionHelpFormatter
 AUTO_PRODUCE: Final = "AUTO_PRODUCE"
-"""What clients call AUTO_PUBLISH (Java's AUTO_PRODUCE_BYTES)."""
+"""Clients' name for AUTO_PUBLISH (Java's AUTO_PRODUCE_BYTES)."""
 NOT_WITH_BATCH: Final[Mapping[str, object]] = {
     "type": None,
     "pulsar_version": PulsarLine.V4_0.value,
@@ -40,12 +40,12 @@ NOT_WITH_BATCH: Final[Mapping[str, object]] = {
     "output": "text",
     "candidate": None,
 }
-"""What the lines of a batch say themselves, with what the options are when nobody gives them."""
+"""Options that the lines of a batch set themselves, with their defaults."""
 _CHECK: Final = """exit codes:
   0  compatible, or equal to an earlier version
-  1  incompatible, or no schema that a broker takes
+  1  incompatible, or no schema that a broker accepts
   2  wrong input: a file that cannot be read, a wrong option
-  with --batch: 0, or 2 when a line was no valid request
+  with --batch: 0, or 2 if a line was no valid request
 
 examples:
   topicschema check --strategy BACKWARD --history v1.avsc v2.avsc
@@ -53,9 +53,9 @@ examples:
   topicschema check -I protos --history old/order.proto protos/shop/order.proto
   topicschema check --batch < requests.jsonl > answers.jsonl"""
 
-_CAN_CONNECT: Final = """Without SCHEMA the client has none, or a primitive TYPE, which needs no text.
-BYTES, too, means none; NONE is a NONE that is really sent;
-AUTO_PRODUCE and AUTO_CONSUME are the clients' settings.
+_CAN_CONNECT: Final = """Without SCHEMA the client has no schema, or a primitive TYPE, which needs no text.
+The type BYTES also means no schema. NONE is a schema of that type, which is sent.
+AUTO_PRODUCE and AUTO_CONSUME are settings of clients.
 
 exit codes:
   0  may connect
@@ -65,26 +65,26 @@ exit codes:
 examples:
   topicschema can-connect producer --strategy FULL --no-auto-update --history v1.avsc v2.avsc
   topicschema can-connect consumer --type STRING --topic-active"""
-_EXPORT = """standard input is what kubectl prints of one SchemaHistory and its SchemaVersions (docs/broker.md):
+_EXPORT = """standard input is kubectl's output for one SchemaHistory and its SchemaVersions (docs/broker.md):
   { kubectl get schemahistory NAME -o json
     kubectl get schemaversions -l topicschema.io/history=NAME -o json; } | topicschema export"""
 
 
 def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """The whole command line. What is parsed has `module`, which is imported for its `run(options)`."""
+    """Return the parser of the whole command line. A parsed command has a `module`, imported for its `run(options)`."""
     top = kind(prog="topicschema", description=_DESCRIPTION)
     top.add_argument("--version", action="version", version=f"topicschema {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    _check(_command(commands, "check", "would a broker let a schema follow others?", epilog=_CHECK))
-    text = "would a broker let a client connect, and with which version?"
+    _check(_command(commands, "check", "check if a broker would let a schema follow others", epilog=_CHECK))
+    text = "check if a broker would let a client connect, and with which schema version"
     _can_connect(_command(commands, "can-connect", text, epilog=_CAN_CONNECT))
-    _fingerprint(_command(commands, "fingerprint", "what a broker tells schemas apart by"))
-    _explain(_command(commands, "explain", "what a rule means, and what to do"))
-    _manifest(_command(commands, "manifest", "a schema's file as a TopicSchema manifest"))
-    _command(commands, "export", "a topic's stored versions, as uploads to a broker that lost them", _EXPORT)
+    _fingerprint(_command(commands, "fingerprint", "print the hash by which a broker deduplicates schemas"))
+    _explain(_command(commands, "explain", "print a rule's meaning and its remedy"))
+    _manifest(_command(commands, "manifest", "print a schema's file as a TopicSchema manifest"))
+    _command(commands, "export", "print a topic's stored versions as uploads to a broker that lost them", _EXPORT)
     payload_arguments.add(commands, _proto_options)
     _validate_messages(_command(commands, "validate-messages", arguments.SUMMARY, arguments.EPILOG))
-    _completion(_command(commands, "completion", "a script that completes this command in a shell"))
+    _completion(_command(commands, "completion", "print a script that completes this command in a shell"))
     for name, (module, text) in _PROCESSES.items():
         process = commands.add_parser(name, help=text, description=text)
         process.set_defaults(module=f"topicschema.{module}", is_process=True)
@@ -107,22 +107,22 @@ def _check(command: argparse.ArgumentParser) -> None:
         "--strictness",
         default=Strictness.BROKER.value,
         choices=_names(Strictness),
-        help="Broker: exactly the broker's verdict (the default); Strict: what consumers would lose fails, too",
+        help="Broker: the broker's verdict (default); Strict: also refuse what makes consumers lose data",
     )
     command.add_argument("--batch", action="store_true", help="answer JSON lines from standard input (docs/cli.md)")
     command.add_argument(
         "candidate",
         nargs="?",
         metavar="CANDIDATE",
-        help="the schema's file, or a manifest; a primitive type needs none",
+        help="the schema's file, or a manifest; optional for a primitive type",
     )
 
 
 def _can_connect(command: argparse.ArgumentParser) -> None:
-    # One parser for each: argparse takes no SCHEMA after options that come after another positional.
+    # One parser for each: argparse accepts no SCHEMA after options that follow another positional.
     clients = command.add_subparsers(dest="client", required=True, metavar="CLIENT")
     for name in ("producer", "consumer", "reader"):
-        text = f"would a broker let this {name} connect?"
+        text = f"check if a broker would let this {name} connect"
         _client(clients.add_parser(name, help=text, description=text, epilog=_CAN_CONNECT, formatter_class=_AS_WRITTEN))
 
 
@@ -135,7 +135,7 @@ def _client(command: argparse.ArgumentParser) -> None:
         type=payload_arguments.schema_type,
         metavar="TYPE",
         choices=_names(SchemaType),
-        help="the type of the earlier versions; without it the client's, or AVRO where the client has none",
+        help="the type of the earlier versions (default: the client's, or AVRO if the client has no schema)",
     )
     command.add_argument("--no-auto-update", action="store_true", help="isAllowAutoUpdateSchema is false")
     command.add_argument("--enforced", action="store_true", help="schemaValidationEnforced is true")
@@ -145,14 +145,14 @@ def _client(command: argparse.ArgumentParser) -> None:
         action="store_const",
         const=True,
         dest="is_in_use",
-        help="the topic has producers, other consumers or messages (what has a schema is active anyhow)",
+        help="the topic has producers, other consumers or messages (a topic with a schema is always active)",
     )
     use.add_argument(
         "--topic-inactive",
         action="store_const",
         const=False,
         dest="is_in_use",
-        help="it has none of these; so it is taken when nothing is said",
+        help="the topic has no producers, consumers or messages (default)",
     )
     command.add_argument("schema", nargs="?", metavar="SCHEMA", help="the client's schema; - is standard input")
 
@@ -164,20 +164,24 @@ def _fingerprint(command: argparse.ArgumentParser) -> None:
 
 
 def _explain(command: argparse.ArgumentParser) -> None:
-    command.add_argument("rule", nargs="?", metavar="RULE", help="for instance TYPE_MISMATCH; else all, in short")
+    command.add_argument(
+        "rule", nargs="?", metavar="RULE", help="for instance TYPE_MISMATCH; if omitted, all rules are listed"
+    )
 
 
 def _manifest(command: argparse.ArgumentParser) -> None:
     _schema_options(command)
     _proto_options(command)
     command.add_argument(
-        "--property", action="append", default=[], metavar="NAME=TEXT", help="a property of the schema; once for each"
+        "--property", action="append", default=[], metavar="NAME=TEXT", help="a property of the schema; repeatable"
     )
     command.add_argument("--topic", required=True, metavar="TOPIC", help="persistent://TENANT/NAMESPACE/TOPIC")
     command.add_argument("--namespace", metavar="NAMESPACE", help="the resource's Kubernetes namespace")
-    command.add_argument("--name", metavar="NAME", help="the resource's name; else made from the topic's")
-    command.add_argument("file", nargs="?", metavar="FILE", help="the schema's file; a primitive type needs none")
-    command.add_argument("more_imported", nargs="*", metavar="IMPORTED", help="what a FILE.proto imports, as --import")
+    command.add_argument("--name", metavar="NAME", help="the resource's name (default: derived from the topic's)")
+    command.add_argument("file", nargs="?", metavar="FILE", help="the schema's file; optional for a primitive type")
+    command.add_argument(
+        "more_imported", nargs="*", metavar="IMPORTED", help="a file that FILE.proto imports, like --import"
+    )
 
 
 def _validate_messages(command: argparse.ArgumentParser) -> None:
@@ -196,28 +200,30 @@ def _topic_options(command: argparse.ArgumentParser) -> None:
         default=Strategy.UNDEFINED.value,
         metavar="STRATEGY",
         choices=_names(Strategy),
-        help="schema compatibility strategy, by Pulsar's name; without one the broker's own, FULL",
+        help="schema compatibility strategy, by Pulsar's name (default: the broker's own, FULL)",
     )
     command.add_argument(
         "--history",
         action="append",
         default=[],
         metavar="FILE",
-        help="an earlier version; once for each, oldest first; - is standard input",
+        help="an earlier version; repeatable, oldest first; - is standard input",
     )
     command.add_argument(
         "--history-message",
         metavar="MESSAGE",
-        help="the root message of earlier .proto files, where it was another one than --message",
+        help="the root message of earlier .proto files, if it differs from --message",
     )
     command.add_argument(
         "--property",
         action="append",
         default=[],
         metavar="NAME=TEXT",
-        help="a property of all schemas given, for instance key.schema.type=STRING of a KEY_VALUE; once for each",
+        help="a property of all schemas, for instance key.schema.type=STRING of a KEY_VALUE; repeatable",
     )
-    command.add_argument("-o", "--output", choices=("text", "json"), default="text", help="text (the default) or json")
+    command.add_argument(
+        "-o", "--output", choices=("text", "json"), default="text", help="output format (default: text)"
+    )
 
 
 def _schema_options(command: argparse.ArgumentParser, *more: str) -> None:
@@ -226,13 +232,13 @@ def _schema_options(command: argparse.ArgumentParser, *more: str) -> None:
         type=payload_arguments.schema_type,
         metavar="TYPE",
         choices=(*_names(SchemaType), *more),
-        help="schema type, by Pulsar's name (default: AVRO; of .proto files PROTOBUF_NATIVE)",
+        help="schema type, by Pulsar's name (default: AVRO; PROTOBUF_NATIVE for .proto files)",
     )
     command.add_argument(
         "--pulsar-version",
         default=PulsarLine.V4_0.value,
         choices=_names(PulsarLine),
-        help="the Pulsar version whose verdict is wanted (default: 4.0)",
+        help="the Pulsar version of the broker (default: 4.0)",
     )
 
 
@@ -240,7 +246,7 @@ def _proto_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--message",
         metavar="MESSAGE",
-        help="the root message of .proto files, by its full name; needed where a file has several",
+        help="the root message of .proto files, by its full name; required if a file has several messages",
     )
     command.add_argument(
         "-I",
@@ -248,7 +254,7 @@ def _proto_options(command: argparse.ArgumentParser) -> None:
         default=[],
         dest="folders",
         metavar="DIR",
-        help="a folder that names of .proto files are relative to, in imports, too; once for each",
+        help="a folder to which names of .proto files and their imports are relative; repeatable",
     )
     command.add_argument(
         "--import",
@@ -256,9 +262,9 @@ def _proto_options(command: argparse.ArgumentParser) -> None:
         default=[],
         dest="imported",
         metavar="FILE",
-        help="a file that .proto files import, wherever it lies; once for each",
+        help="a file that .proto files import, in any folder; repeatable",
     )
 
 
 def _names(names: type[StrEnum]) -> tuple[str, ...]:
-    return tuple(each.value for each in names)  # the complaint about a wrong one lists them as they are written
+    return tuple(each.value for each in names)  # the error about a wrong one lists them as they are written

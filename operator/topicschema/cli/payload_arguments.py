@@ -1,4 +1,4 @@
-"""The options of `decode`, `encode` and `validate`. Imports nothing that a command needs for its work."""
+"""Options of `decode`, `encode` and `validate`. Imports nothing that a command needs for its work."""
 
 import argparse
 from collections.abc import Callable
@@ -17,20 +17,20 @@ examples:
 """
 _TEXTS: Final = {
     "decode": (
-        "the value of a payload, as JSON",
+        "print the value of a payload as JSON",
         _EXITS.format(yes="the value is printed", no="the bytes are no payload of the schema")
         + """  topicschema decode --schema order.avsc message.bin
   echo 089601 | topicschema decode --schema order.proto --hex -
   topicschema decode --schema v2.avsc --writer v1.avsc message.bin""",
     ),
     "encode": (
-        "the payload of a value that is given as JSON",
-        _EXITS.format(yes="the payload is written", no="the value is none of the schema's")
+        "write the payload of a JSON value",
+        _EXITS.format(yes="the payload is written", no="the value does not fit the schema")
         + """  echo '{"id": 1}' | topicschema encode --schema order.avsc -o message.bin -
   echo '"2026-01-31"' | topicschema encode --type LOCAL_DATE --hex -""",
     ),
     "validate": (
-        "are these bytes a payload of that schema, and if not, where and why not?",
+        "check if bytes are a payload of a schema, and print each fault with its place",
         _EXITS.format(yes="valid", no="invalid")
         + """  topicschema validate --schema order.avsc message.bin
   topicschema validate --type JSON --schema order.avsc -o json message.json""",
@@ -42,7 +42,7 @@ def add(
     commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
     proto_options: Callable[[argparse.ArgumentParser], None],
 ) -> None:
-    """Adds the three commands; `proto_options` adds what .proto files need."""
+    """Add the three commands. `proto_options` adds the options for .proto files."""
     for name, (text, epilog) in _TEXTS.items():
         command = commands.add_parser(name, help=text, description=text, epilog=epilog, formatter_class=_AS_WRITTEN)
         proto_options(command)
@@ -53,7 +53,7 @@ def add(
 
 
 def schema_type(name: str) -> str:
-    """The name; an argument's error, with the reason, for one that Pulsar has and that is not taken here."""
+    """Return the name. Raises an argparse error, with the reason, for a type of Pulsar that is not supported."""
     if name == EXTERNAL:
         raise argparse.ArgumentTypeError("EXTERNAL, a type of Pulsar 4.1 and later, is not taken here")
     return name
@@ -65,21 +65,21 @@ def _schema(command: argparse.ArgumentParser) -> None:
         type=schema_type,
         metavar="TYPE",
         choices=tuple(each.value for each in SchemaType if each not in _CLIENTS_ONLY),
-        help="schema type, by Pulsar's name (default: AVRO; of .proto files PROTOBUF_NATIVE)",
+        help="schema type, by Pulsar's name (default: AVRO; PROTOBUF_NATIVE for .proto files)",
     )
-    command.add_argument("--schema", metavar="FILE", help="the schema's file; a primitive type needs none")
+    command.add_argument("--schema", metavar="FILE", help="the schema's file; optional for a primitive type")
     command.add_argument(
         "--property",
         action="append",
         default=[],
         metavar="NAME=TEXT",
-        help="a property of the schema, for instance key.schema.type=STRING of a KEY_VALUE; once for each",
+        help="a property of the schema, for instance key.schema.type=STRING of a KEY_VALUE; repeatable",
     )
     command.add_argument(
         "--pulsar-version",
         default=PulsarLine.V4_0.value,
         choices=tuple(each.value for each in PulsarLine),
-        help="the Pulsar version whose reading of schemas is wanted (default: 4.0)",
+        help="the Pulsar version whose schema parser is used (default: 4.0)",
     )
 
 
@@ -87,7 +87,7 @@ def _form(command: argparse.ArgumentParser) -> None:
     form = command.add_mutually_exclusive_group()
     form.add_argument("--hex", action="store_true", help="payload and key are hexadecimal text")
     form.add_argument("--base64", action="store_true", help="payload and key are base64 text")
-    command.add_argument("--key", metavar="FILE", help="the message's key, which a SEPARATED KEY_VALUE has as its own")
+    command.add_argument("--key", metavar="FILE", help="the message's key, which is separate in a SEPARATED KEY_VALUE")
 
 
 def _reading(command: argparse.ArgumentParser) -> None:
@@ -96,12 +96,14 @@ def _reading(command: argparse.ArgumentParser) -> None:
 
 
 def _encode(command: argparse.ArgumentParser) -> None:
-    command.add_argument("-o", "--output", metavar="FILE", help="where the payload goes; else standard output")
+    command.add_argument("-o", "--output", metavar="FILE", help="file for the payload (default: standard output)")
     command.add_argument("value", metavar="VALUE", help="the file with the value, as JSON; - is standard input")
 
 
 def _validate(command: argparse.ArgumentParser) -> None:
-    command.add_argument("-o", "--output", choices=("text", "json"), default="text", help="text (the default) or json")
+    command.add_argument(
+        "-o", "--output", choices=("text", "json"), default="text", help="output format (default: text)"
+    )
     _reading(command)
 
 
