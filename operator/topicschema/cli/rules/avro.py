@@ -5,12 +5,12 @@ from topicschema.cli.rules.rule import Chapter, Example, Rule
 
 READING = Chapter(
     "AVRO and JSON: what a reader cannot read of a writer",
-    introduction="*Reader* and *writer* are Avro's words: under BACKWARD the candidate is the reader of what earlier "
-    'versions wrote, under FORWARD an earlier version is the reader of what the candidate writes. "Give it a default" '
-    "therefore speaks of the schema that reads. The examples are asked under BACKWARD.",
-    conclusion="*Not* compared are the symbols of enums, the names of records (outside unions), the order of fields, "
-    "fields that only the writer has, logical types, docs, and the defaults of fields that both have. The broker lets "
-    "all that through; where consumers then lose or misread messages, it is a risk.",
+    introduction="*Reader* and *writer* are Avro's words. Under BACKWARD the candidate reads messages of earlier "
+    'versions, under FORWARD an earlier version reads messages of the candidate. "Give it a default" therefore means '
+    "the schema that reads. The examples are checked under BACKWARD.",
+    conclusion="*Not* compared are the symbols of enums, the names of records (outside unions), and the order of "
+    "fields. Nor are fields that only the writer has, logical types, docs, and the defaults of fields that both have. "
+    "The broker accepts such changes. If consumers then lose or misread messages, it is a risk.",
     rules=(
         Rule(
             "FIELD_WITHOUT_DEFAULT",
@@ -137,8 +137,8 @@ READING = Chapter(
         ),
         Rule(
             "INVALID_DEFAULT",
-            "A default does not fit its type. A schema whose own defaults do not fit is refused before anything is "
-            "compared: the broker would store it as a first version, and then fail on every upload that follows. "
+            "A default does not fit its type. A schema whose own defaults do not fit is refused before the comparison. "
+            "The broker would store it as a first version, and then fail on every later upload. "
             "Between versions it is the default of a field that only the reader has. A union's default belongs to its "
             "first branch.",
             "make the default fit.",

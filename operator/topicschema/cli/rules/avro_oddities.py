@@ -9,9 +9,9 @@ _EMPTY_NODE = '{"type": "record", "name": "Node", "fields": []}'
 ODDITIES = (
     Rule(
         "RECURSIVE_DEFAULT",
-        "The default of a field that only the reader has is a record whose own fields, put in by default, lead back "
-        "to it (only the check alone, `/compatibility`, comes so far: to an upload such a default is INVALID_DEFAULT); "
-        "or its type leads to a record that directly contains itself, and Avro reads the default back by that type.",
+        "A field that only the reader has gets its default, which is a record. The defaults of that record's fields "
+        "lead back to it, or its type leads to a record that directly contains itself. Only the check alone "
+        "(`/compatibility`) reports this: for an upload such a default is INVALID_DEFAULT.",
         "start the union with null.",
         Example(
             """
@@ -124,8 +124,8 @@ ODDITIES = (
     ),
     Rule(
         "DOLLAR_IN_NAME",
-        "The reader has aliases, and then Avro names the writer's types and fields anew. Brokers of line 4.1 and newer "
-        "take `$` in names, but this part of Avro was not told so. Line 4.0 takes no `$` at all (INVALID_NAME).",
+        "The reader has aliases, and then Avro renames the writer's types and fields. Brokers of Pulsar 4.1 and newer "
+        "accept `$` in names, but this part of Avro does not. Pulsar 4.0 accepts no `$` at all (INVALID_NAME).",
         "remove the aliases from the reader.",
         Example(
             """

@@ -37,9 +37,9 @@ def _decimal(precision: int, scale: int) -> str:
 
 RISKS = Chapter(
     "Risks of AVRO and JSON",
-    introduction="The broker lets all this pass. Under strictness Broker it is told in warnings, under Strict it is "
-    "refused. PROTOBUF, which the broker does not compare at all, has these risks too, and as risks all that AVRO "
-    "would refuse. The examples are asked under BACKWARD: the candidate reads what version 0 wrote.",
+    introduction="The broker accepts all these changes. Strictness Broker reports them as warnings, Strict refuses "
+    "them. PROTOBUF, which the broker does not compare at all, also has these risks, and everything that AVRO would "
+    "refuse is a risk there. The examples are checked under BACKWARD: the candidate reads messages of version 0.",
     rules=(
         Rule(
             "ENUM_SYMBOL_UNKNOWN",
@@ -53,7 +53,7 @@ RISKS = Chapter(
             "ENUM_SYMBOL_REPLACED",
             "The writer's enum has symbols that the reader's lacks, and the reader takes its default for them: what "
             "was written is lost.",
-            "keep the symbols that must be told apart.",
+            "keep the symbols that consumers must distinguish.",
             _strict(_WITH_DEFAULT % "", _WITH_DEFAULT % '"BLUE", '),
             _strict(_WITH_DEFAULT % '"BLUE", ', _WITH_DEFAULT % ""),
         ),
@@ -139,7 +139,7 @@ RISKS = Chapter(
             "ALIAS_IN_JSON",
             "In type JSON, a field has another name and the old one as an alias. The broker follows the alias; JSON "
             "messages have the old name, which no client looks for.",
-            "keep the name, or write both fields until nobody reads the old one.",
+            "keep the name, or write both fields until no consumer reads the old one.",
             _strict(_ALIASED % "no", _ALIASED % "number", SchemaType.JSON),
             _strict(_ALIASED % "no", _ALIASED % "number"),
         ),

@@ -80,7 +80,7 @@ PAIRS = Chapter(
             "KEY_VALUE_PAYLOAD",
             "The stored bytes are not the lengths and bytes of two schemas. It happens with what a client registered "
             "without the REST API.",
-            "register the pair anew, over the REST API or with Pulsar's own client.",
+            "register the pair again, over the REST API or with Pulsar's own client.",
         ),
     ),
 )

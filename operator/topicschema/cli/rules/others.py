@@ -46,7 +46,7 @@ STRATEGY = Chapter(
         ),
         Rule(
             TOO_COMPLEX,
-            "Comparing the candidate with the versions that the strategy looks at, and finding its risks, takes more "
+            "Comparing the candidate with the versions that the strategy selects, and finding its risks, takes more "
             f"than {MOST_STEPS:,} steps. The operator then refuses the candidate, whatever the strictness is. Usual "
             "causes are large unions of records that refer to each other, and thousands of changes to each of many "
             "versions. The limit is the operator's own: a broker may accept the schema.",
@@ -55,15 +55,14 @@ STRATEGY = Chapter(
         Rule(
             "MORE_FINDINGS",
             f"There are more than {MOST_FINDINGS:,} reasons, or as many risks. The first are listed, then the first of "
-            "each rule that is not among them; the message says how many are left out. It stands last, and changes no "
-            "verdict.",
-            "mend what is listed, and check again.",
+            "each other rule. The message has the number of omitted ones. It is the last one, and changes no verdict.",
+            "fix the listed ones, and check again.",
         ),
         Rule(
             "CHECKER_FAILED",
-            "A checker is plugged in for the type (docs/checkers.md), and it raised an error, or what it answered is "
-            "no list of findings. Without its answer nothing is admitted.",
-            "tell whoever wrote the checker; the message has its name and the error.",
+            "A checker is plugged in for the type (docs/checkers.md), and it raised an error, or its answer is no list "
+            "of findings. Without its answer nothing is admitted.",
+            "report it to the checker's author; the message has its name and the error.",
         ),
     ),
 )
@@ -90,7 +89,7 @@ TYPES = Chapter(
 
 POLICY = Chapter(
     "The policy's constraints",
-    introduction="The path is a field of the resource here. The command line has no policy and does not ask these.",
+    introduction="The path is a field of the resource here. The command line has no policy and does not check these.",
     rules=(
         Rule(
             "TYPE_NOT_ALLOWED",
@@ -129,17 +128,17 @@ POLICY = Chapter(
 
 HISTORY = Chapter(
     "The history",
-    introduction="What is told of versions that are there already.",
+    introduction="Rules about versions that are already registered.",
     rules=(
         Rule(
             "INVALID_HISTORY",
-            "An earlier version cannot be read, so the broker answers every upload of an AVRO, JSON or PROTOBUF schema "
-            "with an error (HTTP 500), whatever the strategy, the same text again included; producers with a schema "
-            "fail alike. Mostly it is a default that does not fit: a broker stores such a schema as a first version. "
-            "Or the policy's `brokerProfile.line` changed, and that line's parser does not take what the old one took.",
-            "give the command line the right history, and the policy its broker's line. Where the broker really has "
-            "it, delete the topic's schemas there (older versions are then no longer served to consumers), which the "
-            "operator sees within a minute, or take another topic.",
+            "An earlier version cannot be read. So the broker answers every upload of an AVRO, JSON or PROTOBUF schema "
+            "with an error (HTTP 500), under any strategy, even for the same text. Producers with a schema fail, too. "
+            "Mostly it is a default that does not fit: a broker stores such a schema as a first version. Or the "
+            "policy's `brokerProfile.line` changed, and the parser of that version does not accept the schema.",
+            "give the command line the right history, and the policy its broker's version. If the broker really has "
+            "this history, delete the topic's schemas there, or use another topic. Older versions are then no longer "
+            "served to consumers. The operator detects the deletion within a minute.",
             Example(_ID, _WITH_BAD_DEFAULT),
             Example(_ID, _DOCUMENTED),
         ),

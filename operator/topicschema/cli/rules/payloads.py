@@ -6,8 +6,8 @@ from topicschema.cli.rules.payload_example import PayloadExample
 from topicschema.cli.rules.rule import Chapter, Rule
 from topicschema.core.schemas import SchemaType
 
-_CHECK_PRODUCER: Final = "look at what made the message: it wrote with another schema, or not to the end."
-_MEND: Final = "mend the value at that path."
+_CHECK_PRODUCER: Final = "check the producer of the message: it used another schema, or wrote an incomplete message."
+_FIX: Final = "fix the value at that path."
 _ID: Final = "Ch4KB28ucHJvdG8iEwoFT3JkZXISCgoCaWQYASABKAM="
 """Descriptors of a file o.proto, with a message Order that has an int64 `id` as its field 1."""
 _CHOICE: Final = "CjEKB28ucHJvdG8iJgoFT3JkZXISCwoBYRgBIAEoA0gAEgsKAWIYAiABKANIAEIDCgFj"
@@ -52,7 +52,7 @@ _BYTES = (
     ),
     Rule(
         "TRAILING_BYTES",
-        "Bytes follow the value. Java reads over them in AVRO, KEY_VALUE, INSTANT and LOCAL_DATE_TIME.",
+        "Bytes follow the value. Java ignores them in AVRO, KEY_VALUE, INSTANT and LOCAL_DATE_TIME.",
         _CHECK_PRODUCER,
         _avro('"long"', "02 00"),
         _avro('"long"', "02"),
@@ -73,8 +73,8 @@ _BYTES = (
     ),
     Rule(
         "OUT_OF_RANGE",
-        "A number is outside its type's limits, or a fixed has another size; of an Avro int or long that is no length, "
-        "Java takes the lower 32 or 64 bits and reads on.",
+        "A number is outside its type's limits, or a fixed has another size. Of an Avro int or long that is no length, "
+        "Java reads the lower 32 or 64 bits and continues.",
         "make the producer write a value of the type, or give the field a larger type.",
         _avro('"int"', "ff ff ff ff 1f"),
         _avro('"int"', "02"),
@@ -112,31 +112,31 @@ _AVRO = (
     ),
     Rule(
         "BLOCK_SIZE",
-        "A block of an array or a map has another size than it says. Who reads it does not notice, who skips it goes "
-        "astray.",
-        "mend the producer; Avro's own libraries write no wrong sizes.",
+        "A block of an array or a map has another size than its head states. A reader of the block does not notice "
+        "it, but one that skips the block continues at a wrong byte.",
+        "fix the producer; Avro's own libraries write no wrong sizes.",
         _avro('{"type": "array", "items": "long"}', "01 0a 02 00"),
         _avro('{"type": "array", "items": "long"}', "01 02 02 00"),
     ),
     Rule(
         "TOO_MANY_VALUES",
-        "There are more than a million values, or a few bytes claim more values (Avro) than anybody could hold.",
+        "There are more than a million values, or a few bytes claim more values (Avro) than fit into memory.",
         "split the message.",
         _avro('{"type": "array", "items": "null"}', "80 89 7a 00"),
         _avro('{"type": "array", "items": "null"}', "02 00"),
     ),
     Rule(
         "UNRESOLVABLE",
-        "What was written with one version has no place in the version that it is read with, or a field that only the "
-        "reader has has no default.",
-        "ask `topicschema check` whether the two versions go together.",
+        "A value of the writer's version cannot be read with the reader's version, or a field that only the reader "
+        "has is without a default.",
+        "check the two versions with `topicschema check`.",
         _avro('"long"', "02 61", '"string"'),
         _avro('"long"', "02", '"int"'),
     ),
     Rule(
         "READ_OFFSET",
         "The property `__AVRO_READ_OFFSET__` is no number of bytes.",
-        "write how many bytes stand before each message.",
+        "write the number of bytes before each message.",
         PayloadExample(_of('"long"'), payload=b"\2", properties={"__AVRO_READ_OFFSET__": "five"}),
         PayloadExample(_of('"long"'), payload=b"\2\2", properties={"__AVRO_READ_OFFSET__": "1"}),
     ),
@@ -144,14 +144,15 @@ _AVRO = (
 _JSON = (
     Rule(
         "WRONG_TYPE",
-        "A value has another type than the schema says.",
-        _MEND,
+        "A value has another type than in the schema.",
+        _FIX,
         _json('"int"', '{"n": "x"}'),
         _json('"int"', '{"n": 1}'),
     ),
     Rule(
         "UNKNOWN_SYMBOL",
-        "The enum has no such symbol. In protobuf an unknown number is kept, or in proto2 dropped, and only told.",
+        "The enum has no such symbol. In protobuf an unknown number is only reported. It is retained, or in proto2 "
+        "dropped.",
         "write one of the enum's symbols, or add this one to the schema.",
         _json('{"type": "enum", "name": "E", "symbols": ["A"]}', '{"n": "B"}'),
         _json('{"type": "enum", "name": "E", "symbols": ["A"]}', '{"n": "A"}'),
@@ -166,28 +167,28 @@ _JSON = (
     Rule(
         "NO_BRANCH",
         "No branch of the union takes the value.",
-        _MEND,
+        _FIX,
         _json('["int", "string"]', '{"n": true}'),
         _json('["int", "string"]', '{"n": 1}'),
     ),
     Rule(
         "MISSING_FIELD",
-        "A required field is absent. Jackson reads over it in JSON; a required field of proto2 is always missed, and "
-        "so is each when a value is written.",
+        "A required field is absent. Jackson ignores that in JSON. A required field of proto2 is an error in every "
+        "case, and so is any required field in a value to be written.",
         "write the field.",
         _json('"int"', "{}"),
         _json('"int"', '{"n": 1}'),
     ),
     Rule(
         "UNEXPECTED_NULL",
-        "A field is null that may not be. Jackson reads over it.",
+        "A field is null although the schema does not allow it. Jackson ignores that.",
         "write a value, or make the field's type a union with null.",
         _json('"int"', '{"n": null}'),
         _json('["null", "int"]', '{"n": null}'),
     ),
     Rule(
         "UNKNOWN_FIELD",
-        "A field is not in the schema. Jackson and every reader of protobuf read over it; it cannot be written.",
+        "A field is not in the schema. Jackson and every reader of protobuf ignore it; it cannot be written.",
         "add the field to the schema, or leave it out.",
         _json('"int"', '{"n": 1, "m": 2}'),
         _json('"int"', '{"n": 1}'),
@@ -219,7 +220,7 @@ _PROTOBUF = (
     ),
     Rule(
         "MISSING_PARSING_INFO",
-        "A schema of type PROTOBUF has no property `__PARSING_INFO__`, or one that tells no fields; without their "
+        "A schema of type PROTOBUF has no property `__PARSING_INFO__`, or one without fields. Without their "
         "numbers no payload can be read.",
         "publish the schema with Pulsar's Java client, or use PROTOBUF_NATIVE.",
         PayloadExample(_of('"long"'), type=SchemaType.PROTOBUF, payload=b"\x08\x01"),
@@ -241,8 +242,8 @@ _CHARSET = Rule(
 
 PAYLOADS = Chapter(
     "Payloads",
-    introduction="What `topicschema decode`, `encode` and `validate` tell of a message's bytes. A finding has the byte "
-    "where it is, from 0, and a path through the schema's fields; which of them consumers read over stands in "
-    "payloads.md. SYNTAX and TOO_DEEP are told of payloads too.",
+    introduction="Findings of `topicschema decode`, `encode` and `validate` in a message's bytes. A finding has its "
+    "byte, from 0, and a path through the schema's fields. See payloads.md for those that consumers ignore. SYNTAX and "
+    "TOO_DEEP are also reported for payloads.",
     rules=(*_BYTES, *_AVRO, *_JSON, *_PROTOBUF, _CHARSET),
 )

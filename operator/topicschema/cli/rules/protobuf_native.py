@@ -58,10 +58,9 @@ NATIVE = Chapter(
         ),
         Rule(
             "INVALID_DESCRIPTOR",
-            "A descriptor says something that protobuf does not allow, for instance a field of a type that is nowhere. "
-            "A name that more than one imported file defines is refused, too: which of them a broker takes is left to "
-            "chance.",
-            "compile the sources anew; protoc never writes such a descriptor.",
+            "A descriptor has something that protobuf does not allow, for instance a field of a type that is not "
+            "defined. A name that more than one imported file defines is refused, too: a broker may use any of them.",
+            "compile the sources again; protoc never writes such a descriptor.",
             _example(_envelope(_FIELD_OF_UNKNOWN_TYPE)),
             _example(_envelope(_FIELD_OF_KNOWN_TYPE)),
         ),

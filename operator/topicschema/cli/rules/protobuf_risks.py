@@ -29,36 +29,36 @@ _FIELDS: Final = (
     ),
     risk(
         "FIELD_TYPE_CHANGED",
-        "A field, or a map's key or value, has a type that lies otherwise on the wire. The reader takes its default, "
-        "another value, or refuses the message.",
+        "A field, or a map's key or value, has a type of another wire format. The reader gets the default or another "
+        "value, or refuses the message.",
         _BESIDE,
         (_ID, "string id = 1;", "int64 id = 1; string key = 2;"),
     ),
     risk(
         "FIELD_TYPE_NARROWED",
-        "A field, or a map's key or value, has a type that lies on the wire alike and does not hold all values of the "
-        "writer's: int64 after int32 is well, int32 after int64 cuts off, uint32 after int32 turns negative numbers "
-        "into large ones, a string of any bytes may be no UTF-8.",
+        "A field, or a map's key or value, has a type of the same wire format that does not hold all values of the "
+        "writer's. int64 after int32 is safe, int32 after int64 cuts off. uint32 after int32 turns negative numbers "
+        "into large ones, and a string of any bytes may be no UTF-8.",
         _BESIDE,
         (_ID, "int32 id = 1;", "int64 id = 1; int32 code = 2;"),
     ),
     risk(
         "FIELD_TYPE_CHANGED_IN_JSON",
-        "A field has a type with the same values on the wire, and another form in JSON: text and base64, true and 1, "
-        "an enum's name and its number, a well-known type of protobuf and any other message.",
+        "A field has a type with the same values on the wire, and another form in JSON. Examples are text and base64, "
+        "true and 1, an enum's name and its number, or a well-known type of protobuf and any other message.",
         _BESIDE,
         ("string note = 1;", "bytes note = 1;", "string note = 1; bytes raw = 2;"),
     ),
     risk(
         "FIELD_TYPE_CHANGED_IN_CODE",
-        "A field has a wider type, int64 after int32. All messages are read as they were written; code that was "
-        "generated anew has another type. Under FORWARD the same change is FIELD_TYPE_NARROWED.",
+        "A field has a wider type, int64 after int32. All messages are read as they were written. Newly "
+        "generated code has another type. Under FORWARD the same change is FIELD_TYPE_NARROWED.",
         "upgrade all consumers first; then change it under strictness Broker.",
         ("int32 id = 1;", _ID, "int32 id = 1; int64 long_id = 2;"),
     ),
     risk(
         "FIELD_TYPE_RENAMED",
-        "A field's message or enum has another name. No message says its name; generated code does.",
+        "A field's message or enum has another name. Messages do not contain the name; generated code does.",
         "keep the type's name.",
         (
             file("Item item = 1;", _ITEM),
@@ -138,8 +138,9 @@ _FIELDS: Final = (
     ),
     risk(
         "PRESENCE_CHANGED",
-        "One side tells whether a field is set (`optional`, field_presence = EXPLICIT), the other does not tell it "
-        "from a zero. Values are read as they were written; code that asks is told otherwise, or does not compile.",
+        "One side knows whether a field is set (`optional`, field_presence = EXPLICIT), the other does not distinguish "
+        "it from a zero. Values are read as they were written. Code that checks for the field gets another result, or "
+        "does not compile.",
         "keep `optional`, or field_presence, as it was.",
         (_ID, "optional int64 id = 1;", "int64 id = 1; optional int64 size = 2;"),
     ),
@@ -240,12 +241,12 @@ _FIELDS: Final = (
 )
 RISKS: Final = Chapter(
     "Risks of PROTOBUF_NATIVE",
-    introduction="The broker compares the root message's name, and lets all this pass. Under strictness Broker it is "
-    "told in warnings, under Strict it is refused. The path names the message, field or enum behind "
-    "`$.fileDescriptorSet`. A proto2 or proto3 file is compared as the edition that it is like. The examples are "
-    "compiled first, and asked under BACKWARD, where nothing else is said: the candidate reads what version 0 wrote.",
+    introduction="The broker compares the root message's name, and accepts all these changes. Strictness Broker "
+    "reports them as warnings, Strict refuses them. The path names the message, field or enum behind "
+    "`$.fileDescriptorSet`. A proto2 or proto3 file is compared as the equivalent edition. The examples are compiled "
+    "first, and checked under BACKWARD if nothing else is stated: the candidate reads messages of version 0.",
     rules=(*_FIELDS, *protobuf_enum_risks.ENUMS),
-    conclusion="What is added: readers skip fields that they do not know, on the wire always, in JSON when they are "
-    "told to ignore what is unknown; open enums keep numbers that they do not know. How lists are packed, because "
-    "every reader takes both forms. What the root message does not lead to.",
+    conclusion="Additions: on the wire, readers always skip unknown fields, in JSON if they are configured so. Open "
+    "enums retain unknown numbers. The packing of lists, because every reader accepts both forms. Types that the root "
+    "message does not use.",
 )

@@ -42,7 +42,7 @@ SOURCES = Chapter(
         Rule(
             "INVALID_PROTO",
             "protoc refuses the file; the message is protoc's own, the place has line and column.",
-            "mend the file at that place.",
+            "fix the file at that place.",
             ProtoExample('syntax = "proto3";\nmessage Order { Item item = 1; }'),
             _GOOD,
         ),

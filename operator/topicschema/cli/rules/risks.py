@@ -35,7 +35,7 @@ def _string(charset: str) -> Example:
 
 PROPERTIES = Chapter(
     "Risks of properties",
-    introduction="The broker neither compares properties nor tells schemas apart by them, and clients read by them.",
+    introduction="The broker neither compares properties nor distinguishes schemas by them, but clients use them.",
     rules=(
         Rule(
             "ENCODING_CHANGED",
@@ -55,7 +55,7 @@ PROPERTIES = Chapter(
         ),
         Rule(
             "PART_TYPE_MISSING",
-            "The property that tells a part's type is missing. The part is then BYTES: the broker keeps its schema, "
+            "The property with a part's type is missing. The part is then BYTES: the broker keeps its schema, "
             "compares nothing, and shows an empty text for it.",
             "add `key.schema.type` and `value.schema.type`.",
             _pair({"key.schema.type": "STRING"}),

@@ -17,7 +17,7 @@ AVRO = Chapter(
         Rule(
             "SYNTAX",
             "The text is not JSON; the place has line and column. Comments are allowed.",
-            "mend the text at that place.",
+            "fix the text at that place.",
             Example('{"type": "fixed", "name": "Id", "size": 8,}'),
             Example('{"type": "fixed", "name": "Id", "size": 8}'),
         ),
@@ -44,9 +44,8 @@ AVRO = Chapter(
         ),
         Rule(
             "NOT_A_SCHEMA",
-            "A JSON value that can be no schema. Only `null` of type JSON is stored by a broker of line 4.0 or 4.1, as "
-            "a JSON Schema without anything in it, and then it fails on every later upload, as with "
-            "LEGACY_JSON_SCHEMA.",
+            "A JSON value that can be no schema. A broker of Pulsar 4.0 or 4.1 stores only `null` of type JSON, as an "
+            "empty JSON Schema. It then fails on every later upload, as with LEGACY_JSON_SCHEMA.",
             "write a type's name, an object with a type, or an array of branches.",
             Example("17"),
             Example('"int"'),
@@ -80,7 +79,7 @@ AVRO = Chapter(
         Rule(
             "INVALID_ATTRIBUTE",
             "An attribute has the wrong kind or value.",
-            "write what Avro's specification asks for in that place.",
+            "write what Avro's specification requires there.",
             Example('{"type": "fixed", "name": "Id", "size": "8"}'),
             Example('{"type": "fixed", "name": "Id", "size": 8}'),
         ),
