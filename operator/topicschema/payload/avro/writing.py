@@ -1,4 +1,4 @@
-"""Avro's binary encoding, written as Java's BinaryEncoder does: one block for all items, no sizes of blocks."""
+"""Writer of Avro's binary encoding, like Java's BinaryEncoder: one block for all items, without sizes of blocks."""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
@@ -15,14 +15,14 @@ from topicschema.payload.primitives import checked, real
 
 
 def write(root: Node, value: Any) -> bytes:
-    """The payload; InvalidPayloadError with the path of the first value that does not fit."""
+    """Return the payload. Raises InvalidPayloadError with the path of the first value that does not fit."""
     out = _Out()
     run(_write(out, root, value, None))
     return bytes(out)
 
 
 class _Out(bytearray):
-    """What is written, and how deep in the value the writing is."""
+    """Output, and the current depth in the value."""
 
     depth = 0
 
@@ -68,7 +68,7 @@ def _write_record(out: _Out, node: Record, value: Any, path: Path | None) -> Ste
 
 
 def _write_items(out: _Out, count: int, items: Iterable[tuple[bytes, Node, Any, Path]]) -> Step[None]:
-    """Items with what stands before each."""
+    """Write items, each after its prefix."""
     if count:
         out += _varint(count)
     for head, node, value, path in items:
@@ -152,7 +152,7 @@ def _string(value: Any, path: Path | None) -> bytes:
 
 
 def _varint(value: int) -> bytes:
-    """Zigzag, seven bits a byte, the lowest first."""
+    """Return the zigzag encoding, seven bits a byte, the lowest first."""
     rest = value << 1 if value >= 0 else ~(value << 1)
     out = bytearray()
     while rest > 0x7F:  # noqa: PLR2004  # seven bits

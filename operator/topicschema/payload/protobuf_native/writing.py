@@ -1,7 +1,7 @@
-"""Protobuf's binary encoding, written as protobuf's Java library (3.25) writes it: fields by their numbers.
+"""Writer of protobuf's binary encoding, like protobuf's Java library (3.25): fields by their numbers.
 
-A map's entries keep the order of the dict, and have their key and their value even where these are the defaults, as in
-the classes that protoc makes. What is None is not there.
+A map's entries have the order of the dict, and always a key and a value, even if these are the defaults, as in the
+classes that protoc makes. A value of None is omitted.
 """
 
 import struct
@@ -23,7 +23,7 @@ _U64: Final = 0xFFFF_FFFF_FFFF_FFFF
 
 
 def write(root: MessagePlan, value: Any) -> bytes:
-    """The payload; InvalidPayloadError with the path of the first value that does not fit."""
+    """Return the payload. Raises InvalidPayloadError with the path of the first value that does not fit."""
     return run(_message(root, value, None, 0))
 
 
@@ -36,13 +36,13 @@ def _message(plan: MessagePlan, value: Any, path: Path | None, depth: int) -> St
         raise refused("UNKNOWN_FIELD", f"there is more in it than the fields of {plan.full_name}", shown(path))
     out = bytearray()
     for field in plan.written:
-        given = value.get(field.name)
+        member = value.get(field.name)
         below = (path, field.name)
-        if given is None:
+        if member is None:
             _demand_absent(field, below)
         else:
             _check_rivals(field, value, below)
-            out += yield _field(field, given, below, depth)
+            out += yield _field(field, member, below, depth)
     return bytes(out)
 
 
@@ -90,7 +90,7 @@ def _map(field: FieldPlan, pair: MessagePlan, value: Any, path: Path, depth: int
 
 
 def _one(field: FieldPlan, value: Any, path: Path, depth: int) -> Step[bytes]:
-    """A value behind its tag."""
+    """Write a value after its tag."""
     if not field.message_name:
         return _tag(field.number, field.wire) + _single(field, value, path)
     content: bytes = yield _message(field.message, value, path, depth + 1)
@@ -162,7 +162,7 @@ def _tag(number: int, wire: int) -> bytes:
 
 
 def varint(bits: int) -> bytes:
-    """Seven bits a byte, the lowest first."""
+    """Return seven bits a byte, the lowest first."""
     out = bytearray()
     while bits > _SEVEN_BITS:
         out.append(bits & _SEVEN_BITS | 0x80)
