@@ -20,7 +20,7 @@ from numba.core.dispatcher import Dispatcher
 import topicschema.validation.run.driver
 import topicschema.validation.run.spark
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
-from topicschema.payload.columnar import judge_of
+from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.column import Column
 from topicschema.validation.sources.pulsar import frames
 from topicschema.validation.sources.pulsar import protocol
@@ -40,7 +40,7 @@ def protobuf() -> bytes:
 
 for kind, schema, payload in ((SchemaType.AVRO, AVRO, b"\x02"), (SchemaType.PROTOBUF_NATIVE, protobuf(), b"\x08\x02")):
     info = SchemaInfo(kind, schema)
-    verdicts = judge_of(info, info, next(iter(PulsarLine))).judge(Column.of([payload, payload[:-1] + b"\xff"]))
+    verdicts = validator_for(info, info, next(iter(PulsarLine))).validate(Column.of([payload, payload[:-1] + b"\xff"]))
     if [bool(each) for each in verdicts.reasons] != [False, True]:
         raise SystemExit(f"the compiled loop judges {kind.value} wrongly")
 came = np.frombuffer(protocol.frame(protocol.Kind.PONG, {}), np.uint8)

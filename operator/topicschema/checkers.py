@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from topicschema.core import formats
-from topicschema.core.checkers import BUILT_IN, Checkers, Plugged
+from topicschema.core.checkers import BUILT_IN, Checkers, CustomChecker
 from topicschema.core.schemas import SchemaType
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ def load() -> Checkers:
     # Importing it takes as long as a check does.
     from importlib.metadata import entry_points  # noqa: PLC0415
 
-    checkers: dict[SchemaType, Plugged] = {}
+    checkers: dict[SchemaType, CustomChecker] = {}
     for entry in entry_points(group=GROUP):
         kind = _type(entry)
         if kind in checkers:
             raise UnusableCheckerError(
                 f"two checkers of {kind} are plugged in, {checkers[kind].name} and {_name(entry)}"
             )
-        checkers[kind] = Plugged(_name(entry), _checker(entry))
+        checkers[kind] = CustomChecker(_name(entry), _checker(entry))
     return MappingProxyType(checkers)
 
 

@@ -10,13 +10,13 @@ from benchmarks import (
     core,
     edits,
     images,
-    judges,
     memory,
     pipeline,
     programs,
     retained,
     reviews,
     settling,
+    validators,
     verdict,
 )
 from benchmarks.rows import Row, table, write
@@ -26,7 +26,7 @@ MEASURES: Mapping[str, Callable[[], Iterator[Row]]] = {
     "core": core.measure,
     "edits": edits.measure,
     "images": images.measure,
-    "judges": judges.measure,
+    "validators": validators.measure,
     "memory": memory.measure,
     "pipeline": pipeline.measure,
     "programs": programs.measure,

@@ -27,7 +27,7 @@ from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.payload.columnar.avro import ProgramJudge, compile_program
+from topicschema.payload.columnar.avro import ProgramValidator, compile_program
 from topicschema.payload.columnar.column import Column
 
 _PROGRAM = Path(__file__).with_name("ProgramTimes.java")
@@ -52,7 +52,7 @@ def measure() -> Iterator[Row]:
     reader = _parsed(json.dumps(made.reader))
     messages = [(number, payload.encode(writers[number], value).payload or b"") for number, value in made.messages]
     columns = [
-        (ProgramJudge(compile_program(reader, writer)), _column([each for of, each in messages if of == number]))
+        (ProgramValidator(compile_program(reader, writer)), _column([each for of, each in messages if of == number]))
         for number, writer in enumerate(writers)
     ]
     if _bad(columns) != made.bad:
@@ -66,7 +66,7 @@ def measure() -> Iterator[Row]:
 def _beside_java(
     made: orders.Orders,
     messages: Sequence[tuple[int, bytes]],
-    columns: Sequence[tuple[ProgramJudge, Column]],
+    columns: Sequence[tuple[ProgramValidator, Column]],
     name: str,
 ) -> Row:
     texts = [json.dumps(each).encode() for each in (made.reader, *made.writers)]
@@ -112,8 +112,8 @@ def _starts() -> Iterator[Row]:
             yield bounded(f"verdict on one message, numba's {name} start", taken, "s", at_most)
 
 
-def _bad(columns: Sequence[tuple[ProgramJudge, Column]]) -> int:
-    return sum(int((judge.judge(column).reasons != 0).sum()) for judge, column in columns)
+def _bad(columns: Sequence[tuple[ProgramValidator, Column]]) -> int:
+    return sum(int((validator.validate(column).reasons != 0).sum()) for validator, column in columns)
 
 
 def _column(payloads: Sequence[bytes]) -> Column:

@@ -1,4 +1,4 @@
-"""JSON messages as Pulsar's Java client writes and reads them with a class, beside what the judge says of them."""
+"""JSON messages as Pulsar's Java client writes and reads them with a class, beside what the validator says of them."""
 
 import base64
 
@@ -6,7 +6,7 @@ import pytest
 
 from differential import oracle
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
-from topicschema.payload.columnar import judge_of
+from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.column import Column
 
 pytestmark = pytest.mark.differential
@@ -43,7 +43,7 @@ STRICTER = {
     "UNKNOWN_FIELD": ('{"other":{"a":1}}',),
     "MISSING_FIELD": ("{}",),
 }
-"""What the judge finds, and Java reads: docs/validation-reasons.md tells so of each of these reasons."""
+"""What the validator finds, and Java reads: docs/validation-reasons.md tells so of each of these reasons."""
 REQUIRED = {"number": "0", "large": "0", "real": "0.0", "small": "0.0", "flag": "false"}
 
 
@@ -74,6 +74,6 @@ def test_java_reads_what_fits_and_fails_at_what_is_refused_but_for_the_reasons_t
 
 
 def reasons(schema: SchemaInfo, contents: list[bytes]) -> dict[bytes, str]:
-    judge = judge_of(schema, schema, PulsarLine.V4_0)
-    found = judge.judge(Column.of(contents)).reasons.tolist()
-    return {content: judge.reasons[each] for content, each in zip(contents, found, strict=True)}
+    validator = validator_for(schema, schema, PulsarLine.V4_0)
+    found = validator.validate(Column.of(contents)).reasons.tolist()
+    return {content: validator.reasons[each] for content, each in zip(contents, found, strict=True)}

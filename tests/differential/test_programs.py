@@ -16,7 +16,7 @@ from support.schemas import avro_features
 from topicschema import payload
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema
-from topicschema.payload.columnar.avro import ProgramJudge, compile_program
+from topicschema.payload.columnar.avro import ProgramValidator, compile_program
 from topicschema.payload.columnar.column import Column
 
 pytestmark = pytest.mark.differential
@@ -77,8 +77,8 @@ def is_beyond_brokers(reader: AvroSchema, writer: AvroSchema) -> bool:
 
 
 def judged(reader: AvroSchema, writer: AvroSchema, messages: list[bytes]) -> Case:
-    judge = ProgramJudge(compile_program(reader, writer))
-    reasons = [judge.reasons[reason] for reason in judge.judge(Column.of(messages)).reasons]
+    validator = ProgramValidator(compile_program(reader, writer))
+    reasons = [validator.reasons[reason] for reason in validator.validate(Column.of(messages)).reasons]
     kept = [index for index, reason in enumerate(reasons) if reason not in STRICTER]
     unasked = [reason for reason in reasons if reason in STRICTER]
     return Case(reader, writer, [messages[index] for index in kept], [reasons[index] for index in kept], unasked)

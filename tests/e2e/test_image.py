@@ -7,12 +7,12 @@ import gc
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
-from topicschema.payload.columnar import judge_of
+from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.column import Column
 from topicschema.validation.sources.pulsar import frames, protocol, singles
 
 schema = SchemaInfo(SchemaType.AVRO, b'"long"')
-judge_of(schema, schema, PulsarLine.V4_0).judge(Column.of([b"\\x02"]))
+validator_for(schema, schema, PulsarLine.V4_0).validate(Column.of([b"\\x02"]))
 came = np.frombuffer(protocol.frame(protocol.Kind.PONG, {}), np.uint8)
 singles.split(came, frames.scan(came)[0])
 kept = [each.stats for each in gc.get_objects() if isinstance(each, Dispatcher) and each.stats.cache_path]

@@ -20,9 +20,9 @@ from topicschema.core.schemas import PRIMITIVES, PulsarLine, Schema, SchemaInfo,
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import PulsarNamespaceKey, Topic
 from topicschema.payload import auto_produce, display_json, generic
-from topicschema.payload.columnar import judge_of
+from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.column import Column
-from topicschema.payload.columnar.verdicts import Judge
+from topicschema.payload.columnar.verdicts import Validator
 
 T = TypeVar("T")
 
@@ -62,7 +62,7 @@ class Guarded(Protocol):
 def unlock() -> None:
     """Judge by each compiled loop once: numba compiles it then, or reads it, which is no document's fault."""
     for kind in (SchemaType.AVRO, SchemaType.PROTOBUF_NATIVE):
-        _verdicts(judge_of(_GOOD[kind], _GOOD[kind], PulsarLine.V4_0), [b""])
+        _verdicts(validator_for(_GOOD[kind], _GOOD[kind], PulsarLine.V4_0), [b""])
 
 
 def knock(document: Document, guarded: Guarded) -> None:
@@ -150,16 +150,16 @@ def _in_columns(document: Document, guarded: Guarded) -> None:
     """The judge of what was written with it, by its twin and by itself: a program, or a checker's source, is made."""
     contents = [document.payload, document.info.schema, None, b""]
     for name, reader in (("its twin", document.twin), ("itself", document.info)):
-        judge = guarded(f"judge_of {name}", lambda: judge_of(reader, document.info, document.line), 2)  # noqa: B023 - called at once
+        judge = guarded(f"validator_for {name}", lambda: validator_for(reader, document.info, document.line), 2)  # noqa: B023 - called at once
         if judge is not None:
             guarded(f"judge by {name}", lambda: _verdicts(judge, contents), len(contents))  # noqa: B023 - called at once
 
 
-def _verdicts(judge: Judge, contents: list[bytes | None]) -> None:
-    verdicts = judge.judge(Column.of(contents), Column.of(contents[::-1]))
+def _verdicts(validator: Validator, contents: list[bytes | None]) -> None:
+    verdicts = validator.validate(Column.of(contents), Column.of(contents[::-1]))
     if len(verdicts.reasons) != len(contents):
         raise RuntimeError(f"{len(verdicts.reasons)} verdicts")
-    if max(verdicts.reasons) >= len(judge.reasons) or max(verdicts.paths) >= len(judge.paths):
+    if max(verdicts.reasons) >= len(validator.reasons) or max(verdicts.paths) >= len(validator.paths):
         raise RuntimeError("a verdict beyond the lists")
 
 

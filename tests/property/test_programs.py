@@ -10,34 +10,34 @@ from support.payloads import avro_messages
 from topicschema import payload
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema
-from topicschema.payload.columnar.avro import ProgramJudge, compile_program
+from topicschema.payload.columnar.avro import ProgramValidator, compile_program
 from topicschema.payload.columnar.column import Column
 from topicschema.payload.finding import Finding
 
-Told = tuple[str, str, int]
+Result = tuple[str, str, int]
 """Reason, path and byte."""
-_FITS: Told = ("", "$", -1)
+_FITS: Result = ("", "$", -1)
 _TOLD_APART = {"CANNOT_READ", "NULL_NOT_ALLOWED", "MISSING_DEFAULT", "UNKNOWN_SYMBOL"}
 """What the decoder calls UNRESOLVABLE."""
 
 
-def verdicts(judge: ProgramJudge, messages: list[bytes]) -> list[Told]:
-    found = judge.judge(Column.of(messages))
-    paths = judge.paths
-    assert len(found.losses) == len(judge.losses)
+def verdicts(validator: ProgramValidator, messages: list[bytes]) -> list[Result]:
+    found = validator.validate(Column.of(messages))
+    paths = validator.paths
+    assert len(found.losses) == len(validator.losses)
     return [
-        (judge.reasons[reason], paths[path], int(offset))
+        (validator.reasons[reason], paths[path], int(offset))
         for reason, path, offset in zip(found.reasons, found.paths, found.offsets, strict=True)
     ]
 
 
-def first(found: tuple[Finding, ...]) -> Told:
+def first(found: tuple[Finding, ...]) -> Result:
     if not found:
         return _FITS
     return found[0].rule, re.sub(r"\{\d+\}", "{}", re.sub(r"\[\d+\]", "[]", found[0].path)), found[0].offset
 
 
-def as_decoder(told: Told, theirs: str) -> Told:
+def as_decoder(told: Result, theirs: str) -> Result:
     """What a program says, in the decoder's words."""
     reason = "UNRESOLVABLE" if told[0] in _TOLD_APART else told[0]
     if reason == "SKIPPED_CORRUPT":
@@ -47,7 +47,7 @@ def as_decoder(told: Told, theirs: str) -> Told:
 
 
 def disagreements(reader: AvroSchema, writer: AvroSchema, messages: list[bytes], met: Counter[str]) -> list[object]:
-    ours = verdicts(ProgramJudge(compile_program(reader, writer)), messages)
+    ours = verdicts(ProgramValidator(compile_program(reader, writer)), messages)
     met.update(told[0] for told in ours)
     try:
         decoder = payload.reader(reader, writer)

@@ -1,4 +1,4 @@
-"""Plugged checkers as they are met outside: real distributions, found by a process of its own."""
+"""CustomChecker checkers as they are met outside: real distributions, found by a process of its own."""
 
 import json
 import os

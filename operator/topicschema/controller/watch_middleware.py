@@ -1,7 +1,4 @@
-"""Middleware for the requests of kopf's watches: metadata only, credentials, and callbacks for responses.
-
-It is a client session's middleware and does not depend on kopf.
-"""
+"""Middleware for the requests of kopf's watches: metadata only, credentials, and callbacks for responses."""
 
 import asyncio
 import logging
@@ -22,11 +19,11 @@ _METADATA_ONLY = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1
 _OK = 200
 _CLIENT_ERRORS = range(400, 500)
 _RETRY_SECONDS = 1.0
-_WORTH_ANOTHER_TRY = frozenset({401, 408, 429})
+_RETRYABLE = frozenset({401, 408, 429})
 
 
-class Answer(aiohttp.ClientResponse):
-    """A response whose JSON has no `items: null`, which is how a list of metadata reports that it is empty."""
+class MetadataResponse(aiohttp.ClientResponse):
+    """A response whose JSON has an array instead of `items: null`, which an empty list of metadata has."""
 
     @override
     async def json(self, **how: Any) -> Any:
@@ -39,18 +36,18 @@ class Answer(aiohttp.ClientResponse):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Scope of a kind's watch: a namespace, a label, or all objects if both are empty."""
+    """The objects of a kind that are watched: those in a namespace, or with labels; all if both are empty."""
 
     namespace: str = ""
     labels: str = ""
 
 
-async def served(client: ApiClient, kinds: Mapping[Kind, Scope], is_missing: Callable[[], object]) -> None:
-    """Wait until the API server serves a page of each kind. Log kinds that are not installed or not allowed.
+async def wait_until_served(client: ApiClient, kinds: Mapping[Kind, Scope], is_missing: Callable[[], object]) -> None:
+    """Wait until the API server lists each kind. Log kinds that are not installed or not allowed.
 
     `is_missing` is called after each failed attempt.
     """
-    reported = ""
+    logged = ""
     while True:
         try:
             for kind, scope in kinds.items():
@@ -58,23 +55,22 @@ async def served(client: ApiClient, kinds: Mapping[Kind, Scope], is_missing: Cal
                     break
         except TopicSchemaError as error:
             is_missing()
-            if error.message != reported:
-                reported = error.message
-                _LOG.error("nothing is watched: %s", reported)
+            if error.message != logged:
+                logged = error.message
+                _LOG.error("nothing is watched: %s", logged)
             await asyncio.sleep(_RETRY_SECONDS)
         else:
             return
 
 
-class Watching:
-    """A middleware for aiohttp's ClientSession, whose response class must be `Answer`.
+class WatchMiddleware:
+    """A middleware for aiohttp's ClientSession, whose response class must be `MetadataResponse`.
 
-    `kinds` are narrowed to their scopes, for a library that watches either one namespace or all. `answered` is called
-    with the plural of each kind whose list or watch began. `listed` is called with the plural and the metadata of a
-    complete list, because libraries do not report deletions during a gap of the watch.
-
-    `refused` is set once a retry cannot change the response to a list or watch: the kind is gone, access is denied, or
-    the watch starts too far back. A library may then stop watching that kind silently.
+    It narrows `kinds` to their scopes, because kopf watches all namespaces or none. It calls `on_response` with the
+    plural of each kind whose list or watch began. It calls `on_list` with the plural and the metadata of a whole list,
+    because kopf does not report deletions while no watch was open. `refused` is done once a list or watch got a response
+    that a retry does not change: the kind is gone, access is denied, the version is too old. kopf then stops watching
+    that kind, and logs nothing.
     """
 
     def __init__(
@@ -82,20 +78,20 @@ class Watching:
         connection: Connection,
         *,
         kinds: Mapping[Kind, Scope],
-        answered: Callable[[str], None],
-        listed: Callable[[str, Iterable[Mapping[str, Any]]], None],
+        on_response: Callable[[str], None],
+        on_list: Callable[[str, Iterable[Mapping[str, Any]]], None],
     ) -> None:
         self._connection = connection
         self._kinds = {_path(kind): kind for kind in kinds}
         self._scopes = kinds
-        self._answered = answered
-        self._listed = listed
+        self._on_response = on_response
+        self._on_list = on_list
         self.refused: asyncio.Future[Kind] = asyncio.get_running_loop().create_future()
 
     async def __call__(
         self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
     ) -> aiohttp.ClientResponse:
-        """Return the API server's response to the request."""
+        """Send the request and return the API server's response."""
         request.headers.update(self._connection.headers())
         kind = self._kinds.get(request.url.path)
         if kind is None:
@@ -110,15 +106,15 @@ class Watching:
         if _is_final(response.status) and not self.refused.done():
             self.refused.set_result(kind)
         if response.status == _OK:
-            self._answered(kind.plural)
+            self._on_response(kind.plural)
             if not is_watch:
                 items = (await response.json())["items"]
-                self._listed(kind.plural, [item["metadata"] for item in items])
+                self._on_list(kind.plural, [item["metadata"] for item in items])
         return response
 
 
 def _is_final(status: int) -> bool:
-    return status in _CLIENT_ERRORS and status not in _WORTH_ANOTHER_TRY
+    return status in _CLIENT_ERRORS and status not in _RETRYABLE
 
 
 def _path(kind: Kind, namespace: str = "") -> str:

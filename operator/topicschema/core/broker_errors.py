@@ -83,12 +83,12 @@ def of_incompatible(
     if kind is not earlier:
         message = f"Incompatible schema: exists schema type {earlier}, new schema type {kind}"
         return BrokerError.INCOMPATIBLE_SCHEMA, message
-    if thrown(strategy, found) is not None:
+    if broker_would_throw(strategy, found) is not None:
         return BrokerError.UNKNOWN_ERROR, ""
     return BrokerError.INCOMPATIBLE_SCHEMA, _words_of_checker(kind, strategy, found[0].rule)
 
 
-def thrown(strategy: Strategy, found: Sequence[Incompatibility]) -> Incompatibility | None:
+def broker_would_throw(strategy: Strategy, found: Sequence[Incompatibility]) -> Incompatibility | None:
     """The finding with which the broker's comparison ends in an exception instead of a verdict, if one does.
 
     `found` is what `compatibility.check` answered, of Pulsar's own checkers. A check against all versions wraps every

@@ -53,7 +53,7 @@ class Checker(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Plugged:
+class CustomChecker:
     """A checker with the name that messages have for it."""
 
     name: str
@@ -92,7 +92,7 @@ class Plugged:
         return Finding(FAILED, message)
 
 
-Checkers = Mapping[SchemaType, Plugged]
+Checkers = Mapping[SchemaType, CustomChecker]
 """By the type whose built-in checker each replaces."""
 BUILT_IN: Final[Checkers] = MappingProxyType({})
 """Nothing is plugged in."""

@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Final
 
 from topicschema.core import formats
-from topicschema.core.checkers import BUILT_IN, Checkers, Plugged
+from topicschema.core.checkers import BUILT_IN, Checkers, CustomChecker
 from topicschema.core.formats import Mismatch
 from topicschema.core.formats.key_value import KeyValueSchema, Side
 from topicschema.core.schemas import Schema, SchemaType
@@ -82,7 +82,7 @@ def is_payload_wanted(
     return strategy is not Strategy.ALWAYS_INCOMPATIBLE
 
 
-def asks_plugged(candidate: Schema, checkers: Checkers) -> bool:
+def uses_custom_checker(candidate: Schema, checkers: Checkers) -> bool:
     """Whether `check` may ask one of `checkers` about the candidate, or about a part of it."""
     return any(True for _ in _plugged(candidate, checkers))
 
@@ -133,7 +133,7 @@ def risks(
     needs more than the `steps` left.
     """
     steps = steps or Steps()
-    found = Listing(traps(candidate))
+    found = Listing(self_risks(candidate))
     for predecessor in reversed(considered):
         try:
             found += risks_against(candidate, predecessor, strategy, steps)
@@ -142,10 +142,10 @@ def risks(
     return listed(found)
 
 
-def traps(candidate: Schema) -> Iterator[Incompatibility]:
+def self_risks(candidate: Schema) -> Iterator[Incompatibility]:
     """Yield what consumers suffer from the candidate by itself."""
-    for trap in formats.traps(candidate):
-        yield Incompatibility(trap.rule, trap.reader_path, trap.message)
+    for risk in formats.self_risks(candidate):
+        yield Incompatibility(risk.rule, risk.reader_path, risk.message)
 
 
 def risks_of_equal(
@@ -220,28 +220,28 @@ def _is_below(path: str, places: Sequence[str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Comparison:
     """A plugged checker, and which part of the candidate it is asked of: all of it, or a pair's key or value."""
 
-    plugged: Plugged
+    plugged: CustomChecker
     path: str
     part: Callable[[Schema], Schema]
 
 
-def _plugged(candidate: Schema, checkers: Checkers) -> Iterator[_Asked]:
+def _plugged(candidate: Schema, checkers: Checkers) -> Iterator[_Comparison]:
     if not checkers:
         return
     if candidate.info.type in checkers:
-        yield _Asked(checkers[candidate.info.type], "$", lambda schema: schema)
+        yield _Comparison(checkers[candidate.info.type], "$", lambda schema: schema)
     elif isinstance(candidate, KeyValueSchema):
         for side in Side:
             part = attrgetter(side.value)
             if part(candidate).info.type in checkers:
-                yield _Asked(checkers[part(candidate).info.type], f"$.{side}", part)
+                yield _Comparison(checkers[part(candidate).info.type], f"$.{side}", part)
 
 
 def _of_plugged(
-    asked: _Asked, candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy
+    asked: _Comparison, candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy
 ) -> Iterator[Incompatibility]:
     if not strategy.directions or any(each.type != candidate.info.type for each in considered):
         return  # a change of type is told, and the broker goes no further

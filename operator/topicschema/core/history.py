@@ -190,7 +190,7 @@ class History:
         """The oldest counting version with that fingerprint: the one the broker would answer with."""
         return next((entry for entry in self.trimmed if entry.fingerprint == fingerprint), None)
 
-    def unproved_under(self, line: PulsarLine, equal: VersionEntry | None) -> tuple[VersionEntry, ...]:
+    def unverified_for(self, line: PulsarLine, equal: VersionEntry | None) -> tuple[VersionEntry, ...]:
         """The counting versions, up to `equal`, that a broker of `line` parses to dedupe, and another line's took.
 
         It parses all that it holds of Avro's texts, whatever the strategy, and answers with an error where it cannot

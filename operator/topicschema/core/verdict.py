@@ -192,7 +192,7 @@ class Comparison:
 
 def compare(candidate: Schema, considered: Sequence[Predecessor], strategy: Strategy, policy: Policy) -> Comparison:
     """The check and the risks as the policy's strictness takes them; `considered` is `compatibility.check`'s."""
-    checkers, found = policy.profile.checkers, Found(risks=Listing(compatibility.traps(candidate)))
+    checkers, found = policy.profile.checkers, Found(risks=Listing(compatibility.self_risks(candidate)))
     for part in parts.divided(reversed(considered)):
         found += parts.compare(candidate, part, strategy, checkers, MOST_STEPS - found.steps)
         if found.given_up:
@@ -200,7 +200,7 @@ def compare(candidate: Schema, considered: Sequence[Predecessor], strategy: Stra
     else:
         found.refused += compatibility.check_plugged(candidate, considered, strategy, checkers)
     comparison = strictly(policy, found, strategy)
-    return replace(comparison, thrown=None) if compatibility.asks_plugged(candidate, checkers) else comparison
+    return replace(comparison, thrown=None) if compatibility.uses_custom_checker(candidate, checkers) else comparison
 
 
 def compare_equal(candidate: Schema, equal: Predecessor, policy: Policy) -> Comparison:
@@ -214,7 +214,7 @@ def strictly(policy: Policy, found: Found, strategy: Strategy | None = None) -> 
     `strategy` is the one under which Pulsar's own checkers were asked, None if they were not.
     """
     refused, risks = compatibility.listed(found.refused), compatibility.listed(found.risks)
-    thrown = None if strategy is None else broker_errors.thrown(strategy, refused)
+    thrown = None if strategy is None else broker_errors.broker_would_throw(strategy, refused)
     given_up = (found.given_up,) if found.given_up else ()
     if policy.strictness is Strictness.STRICT:
         return Comparison((*refused, *risks, *given_up), (), thrown)
@@ -233,7 +233,7 @@ def _deduped_with(
     """The versions that the broker's dedupe parses, and which are not known to parse under the policy's line."""
     if candidate.schema.info.type not in AVRO_TEXTS:
         return ()
-    return history.unproved_under(policy.profile.line, equal)
+    return history.unverified_for(policy.profile.line, equal)
 
 
 def _merged(some: tuple[VersionEntry, ...], others: tuple[VersionEntry, ...]) -> tuple[VersionEntry, ...]:

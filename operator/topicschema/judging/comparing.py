@@ -83,7 +83,7 @@ class Comparer:
             for each in predecessors:
                 found.risks += compatibility.risks_of_equal(candidate, each)
         else:
-            found.risks += compatibility.traps(candidate) if question.is_first else ()
+            found.risks += compatibility.self_risks(candidate) if question.is_first else ()
             found += parts.compare(candidate, predecessors, question.strategy, BUILT_IN, most_steps)
         return Answer(found, unreadable)
 

@@ -141,7 +141,7 @@ class Judge:
             return broken
         try:
             broker_versions.demand_readable(candidate, history)
-            if compatibility.asks_plugged(candidate.schema, self._checkers):
+            if compatibility.uses_custom_checker(candidate.schema, self._checkers):
                 return await self._judged_by_checkers(candidate, history, policy)
             must = {each.schema_version for each in verdict.required(candidate, history, policy)}
             strategy = effective_strategy(policy, candidate.strategy).value
@@ -162,7 +162,7 @@ class Judge:
         if earlier is None or candidate.info == earlier.info:
             return Comparison((), ())
         is_equal = candidate.fingerprint == earlier.fingerprint
-        if not is_equal and compatibility.asks_plugged(candidate, self._checkers):
+        if not is_equal and compatibility.uses_custom_checker(candidate, self._checkers):
             return await self._compared_by_checkers(asked, earlier, history, policy)
         question = Question(candidate.info, policy.profile.line, strategy, is_equal)
         part = [Version(None, earlier.info.type, earlier.info)]

@@ -43,7 +43,7 @@ class Recheck:
         line, is_strict = policy.profile.line, policy.strictness is Strictness.STRICT
         history = await self._judge.under(history, line)
         latest, earlier = history.latest, tuple(history.trimmed)[:-1]
-        if latest is None or not (earlier or is_strict or latest.flaw or history.unproved_under(line, None)):
+        if latest is None or not (earlier or is_strict or latest.flaw or history.unverified_for(line, None)):
             return ()  # a first version that this policy's line has parsed before
         try:
             candidate = Candidate(await self._judge.versions.version(history, latest, line), strategy)

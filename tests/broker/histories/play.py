@@ -197,7 +197,7 @@ def statuses(ours: Ours, info: SchemaInfo, strategy: Strategy) -> set[int]:
     if not ours.found:
         return {409, 500} if rules & broker_errors._THROWS else {409}
     strategy = Strategy.FULL if strategy is Strategy.UNDEFINED else strategy
-    return {500} if broker_errors.thrown(strategy, ours.found) else {409}
+    return {500} if broker_errors.broker_would_throw(strategy, ours.found) else {409}
 
 
 def _of_invalid(info: SchemaInfo, rules: set[str]) -> set[int]:

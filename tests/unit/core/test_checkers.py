@@ -8,7 +8,7 @@ import pytest
 
 from support.schemas.examples import history, parsed, record
 from topicschema.core import compatibility, formats
-from topicschema.core.checkers import Checkers, Finding, Plugged
+from topicschema.core.checkers import Checkers, CustomChecker, Finding
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.formats import key_value
 from topicschema.core.formats.key_value import KeyValue, Part
@@ -37,7 +37,7 @@ class Checker:
 
 
 def plugged(kind: SchemaType, checker: Checker) -> Checkers:
-    return MappingProxyType({kind: Plugged("acme:Checker of acme 1.0", checker)})
+    return MappingProxyType({kind: CustomChecker("acme:Checker of acme 1.0", checker)})
 
 
 def check(

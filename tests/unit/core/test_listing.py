@@ -73,7 +73,7 @@ def test_risks_are_listed_alike_and_the_verdict_is_the_same(strictness: Strictne
 
 def test_what_a_broker_throws_is_found_among_those_that_are_listed() -> None:
     thrown = Incompatibility("INVALID_DEFAULT", "$.value.fields[0]", "m", Direction.BACKWARD, 0)
-    assert broker_errors.thrown(Strategy.BACKWARD, (thrown,)) == thrown
+    assert broker_errors.broker_would_throw(Strategy.BACKWARD, (thrown,)) == thrown
     more = compatibility.listed(Listing([thrown, *(replace(thrown, rule="TYPE_MISMATCH") for _ in range(FIELDS))]))
     assert more[-1].rule == "MORE_FINDINGS"
-    assert broker_errors.thrown(Strategy.BACKWARD, more) == thrown
+    assert broker_errors.broker_would_throw(Strategy.BACKWARD, more) == thrown

@@ -8,7 +8,7 @@ import pytest
 
 from support.schemas.recorded_versions import ID, KEY, NARROW, NOTE, WIDE, on_record, schema
 from topicschema.core import formats
-from topicschema.core.checkers import Finding, Plugged
+from topicschema.core.checkers import CustomChecker, Finding
 from topicschema.core.history import History, Origin
 from topicschema.core.policy import Policy, effective_strategy
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
@@ -34,7 +34,7 @@ class Hanging:
 
 async def test_checkers_that_are_plugged_in_are_asked_wherever_something_is_judged() -> None:
     storage, history = await on_record(schema(ID))
-    judge = Judge(storage, checkers={SchemaType.AVRO: Plugged("acme", Refusing())})
+    judge = Judge(storage, checkers={SchemaType.AVRO: CustomChecker("acme", Refusing())})
     candidate, policy = schema(ID, NOTE), Policy(Strategy.FORWARD)
     verdict = await judge.judge(Candidate(candidate), history, policy)
     assert [each.rule for each in verdict.incompatibilities] == ["NO"]
@@ -55,7 +55,7 @@ async def test_a_checker_gets_a_pending_edit_as_it_will_once_it_is_registered(st
     total = {"name": "total", "type": "long"}
     first, second, pending = schema(ID), schema(ID, NOTE), schema(ID, NOTE, total)
     storage, history = await on_record(first, second)
-    judge = Judge(storage, checkers={SchemaType.AVRO: Plugged("acme", Counting())})
+    judge = Judge(storage, checkers={SchemaType.AVRO: CustomChecker("acme", Counting())})
     candidate, policy = Candidate(schema(ID, total)), Policy(strategy)
     before = (await judge.compare(candidate, pending, history, policy)).incompatibilities
     assert [(each.rule, each.schema_version) for each in before] == [(f"GIVEN_{given}", None)]
@@ -69,7 +69,7 @@ async def test_a_checker_gets_a_pending_edit_as_it_will_once_it_is_registered(st
 async def test_one_that_hangs_is_no_answer_and_holds_up_nobody_else() -> None:
     storage, history = await on_record(schema(ID))
     hanging = Hanging()
-    judge = Judge(storage, checkers={SchemaType.AVRO: Plugged("acme", hanging)}, patience=0.05)
+    judge = Judge(storage, checkers={SchemaType.AVRO: CustomChecker("acme", hanging)}, patience=0.05)
     with pytest.raises(CheckerTimeoutError) as raised:
         await judge.judge(Candidate(schema(ID, NOTE)), history, Policy(Strategy.FORWARD))
     assert raised.value.reason == "CheckerTimeout"
@@ -82,7 +82,7 @@ async def test_one_that_hangs_is_no_answer_and_holds_up_nobody_else() -> None:
 async def test_ones_that_hang_for_ever_hold_up_no_other_type() -> None:
     storage, history = await on_record(schema(ID))
     hanging = Hanging()
-    judge = Judge(storage, checkers={SchemaType.PROTOBUF: Plugged("acme", hanging)}, patience=0.05)
+    judge = Judge(storage, checkers={SchemaType.PROTOBUF: CustomChecker("acme", hanging)}, patience=0.05)
     one, two = (formats.parse(replace(each.info, type=SchemaType.PROTOBUF)) for each in (schema(ID), schema(ID, NOTE)))
     for _ in range(3):
         with pytest.raises(CheckerTimeoutError, match="plugged in"):
@@ -96,7 +96,7 @@ async def test_ones_that_hang_for_ever_hold_up_no_other_type() -> None:
 async def test_risks_are_told_while_a_checker_hangs() -> None:
     storage, history = await on_record(WIDE, NARROW)
     hanging = Hanging()
-    judge = Judge(storage, checkers={SchemaType.AVRO: Plugged("acme", hanging)}, patience=0.05)
+    judge = Judge(storage, checkers={SchemaType.AVRO: CustomChecker("acme", hanging)}, patience=0.05)
     policy = Policy(Strategy.BACKWARD)
     equal = Verdict(Outcome.EQUAL_VERSION, effective_strategy(policy, None), 1)
     assert [risk.rule for risk in await judge.risks(equal, history, None, policy)] == ["ENUM_SYMBOL_REPLACED"]

@@ -11,7 +11,7 @@ from topicschema.core import formats
 from topicschema.core.errors import InvalidPayloadError
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.payload import display_json
-from topicschema.payload.columnar import judge_of
+from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.column import Column
 
 LINE = {"type": "record", "name": "Line", "fields": [{"name": "price", "type": "int"}]}
@@ -100,12 +100,12 @@ def test_values_of_javas_own_classes_are_read_as_jackson_writes_them(
     kind: str, name: str, good: list[Any], bad: list[Any]
 ) -> None:
     schema = record(a={"type": kind, "java-class" if "." in name else "logicalType": name})
-    judge = judge_of(schema.info, schema.info, PulsarLine.V4_0)
+    validator = validator_for(schema.info, schema.info, PulsarLine.V4_0)
     for value in (*good, *bad):
         content = json.dumps({"a": value}).encode()
         wrong = ["WRONG_TYPE"] * (value in bad)
         assert [rule for rule, _, _, _ in rules(schema, content)] == wrong
-        assert [judge.reasons[each] for each in judge.judge(Column.of([content])).reasons if each] == wrong
+        assert [validator.reasons[each] for each in validator.validate(Column.of([content])).reasons if each] == wrong
         if not wrong:
             assert display_json.to_json(schema, payload.decode(schema, content)) == {"a": value}
 

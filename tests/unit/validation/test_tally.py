@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.validation import order_files
-from topicschema.payload.columnar import judge_of
+from topicschema.payload.columnar import validator_for
 from topicschema.validation.report import counting
 from topicschema.validation.report.bounded_counter import ANY, Rollup, dropped, hours_of
 from topicschema.validation.report.examples import Drawing
@@ -42,7 +42,7 @@ def batch_of(rows: list[int]) -> pa.RecordBatch:
 
 def tally_of(rows: list[int]) -> Tally:
     tally = Tally()
-    judging = Judging(order_files.CANDIDATE, order_files.VERSIONS, order_files.question(Path("x")).line, judge_of)
+    judging = Judging(order_files.CANDIDATE, order_files.VERSIONS, order_files.question(Path("x")).line, validator_for)
     batch = batch_of(rows)
     judged = judging.judge(batch)
     counting.count(tally, batch, judged, judging.words)

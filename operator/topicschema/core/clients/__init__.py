@@ -16,7 +16,7 @@ from topicschema.core import broker_errors
 from topicschema.core.broker_errors import BrokerError
 from topicschema.core.clients import comparing, warning
 from topicschema.core.clients.comparing import finding, read
-from topicschema.core.clients.model import Client, Connection, Outcome, RefusedError, TopicState, Unread
+from topicschema.core.clients.model import Client, Connection, Outcome, RefusedError, TopicState, Unparsed
 from topicschema.core.clients.validating import validate
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.schemas import AVRO_TEXTS, PulsarLine, SchemaInfo, SchemaType
@@ -118,7 +118,7 @@ def _equal_version(sent: SchemaInfo, topic: TopicState) -> tuple[int, SchemaInfo
     own = _identity(sent, topic.line, None)
     for number, info in topic.versions:
         by_structure = {sent.type, info.type} <= AVRO_TEXTS
-        other = _identity(info, topic.line, number) if by_structure else Unread(info).fingerprint
+        other = _identity(info, topic.line, number) if by_structure else Unparsed(info).fingerprint
         if info.type is sent.type and other == own:
             return number, info
     return None
@@ -126,7 +126,7 @@ def _equal_version(sent: SchemaInfo, topic: TopicState) -> tuple[int, SchemaInfo
 
 def _identity(info: SchemaInfo, line: PulsarLine, number: int | None) -> str:
     if info.type not in AVRO_TEXTS:
-        return Unread(info).fingerprint
+        return Unparsed(info).fingerprint
     try:
         return read(info, line, validate_defaults=True).fingerprint
     except InvalidSchemaError as invalid:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from topicschema.core import broker_errors, compatibility, formats, jackson
 from topicschema.core.broker_errors import BrokerError
-from topicschema.core.clients.model import RefusedError, TopicState, Unread
+from topicschema.core.clients.model import RefusedError, TopicState, Unparsed
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import avro
@@ -37,7 +37,7 @@ def compare(
         Predecessor(number, info.type, reader.read(info, number) if is_read else None)
         for number, info in offenders or considered
     ]
-    candidate = reader.read(sent, None) if is_read else Unread(sent)
+    candidate = reader.read(sent, None) if is_read else Unparsed(sent)
     found = compatibility.check(candidate, predecessors, strategy, topic.checkers)
     if found and not offenders and sent.type in topic.checkers:
         raise RefusedError(BrokerError.INCOMPATIBLE_SCHEMA, "", *found)  # in words that only that checker knows

@@ -75,7 +75,7 @@ class Connection:
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class Unparsed:
     """A schema whose text nobody looks at."""
 
     info: SchemaInfo

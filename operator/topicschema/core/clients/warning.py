@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from topicschema.core import compatibility, formats
 from topicschema.core.clients.comparing import finding, read
-from topicschema.core.clients.model import TopicState, Unread
+from topicschema.core.clients.model import TopicState, Unparsed
 from topicschema.core.compatibility import Incompatibility, Predecessor
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
@@ -46,7 +46,7 @@ def of_compared(
         Predecessor(number, info.type, None if candidate is None else _wanted(sent, info, strategy, topic))
         for number, info in considered
     ]
-    return compatibility.risks(candidate or Unread(sent), before, strategy)
+    return compatibility.risks(candidate or Unparsed(sent), before, strategy)
 
 
 def _wanted(sent: SchemaInfo, info: SchemaInfo, strategy: Strategy, topic: TopicState) -> Schema | None:

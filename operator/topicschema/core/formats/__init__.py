@@ -10,7 +10,7 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import avro, key_value, primitives, protobuf
 from topicschema.core.formats.format import Format, Mismatch
 from topicschema.core.formats.key_value import KeyValueFormat, KeyValueSchema
-from topicschema.core.formats.lazy import DeferredFormat
+from topicschema.core.formats.lazy import LazyFormat
 from topicschema.core.schemas import PRIMITIVES, PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.steps import Steps
 
@@ -23,12 +23,12 @@ __all__ = [
     "has_risks",
     "parse",
     "risks",
-    "traps",
+    "self_risks",
     "unreadable",
 ]
 
 # google.protobuf takes a third of the time in which the command line starts.
-_PROTOBUF_NATIVE = DeferredFormat("topicschema.core.formats.protobuf_native", has_checker=True)
+_PROTOBUF_NATIVE = LazyFormat("topicschema.core.formats.protobuf_native", has_checker=True)
 _SINGLE: Mapping[SchemaType, Format] = MappingProxyType(
     {
         SchemaType.AVRO: avro.FORMAT,
@@ -93,9 +93,9 @@ def properties_matter(kind: SchemaType) -> bool:
     return kind in _WITH_PROPERTIES
 
 
-def traps(schema: Schema) -> tuple[Mismatch, ...]:
+def self_risks(schema: Schema) -> tuple[Mismatch, ...]:
     """What hurts consumers in the schema by itself, whatever came before it, and the broker does not look at."""
-    return key_value.traps(schema) if isinstance(schema, KeyValueSchema) else ()
+    return key_value.self_risks(schema) if isinstance(schema, KeyValueSchema) else ()
 
 
 def risks(reader: Schema, writer: Schema, steps: Steps | None = None) -> tuple[Mismatch, ...]:

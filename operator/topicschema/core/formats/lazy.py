@@ -8,10 +8,10 @@ from topicschema.core.formats.format import Format, Mismatch
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo
 from topicschema.core.steps import Steps
 
-__all__ = ["DeferredFormat"]
+__all__ = ["LazyFormat"]
 
 
-class DeferredFormat:
+class LazyFormat:
     """The FORMAT of the module of that name; all its answers are that one's."""
 
     def __init__(self, module: str, *, has_checker: bool) -> None:

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 from topicschema.core.schemas import PulsarLine, SchemaInfo
 
 if TYPE_CHECKING:
-    from topicschema.payload.columnar.verdicts import Judge
+    from topicschema.payload.columnar.verdicts import Validator
 
-__all__ = ["judge_of"]
+__all__ = ["validator_for"]
 
 
-def judge_of(reader: SchemaInfo, writer: SchemaInfo | None, line: PulsarLine) -> "Judge":
-    """The judge of messages that were written with one version of a schema, by another; to be kept for many columns.
+def validator_for(reader: SchemaInfo, writer: SchemaInfo | None, line: PulsarLine) -> "Validator":
+    """Return the validator, by `reader`, of messages that were written with `writer`; reuse it for many columns.
 
-    A writer of None is a version that nobody knows: AVRO messages are UNKNOWN_WRITER_VERSION then, all others are read
-    by `reader` alone, as clients read them. For messages that name no version, which consumers read by their own, give
+    A writer of None is an unknown version: AVRO messages are UNKNOWN_WRITER_VERSION then, all others are read by
+    `reader` alone, as clients read them. For messages that name no version, which consumers read by their own, give
     `reader` twice. InvalidSchemaError where `reader` cannot be used; a writer that cannot be is a reason for AVRO, and
     as one that nobody knows for all others.
     """
-    from topicschema.payload.columnar import factory  # noqa: PLC0415  # numpy, where somebody judges
+    from topicschema.payload.columnar import factory  # noqa: PLC0415  # numpy, where somebody validators
 
-    return factory.judge_of(reader, writer, line)
+    return factory.validator_for(reader, writer, line)

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicschema.payload.columnar.column import Column, Flags, Offsets
-from topicschema.payload.columnar.lists import Numbered, in_schema, paths
-from topicschema.payload.columnar.verdicts import Judge, Loss, Verdicts
+from topicschema.payload.columnar.lists import InternTable, in_schema, paths
+from topicschema.payload.columnar.verdicts import Loss, Validator, Verdicts
 from topicschema.payload.finding import Finding
 
 Reasons = Mapping[str, bool]
@@ -21,7 +21,7 @@ UNKNOWN_REASON: Final = "CANNOT_READ"
 _MOST_REASONS: Final = 1_000
 
 
-class Seen(NamedTuple):
+class FirstFinding(NamedTuple):
     """The first thing that is wrong with a payload."""
 
     reason: str
@@ -29,12 +29,12 @@ class Seen(NamedTuple):
     offset: int
 
     @classmethod
-    def first(cls, found: Sequence[Finding]) -> "Seen | None":
+    def first(cls, found: Sequence[Finding]) -> "FirstFinding | None":
         """That of what a reading found; None where it found nothing."""
         return cls(found[0].rule, in_schema(found[0].path), found[0].offset) if found else None
 
 
-class Slate:
+class VerdictBuilder:
     """The verdicts on a column while they are found: at first all fit."""
 
     __slots__ = ("_offsets", "_paths", "_reasons")
@@ -66,13 +66,13 @@ class Slate:
         return Verdicts(self._reasons, self._paths, self._offsets, np.zeros(0, np.int64) if losses is None else losses)
 
 
-class Lists:
-    """A judge's three lists."""
+class BaseValidator:
+    """A validator's three lists."""
 
     def __init__(self, known: Reasons) -> None:
-        self._reasons = Numbered(["", *known], UNKNOWN_REASON, _MOST_REASONS)
+        self._reasons = InternTable(["", *known], UNKNOWN_REASON, _MOST_REASONS)
         self._paths = paths()
-        self._losses: Numbered[Loss] = Numbered([], Loss("OTHER", "$"))
+        self._losses: InternTable[Loss] = InternTable([], Loss("OTHER", "$"))
         self.tolerated = frozenset(reason for reason, is_tolerated in known.items() if is_tolerated)
 
     @property
@@ -90,49 +90,49 @@ class Lists:
         """What may get lost."""
         return self._losses.listed
 
-    def note(self, slate: Slate, row: int, seen: Seen | None) -> None:
-        """Puts what was seen in a message on the slate."""
+    def note(self, builder: VerdictBuilder, row: int, seen: FirstFinding | None) -> None:
+        """Puts what was seen in a message on the builder."""
         if seen is not None:
-            slate.put(row, self._reasons.number(seen.reason), self._paths.number(seen.path), seen.offset)
+            builder.put(row, self._reasons.number(seen.reason), self._paths.number(seen.path), seen.offset)
 
 
-class Sifting(Lists):
+class PrefilteredValidator(BaseValidator):
     """Judges by what surely fits, told for all at once, and by a look at each of the rest."""
 
     def __init__(
-        self, known: Reasons, fitting: Callable[[Column], Flags], look: Callable[[bytes], Seen | None]
+        self, known: Reasons, fitting: Callable[[Column], Flags], look: Callable[[bytes], FirstFinding | None]
     ) -> None:
         super().__init__(known)
         self._fitting = fitting
         self._look = look
 
-    def judge(self, payloads: Column, keys: Column | None = None) -> Verdicts:
+    def validate(self, payloads: Column, keys: Column | None = None) -> Verdicts:
         """The verdicts."""
         del keys
-        slate = Slate(len(payloads))
+        builder = VerdictBuilder(len(payloads))
         for row in np.flatnonzero(~self._fitting(payloads)).tolist():
-            self.note(slate, row, self._look(payloads[row] or b""))
-        return slate.verdicts()
+            self.note(builder, row, self._look(payloads[row] or b""))
+        return builder.verdicts()
 
 
-class Refusing(Lists):
+class ConstantFailure(BaseValidator):
     """Says one thing of every message, whatever is in it."""
 
     def __init__(self, reason: str) -> None:
         super().__init__({reason: False})
 
-    def judge(self, payloads: Column, keys: Column | None = None) -> Verdicts:
+    def validate(self, payloads: Column, keys: Column | None = None) -> Verdicts:
         """The verdicts."""
         del keys
-        slate = Slate(len(payloads))
-        slate.put(np.arange(len(payloads)), 1, 0, 0)
-        return slate.verdicts()
+        builder = VerdictBuilder(len(payloads))
+        builder.put(np.arange(len(payloads)), 1, 0, 0)
+        return builder.verdicts()
 
 
-class Present:
+class NullPassThrough:
     """Judges the messages that have a payload; what is null is null to every Java consumer, whatever the schema."""
 
-    def __init__(self, inner: Judge) -> None:
+    def __init__(self, inner: Validator) -> None:
         self._inner = inner
 
     @property
@@ -155,15 +155,15 @@ class Present:
         """The reasons over which a Java consumer reads on."""
         return self._inner.tolerated
 
-    def judge(self, payloads: Column, keys: Column | None = None) -> Verdicts:
+    def validate(self, payloads: Column, keys: Column | None = None) -> Verdicts:
         """The verdicts."""
         if payloads.nulls is None:
-            return self._inner.judge(payloads, keys)
+            return self._inner.validate(payloads, keys)
         rows = np.flatnonzero(~payloads.nulls)
-        verdicts = self._inner.judge(payloads.only(rows), keys)
-        slate = Slate(len(payloads))
-        slate.put_all(rows, verdicts)
-        return slate.verdicts(verdicts.losses)
+        verdicts = self._inner.validate(payloads.only(rows), keys)
+        builder = VerdictBuilder(len(payloads))
+        builder.put_all(rows, verdicts)
+        return builder.verdicts(verdicts.losses)
 
 
 def anything(payloads: Column) -> Flags:

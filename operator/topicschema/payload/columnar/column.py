@@ -1,4 +1,4 @@
-"""Many payloads as one piece of memory: how the judges take them. Where they come from is told elsewhere."""
+"""Many payloads as one piece of memory: how the validators take them. Where they come from is told elsewhere."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which judge has which type of schema."""
+"""Which validator has which type of schema."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -10,9 +10,9 @@ from topicschema.core.formats.avro import AvroSchema
 from topicschema.core.formats.key_value import Encoding, KeyValueSchema, decode
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.payload.columnar import json, primitives
-from topicschema.payload.columnar.base import Present, Refusing, Sifting, anything
-from topicschema.payload.columnar.key_value import KeyValueJudge
-from topicschema.payload.columnar.verdicts import Judge
+from topicschema.payload.columnar.base import ConstantFailure, NullPassThrough, PrefilteredValidator, anything
+from topicschema.payload.columnar.key_value import KeyValueValidator
+from topicschema.payload.columnar.verdicts import Validator
 
 _OPAQUE: Final = frozenset({SchemaType.NONE, SchemaType.BYTES})
 TYPE_CHANGED: Final = "TYPE_CHANGED"
@@ -22,37 +22,37 @@ INVALID_WRITER_SCHEMA: Final = "INVALID_WRITER_SCHEMA"
 REASONS: Final = frozenset({TYPE_CHANGED, ENCODING_CHANGED, UNKNOWN_WRITER_VERSION, INVALID_WRITER_SCHEMA})
 
 
-def judge_of(reader: SchemaInfo, writer: SchemaInfo | None, line: PulsarLine) -> Judge:
-    """As `judges.judge_of`."""
+def validator_for(reader: SchemaInfo, writer: SchemaInfo | None, line: PulsarLine) -> Validator:
+    """As `validators.validator_for`."""
     if reader.type in _OPAQUE:
-        return Sifting({}, anything, lambda _: None)
+        return PrefilteredValidator({}, anything, lambda _: None)
     return _of(formats.parse(reader, line, validate_defaults=False), writer, line)
 
 
-def _of(reader: Schema, writer: SchemaInfo | None, line: PulsarLine) -> Judge:
+def _of(reader: Schema, writer: SchemaInfo | None, line: PulsarLine) -> Validator:
     kind = reader.info.type
     if kind in _OPAQUE:
-        return Sifting({}, anything, lambda _: None)
+        return PrefilteredValidator({}, anything, lambda _: None)
     if writer is not None and writer.type is not kind:
-        return Present(Refusing(TYPE_CHANGED))
+        return NullPassThrough(ConstantFailure(TYPE_CHANGED))
     if isinstance(reader, KeyValueSchema):
         return _pair(reader, writer, line)
     if kind not in _STRUCTS:
-        return Present(primitives.judge_of(reader.info))
-    return Present(_struct(reader, writer, line))
+        return NullPassThrough(primitives.validator_for(reader.info))
+    return NullPassThrough(_struct(reader, writer, line))
 
 
-def _struct(reader: Schema, writer: SchemaInfo | None, line: PulsarLine) -> Judge:
+def _struct(reader: Schema, writer: SchemaInfo | None, line: PulsarLine) -> Validator:
     make = _STRUCTS[reader.info.type]
     if writer is None:
         return make(reader, None)
     try:
         return make(reader, formats.parse(writer, line, validate_defaults=False))
     except InvalidSchemaError:  # which Avro's readers alone ask for: all others read on
-        return Refusing(INVALID_WRITER_SCHEMA) if reader.info.type is SchemaType.AVRO else make(reader, None)
+        return ConstantFailure(INVALID_WRITER_SCHEMA) if reader.info.type is SchemaType.AVRO else make(reader, None)
 
 
-def _pair(reader: KeyValueSchema, writer: SchemaInfo | None, line: PulsarLine) -> Judge:
+def _pair(reader: KeyValueSchema, writer: SchemaInfo | None, line: PulsarLine) -> Validator:
     encoding = reader.pair.encoding
     if encoding is None:
         raise InvalidSchemaError("UNKNOWN_ENCODING", "the pair's encoding is neither INLINE nor SEPARATED")
@@ -62,33 +62,35 @@ def _pair(reader: KeyValueSchema, writer: SchemaInfo | None, line: PulsarLine) -
         written = decode(writer)
     except InvalidSchemaError:
         is_asked_for = SchemaType.AVRO in (reader.key.info.type, reader.value.info.type)
-        return Present(Refusing(INVALID_WRITER_SCHEMA)) if is_asked_for else _pair(reader, None, line)
+        return NullPassThrough(ConstantFailure(INVALID_WRITER_SCHEMA)) if is_asked_for else _pair(reader, None, line)
     if written.encoding is not encoding:
-        return Present(Refusing(ENCODING_CHANGED))
+        return NullPassThrough(ConstantFailure(ENCODING_CHANGED))
     return _joined(_of(reader.key, written.key.info, line), _of(reader.value, written.value.info, line), encoding)
 
 
-def _joined(key: Judge, value: Judge, encoding: Encoding) -> Judge:
-    judge = KeyValueJudge(key, value, encoding)
-    return Present(judge) if encoding is Encoding.INLINE else judge
+def _joined(key: Validator, value: Validator, encoding: Encoding) -> Validator:
+    validator = KeyValueValidator(key, value, encoding)
+    return NullPassThrough(validator) if encoding is Encoding.INLINE else validator
 
 
-def _avro(reader: AvroSchema, writer: AvroSchema | None) -> Judge:
-    from topicschema.payload.columnar.avro import ProgramJudge, compile_program  # noqa: PLC0415  # numba takes its time
+def _avro(reader: AvroSchema, writer: AvroSchema | None) -> Validator:
+    from topicschema.payload.columnar.avro import ProgramValidator, compile_program  # noqa: PLC0415  # numba takes its time
 
-    return Refusing(UNKNOWN_WRITER_VERSION) if writer is None else ProgramJudge(compile_program(reader, writer))
+    return (
+        ConstantFailure(UNKNOWN_WRITER_VERSION) if writer is None else ProgramValidator(compile_program(reader, writer))
+    )
 
 
-def _protobuf(reader: Any, writer: Any) -> Judge:
+def _protobuf(reader: Any, writer: Any) -> Validator:
     from topicschema.payload.columnar import protobuf  # noqa: PLC0415  # as above
 
-    return protobuf.judge_of(reader, writer)
+    return protobuf.validator_for(reader, writer)
 
 
-_STRUCTS: Final[Mapping[SchemaType, Callable[[Any, Any], Judge]]] = MappingProxyType(
+_STRUCTS: Final[Mapping[SchemaType, Callable[[Any, Any], Validator]]] = MappingProxyType(
     {
         SchemaType.AVRO: _avro,
-        SchemaType.JSON: json.judge_of,
+        SchemaType.JSON: json.validator_for,
         SchemaType.PROTOBUF: _protobuf,
         SchemaType.PROTOBUF_NATIVE: _protobuf,
     }

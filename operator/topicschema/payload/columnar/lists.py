@@ -11,7 +11,7 @@ _NUMBERED: Final = re.compile(r"\[\d+\]|\{\d+\}")
 Entry = TypeVar("Entry", bound=Hashable)
 
 
-class Numbered(Generic[Entry]):
+class InternTable(Generic[Entry]):
     """Entries and their indexes; `beyond` stands for all that come after the first `most`."""
 
     __slots__ = ("_beyond", "_most", "_numbers", "listed")
@@ -34,9 +34,9 @@ class Numbered(Generic[Entry]):
         return len(self.listed) - 1
 
 
-def paths() -> Numbered[str]:
-    """A judge's list of paths."""
-    return Numbered(["$"], ELSEWHERE)
+def paths() -> InternTable[str]:
+    """A validator's list of paths."""
+    return InternTable(["$"], ELSEWHERE)
 
 
 def in_schema(path: str) -> str:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.payload import primitives, text
 from topicschema.payload.codec import Codec
-from topicschema.payload.columnar.base import Reasons, Seen, Sifting, anything
+from topicschema.payload.columnar.base import FirstFinding, PrefilteredValidator, Reasons, anything
 from topicschema.payload.columnar.column import Column, Flags, Offsets
-from topicschema.payload.columnar.verdicts import Judge
+from topicschema.payload.columnar.verdicts import Validator
 from topicschema.payload.finding import Finding, Unreadable
 
 _ASCII_END: Final = 0x80
@@ -21,20 +21,20 @@ _ANYTHING: Final = frozenset({"latin-1"})
 _LONG: Final = 8
 
 
-def judge_of(info: SchemaInfo) -> Judge:
-    """The judge of a primitive type; InvalidSchemaError as `primitives.codec`."""
+def validator_for(info: SchemaInfo) -> Validator:
+    """The validator of a primitive type; InvalidSchemaError as `primitives.codec`."""
     codec = primitives.codec(info)
     fitting = _texts(info) if info.type is SchemaType.STRING else _FITTING[info.type]
-    return Sifting(REASONS[info.type], fitting, partial(_look, codec))
+    return PrefilteredValidator(REASONS[info.type], fitting, partial(_look, codec))
 
 
-def _look(codec: Codec, payload: bytes) -> Seen | None:
+def _look(codec: Codec, payload: bytes) -> FirstFinding | None:
     found: list[Finding] = []
     try:
         codec.read(payload, found)
     except Unreadable as stop:
         found.append(stop.finding)
-    return Seen.first(found)
+    return FirstFinding.first(found)
 
 
 def _sized(size: int, payloads: Column) -> Flags:

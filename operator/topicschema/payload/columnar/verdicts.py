@@ -1,4 +1,4 @@
-"""What a judge says of a column of payloads, and what a judge is."""
+"""What a validator says of a column of payloads, and what a validator is."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from topicschema.payload.columnar.column import Column
 
 MAX_PATHS: Final = 1_000
-"""How many paths a judge tells apart that finds them while it judges; what comes after them is `ELSEWHERE`."""
+"""How many paths a validator tells apart that finds them while it validators; what comes after them is `ELSEWHERE`."""
 
 ELSEWHERE: Final = "$…"
 
@@ -27,11 +27,11 @@ class Loss(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verdicts:
-    """What is wrong with each payload of a column: the first thing in the order of reading, tolerated or not.
+    """The first error of each payload of a column, in the order of reading, tolerated or not.
 
-    `reasons` index the judge's reasons, 0 where the payload fits; `paths` its paths, 0 (`$`) where it fits; `offsets`
-    are bytes of the payload, from 0, -1 where it fits. `losses` says how many messages of the column have each of the
-    judge's losses, of those alone that fit (of a KEY_VALUE, whose part fits).
+    `reasons` index the validator's reasons, 0 where the payload fits; `paths` its paths, 0 (`$`) where it fits;
+    `offsets` are bytes of the payload, from 0, -1 where it fits. `losses` counts for each of the validator's losses
+    the messages that have it, of those alone that fit (of a KEY_VALUE, whose part fits).
     """
 
     reasons: NDArray[np.int16]
@@ -40,7 +40,7 @@ class Verdicts:
     losses: NDArray[np.int64]
 
 
-class Judge(Protocol):
+class Validator(Protocol):
     """Judges the payloads of one writer by one reader; for many columns, and one thread at a time.
 
     `reasons[0]` is "" and `paths[0]` is `$`. A path leads through the schema's fields, `$.lines[].price`: of an array's
@@ -65,5 +65,5 @@ class Judge(Protocol):
     def tolerated(self) -> frozenset[str]:
         """The reasons over which a Java consumer reads on."""
 
-    def judge(self, payloads: Column, keys: Column | None = None) -> Verdicts:
+    def validate(self, payloads: Column, keys: Column | None = None) -> Verdicts:
         """The verdicts; for any bytes there are some. `keys` are those of a KEY_VALUE that is SEPARATED."""

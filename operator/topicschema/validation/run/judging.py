@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.payload.columnar.column import Column
-from topicschema.payload.columnar.verdicts import Judge, Loss
+from topicschema.payload.columnar.verdicts import Loss, Validator
 from topicschema.validation.errors import InvalidQuestionError
 from topicschema.validation.report.tally import UNKNOWN_WRITER
 from topicschema.validation.run.batches import DAMAGED, ENCRYPTED, NO_VERSION, STRANGE_KEY
 
 Numbers = NDArray[np.int64]
 Losses = Sequence[tuple[Loss, int]]
-JudgeOf = Callable[[SchemaInfo, SchemaInfo | None, PulsarLine], Judge]
+JudgeOf = Callable[[SchemaInfo, SchemaInfo | None, PulsarLine], Validator]
 UNKNOWN_VERSION: Final = "UNKNOWN_WRITER_VERSION"
 """The reason for messages whose schema version the question does not have: nobody can say what wrote them."""
 UNJUDGED: Final[Mapping[int, str]] = {
@@ -50,12 +50,12 @@ class Judging:
     """The judges of one run in one process, each made when the first message of its version comes."""
 
     def __init__(
-        self, candidate: SchemaInfo, versions: Mapping[int, SchemaInfo], line: PulsarLine, judge_of: JudgeOf
+        self, candidate: SchemaInfo, versions: Mapping[int, SchemaInfo], line: PulsarLine, validator_for: JudgeOf
     ) -> None:
         self._candidate = candidate
         self._versions = versions
         self._line = line
-        self._judge_of = judge_of
+        self._judge_of = validator_for
         self._codes: dict[str, int] = {"": _FITS, "$": _ROOT}
         self._judges: dict[int, _Coded] = {}
         self._has_keys = candidate.type is SchemaType.KEY_VALUE
@@ -98,10 +98,10 @@ class Judging:
         if writer is None:
             return None
         try:
-            judge = self._judge_of(self._candidate, writer, self._line)
+            validator = self._judge_of(self._candidate, writer, self._line)
         except InvalidSchemaError as error:
             raise InvalidQuestionError(f"the proposed schema cannot be judged with: {error.sentence}") from None
-        return _Coded(judge, self._code, self.tolerated)
+        return _Coded(validator, self._code, self.tolerated)
 
     def _code(self, word: str) -> int:
         code = self._codes.get(word)
@@ -114,8 +114,8 @@ class Judging:
 class _Coded:
     """A judge whose words are the run's codes."""
 
-    def __init__(self, judge: Judge, code: Callable[[str], int], tolerated: set[str]) -> None:
-        self._judge = judge
+    def __init__(self, validator: Validator, code: Callable[[str], int], tolerated: set[str]) -> None:
+        self._validator = validator
         self._code = code
         self._tolerated = tolerated
         self._reasons = np.zeros(0, np.int64)
@@ -123,15 +123,15 @@ class _Coded:
 
     def __call__(self, payloads: Column, keys: Column | None, rows: Numbers, judged: "Judged") -> Losses:
         """Writes the verdicts on a batch's payloads, which are those in `rows`; what is lost of them."""
-        found = self._judge.judge(payloads, keys)
-        self._reasons = self._grown(self._reasons, self._judge.reasons)
-        self._paths = self._grown(self._paths, self._judge.paths)
-        self._tolerated |= self._judge.tolerated
+        found = self._validator.validate(payloads, keys)
+        self._reasons = self._grown(self._reasons, self._validator.reasons)
+        self._paths = self._grown(self._paths, self._validator.paths)
+        self._tolerated |= self._validator.tolerated
         bad = np.flatnonzero(found.reasons)
         at = rows[bad]
         judged.reason[at], judged.path[at] = self._reasons[found.reasons[bad]], self._paths[found.paths[bad]]
         judged.offset[at] = found.offsets[bad]
-        return [(loss, int(count)) for loss, count in zip(self._judge.losses, found.losses, strict=False) if count]
+        return [(loss, int(count)) for loss, count in zip(self._validator.losses, found.losses, strict=False) if count]
 
     def _grown(self, codes: Numbers, words: Sequence[str]) -> Numbers:
         if len(words) == len(codes):

@@ -7,7 +7,7 @@ from typing import Final
 import pyarrow as pa
 
 from topicschema.core.schemas import SchemaInfo
-from topicschema.payload.columnar import judge_of
+from topicschema.payload.columnar import validator_for
 from topicschema.validation import request
 from topicschema.validation.report import counting, rendering
 from topicschema.validation.report.examples import Drawing, identity_of
@@ -72,7 +72,7 @@ class _Bench:
             asked = request.read(work.asked)
             versions = dict(asked.versions) | dict(work.writers)
             render = rendering.of(asked.candidate, versions, asked.line) if asked.include_values else None
-            judging = Judging(asked.candidate, versions, asked.line, judge_of)
+            judging = Judging(asked.candidate, versions, asked.line, validator_for)
             _BENCHES[work.run] = cls(judging, Drawing(work.sampling.seed, render))
         return _BENCHES[work.run]
 

@@ -47,13 +47,13 @@ def test_without_an_encoding_a_pair_is_inline() -> None:
     info = pair(SchemaType.STRING, SchemaType.STRING).info
     bare = SchemaInfo(info.type, info.schema, {k: v for k, v in info.properties.items() if k != "kv.encoding.type"})
     assert risks(formats.parse(bare), formats.parse(info)) == []
-    assert formats.traps(formats.parse(bare)) == ()
+    assert formats.self_risks(formats.parse(bare)) == ()
 
 
 def test_an_encoding_that_nobody_knows_is_a_trap() -> None:
     info = pair(SchemaType.STRING, SchemaType.STRING).info
     odd = formats.parse(SchemaInfo(info.type, info.schema, {**info.properties, "kv.encoding.type": "inline"}))
-    assert [(each.rule, each.reader_path) for each in formats.traps(odd)] == [("UNKNOWN_ENCODING", "$")]
+    assert [(each.rule, each.reader_path) for each in formats.self_risks(odd)] == [("UNKNOWN_ENCODING", "$")]
     assert risks(odd, formats.parse(info)) == [("ENCODING_CHANGED", "$")]
 
 
@@ -64,7 +64,7 @@ def test_a_part_without_type_is_a_trap(text: bytes, words: str) -> None:
     info = pair(SchemaType.STRING, SchemaType.AVRO, (b"", text or A)).info
     payload = key_value.payload_of(f'{{"key": "", "value": {text.decode() or EMPTY}}}')
     bare = SchemaInfo(info.type, payload, {"key.schema.type": "STRING"})
-    (found,) = formats.traps(formats.parse(bare))
+    (found,) = formats.self_risks(formats.parse(bare))
     assert (found.rule, found.reader_path) == ("PART_TYPE_MISSING", "$.value")
     assert words in found.message
 

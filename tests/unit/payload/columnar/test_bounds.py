@@ -9,7 +9,7 @@ from hostile import payloads as hostile
 from support.payloads import orders
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
-from topicschema.payload.columnar import judge_of
+from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.column import Column
 from topicschema.payload.columnar.verdicts import MAX_PATHS
 
@@ -29,18 +29,18 @@ SCHEMAS = {
 
 
 def first_reason(schema: SchemaInfo, content: bytes) -> str:
-    judge = judge_of(schema, schema, LINE)
-    return judge.reasons[judge.judge(Column.of([content])).reasons[0]]
+    validator = validator_for(schema, schema, LINE)
+    return validator.reasons[validator.validate(Column.of([content])).reasons[0]]
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_whatever_the_bytes_are_there_is_a_verdict_within_the_lists(name: str) -> None:
     rng = random.Random(name)  # noqa: S311  # a seed, not a secret
     contents = [hostile.payload(rng, 2_000) for _ in range(150)]
-    judge = judge_of(SCHEMAS[name], SCHEMAS[name], LINE)
-    verdicts = judge.judge(Column.of(contents), Column.of(contents[::-1]))
-    assert max(verdicts.reasons) < len(judge.reasons)
-    assert max(verdicts.paths) < len(judge.paths) <= MAX_PATHS + 1
+    validator = validator_for(SCHEMAS[name], SCHEMAS[name], LINE)
+    verdicts = validator.validate(Column.of(contents), Column.of(contents[::-1]))
+    assert max(verdicts.reasons) < len(validator.reasons)
+    assert max(verdicts.paths) < len(validator.paths) <= MAX_PATHS + 1
     wrong = verdicts.reasons != 0
     assert (verdicts.offsets[~wrong] == -1).all()
     assert (verdicts.offsets[wrong] >= 0).all()

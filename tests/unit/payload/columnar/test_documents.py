@@ -1,4 +1,4 @@
-"""docs/validation-reasons.md names every reason and loss that a judge or a run can give, and none that none can."""
+"""docs/validation-reasons.md names every reason and loss that a validator or a run can give, and none that none can."""
 
 import re
 from pathlib import Path

@@ -8,9 +8,9 @@ import pytest
 
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, Side, encode
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
-from topicschema.payload.columnar import judge_of
+from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.column import Column
-from topicschema.payload.columnar.verdicts import Judge, Loss, Verdicts
+from topicschema.payload.columnar.verdicts import Loss, Validator, Verdicts
 
 LINE = PulsarLine.V4_0
 TEXT = SchemaInfo(SchemaType.STRING)
@@ -57,13 +57,16 @@ def pair(avro: SchemaInfo, side: Side, encoding: Encoding) -> SchemaInfo:
     return encode(KeyValue(Part(key), Part(value), encoding))
 
 
-def told(judge: Judge, verdicts: Verdicts) -> list[tuple[str, str, int]]:
+def told(validator: Validator, verdicts: Verdicts) -> list[tuple[str, str, int]]:
     columns = (verdicts.reasons.tolist(), verdicts.paths.tolist(), verdicts.offsets.tolist())
-    return [(judge.reasons[reason], judge.paths[path], offset) for reason, path, offset in zip(*columns, strict=True)]
+    return [
+        (validator.reasons[reason], validator.paths[path], offset)
+        for reason, path, offset in zip(*columns, strict=True)
+    ]
 
 
-def lost(judge: Judge, verdicts: Verdicts) -> dict[Loss, int]:
-    return {loss: each for loss, each in zip(judge.losses, verdicts.losses.tolist(), strict=True) if each}
+def lost(validator: Validator, verdicts: Verdicts) -> dict[Loss, int]:
+    return {loss: each for loss, each in zip(validator.losses, verdicts.losses.tolist(), strict=True) if each}
 
 
 def under(side: Side, path: str) -> str:
@@ -83,28 +86,28 @@ def sized(content: bytes) -> bytes:
 
 
 def test_by_itself_the_part_is_judged_by_the_version_that_it_was_written_with() -> None:
-    judge = judge_of(order(is_old=False), order(is_old=True), LINE)
-    verdicts = judge.judge(Column.of(PARTS))
-    assert (told(judge, verdicts), lost(judge, verdicts)) == (FOUND, LOST)
+    validator = validator_for(order(is_old=False), order(is_old=True), LINE)
+    verdicts = validator.validate(Column.of(PARTS))
+    assert (told(validator, verdicts), lost(validator, verdicts)) == (FOUND, LOST)
 
 
 @pytest.mark.parametrize("side", Side)
 def test_in_one_payload_it_is_found_behind_the_lengths_and_the_part_before(side: Side) -> None:
     reader, writer = (pair(order(is_old=each), side, Encoding.INLINE) for each in (False, True))
-    judge = judge_of(reader, writer, LINE)
+    validator = validator_for(reader, writer, LINE)
     is_key = side is Side.KEY
     parts = zip(PARTS, OTHERS, strict=True) if is_key else zip(OTHERS, PARTS, strict=True)
-    verdicts = judge.judge(Column.of([sized(key) + sized(value) for key, value in parts]))
+    verdicts = validator.validate(Column.of([sized(key) + sized(value) for key, value in parts]))
     begins = [4 if is_key else 8 + len(each) for each in OTHERS]
-    assert told(judge, verdicts) == in_pairs(side, begins)
-    assert lost(judge, verdicts) == {Loss(kind, under(side, path)): each for (kind, path), each in LOST.items()}
+    assert told(validator, verdicts) == in_pairs(side, begins)
+    assert lost(validator, verdicts) == {Loss(kind, under(side, path)): each for (kind, path), each in LOST.items()}
 
 
 @pytest.mark.parametrize("side", Side)
 def test_apart_from_the_other_it_is_found_where_it_is_by_itself(side: Side) -> None:
     reader, writer = (pair(order(is_old=each), side, Encoding.SEPARATED) for each in (False, True))
-    judge = judge_of(reader, writer, LINE)
+    validator = validator_for(reader, writer, LINE)
     keys, values = (PARTS, OTHERS) if side is Side.KEY else (OTHERS, PARTS)
-    verdicts = judge.judge(Column.of(values), Column.of(keys))
-    assert told(judge, verdicts) == in_pairs(side, [0] * len(PARTS))
-    assert lost(judge, verdicts) == {Loss(kind, under(side, path)): each for (kind, path), each in LOST.items()}
+    verdicts = validator.validate(Column.of(values), Column.of(keys))
+    assert told(validator, verdicts) == in_pairs(side, [0] * len(PARTS))
+    assert lost(validator, verdicts) == {Loss(kind, under(side, path)): each for (kind, path), each in LOST.items()}

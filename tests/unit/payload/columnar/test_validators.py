@@ -12,11 +12,11 @@ from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
-from topicschema.payload.columnar import judge_of
+from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.column import Column
 from topicschema.payload.columnar.json import names
-from topicschema.payload.columnar.lists import Numbered, in_schema
-from topicschema.payload.columnar.verdicts import ELSEWHERE, Judge, Loss
+from topicschema.payload.columnar.lists import InternTable, in_schema
+from topicschema.payload.columnar.verdicts import ELSEWHERE, Loss, Validator
 
 LINE = PulsarLine.V4_0
 INT = SchemaInfo(SchemaType.INT32)
@@ -27,14 +27,14 @@ def record(kind: SchemaType, *fields: dict[str, Any], name: str = "R") -> Schema
     return SchemaInfo(kind, json.dumps({"type": "record", "name": name, "fields": fields}).encode())
 
 
-def reasons(judge: Judge, *payloads: bytes | None, keys: Column | None = None) -> list[str]:
-    verdicts = judge.judge(Column.of(payloads), keys)
-    return [judge.reasons[each] for each in verdicts.reasons.tolist()]
+def reasons(validator: Validator, *payloads: bytes | None, keys: Column | None = None) -> list[str]:
+    verdicts = validator.validate(Column.of(payloads), keys)
+    return [validator.reasons[each] for each in verdicts.reasons.tolist()]
 
 
-def losses(judge: Judge, *payloads: bytes) -> dict[Loss, int]:
-    verdicts = judge.judge(Column.of(payloads))
-    return {loss: each for loss, each in zip(judge.losses, verdicts.losses.tolist(), strict=True) if each}
+def losses(validator: Validator, *payloads: bytes) -> dict[Loss, int]:
+    verdicts = validator.validate(Column.of(payloads))
+    return {loss: each for loss, each in zip(validator.losses, verdicts.losses.tolist(), strict=True) if each}
 
 
 def test_a_column_over_other_buffers_knows_its_bounds() -> None:
@@ -68,48 +68,48 @@ def test_a_column_with_more_starts_than_ends_or_other_nulls_is_refused() -> None
 
 def test_a_column_of_nothing_has_no_verdicts() -> None:
     schemas = [INT, TEXT, orders.json_schema(), orders.protobuf_schema()]
-    assert [reasons(judge_of(each, None, LINE)) for each in schemas] == [[], [], [], []]
+    assert [reasons(validator_for(each, None, LINE)) for each in schemas] == [[], [], [], []]
 
 
 def test_what_is_null_fits_whatever_the_schema_as_every_consumer_gets_null() -> None:
     pair = encode(KeyValue(Part(INT), Part(TEXT), Encoding.INLINE))
     for schema in (INT, TEXT, orders.json_schema(), orders.protobuf_schema(), pair):
-        assert reasons(judge_of(schema, schema, LINE), None) == [""]
+        assert reasons(validator_for(schema, schema, LINE), None) == [""]
 
 
 def test_opaque_bytes_always_fit() -> None:
     for kind in (SchemaType.BYTES, SchemaType.NONE):
-        assert reasons(judge_of(SchemaInfo(kind), None, LINE), b"", b"\xff", None) == ["", "", ""]
+        assert reasons(validator_for(SchemaInfo(kind), None, LINE), b"", b"\xff", None) == ["", "", ""]
 
 
 def test_a_writer_of_another_type_is_a_reason() -> None:
-    assert reasons(judge_of(INT, TEXT, LINE), b"\0\0\0\1") == ["TYPE_CHANGED"]
+    assert reasons(validator_for(INT, TEXT, LINE), b"\0\0\0\1") == ["TYPE_CHANGED"]
 
 
 def test_an_avro_message_of_a_version_that_nobody_knows_is_not_read() -> None:
     schema = record(SchemaType.AVRO, {"name": "a", "type": "int"})
-    assert reasons(judge_of(schema, None, LINE), b"\2", None) == ["UNKNOWN_WRITER_VERSION", ""]
-    assert reasons(judge_of(schema, schema, LINE), b"\2", b"", b"\2\2") == ["", "TRUNCATED", "TRAILING_BYTES"]
+    assert reasons(validator_for(schema, None, LINE), b"\2", None) == ["UNKNOWN_WRITER_VERSION", ""]
+    assert reasons(validator_for(schema, schema, LINE), b"\2", b"", b"\2\2") == ["", "TRUNCATED", "TRAILING_BYTES"]
 
 
 def test_a_writer_whose_schema_cannot_be_used_is_a_reason_and_such_a_reader_an_error() -> None:
     schema = record(SchemaType.AVRO, {"name": "a", "type": "int"})
     broken = SchemaInfo(SchemaType.AVRO, b"{")
-    assert reasons(judge_of(schema, broken, LINE), b"\2") == ["INVALID_WRITER_SCHEMA"]
+    assert reasons(validator_for(schema, broken, LINE), b"\2") == ["INVALID_WRITER_SCHEMA"]
     with pytest.raises(InvalidSchemaError):
-        judge_of(broken, schema, LINE)
+        validator_for(broken, schema, LINE)
 
 
 def test_a_writer_whose_schema_cannot_be_used_is_none_where_readers_never_ask_for_it() -> None:
     schema = record(SchemaType.JSON, {"name": "a", "type": "int"})
     legacy = SchemaInfo(SchemaType.JSON, b'{"type": "object", "properties": {"a": {"type": "integer"}}}')
-    assert reasons(judge_of(schema, legacy, LINE), b'{"a": 1}', b'{"a": "x"}') == ["", "WRONG_TYPE"]
+    assert reasons(validator_for(schema, legacy, LINE), b'{"a": 1}', b'{"a": "x"}') == ["", "WRONG_TYPE"]
     fields = {"__PARSING_INFO__": '[{"number": 1, "name": "a", "type": "INT32", "label": "LABEL_OPTIONAL"}]'}
     text = record(SchemaType.AVRO).schema
     outer, bare = SchemaInfo(SchemaType.PROTOBUF, text, properties=fields), SchemaInfo(SchemaType.PROTOBUF, text)
-    assert reasons(judge_of(outer, bare, LINE), b"\x08\1", b"\x08") == ["", "TRUNCATED"]
+    assert reasons(validator_for(outer, bare, LINE), b"\x08\1", b"\x08") == ["", "TRUNCATED"]
     with pytest.raises(InvalidSchemaError):
-        judge_of(bare, outer, LINE)
+        validator_for(bare, outer, LINE)
 
 
 def test_of_a_pair_that_cannot_be_used_the_parts_of_avro_alone_are_refused() -> None:
@@ -121,45 +121,45 @@ def test_of_a_pair_that_cannot_be_used_the_parts_of_avro_alone_are_refused() -> 
         (broken[0], avro, "", "$"),
         (texts, broken[1], "INVALID_WRITER_SCHEMA", "$.value"),
     ):
-        judge = judge_of(reader, encode(KeyValue(Part(key), Part(value), Encoding.INLINE)), LINE)
-        verdicts = judge.judge(Column.of([inline]))
-        assert (judge.reasons[verdicts.reasons[0]], judge.paths[verdicts.paths[0]]) == (reason, path)
+        validator = validator_for(reader, encode(KeyValue(Part(key), Part(value), Encoding.INLINE)), LINE)
+        verdicts = validator.validate(Column.of([inline]))
+        assert (validator.reasons[verdicts.reasons[0]], validator.paths[verdicts.paths[0]]) == (reason, path)
     cut = SchemaInfo(SchemaType.KEY_VALUE, b"\0")
-    assert reasons(judge_of(reader, cut, LINE), inline) == ["INVALID_WRITER_SCHEMA"]
+    assert reasons(validator_for(reader, cut, LINE), inline) == ["INVALID_WRITER_SCHEMA"]
     plain = encode(KeyValue(Part(INT), Part(texts), Encoding.INLINE))
-    assert reasons(judge_of(plain, cut, LINE), b'\0\0\0\4\0\0\0\1\0\0\0\7{"a":1}') == [""]
+    assert reasons(validator_for(plain, cut, LINE), b'\0\0\0\4\0\0\0\1\0\0\0\7{"a":1}') == [""]
 
 
 def test_pairs_of_another_encoding_and_with_a_part_of_another_type_are_told() -> None:
     inline, separated = (encode(KeyValue(Part(INT), Part(TEXT), each)) for each in Encoding)
-    assert reasons(judge_of(inline, separated, LINE), b"") == ["ENCODING_CHANGED"]
+    assert reasons(validator_for(inline, separated, LINE), b"") == ["ENCODING_CHANGED"]
     texts = encode(KeyValue(Part(INT), Part(INT), Encoding.INLINE))
-    judge = judge_of(inline, texts, LINE)
+    validator = validator_for(inline, texts, LINE)
     payload = b"\0\0\0\4\0\0\0\1\0\0\0\4\0\0\0\1"
-    verdicts = judge.judge(Column.of([payload]))
-    assert (judge.reasons[verdicts.reasons[0]], judge.paths[verdicts.paths[0]]) == ("TYPE_CHANGED", "$.value")
+    verdicts = validator.validate(Column.of([payload]))
+    assert (validator.reasons[verdicts.reasons[0]], validator.paths[verdicts.paths[0]]) == ("TYPE_CHANGED", "$.value")
     assert verdicts.offsets.tolist() == [12]
 
 
 def test_a_reason_of_both_parts_is_tolerated_if_it_is_in_both() -> None:
     of_json = record(SchemaType.JSON, {"name": "a", "type": "int"})
     pair = encode(KeyValue(Part(of_json), Part(INT), Encoding.INLINE))
-    assert judge_of(pair, pair, LINE).tolerated == {"MISSING_FIELD", "UNEXPECTED_NULL", "UNKNOWN_FIELD"}
+    assert validator_for(pair, pair, LINE).tolerated == {"MISSING_FIELD", "UNEXPECTED_NULL", "UNKNOWN_FIELD"}
 
 
 def test_a_json_field_that_the_reader_drops_is_a_loss_where_its_writer_had_it_else_a_finding() -> None:
     writer, reader = orders.json_schema(), orders.json_schema(drops=True)
     payloads = orders.json_payloads(20, bad=0)
-    assert losses(judge_of(reader, writer, LINE), *payloads) == {Loss("FIELD_DROPPED", "$.address.remark"): 20}
-    assert set(reasons(judge_of(reader, None, LINE), *payloads)) == {"UNKNOWN_FIELD"}
+    assert losses(validator_for(reader, writer, LINE), *payloads) == {Loss("FIELD_DROPPED", "$.address.remark"): 20}
+    assert set(reasons(validator_for(reader, None, LINE), *payloads)) == {"UNKNOWN_FIELD"}
 
 
 def test_json_numbers_that_a_reader_rounds_are_a_loss() -> None:
     doubles, floats = (record(SchemaType.JSON, {"name": "a", "type": kind}) for kind in ("double", "float"))
     payloads = [b'{"a": %s}' % each for each in (b"9007199254740993", b"0.1", b"16777217", b"1", b'"NaN"')]
-    assert losses(judge_of(doubles, doubles, LINE), *payloads) == {Loss("PRECISION_LOST", "$.a"): 1}
-    assert losses(judge_of(floats, floats, LINE), *payloads) == {Loss("PRECISION_LOST", "$.a"): 2}
-    assert losses(judge_of(floats, doubles, LINE), *payloads) == {Loss("PRECISION_LOST", "$.a"): 3}
+    assert losses(validator_for(doubles, doubles, LINE), *payloads) == {Loss("PRECISION_LOST", "$.a"): 1}
+    assert losses(validator_for(floats, floats, LINE), *payloads) == {Loss("PRECISION_LOST", "$.a"): 2}
+    assert losses(validator_for(floats, doubles, LINE), *payloads) == {Loss("PRECISION_LOST", "$.a"): 3}
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_json_numbers_that_a_reader_rounds_are_a_loss() -> None:
 def test_a_name_that_is_told_twice_is_a_reason_as_jackson_reads_each_of_the_values(content: bytes, reason: str) -> None:
     of = {"name": "of", "type": {"type": "map", "values": "int"}, "default": {}}
     schema = record(SchemaType.JSON, {"name": "a", "type": "int"}, of)
-    assert reasons(judge_of(schema, schema, LINE), content) == [reason]
+    assert reasons(validator_for(schema, schema, LINE), content) == [reason]
 
 
 def test_names_are_counted_in_payloads_alone_wherever_they_lie() -> None:
@@ -189,15 +189,15 @@ def test_names_are_counted_in_payloads_alone_wherever_they_lie() -> None:
 
 def test_names_that_an_unlooked_at_value_tells_twice_are_found_however_deep() -> None:
     writer = record(SchemaType.JSON, {"name": "a", "type": "int"}, {"name": "old", "type": "string"})
-    judge = judge_of(record(SchemaType.JSON, {"name": "a", "type": "int"}), writer, LINE)
+    validator = validator_for(record(SchemaType.JSON, {"name": "a", "type": "int"}), writer, LINE)
     deep = b"[" * 990 + b'{"k": 1, "k": 2}' + b"]" * 990
-    assert reasons(judge, b'{"a": 1, "old": %s}' % deep, b'{"a": 1, "old": {"k": 1}}') == ["DUPLICATE_FIELD", ""]
+    assert reasons(validator, b'{"a": 1, "old": %s}' % deep, b'{"a": 1, "old": {"k": 1}}') == ["DUPLICATE_FIELD", ""]
 
 
 def test_a_json_number_that_no_double_holds_is_out_of_range() -> None:
     schema = record(SchemaType.JSON, {"name": "a", "type": "double"})
     contents = [b'{"a": 1e400}', b'{"a": -1e309}', b'{"a": 1.7976931348623157e308}', b'{"a": "-Infinity"}']
-    assert reasons(judge_of(schema, schema, LINE), *contents) == ["OUT_OF_RANGE", "OUT_OF_RANGE", "", ""]
+    assert reasons(validator_for(schema, schema, LINE), *contents) == ["OUT_OF_RANGE", "OUT_OF_RANGE", "", ""]
 
 
 def test_losses_of_json_in_recursive_and_very_deep_messages_are_counted_once_a_message() -> None:
@@ -205,30 +205,30 @@ def test_losses_of_json_in_recursive_and_very_deep_messages_are_counted_once_a_m
     writer = record(SchemaType.JSON, child, {"name": "old", "type": "int"})
     reader = record(SchemaType.JSON, child)
     deep = b'{"child":' * 200 + b'{"old": 1}' + b"}" * 200
-    judge = judge_of(reader, writer, LINE)
-    assert losses(judge, b'{"old": 1, "child": {"old": 1, "child": null}}') == {Loss("FIELD_DROPPED", "$.old"): 1}
-    assert list(losses(judge, deep).values()) == [1]
-    assert reasons(judge, b'{"child":' * 1_200) == ["TOO_DEEP"]
+    validator = validator_for(reader, writer, LINE)
+    assert losses(validator, b'{"old": 1, "child": {"old": 1, "child": null}}') == {Loss("FIELD_DROPPED", "$.old"): 1}
+    assert list(losses(validator, deep).values()) == [1]
+    assert reasons(validator, b'{"child":' * 1_200) == ["TOO_DEEP"]
 
 
 def test_a_protobuf_field_that_the_reader_drops_is_a_loss_where_its_writer_had_it_else_a_finding() -> None:
     writer, reader = orders.protobuf_schema(), orders.protobuf_schema(drops=True)
     payloads = orders.protobuf_payloads(20, bad=0)
-    assert losses(judge_of(reader, writer, LINE), *payloads) == {Loss("FIELD_DROPPED", "$.address.remark"): 20}
-    judge = judge_of(reader, None, LINE)
-    verdicts = judge.judge(Column.of(payloads))
-    assert {judge.paths[each] for each in verdicts.paths} == {"$.address"}
+    assert losses(validator_for(reader, writer, LINE), *payloads) == {Loss("FIELD_DROPPED", "$.address.remark"): 20}
+    validator = validator_for(reader, None, LINE)
+    verdicts = validator.validate(Column.of(payloads))
+    assert {validator.paths[each] for each in verdicts.paths} == {"$.address"}
 
 
 def test_a_number_that_its_writer_left_to_extensions_is_a_loss_else_a_finding() -> None:
     ranges = "extension_range { start: 100 end: 200 } extension_range { start: 20 end: 30 }"
     proto = protobuf_orders.ORDER.replace("SYNTAX", "proto2")
     writer = protobuf_orders.schema(proto.replace('{ name: "Order"', f'{{ name: "Order" {ranges}', 1)).info
-    judge = judge_of(writer, writer, LINE)
+    validator = validator_for(writer, writer, LINE)
     contents = [bytes.fromhex(each) for each in ("a0 06 05", "a0 01 05 a0 06 05", "f0 01 05", "c0 0c 05")]
-    assert reasons(judge, *contents) == ["", "", "UNKNOWN_FIELD", "UNKNOWN_FIELD"]
-    assert losses(judge, *contents[:2]) == {Loss("FIELD_DROPPED", "$.[extensions]"): 2}
-    assert reasons(judge_of(writer, None, LINE), contents[0]) == ["UNKNOWN_FIELD"]
+    assert reasons(validator, *contents) == ["", "", "UNKNOWN_FIELD", "UNKNOWN_FIELD"]
+    assert losses(validator, *contents[:2]) == {Loss("FIELD_DROPPED", "$.[extensions]"): 2}
+    assert reasons(validator_for(writer, None, LINE), contents[0]) == ["UNKNOWN_FIELD"]
 
 
 def test_a_group_of_protobuf_is_passed_by() -> None:
@@ -240,7 +240,7 @@ def test_a_group_of_protobuf_is_passed_by() -> None:
     schema = SchemaInfo(SchemaType.PROTOBUF, text, properties={"__PARSING_INFO__": json.dumps(fields)})
     contents = [bytes.fromhex(each) for each in ("13 08 01 14", "1b 1c 1b 1c", "10 01", "13 08 01", "2b 2c")]
     found = ["", "", "WRONG_WIRE_TYPE", "TRUNCATED", "UNKNOWN_FIELD"]
-    assert reasons(judge_of(schema, schema, LINE), *contents) == found
+    assert reasons(validator_for(schema, schema, LINE), *contents) == found
     parsed = formats.parse(schema)
     assert [[each.rule for each in single.validate(parsed, content)] for content in contents] == [
         [reason] * bool(reason) for reason in found
@@ -250,9 +250,9 @@ def test_a_group_of_protobuf_is_passed_by() -> None:
 
 def test_an_entry_without_a_value_lacks_what_its_message_requires() -> None:
     schema = protobuf_orders.NEEDY.info
-    judge = judge_of(schema, schema, LINE)
+    validator = validator_for(schema, schema, LINE)
     contents = ["08 01 2a 03 0a 01 6b", "08 01 2a 05 0a 01 6b 12 00", "08 01 2a 07 0a 01 6b 12 02 08 01", "08 01"]
-    assert reasons(judge, *map(bytes.fromhex, contents)) == ["MISSING_FIELD", "MISSING_FIELD", "", ""]
+    assert reasons(validator, *map(bytes.fromhex, contents)) == ["MISSING_FIELD", "MISSING_FIELD", "", ""]
 
 
 def test_a_message_that_does_not_fit_loses_nothing() -> None:
@@ -260,12 +260,12 @@ def test_a_message_that_does_not_fit_loses_nothing() -> None:
         (orders.protobuf_schema(), orders.protobuf_schema(drops=True), b"\x52\x02\x22\x00\xff"),
         (orders.json_schema(), orders.json_schema(drops=True), b'{"address": {"remark": ""}}'),
     ):
-        assert losses(judge_of(reader, writer, LINE), payload) == {}
-        assert reasons(judge_of(reader, writer, LINE), payload) != [""]
+        assert losses(validator_for(reader, writer, LINE), payload) == {}
+        assert reasons(validator_for(reader, writer, LINE), payload) != [""]
 
 
 def test_lists_are_bounded() -> None:
-    numbered = Numbered(["$"], ELSEWHERE, most=3)
+    numbered = InternTable(["$"], ELSEWHERE, most=3)
     assert [numbered.number(each) for each in ("$.a", "$.b", "$.c", "$.d", "$.a")] == [1, 2, 3, 3, 1]
     assert numbered.listed == ["$", "$.a", "$.b", ELSEWHERE]
 

@@ -30,8 +30,8 @@ __all__ = [
     "has_keys_apart",
     "join",
     "payload_of",
+    "self_risks",
     "text_of",
-    "traps",
     "within",
 ]
 
@@ -47,9 +47,9 @@ class KeyValueSchema:
     fingerprint: str
 
 
-def traps(schema: KeyValueSchema) -> tuple[Mismatch, ...]:
+def self_risks(schema: KeyValueSchema) -> tuple[Mismatch, ...]:
     """What hurts in the pair by itself, whatever came before it."""
-    return tuple(risks.traps(schema.pair, schema.info.properties))
+    return tuple(risks.self_risks(schema.pair, schema.info.properties))
 
 
 class KeyValueFormat:

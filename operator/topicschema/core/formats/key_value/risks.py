@@ -16,7 +16,7 @@ def between(reader: KeyValue, writer: KeyValue) -> Iterator[Mismatch]:
         yield Mismatch("ENCODING_CHANGED", message, "$", "$", is_mutual=True)
 
 
-def traps(pair: KeyValue, properties: Mapping[str, str]) -> Iterator[Mismatch]:
+def self_risks(pair: KeyValue, properties: Mapping[str, str]) -> Iterator[Mismatch]:
     """What hurts in the pair by itself, whatever came before it."""
     for side, part in pair.parts:
         if f"{side}.schema.type" not in properties:

@@ -6,6 +6,6 @@ the first thing that is wrong, where in the schema and at which byte. Values are
 
 from topicschema.payload.columnar.avro.compiler import compile_program
 from topicschema.payload.columnar.avro.program import Program
-from topicschema.payload.columnar.avro.validator import ProgramJudge, run
+from topicschema.payload.columnar.avro.validator import ProgramValidator, run
 
-__all__ = ["Program", "ProgramJudge", "compile_program", "run"]
+__all__ = ["Program", "ProgramValidator", "compile_program", "run"]

@@ -19,7 +19,7 @@ LOST: Final = ("FIELD_DROPPED", "PRECISION_LOST", "SYMBOL_REPLACED")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Routes:
+class Branches:
     """`steps[i]` leads from path `parents[i]` to path i; -1 is the root, or where a body begins.
 
     Losses are pairs of kind, a number of LOST, and path; the first `own` of them are outside of bodies.

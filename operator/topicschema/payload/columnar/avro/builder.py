@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from topicschema.payload.columnar.avro.branches import Routes
+from topicschema.payload.columnar.avro.branches import Branches
 from topicschema.payload.columnar.avro.opcodes import DROP, MAX_INSTRUCTIONS
 from topicschema.payload.columnar.avro.program import Program
 
@@ -16,7 +16,7 @@ class TooLargeError(Exception):
     """The program would be too large for anybody's memory."""
 
 
-class Draft:
+class ProgramBuilder:
     """Instructions, the table, paths and losses."""
 
     __slots__ = ("_losses", "_own", "_parents", "_rows", "_steps", "at", "table")
@@ -68,7 +68,7 @@ class Draft:
     @property
     def program(self) -> Program:
         """All of it."""
-        routes = Routes(
+        routes = Branches(
             tuple(self._steps),
             np.array(self._parents, np.int32),
             np.array(self._losses, np.int32).reshape(-1, 2),

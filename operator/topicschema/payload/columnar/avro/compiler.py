@@ -16,7 +16,7 @@ from topicschema.payload.avro.resolving import Resolver
 from topicschema.payload.columnar.avro import opcodes as to
 from topicschema.payload.columnar.avro import reasons
 from topicschema.payload.columnar.avro.branches import LOST
-from topicschema.payload.columnar.avro.builder import NOWHERE, Draft, TooLargeError
+from topicschema.payload.columnar.avro.builder import NOWHERE, ProgramBuilder, TooLargeError
 from topicschema.payload.columnar.avro.program import Program
 from topicschema.payload.columnar.avro.references import counted
 
@@ -56,7 +56,7 @@ def compile_program(reader: AvroSchema, writer: AvroSchema) -> Program:
 
 
 def _of_nothing(reason: int) -> Program:
-    draft = Draft()
+    draft = ProgramBuilder()
     draft.add(to.FAIL, draft.path(NOWHERE, ""), reason)
     draft.begin_bodies()
     return draft.program
@@ -82,7 +82,7 @@ class _Compiler:
 
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
-        self._draft = Draft()
+        self._draft = ProgramBuilder()
         self._ahead: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
         self._calls: dict[tuple[Node, Node], list[int]] = {}
         self._counts = counted(resolver.reader) | counted(resolver.writer)

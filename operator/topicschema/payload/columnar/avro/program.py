@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from topicschema.payload.columnar.avro.branches import Routes
+from topicschema.payload.columnar.avro.branches import Branches
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18,4 +18,4 @@ class Program:
 
     code: NDArray[np.int32]
     table: NDArray[np.int32]
-    routes: Routes
+    routes: Branches

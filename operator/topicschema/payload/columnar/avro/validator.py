@@ -1,4 +1,4 @@
-"""Verdicts of a program on columns, as those of a judge: numbers, and what they mean."""
+"""Verdicts of a program on columns, as those of a validator: numbers, and what they mean."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,10 +19,10 @@ _RUN: Final = kept(vm_loop.marked(mark((vm_loop, vm_variants, m, opcodes, error_
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ProgramJudge:
-    """The Judge that runs one program; paths in records that come again are told apart as messages have them.
+class ProgramValidator:
+    """The Validator that runs one program; paths in records that come again are told apart as messages have them.
 
-    For one thread: what it found is written while it judges.
+    For one thread: what it found is written while it validators.
     """
 
     program: Program
@@ -66,7 +66,7 @@ class ProgramJudge:
         self._losses.extend([self._loss(contexts[context], number) for context, number in missing])
         return self._losses
 
-    def judge(self, payloads: Column, keys: Column | None = None) -> Verdicts:
+    def validate(self, payloads: Column, keys: Column | None = None) -> Verdicts:
         """The verdicts; ValueError where the offsets are not those of the values."""
         del keys
         return run(self.program, payloads, self._known)
@@ -97,14 +97,14 @@ def run(program: Program, column: Column, known: NDArray[np.int64] | None = None
     """
     given = _given(column)
     count = len(column)
-    told = m.Told(np.zeros(count, np.int16), np.zeros(count, np.int32), np.empty(count, np.int64))
+    told = m.Result(np.zeros(count, np.int16), np.zeros(count, np.int32), np.empty(count, np.int64))
     running = m.machine(program, m.nothing_known(program) if known is None else known)
     _RUN(running, given, told)
     losses = program.routes.own + m.KINDS + int(running.known[m.LOSSES - 3, m.NUMBER])
     return Verdicts(told.reasons, told.paths, told.offsets, running.tally[:losses, m.COUNT].copy())
 
 
-def _given(column: Column) -> m.Given:
+def _given(column: Column) -> m.Inputs:
     checked = column.checked
     nulls = np.zeros(1, np.bool_) if checked.nulls is None else checked.nulls
-    return m.Given(checked.values, checked.starts, checked.ends, np.ascontiguousarray(nulls, np.bool_))
+    return m.Inputs(checked.values, checked.starts, checked.ends, np.ascontiguousarray(nulls, np.bool_))

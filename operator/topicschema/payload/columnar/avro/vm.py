@@ -1,4 +1,4 @@
-"""What the loop works on, as few arrays, and what it keeps while it judges one message.
+"""What the loop works on, as few arrays, and what it keeps while it validators one message.
 
 numba compiles for these types: a NamedTuple of arrays costs nothing when the loop runs, but each array does when it is
 compiled. A column needs no memory for each message.
@@ -41,7 +41,7 @@ STAMP, LIST, COUNT = range(3)
 
 
 class Machine(NamedTuple):
-    """All of it; `known` is a judge's own and outlasts a column."""
+    """All of it; `known` is a validator's own and outlasts a column."""
 
     code: NDArray[np.int32]
     table: NDArray[np.int32]
@@ -51,7 +51,7 @@ class Machine(NamedTuple):
     known: NDArray[np.int64]
 
 
-class Given(NamedTuple):
+class Inputs(NamedTuple):
     """A column; `nulls` is one False where no message is null. What is null fits, whatever the program."""
 
     values: NDArray[np.uint8]
@@ -60,7 +60,7 @@ class Given(NamedTuple):
     nulls: NDArray[np.bool_]
 
 
-class Told(NamedTuple):
+class Result(NamedTuple):
     """What is said of each message, as in Verdicts."""
 
     reasons: NDArray[np.int16]
@@ -69,7 +69,7 @@ class Told(NamedTuple):
 
 
 def nothing_known(program: Program) -> NDArray[np.int64]:
-    """For a judge that begins; of next to no size where the program calls nothing."""
+    """For a validator that begins; of next to no size where the program calls nothing."""
     has_calls = (program.routes.parents < 0).sum() > 1
     known = np.zeros((_SLOTS + 3 if has_calls else 4, 2), np.int64)
     known[:-3, KEY] = -1

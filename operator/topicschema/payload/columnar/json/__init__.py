@@ -5,12 +5,12 @@ What a message has and its reader has not is a loss where its writer's schema ha
 
 from topicschema.core.formats.avro import AvroSchema
 from topicschema.payload.columnar.json import writer_types
-from topicschema.payload.columnar.json.validator import JsonJudge
-from topicschema.payload.columnar.verdicts import Judge
+from topicschema.payload.columnar.json.validator import JsonValidator
+from topicschema.payload.columnar.verdicts import Validator
 
-__all__ = ["judge_of"]
+__all__ = ["validator_for"]
 
 
-def judge_of(reader: AvroSchema, writer: AvroSchema | None) -> Judge:
-    """The judge of one version's messages; of a version that nobody knows all unknown fields are findings."""
-    return JsonJudge(reader.root, writer_types.NONE if writer is None else writer_types.of(writer.root))
+def validator_for(reader: AvroSchema, writer: AvroSchema | None) -> Validator:
+    """The validator of one version's messages; of a version that nobody knows all unknown fields are findings."""
+    return JsonValidator(reader.root, writer_types.NONE if writer is None else writer_types.of(writer.root))

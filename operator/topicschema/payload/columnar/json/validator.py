@@ -1,4 +1,4 @@
-"""The judge of JSON payloads. Which values fit is told in `checking` and in payload/json."""
+"""The validator of JSON payloads. Which values fit is told in `checking` and in payload/json."""
 
 import json
 import re
@@ -10,7 +10,7 @@ import numpy as np
 from topicschema.core.formats import json_text
 from topicschema.core.formats.avro.model import Node
 from topicschema.core.formats.avro.stackless import run
-from topicschema.payload.columnar.base import Lists, Reasons, Seen, Slate
+from topicschema.payload.columnar.base import BaseValidator, FirstFinding, Reasons, VerdictBuilder
 from topicschema.payload.columnar.column import Column
 from topicschema.payload.columnar.json import names, writer_types
 from topicschema.payload.columnar.json.codegen import FIELD_DROPPED, checker
@@ -39,7 +39,7 @@ _DECODER: Final = json.JSONDecoder(parse_constant=_no_number)
 _scan: Final[Callable[[str, int], tuple[Any, int]]] = _DECODER.scan_once  # type: ignore[attr-defined]  # its own reader
 
 
-class JsonJudge(Lists):
+class JsonValidator(BaseValidator):
     """Judges what was written as one of `writer`'s types."""
 
     def __init__(self, reader: Node, writer: Nodes) -> None:
@@ -49,10 +49,10 @@ class JsonJudge(Lists):
         self._lost: list[Loss] = []
         self._check = checker(reader, writer, self._lost.append)
 
-    def judge(self, payloads: Column, keys: Column | None = None) -> Verdicts:
+    def validate(self, payloads: Column, keys: Column | None = None) -> Verdicts:
         """The verdicts."""
         del keys
-        slate = Slate(len(payloads))
+        builder = VerdictBuilder(len(payloads))
         counts: dict[Loss, int] = {}
         content = payloads.values.data
         lost = self._lost
@@ -60,12 +60,12 @@ class JsonJudge(Lists):
         for row, (start, end, most_names) in enumerate(places):
             piece = content[start:end]
             if not self._fits(piece, most_names):
-                self.note(slate, row, self._look(piece.tobytes()))
+                self.note(builder, row, self._look(piece.tobytes()))
             if lost:
                 for loss in set(lost):
                     counts[loss] = counts.get(loss, 0) + 1
                 lost.clear()
-        return slate.verdicts(self._counted(counts))
+        return builder.verdicts(self._counted(counts))
 
     def _fits(self, piece: memoryview, most_names: int) -> bool:
         """Whether the payload surely fits; what it loses is noted then."""
@@ -84,19 +84,19 @@ class JsonJudge(Lists):
         self._lost.clear()
         return False
 
-    def _look(self, payload: bytes) -> Seen | None:
+    def _look(self, payload: bytes) -> FirstFinding | None:
         """The first finding of the walk that is no loss."""
         try:
             content = document.read(payload)
         except Unreadable as stop:
-            return Seen.first([stop.finding])
+            return FirstFinding.first([stop.finding])
         first = _First(self._writer)
         try:
             run(Walk(leaves.read, first.tell).whole(self._reader, content.value))
         except _FoundError:
             offset = content.offsets([in_text(first.path)])[0]
             self._lost.clear()
-            return Seen(first.reason, in_schema(shown(first.path)), offset)
+            return FirstFinding(first.reason, in_schema(shown(first.path)), offset)
         self._lost += first.lost
         return None
 

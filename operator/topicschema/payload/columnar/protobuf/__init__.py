@@ -5,13 +5,13 @@ has not is a finding (UNKNOWN_SYMBOL) in proto3, too, where a consumer gets it a
 """
 
 from topicschema.core.schemas import Schema
-from topicschema.payload.columnar.protobuf.validator import ProtobufJudge
-from topicschema.payload.columnar.verdicts import Judge
+from topicschema.payload.columnar.protobuf.validator import ProtobufValidator
+from topicschema.payload.columnar.verdicts import Validator
 from topicschema.payload.protobuf_native import plan_of
 
-__all__ = ["judge_of"]
+__all__ = ["validator_for"]
 
 
-def judge_of(reader: Schema, writer: Schema | None) -> Judge:
-    """The judge of one version's messages; InvalidSchemaError as `protobuf_native.plan_of`."""
-    return ProtobufJudge(plan_of(reader), None if writer is None else plan_of(writer))
+def validator_for(reader: Schema, writer: Schema | None) -> Validator:
+    """The validator of one version's messages; InvalidSchemaError as `protobuf_native.plan_of`."""
+    return ProtobufValidator(plan_of(reader), None if writer is None else plan_of(writer))

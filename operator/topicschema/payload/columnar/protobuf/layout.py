@@ -93,7 +93,7 @@ class Machine(NamedTuple):
     tally: NDArray[np.int64]
 
 
-class Told(NamedTuple):
+class Result(NamedTuple):
     """What is said of each message; a place is a number for the way to a field, the same for the same way."""
 
     reasons: NDArray[np.int16]
@@ -101,9 +101,9 @@ class Told(NamedTuple):
     places: NDArray[np.int64]
 
 
-def told(messages: int) -> Told:
+def told(messages: int) -> Result:
     """That nothing is wrong with any of so many messages."""
-    return Told(np.zeros(messages, np.int16), np.zeros(messages, np.int64), np.zeros(messages, np.int64))
+    return Result(np.zeros(messages, np.int16), np.zeros(messages, np.int64), np.zeros(messages, np.int64))
 
 
 def machine(values: NDArray[np.uint8], tables: Tables, losses: int) -> Machine:

@@ -13,7 +13,7 @@ import numpy as np
 
 from topicschema.core.formats.protobuf_native import Kind
 from topicschema.core.formats.protobuf_native.fields import NOT_EXTENDABLE
-from topicschema.payload.columnar.lists import Numbered
+from topicschema.payload.columnar.lists import InternTable
 from topicschema.payload.columnar.protobuf import layout as to
 from topicschema.payload.columnar.verdicts import ELSEWHERE, MAX_PATHS, Loss
 from topicschema.payload.protobuf_native import FieldPlan, MessagePlan, kinds
@@ -38,12 +38,12 @@ class _Spot:
         return self.reader.full_name, None if self.writer is None else self.writer.full_name
 
 
-class Drawing:
+class TableBuilder:
     """The tables of `reader` beside `writer`; `fields` has the plan of each row, `losses` what may be lost."""
 
     def __init__(self, reader: MessagePlan, writer: MessagePlan | None) -> None:
         self.fields: list[FieldPlan] = []
-        self.losses = Numbered[Loss]([], Loss(FIELD_DROPPED, ELSEWHERE))
+        self.losses = InternTable[Loss]([], Loss(FIELD_DROPPED, ELSEWHERE))
         self._spots: list[_Spot] = []
         self._made: dict[object, _Spot] = {}
         self._waiting: deque[_Spot] = deque()

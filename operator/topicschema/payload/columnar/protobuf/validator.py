@@ -1,4 +1,4 @@
-"""The judge of protobuf payloads: runs the loop, and says where what it found lies."""
+"""The validator of protobuf payloads: runs the loop, and says where what it found lies."""
 
 from typing import Final
 
@@ -7,12 +7,12 @@ import numpy as np
 from topicschema.payload import Reader
 from topicschema.payload.columnar.avro import values
 from topicschema.payload.columnar.avro.numba_cache import kept, mark
-from topicschema.payload.columnar.base import Lists, Reasons, Seen, Slate
+from topicschema.payload.columnar.base import BaseValidator, FirstFinding, Reasons, VerdictBuilder
 from topicschema.payload.columnar.column import Column
 from topicschema.payload.columnar.lists import in_schema
 from topicschema.payload.columnar.protobuf import layout as to
 from topicschema.payload.columnar.protobuf import lookups, loop, wire
-from topicschema.payload.columnar.protobuf.tables import Drawing
+from topicschema.payload.columnar.protobuf.tables import TableBuilder
 from topicschema.payload.columnar.verdicts import Verdicts
 from topicschema.payload.path import Entry, Path, shown
 from topicschema.payload.protobuf_native import FieldPlan, MessagePlan, ProtobufCodec
@@ -22,17 +22,17 @@ REASONS: Final[Reasons] = {reason: reason in _TOLERATED for reason in to.REASONS
 _RUN: Final = kept(loop.marked(mark((to, lookups, loop, wire, values))))
 
 
-class ProtobufJudge(Lists):
+class ProtobufValidator(BaseValidator):
     """Judges what was written by `writer`, None where nobody knows."""
 
     def __init__(self, reader: MessagePlan, writer: MessagePlan | None) -> None:
         super().__init__(REASONS)
         self._codec = ProtobufCodec(reader)
-        self._drawing = Drawing(reader, writer)
+        self._drawing = TableBuilder(reader, writer)
         self._places: dict[tuple[int, int], int] = {}
         self._losses = self._drawing.losses
 
-    def judge(self, payloads: Column, keys: Column | None = None) -> Verdicts:
+    def validate(self, payloads: Column, keys: Column | None = None) -> Verdicts:
         """The verdicts; ValueError where the offsets are not those of the values."""
         del keys
         payloads = payloads.checked
@@ -40,22 +40,22 @@ class ProtobufJudge(Lists):
         told = to.told(count)
         machine = to.machine(payloads.values, self._drawing.tables, len(self.losses))
         _RUN(machine, (payloads.starts, payloads.ends), told)
-        slate = Slate(count)
+        builder = VerdictBuilder(count)
         for row in np.flatnonzero(told.reasons).tolist():
             reason = int(told.reasons[row])
             if reason == to.MISSING_FIELD:
-                self.note(slate, row, self._look(payloads[row] or b""))
+                self.note(builder, row, self._look(payloads[row] or b""))
                 continue
             key = reason, int(told.places[row])
             if key not in self._places:
                 self._places[key] = self._paths.number(self._path(payloads, row))
-            slate.put(row, reason, self._places[key], int(told.offsets[row]))
-        return slate.verdicts(machine.tally[: len(self.losses), to.LOSSES_COUNT].copy())
+            builder.put(row, reason, self._places[key], int(told.offsets[row]))
+        return builder.verdicts(machine.tally[: len(self.losses), to.LOSSES_COUNT].copy())
 
-    def _look(self, payload: bytes) -> Seen | None:
+    def _look(self, payload: bytes) -> FirstFinding | None:
         """What the message lacks, if it does."""
         found = Reader(self._codec).read(payload)[1]
-        return Seen.first([each for each in found if each.rule == "MISSING_FIELD"])
+        return FirstFinding.first([each for each in found if each.rule == "MISSING_FIELD"])
 
     def _path(self, payloads: Column, row: int) -> str:
         """Where in a message something is wrong: it is read once more."""

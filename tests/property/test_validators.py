@@ -1,4 +1,4 @@
-"""The judges of columns beside the readers of single messages: the same reason, place and byte of every message."""
+"""The validators of columns beside the readers of single messages: the same reason, place and byte of every message."""
 
 import base64
 import json
@@ -21,31 +21,31 @@ from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.formats.primitives import PrimitiveSchema
 from topicschema.core.formats.protobuf_native import ProtobufNativeSchema
 from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
-from topicschema.payload.columnar import judge_of
+from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.column import Column
 from topicschema.payload.columnar.lists import in_schema
-from topicschema.payload.columnar.verdicts import Judge
+from topicschema.payload.columnar.verdicts import Validator
 from topicschema.payload.finding import MAX_FINDINGS
 from topicschema.payload.protobuf_native import of
 
 LINE = PulsarLine.V4_0
 SEEDS = st.integers(0, 2**32)
-Told = tuple[str, str, int]
-FITS: Told = ("", "$", -1)
+Result = tuple[str, str, int]
+FITS: Result = ("", "$", -1)
 
 
 def seeded(seed: int) -> random.Random:
     return random.Random(seed)  # noqa: S311  # a seed, not a secret
 
 
-def told(judge: Judge, payloads: list[bytes | None], keys: list[bytes | None] | None = None) -> list[Told]:
-    """What a judge says of each message."""
-    verdicts = judge.judge(Column.of(payloads), None if keys is None else Column.of(keys))
+def told(validator: Validator, payloads: list[bytes | None], keys: list[bytes | None] | None = None) -> list[Result]:
+    """What a validator says of each message."""
+    verdicts = validator.validate(Column.of(payloads), None if keys is None else Column.of(keys))
     rows = zip(verdicts.reasons.tolist(), verdicts.paths.tolist(), verdicts.offsets.tolist(), strict=True)
-    return [(judge.reasons[reason], judge.paths[path], offset) for reason, path, offset in rows]
+    return [(validator.reasons[reason], validator.paths[path], offset) for reason, path, offset in rows]
 
 
-def expected(schema: Schema, content: bytes | None, key: bytes | None = None) -> Told:
+def expected(schema: Schema, content: bytes | None, key: bytes | None = None) -> Result:
     """What the reader of single messages finds first."""
     found = payload.validate(schema, content, key)
     return (found[0].rule, in_schema(found[0].path), found[0].offset) if found else FITS
@@ -56,7 +56,7 @@ def test_primitives_are_judged_as_they_are_read(info: SchemaInfo) -> None:
     rng = seeded(7)
     contents = [None if rng.random() < 0.05 else primitive_values.content(rng, info) for _ in range(2_000)]
     schema = PrimitiveSchema(info, "")
-    assert told(judge_of(info, info, LINE), contents) == [expected(schema, each) for each in contents]
+    assert told(validator_for(info, info, LINE), contents) == [expected(schema, each) for each in contents]
 
 
 @settings(deadline=None, max_examples=sized(30, 60))
@@ -66,15 +66,15 @@ def test_pairs_are_judged_as_they_are_read(seed: int, encoding: Encoding) -> Non
     key, value = rng.choice(primitive_values.INFOS), rng.choice(primitive_values.INFOS)
     info = encode(KeyValue(Part(key), Part(value), encoding))
     schema = formats.parse(info)
-    judge = judge_of(info, rng.choice((info, None)), LINE)
+    validator = validator_for(info, rng.choice((info, None)), LINE)
     if encoding is Encoding.INLINE:
         contents = [None if rng.random() < 0.05 else primitive_values.inline(rng, schema) for _ in range(100)]
-        assert told(judge, contents) == [expected(schema, each) for each in contents]
+        assert told(validator, contents) == [expected(schema, each) for each in contents]
         return
     keys = [None if rng.random() < 0.1 else primitive_values.content(rng, key) for _ in range(100)]
     values = [None if rng.random() < 0.1 else primitive_values.content(rng, value) for _ in range(100)]
-    assert told(judge, values, keys) == [expected(schema, *each) for each in zip(values, keys, strict=True)]
-    assert told(judge, values) == [expected(schema, each, None) for each in values]
+    assert told(validator, values, keys) == [expected(schema, *each) for each in zip(values, keys, strict=True)]
+    assert told(validator, values) == [expected(schema, each, None) for each in values]
 
 
 def json_schema(rng: random.Random) -> AvroSchema:
@@ -93,7 +93,7 @@ def test_json_is_judged_as_it_is_read(seed: int) -> None:
     rng = seeded(seed)
     schema = json_schema(rng)
     contents = [json_payloads.content(rng, schema.root) for _ in range(40)]
-    assert told(judge_of(schema.info, None, LINE), contents) == [expected(schema, each) for each in contents]
+    assert told(validator_for(schema.info, None, LINE), contents) == [expected(schema, each) for each in contents]
 
 
 @settings(deadline=None, max_examples=sized(50, 150))
@@ -102,7 +102,7 @@ def test_protobuf_is_judged_as_it_is_read(seed: int) -> None:
     rng = seeded(seed)
     schema = protobuf_values.schema(rng)
     contents = [protobuf_payload(rng, schema) for _ in range(20)]
-    assert told(judge_of(schema.info, None, LINE), contents) == [expected(schema, each) for each in contents]
+    assert told(validator_for(schema.info, None, LINE), contents) == [expected(schema, each) for each in contents]
 
 
 def protobuf_payload(rng: random.Random, schema: ProtobufNativeSchema) -> bytes:
@@ -134,7 +134,7 @@ def test_what_only_the_protobuf_writer_knows_is_lost_and_nothing_else_of_its_mes
     writer = protobuf_values.schema(rng)
     reader = formats.parse(without_fields(rng, writer))
     contents = [protobuf_values.several(rng, writer, of(writer).root) for _ in range(10)]
-    lost_and_fit(judge_of(reader.info, writer.info, LINE), reader, contents)
+    lost_and_fit(validator_for(reader.info, writer.info, LINE), reader, contents)
 
 
 @settings(deadline=None, max_examples=sized(40, 80))
@@ -150,19 +150,19 @@ def test_what_only_the_json_writer_knows_is_lost_and_nothing_else_of_its_message
     except InvalidSchemaError:  # a name was defined in a field that is gone
         return
     contents = [json.dumps(json_payloads.value(rng, writer.root, wrong=0)).encode() for _ in range(10)]
-    lost_and_fit(judge_of(reader.info, writer.info, LINE), reader, contents)
+    lost_and_fit(validator_for(reader.info, writer.info, LINE), reader, contents)
 
 
-def lost_and_fit(judge: Judge, reader: Schema, contents: list[bytes]) -> None:
+def lost_and_fit(validator: Validator, reader: Schema, contents: list[bytes]) -> None:
     """Fields that are unknown to the reader alone, and known to the writer, are losses."""
     for content in contents:
-        verdicts = judge.judge(Column.of([content]))
+        verdicts = validator.validate(Column.of([content]))
         found = payload.validate(reader, content)
         rules = {each.rule for each in found}
-        assert judge.reasons[verdicts.reasons[0]] != "UNKNOWN_FIELD"
+        assert validator.reasons[verdicts.reasons[0]] != "UNKNOWN_FIELD"
         if len(found) >= MAX_FINDINGS and rules == {"UNKNOWN_FIELD"}:
-            continue  # what else is wrong behind so many is told by the judge alone
+            continue  # what else is wrong behind so many is told by the validator alone
         assert (verdicts.reasons[0] == 0) == (rules <= {"UNKNOWN_FIELD"})
-        dropped = [loss for loss, each in zip(judge.losses, verdicts.losses.tolist(), strict=True) if each]
+        dropped = [loss for loss, each in zip(validator.losses, verdicts.losses.tolist(), strict=True) if each]
         if verdicts.reasons[0] == 0:
             assert any(loss.kind == "FIELD_DROPPED" for loss in dropped) == bool(rules)

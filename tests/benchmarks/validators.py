@@ -19,7 +19,7 @@ from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
-from topicschema.payload.columnar import judge_of
+from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.column import Column
 
 _MESSAGES, _FEWER, _ROUNDS = 10_000, 1_000, 7
@@ -94,10 +94,10 @@ def _walk(message: Any) -> None:
 
 
 def _judged(reader: SchemaInfo, writer: SchemaInfo, payloads: list[bytes]) -> Speed:
-    judge = judge_of(reader, writer, PulsarLine.V4_0)
+    validator = validator_for(reader, writer, PulsarLine.V4_0)
     column = Column.of(payloads)
-    judge.judge(Column.of(payloads[:10]))  # what is compiled is compiled
-    return lambda: _speed(lambda: judge.judge(column), len(payloads))
+    validator.validate(Column.of(payloads[:10]))  # what is compiled is compiled
+    return lambda: _speed(lambda: validator.validate(column), len(payloads))
 
 
 def _singly(schema: SchemaInfo, payloads: list[bytes]) -> Speed:

@@ -1,0 +1,101 @@
+"""Session of a leader: queue, reconcilers, watch and garbage collection."""
+
+import asyncio
+import contextlib
+import logging
+from datetime import UTC, datetime
+
+from topicschema import telemetry
+from topicschema.api.kinds import TOPIC_SCHEMA
+from topicschema.broker.host_allow_list import AllowedHosts
+from topicschema.cluster.client import ApiClient
+from topicschema.cluster.connection import Connection
+from topicschema.cluster.events import EventRecorder
+from topicschema.controller.watch import Watch
+from topicschema.core.errors import TopicSchemaError
+from topicschema.judging.judge import Judge
+from topicschema.judging.policies import Policies
+from topicschema.reconcile.brokers import Brokers
+from topicschema.reconcile.context import ReconcileContext
+from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
+from topicschema.reconcile.runtime.event_router import EventRouter
+from topicschema.reconcile.runtime.object_index import ObjectIndex
+from topicschema.reconcile.runtime.own_writes import OwnWrites
+from topicschema.reconcile.runtime.schedule import BrokerPartitions
+from topicschema.reconcile.runtime.work_queue import Key, Result, WorkQueue
+from topicschema.reconcile.topicschema.reconciler import TopicSchemas
+from topicschema.reconcile.validation.job_limiter import JobLimiter, Limits, Validations
+from topicschema.settings import Claims as ClaimsSetting
+from topicschema.settings import Settings
+from topicschema.storage.claims import Claims
+from topicschema.storage.garbage_collection import GarbageCollector
+from topicschema.storage.record import RecordStorage
+
+_LOG = logging.getLogger(__name__)
+_GC_INTERVAL = 3600.0
+_FIRST_GC_SECONDS = 60.0  # early: a process that is often replaced would otherwise never collect
+
+
+class LeaderSession:
+    """Work of a leader. A new session has no state of an earlier one."""
+
+    def __init__(
+        self, settings: Settings, connection: Connection, client: ApiClient, health: telemetry.Health, watch: Watch
+    ) -> None:
+        self._settings = settings
+        self._watch = watch
+        self._client = client
+        self._health = health
+        self._index = ObjectIndex()
+        self._own_writes = OwnWrites()
+        validation, hosts = settings.validation, AllowedHosts.parse(settings.broker_hosts, (connection.server,))
+        self._brokers = Brokers(client, hosts, client.fence, per_second=settings.broker_requests)
+        partitions = BrokerPartitions(self._index.peers, self._brokers.is_away)
+        self.queue = WorkQueue(self._reconcile, settings.resync_period, partitions=partitions)
+        storage, claims = RecordStorage(client, settings.namespace), Claims(client, settings.namespace)
+        self._judge = Judge(storage, checkers=settings.checkers)
+        ctx = ReconcileContext(
+            client=client,
+            storage=storage,
+            claims=claims,
+            policies=Policies(client, claims),
+            judge=self._judge,
+            events=EventRecorder(client, settings.identity),
+            brokers=self._brokers,
+            index=self._index,
+            own_writes=self._own_writes,
+            enqueue=self.queue.add,
+            namespace=settings.namespace,
+            claims_are_open=settings.claims is ClaimsSetting.OPEN,
+            validation=Validations(
+                validation.image, JobLimiter(Limits(validation.jobs, validation.jobs_per_namespace)), hosts
+            ),
+        )
+        self._topics = TopicSchemas(ctx)
+        self._policies = NamespaceSchemaPolicies(ctx, settings.resync_period)
+
+    async def run(self) -> None:
+        """Work until cancelled. Raises the error that stopped it."""
+        self._health.last_activity.clear()
+        router = EventRouter(self._index, self._own_writes, self.queue.add)
+        with contextlib.closing(self._judge):
+            async with contextlib.aclosing(self._brokers), asyncio.TaskGroup() as group:
+                group.create_task(self.queue.run(self._settings.workers))
+                group.create_task(self._collect_garbage())
+                group.create_task(self._watch.run(router))
+
+    async def _reconcile(self, key: Key) -> Result:
+        kind = self._topics if key.plural == TOPIC_SCHEMA.plural else self._policies
+        return await kind.reconcile(key)
+
+    async def _collect_garbage(self) -> None:
+        collector = GarbageCollector(self._client, self._settings.namespace)
+        await asyncio.sleep(_FIRST_GC_SECONDS)
+        while True:
+            try:
+                removed = await collector.collect(datetime.now(UTC))
+            except TopicSchemaError as error:
+                _LOG.warning("garbage collection failed", extra={"fields": {"reason": error.reason}})
+            else:
+                _LOG.info("removed unreferenced payloads", extra={"fields": {"payloads": removed}})
+            await asyncio.sleep(_GC_INTERVAL)
