@@ -2,8 +2,10 @@
 
 import ast
 import inspect
+import io
 import re
-from collections.abc import Iterator
+import tokenize
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -18,17 +20,17 @@ PACKAGES = (
     "cli",
     "cluster",
     "controller",
+    "payload",
     "protoc",
     "settings.py",
     "storage",
     "telemetry.py",
     "webhook",
 )
-# Those of them whose names are not rewritten yet.
-OLD_NAMES = ("admission",)
-# Each banned word of a docstring, as a pattern, with the term to use instead.
+# Those of them whose names, comments and messages are not rewritten yet.
+ONLY_DOCSTRINGS = ("admission",)
+# Each banned word of a comment or a message, as a pattern, with the term to use instead.
 WORDS = TERMS | {
-    r"ask(?:s|ed|ing)?": "request, query, call",
     r"kept": "cached, stored, retained",
     r"look(?:s|ed|ing)?": "check, fetch, search",
     r"(?:\w+'s|the) matter of|is \S+ matter": "see",
@@ -36,6 +38,8 @@ WORDS = TERMS | {
     r"seen": "observed",
     r"wants?|wanted": "desired, needs",
 }
+# The same of a docstring. A message may tell a user to ask another one.
+DOCSTRING_WORDS = WORDS | {r"ask(?:s|ed|ing)?": "request, query, call"}
 # Each banned word of a name, with the term to use instead.
 NAMES = {
     "anew": "again",
@@ -102,6 +106,13 @@ def docstrings(tree: ast.Module) -> Iterator[tuple[int, Definition, str]]:
                     yield statement.lineno, owner, inspect.cleandoc(text)
 
 
+def banned_words(place: str, text: str, words: Mapping[str, str]) -> Iterator[str]:
+    """Yield one line for each banned word of the text, with the term to use instead."""
+    for pattern, term in words.items():
+        for match in re.finditer(rf"\b(?:{pattern})\b", prose(text), re.IGNORECASE):
+            yield f"{place}: {match[0]!r}: write {term}"
+
+
 def docstring_complaints(name: str, source: str) -> Iterator[str]:
     """Yield one line for each fault of a docstring."""
     for line, node, text in docstrings(ast.parse(source)):
@@ -110,9 +121,7 @@ def docstring_complaints(name: str, source: str) -> Iterator[str]:
             yield f"{place}: begins with {text.split()[0]!r}: begin with a verb or a noun"
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not is_property(node) and ARTICLE.match(text):
             yield f"{place}: begins with {text.split()[0]!r}: begin with a verb"
-        for pattern, term in WORDS.items():
-            for match in re.finditer(rf"\b(?:{pattern})\b", prose(text), re.IGNORECASE):
-                yield f"{place}: {match[0]!r}: write {term}"
+        yield from banned_words(place, text, DOCSTRING_WORDS)
         yield from long_sentences(place, text)
 
 
@@ -137,12 +146,23 @@ def name_complaints(name: str, source: str) -> Iterator[str]:
                 yield f"{name}:{line}: {identifier!r}: write {NAMES[word.lower()]}"
 
 
+def message_complaints(name: str, source: str) -> Iterator[str]:
+    """Yield one line for each banned word of a comment, or of a text that has a space."""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield from banned_words(f"{name}:{token.start[0]}", token.string, WORDS)
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Constant(str(text)) if " " in text:
+                yield from banned_words(f"{name}:{node.lineno}", text, WORDS)
+
+
 @pytest.mark.parametrize("name", modules())
 def test_docstrings_and_names_are_plain(name: str) -> None:
     source = (ROOT / name).read_text(encoding="utf-8")
     complaints = list(docstring_complaints(name, source))
-    if not name.startswith(OLD_NAMES):
-        complaints += name_complaints(name, source)
+    if not name.startswith(ONLY_DOCSTRINGS):
+        complaints += [*name_complaints(name, source), *message_complaints(name, source)]
     assert not complaints, "\n".join(complaints)
 
 
@@ -161,4 +181,12 @@ def test_a_banned_word_of_a_docstring_or_a_name_is_reported_with_the_term() -> N
         "a.py:1: 'tell': write report, write",
         "a.py:3: 'seen_last': write observed, current",
         "a.py:3: 'kept': write cached, stored, retained",
+    ]
+
+
+def test_a_banned_word_of_a_comment_or_a_message_is_reported_with_the_term() -> None:
+    source = 'x = f"{told} as told"  # nobody knows\ny = "told"\n'
+    assert list(message_complaints("a.py", source)) == [
+        "a.py:1: 'nobody': write the actor: a client, a user, no client, all clients",
+        "a.py:1: 'told': write report, print, return, log",
     ]

@@ -17,14 +17,14 @@ _LONGEST: Final = 400
 _HEAD: Final = """<!-- made by `make generate` from operator/topicschema/cli/rules; edit there -->
 # Rules
 
-Every refusal carries one of these ids, the place in the schema's text (a JSON path from `$`), and a sentence. Ids are
-stable: scripts may rely on them. A refusal that compares two versions also says in which direction, and with which
-version. `topicschema explain RULE` prints what stands here.
+Every refusal has one of these ids, the place in the schema's text (a JSON path from `$`), and a sentence. Ids are
+stable, so scripts may rely on them. A refusal from a comparison of two versions also has the direction and the earlier
+version. `topicschema explain RULE` prints the same text.
 
-The verdicts are those of a Pulsar broker, down to its oddities: of line 4.0 (Avro 1.11.4), unless an example says
-`line 4.1`; 4.1 and 4.2 judge with Avro 1.12.0. Where the broker would answer with an error (HTTP 500), the answer here
-is no, with the reason. A rule has an example that it refuses and one that passes, run as tests; a few speak of what no
-text of a schema can show, and have none."""
+The verdicts are those of a Pulsar broker, including its oddities. They are those of Pulsar 4.0 (Avro 1.11.4), unless an
+example has `line 4.1`; 4.1 and 4.2 judge with Avro 1.12.0. If the broker would answer with an error (HTTP 500), the
+verdict is a refusal, with the reason. A rule has an example that it refuses and one that it accepts, run as tests. A
+few rules cannot be shown by a schema's text, and have none."""
 
 
 def page() -> str:

@@ -68,9 +68,9 @@ class WatchMiddleware:
 
     It narrows `kinds` to their scopes, because kopf watches all namespaces or none. It calls `on_response` with the
     plural of each kind whose list or watch began. It calls `on_list` with the plural and the metadata of a whole list,
-    because kopf does not report deletions while no watch was open. `refused` is done once a list or watch got a response
-    that a retry does not change: the kind is gone, access is denied, the version is too old. kopf then stops watching
-    that kind, and logs nothing.
+    because kopf does not report deletions while no watch was open. `refused` is done once a list or watch got a
+    response that a retry does not change: the kind is gone, access is denied, the version is too old. kopf then stops
+    watching that kind, and logs nothing.
     """
 
     def __init__(

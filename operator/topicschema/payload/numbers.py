@@ -49,7 +49,7 @@ def bits_of_float(value: float, path: str = "$") -> int:
     try:
         return int.from_bytes(_FLOAT.pack(value), "big")
     except OverflowError:
-        raise refused("OUT_OF_RANGE", "a float has no room for so large a number", path) from None
+        raise refused("OUT_OF_RANGE", "the number is too large for a float", path) from None
 
 
 def nearest_float(value: float) -> float:

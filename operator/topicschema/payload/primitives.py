@@ -240,7 +240,7 @@ def real(value: Any, what: str, path: str = "$") -> float:
     try:
         return float(value)
     except OverflowError:
-        raise refused("OUT_OF_RANGE", f"{what} has no room for so large a number", path) from None
+        raise refused("OUT_OF_RANGE", f"the number is too large for {what}", path) from None
 
 
 def _bounds(what: str, allowed: range) -> str:

@@ -37,7 +37,7 @@ def error(printed: str, files: Mapping[str, str], *, is_cut: bool = False) -> In
         message = f'"{missing[:_LONGEST]}" is imported, but is not among the files; add it, by this name'
         return InvalidSchemaError("MISSING_FILE", message, place)
     if not complaints:
-        last = (lines or ["it does not say why"])[-1][:_LONGEST]
+        last = (lines or ["it reports no reason"])[-1][:_LONGEST]
         return InvalidSchemaError("INVALID_PROTO", f"protoc refuses the files: {last}", Place(PATH))
     first, *others = complaints
     rule = "CIRCULAR_IMPORT" if first.text.startswith("File recursively imports itself") else "INVALID_PROTO"

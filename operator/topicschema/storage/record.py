@@ -205,7 +205,7 @@ class RecordStorage:
 
     async def _expect_unknown(self, key: TopicKey) -> None:
         if (await self.get_history(key)).revision:
-            raise ConflictError(f"the history {key.history_name} exists since it was looked for")
+            raise ConflictError(f"the history {key.history_name} was created in the meantime")
 
     async def _expect_named(self, key: TopicKey, incarnation: int, entry: VersionEntry) -> None:
         history = (await self.get_history(key)).history

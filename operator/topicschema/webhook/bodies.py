@@ -97,9 +97,9 @@ class Body:
                     received += chunk
                     self._count(len(received))
         except TimeoutError:
-            raise BodyRefusedError(408, "BodyTimeout", "the body was not complete in time; send it anew") from None
+            raise BodyRefusedError(408, "BodyTimeout", "the body was not complete in time; send it again") from None
         except (ConnectionError, web.RequestPayloadError):
-            raise BodyRefusedError(400, "BodyIncomplete", "the body ended before its end; send it anew") from None
+            raise BodyRefusedError(400, "BodyIncomplete", "the body is incomplete; send it again") from None
         finally:
             self.bodies.incomplete.pop(self, None)
         self.size = len(received)

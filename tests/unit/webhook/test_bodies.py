@@ -146,7 +146,7 @@ async def test_a_body_that_does_not_come_is_answered_408_and_its_connection_is_c
     async with opened(seconds=0.1) as door:
         half_sent = await door.start(b"{", length)
         status, text = await half_sent.answer()
-        assert (status, text) == (408, "topicschema: the body was not complete in time; send it anew")
+        assert (status, text) == (408, "topicschema: the body was not complete in time; send it again")
         assert await half_sent.reader.read() == b""
         await door.until_in_flight(0)
 

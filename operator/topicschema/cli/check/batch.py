@@ -70,7 +70,7 @@ def _answer(line: bytes | None, ctx: _Context) -> tuple[dict[str, Any], int]:
     identity = None
     try:
         if line is None:
-            raise json_io.InvalidRequestError(f"the line has more than {MAX_LINE_BYTES:,} bytes")  # noqa: TRY301  # told as all others
+            raise json_io.InvalidRequestError(f"the line has more than {MAX_LINE_BYTES:,} bytes")  # noqa: TRY301  # reported like all others
         request = json_io.read(line)
         identity = json_io.id_of(request)
         question = json_io.question_of(request, ctx.compiled, ctx.checkers)

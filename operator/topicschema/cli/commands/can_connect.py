@@ -145,4 +145,4 @@ def _brokers_words(answer: Connection) -> str:
         return _NEVER_ANSWERS
     if answer.error is BrokerError.UNKNOWN_ERROR:
         return _FAILS
-    return f"The broker says: {answer.message.strip()} ..." if answer.message else ""
+    return f"Broker: {answer.message.strip()} ..." if answer.message else ""

@@ -16,7 +16,7 @@ from topicschema.payload import Message, display_json
 def run(options: Namespace) -> int:
     """Write the payload. Return 1, with the reason on standard error, if the value does not fit the schema."""
     if options.type == SchemaType.PROTOBUF:
-        raise UsageError("a PROTOBUF schema does not say what is in its messages: name their .proto file instead")
+        raise UsageError("a PROTOBUF schema does not describe its messages: name their .proto file instead")
     schema = payloads.schema(options)
     if options.key is not None:
         payloads.demand_separated(schema)

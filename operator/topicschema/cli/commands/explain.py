@@ -28,7 +28,7 @@ def run(options: Namespace) -> int:
         others = f"; see {' or '.join(each.name for each in checkers.values())}" if checkers else ""
         raise UsageError(
             f"there is no rule {options.rule!r}; topicschema explain lists them all, "
-            "docs/operations.md has the reasons of conditions, and docs/validation-reasons.md what validation says of "
+            "docs/operations.md has the reasons of conditions, and docs/validation-reasons.md those of "
             f"messages{others}"
         )
     print("\n".join(_explained(rule)))

@@ -138,7 +138,7 @@ RISKS = Chapter(
         Rule(
             "ALIAS_IN_JSON",
             "In type JSON, a field has another name and the old one as an alias. The broker follows the alias; JSON "
-            "messages have the old name, which no client looks for.",
+            "messages have the old name, which no client reads.",
             "keep the name, or write both fields until no consumer reads the old one.",
             _strict(_ALIASED % "no", _ALIASED % "number", SchemaType.JSON),
             _strict(_ALIASED % "no", _ALIASED % "number"),

@@ -34,7 +34,7 @@ PAIRS = Chapter(
         Rule(
             "PART_TYPE_CHANGED",
             "The key or the value has another schema type than before. Where the bytes stay the same, the broker does "
-            "not look and answers with the old version; there it is a risk.",
+            "not check and answers with the old version; there it is a risk.",
             "keep the parts' types, or use another topic.",
             _example(_DOCUMENTED, _pair("STRING", "JSON"), _ORDER, _pair("STRING", "AVRO")),
             _example(_DOCUMENTED, _pair("STRING", "AVRO"), _ORDER),

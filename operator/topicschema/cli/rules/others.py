@@ -72,7 +72,7 @@ TYPES = Chapter(
     rules=(
         Rule(
             "UNSUPPORTED_TYPE",
-            "Schemas of this type are refused; the message says why.",
+            "Schemas of this type are refused; the message has the reason.",
             "use another type, or no schema at all.",
             Example("", type=SchemaType.BYTES),
             Example("", type=SchemaType.STRING),

@@ -69,7 +69,7 @@ ENUMS: Final = (
     ),
     risk(
         "ENUM_VALUE_REMOVED",
-        "A value is gone from an enum: its name is not known in JSON. On the wire the number is kept, if the enum is "
+        "A value is gone from an enum: its name is not known in JSON. On the wire the number remains, if the enum is "
         "open.",
         "keep the value, and mark it as deprecated.",
         (

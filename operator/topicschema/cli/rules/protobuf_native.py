@@ -81,7 +81,7 @@ NATIVE = Chapter(
         ),
         Rule(
             "UNKNOWN_MESSAGE",
-            "The root file has no message of the name in `rootMessageTypeName`, or no source has the message wanted.",
+            "The root file has no message of the name in `rootMessageTypeName`, or no source has that message.",
             "write the message's full name, with its package, nested messages behind dots; on the command line with "
             "--message.",
             _example(_envelope(_ORDER, "Orders")),

@@ -68,7 +68,7 @@ _FIELDS: Final = (
     ),
     risk(
         "FIELD_ENCODING_CHANGED",
-        "A message is written as a group (DELIMITED), and the reader looks for one with its length before it, or the "
+        "A message is written as a group (DELIMITED), and the reader expects one with its length before it, or the "
         "reverse. It is not found.",
         "keep message_encoding.",
         (
@@ -97,7 +97,7 @@ _FIELDS: Final = (
     ),
     risk(
         "SINGULAR_READ_AS_REPEATED",
-        "The writer sends one value, the reader takes a list. It finds the value on the wire; in JSON it wants an "
+        "The writer sends one value, the reader takes a list. It finds the value on the wire; in JSON it needs an "
         "array.",
         _BESIDE,
         ("string note = 1;", "repeated string note = 1;", "string note = 1; repeated string notes = 2;"),
@@ -110,7 +110,7 @@ _FIELDS: Final = (
     ),
     risk(
         "MAP_READ_AS_REPEATED",
-        "The writer sends a map, the reader takes a list of pairs. It finds them on the wire; in JSON it wants an "
+        "The writer sends a map, the reader takes a list of pairs. It finds them on the wire; in JSON it needs an "
         "array.",
         _BESIDE,
         (_MAP, _PAIRS, f"{_MAP} int64 id = 2;"),

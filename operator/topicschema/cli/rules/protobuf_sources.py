@@ -48,8 +48,8 @@ SOURCES = Chapter(
         ),
         Rule(
             "FILE_NAME",
-            "A file's name is not what imports say: a relative path with `/` between folders, ending in `.proto`, of "
-            "at most 255 letters, digits and `. _ - + @`.",
+            "A file's name is not the form of imports: a relative path with `/` between folders, ending in `.proto`, "
+            "of at most 255 letters, digits and `. _ - + @`.",
             "name the file as the other files import it, for instance `shop/order.proto`.",
             ProtoExample(_ORDER, file="../order.proto"),
             ProtoExample(_ORDER, file="shop/order.proto"),

@@ -39,7 +39,7 @@ PROPERTIES = Chapter(
     rules=(
         Rule(
             "ENCODING_CHANGED",
-            "A pair has another encoding, INLINE or SEPARATED, than before: consumers look for the key in the payload "
+            "A pair has another encoding, INLINE or SEPARATED, than before: consumers expect the key in the payload "
             "where it is the message's own key, or the other way round. Where nothing else changed, the broker answers "
             "with the old version.",
             "keep the encoding, or use another topic.",

@@ -153,7 +153,7 @@ AVRO = Chapter(
             "LEGACY_JSON_SCHEMA",
             "A JSON Schema, as very old Pulsar clients sent it, not an Avro schema. The broker would store it, and "
             "then fail on every later upload.",
-            "write the Avro schema of the messages; it is what the type JSON wants, too.",
+            "write the Avro schema of the messages; the type JSON needs one, too.",
             Example('{"type": "object", "properties": {}}', type=SchemaType.JSON),
             Example(_RECORD, type=SchemaType.JSON),
         ),

@@ -185,7 +185,7 @@ class Block:
         A reader that skips the block would be misled, one that reads it would not.
         """
         if self._end is not None and self._end != wire.at:
-            message = f"the block says that it ends at byte {self._end}, it ends at byte {wire.at}"
+            message = f"by its size the block ends at byte {self._end}, but it ends at byte {wire.at}"
             wire.note("BLOCK_SIZE", message, self._start, path)
 
 

@@ -84,7 +84,7 @@ def _read_double(value: Any) -> float:
         return SPECIAL[value]
     number = real(value, "a double")
     if math.isinf(number):  # Jackson also has infinity, which is not the value that was sent
-        raise refused("OUT_OF_RANGE", "a double has no room for so large a number")
+        raise refused("OUT_OF_RANGE", "the number is too large for a double")
     return number
 
 

@@ -48,7 +48,7 @@ class ProtobufCodec:
     def write(self, value: Any) -> bytes:
         """Raise InvalidSchemaError UNSUPPORTED_TYPE."""
         del value
-        message = "a PROTOBUF schema does not say what is in its messages: write them by their .proto file"
+        message = "a PROTOBUF schema does not describe its messages: write them by their .proto file"
         raise InvalidSchemaError("UNSUPPORTED_TYPE", message)
 
 

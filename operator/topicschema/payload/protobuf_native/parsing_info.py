@@ -29,7 +29,7 @@ def plan_of(schema: Schema) -> MessagePlan:
     """
     written = schema.info.properties.get(PROPERTY)
     if written is None:
-        raise _missing(f"the schema has no property {PROPERTY}, which says the numbers of the message's fields")
+        raise _missing(f"the schema has no property {PROPERTY} with the numbers of the message's fields")
     try:
         parsed = json_text.read(written)
     except InvalidSchemaError as error:

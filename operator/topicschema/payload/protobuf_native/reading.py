@@ -266,7 +266,7 @@ class _Reading(Wire):
     def _note_number(self, field: FieldPlan, start: int) -> None:
         if not self._can_add:
             return
-        consequence = "Java drops it" if field.is_closed else "its number is kept"
+        consequence = "Java drops it" if field.is_closed else "its number is retained"
         self._note("UNKNOWN_SYMBOL", f"the enum has no value with this number; {consequence}", start, self.path())
 
     def _note(self, rule: str, message: str, offset: int, path: Path | None) -> None:

@@ -40,7 +40,7 @@ class Wire:
     def varint(self, what: str) -> int:
         """Return the 64 bits of a varint. Excess bits are cut off."""
         start = self.at
-        if start < self.end and (byte := self.payload[start]) < 0x80:  # noqa: PLR2004  # the bit that says "more"
+        if start < self.end and (byte := self.payload[start]) < 0x80:  # noqa: PLR2004  # the bit that means "more"
             self.at = start + 1
             return byte
         match = _VARINT.match(self.payload, start, self.end)
