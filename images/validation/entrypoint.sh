@@ -1,11 +1,11 @@
 #!/bin/bash
-# What the container is: `driver ...`, the program of a Job, or `executor`, which Spark's driver starts pods with and
-# tells by variables what to do. Anything else is run as it stands.
+# Run the driver of a Job (`driver ...`), an executor, which Spark's driver starts with variables (`executor`), or any other
+# command.
 set -euo pipefail
 
 spark_home() { python -c 'import os, pyspark; print(os.path.dirname(pyspark.__file__))'; }
 
-# numba takes what is compiled from a folder that it could write to, so it gets a copy.
+# numba reads compiled code only from a writable folder, so it gets a copy.
 export NUMBA_CACHE_DIR="${TMPDIR:-/tmp}/numba"
 mkdir -p "$NUMBA_CACHE_DIR" && cp -r /opt/topicschema/numba/. "$NUMBA_CACHE_DIR" || unset NUMBA_CACHE_DIR
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Takes out of the environment $1 what a validation run never loads: Spark's machine learning, Hive, examples and scripts,
-# the native code of other systems, the Kubernetes client (the operator's), and the libraries' tests and headers.
+# Remove from the environment $1 what a validation run never loads. This is Spark's machine learning, Hive, examples and
+# scripts, native code for other systems, the operator's Kubernetes client, and the libraries' tests and headers.
 set -eu
 cd "$1"/lib/python3*/site-packages
 packages=$PWD

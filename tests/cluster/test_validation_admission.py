@@ -69,7 +69,7 @@ def sets(shop: Shop, validation: dict[str, Any], **spec: Any) -> Told:
 def test_only_who_may_create_pods_decides_what_they_are_made_of(shop: Shop, validation: dict[str, Any]) -> None:
     told = sets(shop, validation)
     assert told.returncode != 0
-    assert "set by someone who may create pods there" in told.stderr
+    assert "only a user who may create pods there" in told.stderr
     assert sets(shop, {"mode": "Gate", "sample": {"percent": 5}}).returncode == 0
     assert sets(shop, validation).returncode != 0
     grant(shop, "alice", "pods", "create", "pods")

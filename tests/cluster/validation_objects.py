@@ -74,7 +74,7 @@ WRONG_VALIDATIONS = [
         f"{_AT}.source",
         {"files": {"uri": "s3://key:secret@archive/orders"}},
         f"{_AT}.source.files.uri",
-        "credentials do not belong here",
+        "remove the credentials",
     ),
     *(
         Row(

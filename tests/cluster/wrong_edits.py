@@ -17,10 +17,10 @@ WRONG_EDITS = [
     Row("a history of another cluster", HISTORY, "spec.pulsarCluster", "other", "spec.pulsarCluster", _FIXED),
     Row("a history of another namespace", HISTORY, "spec.pulsarNamespace", "a/b", "spec.pulsarNamespace", _FIXED),
     Row("a history that loses a version", HISTORY, "spec.versions", [], "spec.versions", "never loses versions"),
-    Row("an incarnation that goes back", HISTORY, "spec.incarnation", 0, "spec.incarnation", "never goes back"),
-    Row("another payload", VERSION, "spec.payload", "AAAA", "spec", "never changed"),
-    Row("other properties of a version", VERSION, "spec.properties", {"a": "b"}, "spec", "never changed"),
-    Row("no properties of a version", VERSION, "spec.properties", ABSENT, "spec", "never changed"),
+    Row("an incarnation that goes back", HISTORY, "spec.incarnation", 0, "spec.incarnation", "cannot decrease"),
+    Row("another payload", VERSION, "spec.payload", "AAAA", "spec", "cannot be changed"),
+    Row("other properties of a version", VERSION, "spec.properties", {"a": "b"}, "spec", "cannot be changed"),
+    Row("no properties of a version", VERSION, "spec.properties", ABSENT, "spec", "cannot be changed"),
     Row("a claim of another namespace", CLAIM, "spec.pulsarNamespace", "a/b", "spec.pulsarNamespace", _FIXED),
 ]  # fmt: skip
 

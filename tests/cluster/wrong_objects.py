@@ -210,7 +210,7 @@ WRONG = [
     Row("257 files", PROTOBUF, "spec.protobuf.files", {f"{n}.proto": "" for n in range(257)},
         "spec.protobuf.files", "Too many"),
     *(Row(f"a file named {name!r}", PROTOBUF, "spec.protobuf.files", {name: ""},
-          "spec.protobuf.files", "name a file as imports do")
+          "spec.protobuf.files", "use the imported name")
       for name in ("a.txt", "/a.proto", "../a.proto", "a//b.proto", ".proto", "ä.proto", "a b.proto", "a.proto\n",
                    "a\\b.proto", "x" * 250 + ".proto")),
     Row("a file that is a number", PROTOBUF, "spec.protobuf.files", {"a.proto": 1},

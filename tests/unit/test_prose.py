@@ -1,25 +1,47 @@
 """Documents are plain English: short sentences, and the terms of Kubernetes, Pulsar and Avro."""
 
+import argparse
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+
+from topicschema.cli import arguments
 
 ROOT = Path(__file__).parents[2]
 MAX_WORDS = 30
 # The documents that are rewritten. Add a page when it passes.
 DOCUMENTS = (
+    "CHANGELOG.md",
     "README.md",
     "docs/admission.md",
     "docs/architecture.md",
+    "docs/broker.md",
     "docs/checkers.md",
+    "docs/cli.md",
+    "docs/clients.md",
     "docs/decisions/*.md",
     "docs/features.md",
     "docs/first-steps.md",
     "docs/glossary.md",
     "docs/incompatible-change.md",
+    "docs/operations.md",
+    "docs/payloads.md",
+    "docs/rules.md",
+    "docs/spec/*.md",
     "docs/testing.md",
+    "docs/validation-reasons.md",
+    "docs/validation.md",
+)
+# Files whose comments are prose.
+COMMENTED = (
+    "charts/topicschema/values.yaml",
+    "charts/topicschema/templates/*.yaml",
+    "images/*/*",
+    "manifests/**/*.yaml",
 )
 # Each banned word, as a pattern, with the term to use instead. Code and link targets are not examined.
 TERMS = {
@@ -47,11 +69,20 @@ TERMS = {
     r"behind \w+ backs?": "by other clients",
     r"is asked about": "candidate, request",
     r"in force": "effective, Ready, applies",
+    r"(?:a|each|every|next|one|the|this) pass|passes over": "reconcile",
+    r"seen": "observed, found, read",
+    r"kept": "stored, retained, cached",
+    r"held": "stored, claimed, blocked",
+    r"a look|looks? again|look(?:s|ed|ing)? (?:only )?at": "reconcile, read, check, compare",
+    r"on record": "stored, in the history",
+    r"so many": "the number",
+    r"wanted": "desired, requested",
 }
 _FENCE = re.compile(r"^( *)```.*?^\1```", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"`[^`]*`")
 _LINK = re.compile(r"\]\([^)\s]*\)")
 _BLOCK = re.compile(r"^\s*(?:#+|[*-]|\d+\.|\||$)")
+_COMMENT = re.compile(r"(?:^|\s)# ?(.*)")
 _END = re.compile(r"[.!?][)\"*_]*$")
 
 
@@ -107,16 +138,59 @@ def banned_words(name: str, text: str) -> list[str]:
     ]
 
 
-def documents() -> list[str]:
-    """Return the finished documents: each entry is a path or a pattern."""
-    return sorted(str(path.relative_to(ROOT)) for entry in DOCUMENTS for path in ROOT.glob(entry))
+def comments(text: str) -> str:
+    """Return only the comments, on the lines where they were. One beside code is a list item, so that it ends there."""
+    found = [(_COMMENT.search(line), line.lstrip().startswith("#")) for line in text.splitlines()]
+    return "\n".join(f"{'' if alone else '* '}{match[1]}" if match else "" for match, alone in found)
 
 
-@pytest.mark.parametrize("name", documents())
+def files(entries: tuple[str, ...]) -> list[str]:
+    """Return the files that the entries name: each entry is a path or a pattern."""
+    return sorted(str(path.relative_to(ROOT)) for entry in entries for path in ROOT.glob(entry))
+
+
+def texts(node: Any) -> Iterator[str]:
+    """Yield the descriptions of a CRD and the messages of its rules."""
+    if isinstance(node, dict):
+        yield from (each for key in ("description", "message") if isinstance(each := node.get(key), str))
+    if isinstance(node, dict | list):
+        for child in node.values() if isinstance(node, dict) else node:
+            yield from texts(child)
+
+
+def helps(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield the help texts of a command and of its subcommands."""
+    yield parser.description or ""
+    for action in parser._actions:
+        yield action.help or ""
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from helps(command)
+
+
+def complaints(name: str, text: str) -> str:
+    """Return one line for each long sentence and each banned word."""
+    return "\n".join(long_sentences(name, text) + banned_words(name, text))
+
+
+@pytest.mark.parametrize("name", files(DOCUMENTS))
 def test_sentences_are_short_and_words_are_those_of_the_field(name: str) -> None:
-    text = (ROOT / name).read_text(encoding="utf-8")
-    complaints = long_sentences(name, text) + banned_words(name, text)
-    assert not complaints, "\n".join(complaints)
+    assert complaints(name, (ROOT / name).read_text(encoding="utf-8")) == ""
+
+
+@pytest.mark.parametrize("name", files(COMMENTED))
+def test_comments_are_short_and_use_the_words_of_the_field(name: str) -> None:
+    assert complaints(name, comments((ROOT / name).read_text(encoding="utf-8"))) == ""
+
+
+@pytest.mark.parametrize("name", files(("crds/*.yaml",)))
+def test_descriptions_of_crds_are_short_and_use_the_words_of_the_field(name: str) -> None:
+    found = dict.fromkeys(texts(yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))))
+    assert complaints(name, "\n\n".join(found)) == ""
+
+
+def test_help_texts_are_short_and_use_the_words_of_the_field() -> None:
+    assert complaints("help", "\n\n".join(dict.fromkeys(helps(arguments.parser())))) == ""
 
 
 def test_a_long_sentence_is_reported_with_its_line() -> None:
@@ -127,6 +201,11 @@ def test_a_long_sentence_is_reported_with_its_line() -> None:
 def test_a_paragraph_a_list_item_and_a_table_cell_end_a_sentence() -> None:
     piece = "word " * 20
     assert long_sentences("a.md", f"# {piece}\n\n{piece}\n* {piece}\n1. {piece}\n| {piece}| {piece}|\n") == []
+
+
+def test_only_comments_are_prose_in_a_file_of_code() -> None:
+    text = "# A lane.\nlanes: 1  # a lane\nx: 2\n# Another\n# lane.\n"
+    assert comments(text) == "A lane.\n* a lane\n\nAnother\nlane."
 
 
 def test_a_banned_word_is_reported_with_line_and_term() -> None:

@@ -1,4 +1,4 @@
-{{/* What both pods have in common. */}}
+{{/* Metadata and spec that both pods share. */}}
 
 {{- define "topicschema.labels" -}}
 app.kubernetes.io/name: {{ .name }}
@@ -12,7 +12,7 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end -}}
 
-{{/* Of a container that needs nothing of its node: with .process one of controller and webhook. */}}
+{{/* The container of .process (controller or webhook), without privileges on its node. */}}
 {{- define "topicschema.container" -}}
 image: {{ include "topicschema.image" .root }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
@@ -31,7 +31,7 @@ securityContext:
   capabilities: {drop: [ALL]}
 {{- end -}}
 
-{{/* Where the pod runs, and as whom. */}}
+{{/* Scheduling and identity of the pod. */}}
 {{- define "topicschema.placing" -}}
 {{- with .root.Values.imagePullSecrets }}
 imagePullSecrets:

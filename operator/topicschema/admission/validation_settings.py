@@ -36,8 +36,8 @@ async def refusal(
     if not set_now or await _may_create_pods(client, review, wanted.metadata.namespace):
         return None
     message = (
-        f"Forbidden: {' and '.join(set_now)} decide what pods in namespace {wanted.metadata.namespace} run and carry; "
-        "set by someone who may create pods there"
+        f"Forbidden: {' and '.join(set_now)} decide what pods in namespace {wanted.metadata.namespace} run and which "
+        "credentials they have: only a user who may create pods there can set it"
     )
     return Cause(f"spec.{set_now[0]}", message, "FieldValueForbidden")
 

@@ -1,6 +1,6 @@
-"""How a policy reaches its Pulsar cluster, what it may change there, and what was seen there.
+"""A policy's access to its Pulsar cluster, and the settings observed there.
 
-What the addresses and names here lead to is asked elsewhere: the controller's allow list has the last word on hosts.
+The controller checks hosts against its allow list (see `broker`).
 """
 
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from topicschema.core.strategies import Strategy
 
 
 class ManagementPolicy(StrEnum):
-    """Whether the broker is written to. Manage is the default."""
+    """The operator's access to the broker. Manage is the default."""
 
     MANAGE = "Manage"
     OBSERVE = "Observe"
 
 
 class AdoptionPolicy(StrEnum):
-    """What becomes of schemas that the broker has and the record has not. Adopt is the default."""
+    """What the operator does with schemas that only the broker has. Adopt is the default."""
 
     ADOPT = "Adopt"
     REFUSE = "Refuse"
@@ -30,7 +30,7 @@ class AdoptionPolicy(StrEnum):
 _HOST = r"([A-Za-z0-9]([-A-Za-z0-9._]*[A-Za-z0-9])?|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?"
 _SERVICE = ".svc.cluster.local"
 _NAME = Field(
-    "The Secret's name, in the policy's own Kubernetes namespace.",
+    "Name of the Secret, in the policy's Kubernetes namespace.",
     max_length=253,
     pattern=r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$",
 )
@@ -38,10 +38,10 @@ _NAME = Field(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretKeyRef:
-    """One member of a Secret in the policy's own Kubernetes namespace."""
+    """One key of a Secret in the policy's Kubernetes namespace."""
 
     name: Annotated[str, _NAME]
-    key: Annotated[str, Field("The member of the Secret that has it.", max_length=253, pattern=r"^[-._a-zA-Z0-9]+$")]
+    key: Annotated[str, Field("Key within the Secret.", max_length=253, pattern=r"^[-._a-zA-Z0-9]+$")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class SecretRef:
 class TokenSpec:
     """A token that the broker takes as it is, for instance a JSON Web Token."""
 
-    secret_key_ref: Annotated[SecretKeyRef, Field("Where the token is.")]
+    secret_key_ref: Annotated[SecretKeyRef, Field("The Secret with the token.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class OAuth2Spec:
     issuer_url: Annotated[
         str,
         Field(
-            "Who gives out tokens: the URL under which .well-known/openid-configuration is found.",
+            "URL of the issuer, under which .well-known/openid-configuration is found.",
             max_length=2048,
             rules=(
                 Rule(
@@ -75,24 +75,24 @@ class OAuth2Spec:
             ),
         ),
     ]
-    client_id: Annotated[str, Field("The client's id.", min_length=1, max_length=512)]
-    audience: Annotated[
-        str | None, Field("The audience that the token is asked for, for instance urn:pulsar:prod.", max_length=1024)
-    ] = None
-    scope: Annotated[str | None, Field("The scopes to ask for, with spaces between.", max_length=1024)] = None
-    secret_key_ref: Annotated[SecretKeyRef, Field("Where the client's secret is.")]
+    client_id: Annotated[str, Field("Client id.", min_length=1, max_length=512)]
+    audience: Annotated[str | None, Field("Audience of the token, for instance urn:pulsar:prod.", max_length=1024)] = (
+        None
+    )
+    scope: Annotated[str | None, Field("Scopes of the token, separated by spaces.", max_length=1024)] = None
+    secret_key_ref: Annotated[SecretKeyRef, Field("The Secret with the client secret.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientCertificateSpec:
-    """A certificate that the operator shows when it connects."""
+    """The client certificate of the operator."""
 
-    secret_ref: Annotated[SecretRef, Field("A Secret of type kubernetes.io/tls: tls.crt and tls.key.")]
+    secret_ref: Annotated[SecretRef, Field("Secret of type kubernetes.io/tls, with tls.crt and tls.key.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthenticationSpec:
-    """Who the operator is to the broker; exactly one way."""
+    """Credentials for the admin API: exactly one kind."""
 
     RULES: ClassVar = (
         Rule(
@@ -101,34 +101,36 @@ class AuthenticationSpec:
         ),
     )
 
-    token: Annotated[TokenSpec | None, Field("By a token.")] = None
-    oauth2: Annotated[OAuth2Spec | None, Field("By OAuth 2.0 client credentials.")] = None
-    tls: Annotated[ClientCertificateSpec | None, Field("By a client certificate; only over https.")] = None
+    token: Annotated[TokenSpec | None, Field("Authenticate with a token.")] = None
+    oauth2: Annotated[OAuth2Spec | None, Field("Authenticate with OAuth 2.0 client credentials.")] = None
+    tls: Annotated[ClientCertificateSpec | None, Field("Authenticate with a client certificate. Requires https.")] = (
+        None
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TlsSpec:
-    """By what the broker is trusted."""
+    """TLS settings for connecting to the broker."""
 
     ca_secret_key_ref: Annotated[
-        SecretKeyRef, Field("The certificates (PEM) of those who sign the broker's; absent: the operator image's own.")
+        SecretKeyRef, Field("CA certificates (PEM) that replace those of the operator's image.")
     ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PulsarSpec:
-    """The Pulsar cluster's admin API, and how to reach it."""
+    """The addresses of the Pulsar cluster, and how to connect."""
 
     RULES: ClassVar = (
         Rule(
             cel="!has(self.tls) || !self.adminURL.startsWith('http:')",
-            message="tls is for https: change adminURL, or leave it out",
+            message="tls requires https: change adminURL, or remove tls",
             path=".tls",
             reason="FieldValueForbidden",
         ),
         Rule(
             cel="!has(self.authentication) || !has(self.authentication.tls) || !self.adminURL.startsWith('http:')",
-            message="a client certificate is shown over https only: change adminURL",
+            message="a client certificate requires https: change adminURL",
             path=".authentication",
             reason="FieldValueForbidden",
         ),
@@ -137,8 +139,8 @@ class PulsarSpec:
     admin_url: Annotated[
         str,
         Field(
-            "Where the admin API is, for instance https://pulsar-admin:8443. Its host must be in the operator's allow "
-            "list. A change of it is taken as the same Pulsar cluster at another place.",
+            "URL of the admin API, for instance https://pulsar-admin:8443. Its host must be in the "
+            "operator's allow list. If you change it, it must still be the same Pulsar cluster.",
             max_length=2048,
             rules=(
                 Rule(
@@ -151,25 +153,26 @@ class PulsarSpec:
     service_url: Annotated[
         str | None,
         Field(
-            "Where clients reach the brokers, for instance pulsar+ssl://pulsar:6651: what validation reads the topics' "
-            "messages from. The operator never calls it, but sends pods there: its hosts must be in the allow list.",
+            "URL of the brokers for clients, for instance pulsar+ssl://pulsar:6651. Validation pods "
+            "read messages from it; the operator itself does not connect. Its hosts must be in the "
+            "operator's allow list.",
             max_length=2048,
             rules=(
                 Rule(
                     cel=f"self.matches('^pulsar([+]ssl)?://{_HOST}(,{_HOST})*/?$')",
-                    message="write pulsar://HOST:PORT or pulsar+ssl://HOST:PORT, several hosts with commas between",
+                    message="write pulsar://HOST:PORT or pulsar+ssl://HOST:PORT, and separate several hosts by commas",
                 ),
             ),
         ),
     ] = None
     authentication: Annotated[
-        AuthenticationSpec | None, Field("Who the operator is to the broker; absent: nobody.")
+        AuthenticationSpec | None, Field("Credentials for the admin API. If unset, requests are unauthenticated.")
     ] = None
-    tls: Annotated[TlsSpec | None, Field("By what the broker is trusted over https.")] = None
+    tls: Annotated[TlsSpec | None, Field("TLS settings for connecting to the broker over https.")] = None
 
     @property
     def address(self) -> str:
-        """HOST:PORT of the admin API, spelled in one way; the text itself where it is no URL."""
+        """HOST:PORT of the admin API in normalized form, or the text itself if it is not a URL."""
         try:
             url = URL(self.admin_url)
             host, port = (url.host or "").rstrip("."), url.port
@@ -181,42 +184,45 @@ class PulsarSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedBroker:
-    """What the broker does where nothing is set; absent where it does not tell."""
+    """The broker's own settings; unset if the broker does not report them."""
 
     schema_compatibility_strategy: Annotated[
         Strategy | None, Field("The broker's own schema compatibility strategy.")
     ] = None
     is_allow_auto_update_schema: Annotated[
-        bool | None, Field("Whether clients may add schemas where the Pulsar namespace says nothing.")
+        bool | None, Field("If true, clients may add schemas in Pulsar namespaces without this setting.")
     ] = None
     schema_validation_enforced: Annotated[
-        bool | None, Field("Whether producers need a schema everywhere, whatever namespaces and topics say.")
+        bool | None, Field("If true, producers need a schema in all namespaces, whatever their settings.")
     ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedSettings:
-    """What the Pulsar namespace has at the broker, and the broker itself; absent where nothing is set."""
+    """The settings of the Pulsar namespace and the broker; unset if nothing is set."""
 
     schema_compatibility_strategy: Annotated[
-        Strategy | None, Field("The Pulsar namespace's schema compatibility strategy.")
+        Strategy | None, Field("Schema compatibility strategy of the Pulsar namespace.")
     ] = None
     schema_auto_update_compatibility_strategy: Annotated[
         str | None,
         Field(
-            "The older setting that Pulsar deprecated, by its own names (Full, AutoUpdateDisabled); it counts where "
+            "Pulsar's deprecated setting, by its own names (Full, AutoUpdateDisabled). It applies if "
             "there is no schema compatibility strategy.",
             max_length=64,
         ),
     ] = None
     is_allow_auto_update_schema: Annotated[
-        bool | None, Field("Whether clients may add schemas to the topics of the Pulsar namespace.")
+        bool | None, Field("If true, clients may add schemas to topics of the Pulsar namespace.")
     ] = None
     schema_validation_enforced: Annotated[
-        bool | None, Field("Whether producers need a schema for topics that have one.")
+        bool | None, Field("If true, producers need a schema on topics with a schema.")
     ] = None
-    broker: Annotated[ObservedBroker | None, Field("What the broker does where nothing is set.")] = None
+    broker: Annotated[ObservedBroker | None, Field("The broker's own settings.")] = None
     address: Annotated[
         str | None,
-        Field("HOST:PORT where this was seen; it counts as long as the policy names this broker.", max_length=512),
+        Field(
+            "HOST:PORT of the broker with these settings. They apply as long as the policy names this broker.",
+            max_length=512,
+        ),
     ] = None

@@ -1,4 +1,4 @@
-"""What every resource carries: its metadata, and conditions in Kubernetes' form."""
+"""Metadata and conditions, which every resource has."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from topicschema.api.schema_fields import Field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metadata:
-    """The part of ObjectMeta that the product looks at."""
+    """The part of ObjectMeta that the operator reads."""
 
     name: str
     namespace: str = ""
@@ -35,7 +35,7 @@ class ConditionType(StrEnum):
 
 
 class ConditionStatus(StrEnum):
-    """Kubernetes' three truths."""
+    """The status of a condition."""
 
     TRUE = "True"
     FALSE = "False"
@@ -46,18 +46,20 @@ class ConditionStatus(StrEnum):
 class Condition:
     """One condition. `last_transition_time` is RFC 3339 UTC with seconds and moves only when `status` does."""
 
-    type: Annotated[ConditionType, Field("What the condition is about.")]
-    status: Annotated[ConditionStatus, Field("Whether it holds.")]
+    type: Annotated[ConditionType, Field("Type of the condition.")]
+    status: Annotated[ConditionStatus, Field("True, False or Unknown.")]
     reason: Annotated[
-        str, Field("Why, in one word that programs may rely on.", max_length=128, pattern="^[A-Za-z][A-Za-z0-9]*$")
+        str, Field("Reason in one stable word, for programs.", max_length=128, pattern="^[A-Za-z][A-Za-z0-9]*$")
     ]
-    message: Annotated[str, Field("Why, in words for people.", max_length=8192)] = ""
-    observed_generation: Annotated[int, Field("The generation of the resource that this was said of.")] = 0
-    last_transition_time: Annotated[str, Field("When `status` last changed.", format="date-time", max_length=32)] = ""
+    message: Annotated[str, Field("Explanation for people.", max_length=8192)] = ""
+    observed_generation: Annotated[int, Field("Generation of the resource that the condition describes.")] = 0
+    last_transition_time: Annotated[
+        str, Field("Time of the last change of `status`.", format="date-time", max_length=32)
+    ] = ""
 
 
 CONDITIONS = Field(
-    "What is to be said of the resource, for people and for `kubectl wait`.",
+    "Conditions of the resource.",
     max_items=8,
     list_type="map",
     list_map_keys=("type",),

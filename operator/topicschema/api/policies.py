@@ -1,4 +1,4 @@
-"""NamespaceSchemaPolicy: what the platform team says of all topics of one Pulsar namespace."""
+"""NamespaceSchemaPolicy: the platform team's rules for all topics of one Pulsar namespace."""
 
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -15,61 +15,61 @@ from topicschema.core.strategies import Strategy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerProfileSpec:
-    """What the broker does where nothing is set."""
+    """The broker's own settings."""
 
-    line: Annotated[PulsarLine, Field("The broker's release line; 4.0 when absent.")] = PulsarLine.V4_0
+    line: Annotated[PulsarLine, Field("Pulsar version of the broker. Default: 4.0.")] = PulsarLine.V4_0
     schema_compatibility_strategy: Annotated[
-        Strategy | None, Field("The broker's own schema compatibility strategy; FULL, Pulsar's default, when absent.")
+        Strategy | None, Field("The broker's own schema compatibility strategy. Default: FULL, as in Pulsar.")
     ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstraintsSpec:
-    """Governance at admission; what is absent is not limited."""
+    """Limits at admission; an unset field does not limit."""
 
     allowed_types: Annotated[
         tuple[Annotated[SchemaType, Field(values=AVAILABLE_TYPES)], ...],
-        Field("The types that schemas may have.", max_items=len(AVAILABLE_TYPES), list_type="set"),
+        Field("Allowed schema types.", max_items=len(AVAILABLE_TYPES), list_type="set"),
     ] = ()
     allowed_strategies: Annotated[
         tuple[Strategy, ...],
-        Field("The strategies that a topic may set for itself.", max_items=len(Strategy), list_type="set"),
+        Field("Strategies that a TopicSchema may set.", max_items=len(Strategy), list_type="set"),
     ] = ()
     required_properties: Annotated[
         tuple[Annotated[str, Field(min_length=1, max_length=256)], ...],
-        Field("The properties that every schema must have, not empty.", max_items=64, list_type="set"),
+        Field("Properties that every schema must have, with a value.", max_items=64, list_type="set"),
     ] = ()
-    max_schema_bytes: Annotated[
-        int | None, Field("How large a schema's text may be, in bytes of UTF-8.", minimum=1)
-    ] = None
+    max_schema_bytes: Annotated[int | None, Field("Maximum size of a schema's text, in bytes of UTF-8.", minimum=1)] = (
+        None
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamespaceSchemaPolicySpec:
-    """What the platform team wants."""
+    """The desired state."""
 
     pulsar_cluster: Annotated[
         str,
         Field(
-            "A name for the Pulsar cluster. With pulsarNamespace it is what this policy claims, once in the whole "
-            "Kubernetes cluster. Immutable.",
+            "Name of the Pulsar cluster. In one Kubernetes cluster, one policy can claim each pair of "
+            "pulsarCluster and pulsarNamespace. Immutable.",
             max_length=128,
             rules=(
                 IMMUTABLE,
-                Rule(cel=r"self.matches('^[-=:.\\w]+$')", message="it may have letters, digits and - = : . _ only"),
+                Rule(cel=r"self.matches('^[-=:.\\w]+$')", message="use only letters, digits and - = : . _"),
             ),
         ),
     ]
     pulsar_namespace: Annotated[
         str,
         Field(
-            "The Pulsar namespace whose topics this policy governs, as tenant/namespace. Immutable.",
+            "Pulsar namespace that this policy governs, as tenant/namespace. Immutable.",
             max_length=512,
             rules=(
                 IMMUTABLE,
                 Rule(
                     cel=r"self.matches('^[-=:.\\w]+/[-=:.\\w]+$')",
-                    message="write TENANT/NAMESPACE; both have letters, digits and - = : . _ only",
+                    message="write TENANT/NAMESPACE, with only letters, digits and - = : . _ in both",
                 ),
                 Rule(cel="!self.matches('(^|/)[.][.]?(/|$)')", message="'.' and '..' are no names"),
             ),
@@ -78,111 +78,109 @@ class NamespaceSchemaPolicySpec:
     management_policy: Annotated[
         ManagementPolicy,
         Field(
-            "Whether the broker is written to: Manage (also when absent), or Observe: its schemas are read, put on "
-            "record and compared, and nothing is changed there."
+            "Manage (default): write settings and schemas to the broker. Observe: only read, store and "
+            "compare its schemas."
         ),
     ] = ManagementPolicy.MANAGE
     schema_compatibility_strategy: Annotated[
         Strategy | None,
         Field(
-            "The schema compatibility strategy of the Pulsar namespace, by Pulsar's name. UNDEFINED: the broker's own. "
-            "Absent: whatever the Pulsar namespace has at the broker, which is left as it is."
+            "Schema compatibility strategy of the Pulsar namespace, by Pulsar's name. UNDEFINED uses "
+            "the broker's own. If unset, the Pulsar namespace keeps its value."
         ),
     ] = None
     is_allow_auto_update_schema: Annotated[
         bool | None,
         Field(
-            "Whether clients may add schemas to the topics of the Pulsar namespace; with false only what is in Git "
-            "gets there. Absent: left as it is. Needs pulsar."
+            "If false, only the operator adds schemas to topics of the Pulsar namespace. If unset, the "
+            "Pulsar namespace keeps its value. Requires pulsar."
         ),
     ] = None
     schema_validation_enforced: Annotated[
         bool | None,
-        Field("Whether producers need a schema for topics that have one. Absent: left as it is. Needs pulsar."),
+        Field(
+            "If true, producers need a schema on topics with a schema. If unset, the Pulsar namespace "
+            "keeps its value. Requires pulsar."
+        ),
     ] = None
     lock_undeclared: Annotated[
         bool,
         Field(
-            "Whether isAllowAutoUpdateSchema: false may hit topics that have no TopicSchema. Unless it is true, the "
-            "first lock waits until every topic of the Pulsar namespace has one."
+            "If true, isAllowAutoUpdateSchema: false applies even if topics have no TopicSchema. If "
+            "false (default), it waits until every topic of the Pulsar namespace has one."
         ),
     ] = False
     strictness: Annotated[
         Strictness,
         Field(
-            "How strict to be: Broker (also when absent) gives exactly the broker's verdict, and warns of what the "
-            "broker lets pass and consumers then lose or misread; Strict refuses that, too."
+            "Broker (default): exactly the broker's verdict, with warnings if consumers would lose or "
+            "misread messages. Strict: reject such schemas, too."
         ),
     ] = Strictness.BROKER
-    broker_profile: Annotated[BrokerProfileSpec, Field("What the broker does where nothing is set.")] = field(
+    broker_profile: Annotated[BrokerProfileSpec, Field("The broker's own settings.")] = field(
         default_factory=BrokerProfileSpec
     )
-    constraints: Annotated[
-        ConstraintsSpec, Field("What the topics' schemas must keep to; what is absent is not limited.")
-    ] = field(default_factory=ConstraintsSpec)
+    constraints: Annotated[ConstraintsSpec, Field("Limits for the topics' schemas. An unset field does not limit.")] = (
+        field(default_factory=ConstraintsSpec)
+    )
     pulsar: Annotated[
         PulsarSpec | None,
-        Field(
-            "The broker to keep in step with the resources; absent: none, and the operator's record is the registry."
-        ),
+        Field("The Pulsar cluster to manage. If unset, the operator itself is the schema registry."),
     ] = None
     validation: Annotated[
         ValidationSpec | None,
-        Field("Whether messages that are retained already must be readable; what topics do not say otherwise."),
+        Field("Validation of retained messages. A TopicSchema can override fields."),
     ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicCounts:
-    """How many TopicSchemas the policy governs, and how they are."""
+    """Number of TopicSchemas that the policy governs, by state."""
 
-    total: Annotated[int, Field("All of them.")] = 0
-    ready: Annotated[int, Field("Those that are Ready.")] = 0
-    incompatible: Annotated[int, Field("Those whose spec was refused as incompatible.")] = 0
+    total: Annotated[int, Field("All TopicSchemas.")] = 0
+    ready: Annotated[int, Field("TopicSchemas that are Ready.")] = 0
+    incompatible: Annotated[int, Field("TopicSchemas with an incompatible spec.")] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryCheck:
-    """The extent of the last check of the topics on record, which a change of the policy starts."""
+    """The extent of the last check of the stored histories, which a change of the policy starts."""
 
-    total: Annotated[int, Field("How many topics of the Pulsar namespace were on record.")]
+    total: Annotated[int, Field("Number of topics of the Pulsar namespace with a stored history.")]
     checked: Annotated[
-        int, Field("How many of them were checked. It is less than total if their versions are too many for one check.")
+        int, Field("Number of checked topics. It is less than total if their versions are too many for one check.")
     ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryConflict:
-    """A topic whose newest version would not pass the policy that is now in force."""
+    """A topic whose newest version the current policy would reject."""
 
-    name: Annotated[str, Field("The TopicSchema, or the topic's own name where there is none.", max_length=512)]
-    schema_version: Annotated[int, Field("The topic's newest version, which would not pass.")]
+    name: Annotated[str, Field("Name of the TopicSchema, or the topic's local name if there is none.", max_length=512)]
+    schema_version: Annotated[int, Field("Newest version of the topic, which would be rejected.")]
     rule: Annotated[
         str,
         Field(
-            "The rule that it breaks, by its stable id, or why it cannot be judged.",
+            "Id of the rule that it breaks, or why it cannot be judged.",
             max_length=64,
             pattern="^[A-Za-z0-9_]+$",
         ),
     ]
-    path: Annotated[str, Field("The place in its schema, as a JSON path from $.", max_length=1024)]
+    path: Annotated[str, Field("JSON path from $ in its schema.", max_length=1024)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamespaceSchemaPolicyStatus:
-    """What the controller saw. Of lists that have a count beside them, at most 20 members are given."""
+    """The observed state. Lists with a count beside them have at most 20 members."""
 
     observed_generation: Annotated[int, OBSERVED_GENERATION] = -1
     conditions: Annotated[tuple[Condition, ...], CONDITIONS] = ()
-    topics: Annotated[TopicCounts, Field("How many TopicSchemas this policy governs, and how they are.")] = field(
+    topics: Annotated[TopicCounts, Field("Number of TopicSchemas that this policy governs, by state.")] = field(
         default_factory=TopicCounts
     )
     history_conflict_count: Annotated[
         int,
-        Field(
-            "How many topics have a newest version that would not pass the policy that is now in force, after all "
-            "versions before it."
-        ),
+        Field("Number of topics whose newest version the current policy would reject, after all versions before it."),
     ] = 0
     history_conflicts: Annotated[
         tuple[HistoryConflict, ...], Field("The first of these topics, at most 20.", max_items=20)
@@ -190,15 +188,16 @@ class NamespaceSchemaPolicyStatus:
     history_check: Annotated[
         HistoryCheck | None,
         Field(
-            "What historyConflictCount is about. Absent while a check is due: the count is then that of an earlier one."
+            "The check behind historyConflictCount. If unset, a new check is due, and the count is that "
+            "of an earlier one."
         ),
     ] = None
     observed: Annotated[
         ObservedSettings | None,
-        Field("What the broker has, when it was last looked at; absent while it was never seen."),
+        Field("Settings read from the broker last; unset before the first read."),
     ] = None
     undeclared_topic_count: Annotated[
-        int, Field("How many topics of the Pulsar namespace have no TopicSchema, while a lock waits for them.")
+        int, Field("Number of topics of the Pulsar namespace without a TopicSchema, while a lock waits for them.")
     ] = 0
     undeclared_topics: Annotated[
         tuple[Annotated[str, Field(max_length=1024)], ...],
@@ -208,7 +207,7 @@ class NamespaceSchemaPolicyStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamespaceSchemaPolicy:
-    """What the platform team says of the schemas of one Pulsar namespace. The topics' own resources stand beside it."""
+    """The rules for all schemas of one Pulsar namespace. Its TopicSchemas are in the same Kubernetes namespace."""
 
     metadata: Metadata
     spec: NamespaceSchemaPolicySpec

@@ -1,4 +1,4 @@
-"""The three internal kinds of the record, as they stand on the wire; `record` says what they mean in core's words."""
+"""The three internal kinds, as stored; `record` converts them to core's types."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,13 +13,13 @@ from topicschema.core.strategies import Strategy
 FORMAT = 1
 """The way that contents are written in this release; another number is another way."""
 
-_Format = Annotated[int, Field("How the contents are written; this release writes and reads 1.", minimum=1)]
+_Format = Annotated[int, Field("Format of the contents; this release reads and writes 1.", minimum=1)]
 _PulsarCluster = Annotated[
     str,
-    Field("The Pulsar cluster, by the name that policies give it.", min_length=1, max_length=128, rules=(IMMUTABLE,)),
+    Field("Name of the Pulsar cluster, as in policies.", min_length=1, max_length=128, rules=(IMMUTABLE,)),
 ]
 _PulsarNamespace = Annotated[
-    str, Field("The Pulsar namespace, as tenant/namespace.", min_length=1, max_length=512, rules=(IMMUTABLE,))
+    str, Field("Pulsar namespace, as tenant/namespace.", min_length=1, max_length=512, rules=(IMMUTABLE,))
 ]
 
 
@@ -27,16 +27,14 @@ _PulsarNamespace = Annotated[
 class OwnerReference:
     """The resource that holds a claim."""
 
-    namespace: Annotated[str, Field("The resource's Kubernetes namespace.", max_length=63)]
-    name: Annotated[str, Field("The resource's name.", max_length=253)]
-    uid: Annotated[
-        str, Field("The resource's uid; the claim is free once no object with this uid exists.", max_length=128)
-    ]
+    namespace: Annotated[str, Field("Kubernetes namespace of the resource.", max_length=63)]
+    name: Annotated[str, Field("Name of the resource.", max_length=253)]
+    uid: Annotated[str, Field("UID of the resource. The claim is free once no object has this UID.", max_length=128)]
 
 
-_STRATEGY = Field("The schema compatibility strategy; absent where none is set.")
-_AUTO_UPDATE = Field("Whether clients may add schemas; absent where it is not set.")
-_ENFORCEMENT = Field("Whether producers need a schema; absent where it is not set.")
+_STRATEGY = Field("Schema compatibility strategy, if set.")
+_AUTO_UPDATE = Field("Whether clients may add schemas, if set.")
+_ENFORCEMENT = Field("Whether producers need a schema, if set.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,21 +47,19 @@ class TopicSettingsValues:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingTopicSettingsSpec:
-    """A change that is under way: what to put back when the schema that it is for is refused."""
+    """A pending change: the values to restore if its schema is rejected."""
 
-    before: Annotated[TopicSettingsValues, Field("What the broker has before it.")]
-    wanted: Annotated[TopicSettingsValues, Field("What is being written.")]
+    before: Annotated[TopicSettingsValues, Field("Values at the broker before the change.")]
+    wanted: Annotated[TopicSettingsValues, Field("Values to write.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSettingsSpec:
-    """What was found and what was written of a topic's own settings at the broker."""
+    """The original and the written values of a topic's own settings at the broker."""
 
-    found: Annotated[TopicSettingsValues, Field("What each setting was before it was first written.")]
-    written: Annotated[
-        TopicSettingsValues, Field("What each setting was last written to; absent where it never was.")
-    ] = field(default_factory=TopicSettingsValues)
-    pending: Annotated[PendingTopicSettingsSpec | None, Field("The change that is under way, if one is.")] = None
+    found: Annotated[TopicSettingsValues, Field("Original values, before the first write.")]
+    written: Annotated[TopicSettingsValues, Field("Values written last.")] = field(default_factory=TopicSettingsValues)
+    pending: Annotated[PendingTopicSettingsSpec | None, Field("Pending change, if any.")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +68,7 @@ class NamespaceSettingsValues:
 
     schema_compatibility_strategy: Annotated[Strategy | None, _STRATEGY] = None
     schema_auto_update_compatibility_strategy: Annotated[
-        str | None, Field("The older setting that Pulsar deprecated, by its own names.", max_length=64)
+        str | None, Field("Pulsar's deprecated setting, by its own names.", max_length=64)
     ] = None
     is_allow_auto_update_schema: Annotated[bool | None, _AUTO_UPDATE] = None
     schema_validation_enforced: Annotated[bool | None, _ENFORCEMENT] = None
@@ -80,12 +76,12 @@ class NamespaceSettingsValues:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaHistorySpec:
-    """The versions of one topic in the current incarnation, and who may add to them."""
+    """The versions of one topic in the current incarnation, and the resource that may add to them."""
 
     RULES: ClassVar = (
         Rule(
             cel="self.incarnation > oldSelf.incarnation || size(self.versions) >= size(oldSelf.versions)",
-            message="a history never loses versions; a new count of versions is a new incarnation",
+            message="a history never loses versions; a new numbering is a new incarnation",
             path=".versions",
             reason="FieldValueForbidden",
         ),
@@ -95,48 +91,47 @@ class SchemaHistorySpec:
     pulsar_cluster: _PulsarCluster
     pulsar_namespace: _PulsarNamespace
     local_name: Annotated[
-        str, Field("The topic's own name, decoded.", min_length=1, max_length=512, rules=(IMMUTABLE,))
+        str, Field("Local name of the topic, decoded.", min_length=1, max_length=512, rules=(IMMUTABLE,))
     ]
-    claim: Annotated[OwnerReference | None, Field("The TopicSchema that may add versions; absent when nobody may.")] = (
-        None
-    )
+    claim: Annotated[OwnerReference | None, Field("TopicSchema that may add versions, if any.")] = None
     incarnation: Annotated[
         int,
         Field(
-            "Which count of versions from 0 this is; a new one starts when a broker lost the old.",
-            rules=(Rule(cel="self >= oldSelf", message="it never goes back", reason="FieldValueForbidden"),),
+            "Numbering of versions from 0. A new one starts if a broker lost the old one.",
+            rules=(Rule(cel="self >= oldSelf", message="it cannot decrease", reason="FieldValueForbidden"),),
         ),
     ]
     latest_schema_version: Annotated[
-        int | None, Field("The newest version that counts, for people to read; absent when there is none.")
+        int | None, Field("Newest version after the last deletion, if any; for people.")
     ] = None
     versions: Annotated[
         tuple[Annotated[str, Field(max_length=140)], ...],
         Field(
-            "The versions, oldest first, one line each: number, type, origin (S spec, B broker, R registry), time, "
-            "fingerprint and content hash (sha256 in unpadded base64url), then what applies of: T a tombstone, U no "
-            "broker can parse it, D a broker fails on its defaults; the Pulsar line that read it, unless 4.0; the "
-            "first 9 letters of the sha256 of the sources that it was compiled from.",
+            "Versions, oldest first, one line each: number, type, origin (S spec, B broker, R "
+            "registry), time, fingerprint and content hash (sha256 in unpadded base64url). Optional "
+            "marks follow. T: a tombstone. U: no broker can parse it. D: a broker fails on its "
+            "defaults. The Pulsar version that parsed it, unless 4.0. The first 9 letters of the sha256 "
+            "of its sources.",
             max_items=MAX_VERSIONS,
         ),
     ]
-    counted_by: Annotated[Counter | None, Field("Who gave the versions their numbers; Operator when absent.")] = None
+    counted_by: Annotated[Counter | None, Field("Who assigned the version numbers. Default: Operator.")] = None
     uncounted: Annotated[
         int | None,
-        Field("How many of the newest versions the broker has not counted yet: registered while there was none."),
+        Field("Number of newest versions without a number from the broker: registered while there was none."),
     ] = None
     topic_settings: Annotated[
         TopicSettingsSpec | None,
         Field(
-            "The topic's own settings at the broker, from before the first was written; absent until then, unless "
-            "others gave it a strategy before."
+            "Original and written values of the topic's own settings at the broker. Unset before the "
+            "first write, unless another client set a strategy."
         ),
     ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaHistory:
-    """The record of one topic, kept by the operator: never edit it. It outlives the TopicSchema (deletionPolicy)."""
+    """The history of one topic, stored by the operator. Do not edit it. deletionPolicy says when it is deleted."""
 
     RULES: ClassVar = (
         Rule(
@@ -152,18 +147,18 @@ class SchemaHistory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaVersionSpec:
-    """One version's payload."""
+    """The schema of one version."""
 
     format: _Format
     history: Annotated[
-        str, Field("The name of the SchemaHistory that this belongs to.", max_length=42, pattern="^h-[0-9a-f]{40}$")
+        str, Field("Name of the SchemaHistory that this belongs to.", max_length=42, pattern="^h-[0-9a-f]{40}$")
     ]
-    incarnation: Annotated[int, Field("Which count of versions `schemaVersion` belongs to.")]
-    schema_version: Annotated[int, Field("The number of the version within its incarnation, from 0.")]
-    type: Annotated[SchemaType, Field("Pulsar's name of the schema's type.")]
+    incarnation: Annotated[int, Field("Numbering that `schemaVersion` belongs to.")]
+    schema_version: Annotated[int, Field("Number of the version within its incarnation, from 0.")]
+    type: Annotated[SchemaType, Field("Type of the schema, by Pulsar's name.")]
     properties: Annotated[
         Mapping[str, Annotated[str, Field(max_length=262144)]],
-        Field("The properties that were registered with the schema.", max_properties=1024),
+        Field("Properties registered with the schema.", max_properties=1024),
     ] = field(default_factory=dict)
     content_hash: Annotated[
         str,
@@ -172,22 +167,22 @@ class SchemaVersionSpec:
     source_hash: Annotated[
         str | None,
         Field(
-            "sha256 over the sources that the schema was compiled from, when it was.",
+            "sha256 over the sources of the schema, if any.",
             max_length=71,
             pattern="^sha256:[0-9a-f]{64}$",
         ),
     ] = None
-    payload: Annotated[str, Field("The schema's bytes: zlib, then base64.", max_length=1500000)]
+    payload: Annotated[str, Field("Bytes of the schema: zlib, then base64.", max_length=1500000)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaVersion:
-    """One version's payload, kept by the operator: immutable. It counts only if its SchemaHistory names it."""
+    """The schema of one version, stored by the operator. Immutable. It counts only if its SchemaHistory names it."""
 
     RULES: ClassVar = (
         Rule(
             cel="self.spec == oldSelf.spec",
-            message="a version is never changed",
+            message="a version cannot be changed",
             path=".spec",
             reason="FieldValueForbidden",
         ),
@@ -204,35 +199,33 @@ class SchemaVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PulsarNamespaceClaimSpec:
-    """Which policy governs one Pulsar namespace, and what was found there."""
+    """The policy that governs one Pulsar namespace, and the original settings."""
 
     format: _Format
     pulsar_cluster: _PulsarCluster
     pulsar_namespace: _PulsarNamespace
-    owner: Annotated[
-        OwnerReference | None, Field("The NamespaceSchemaPolicy that holds the claim; absent when it is free.")
-    ] = None
+    owner: Annotated[OwnerReference | None, Field("NamespaceSchemaPolicy that holds the claim, if any.")] = None
     address: Annotated[
         str | None,
         Field(
-            "HOST:PORT of the broker at which the holder governs; absent without one. At one broker one policy governs "
-            "a Pulsar namespace, whatever names its Pulsar cluster is given.",
+            "HOST:PORT of the holder's broker, if any. At one broker, one policy governs a Pulsar "
+            "namespace, whatever the name of the Pulsar cluster.",
             max_length=512,
         ),
     ] = None
     found: Annotated[
         NamespaceSettingsValues | None,
-        Field("What each setting of the Pulsar namespace was before it was first written; absent until then."),
+        Field("Original settings of the Pulsar namespace, before the first write."),
     ] = None
     managed: Annotated[
         tuple[Setting, ...],
-        Field("The settings that were ever written, by their fields.", max_items=len(Setting), list_type="set"),
+        Field("Settings that the operator has written.", max_items=len(Setting), list_type="set"),
     ] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PulsarNamespaceClaim:
-    """Who governs one Pulsar namespace, kept by the operator: never edit it."""
+    """The policy that governs one Pulsar namespace, stored by the operator. Do not edit it."""
 
     RULES: ClassVar = (
         Rule(

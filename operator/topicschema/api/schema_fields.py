@@ -62,15 +62,15 @@ LENIENT = "lenient"
 """Beside a field's type: what cannot be read there is taken as absent (a status, which is only ever a report)."""
 
 OBSERVED_GENERATION = Field(
-    "The generation of the resource that this status is about; -1 while nobody has looked at the resource.",
+    "Generation of the resource that this status describes; -1 before the first reconcile.",
     minimum=-1,
     default=-1,
 )
 """Without the default, kstatus takes a new resource for a current one."""
 
 FINGERPRINT = Field(
-    "What Pulsar compares to find out whether it has a schema already; equal schemas have equal fingerprints.",
+    "Hash of what Pulsar compares: equal schemas have equal fingerprints.",
     max_length=71,
     pattern="^sha256:[0-9a-f]{64}$",
 )
-TIME = Field("When it was registered, in UTC.", format="date-time", max_length=32)
+TIME = Field("Time of registration, in UTC.", format="date-time", max_length=32)

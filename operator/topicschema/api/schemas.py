@@ -132,19 +132,19 @@ class PartSpec:
     RULES: ClassVar = _PART_RULES
 
     name: Annotated[
-        str, Field("What clients call the schema, for instance String; kept where they look for it.", max_length=256)
+        str, Field("Name of the schema for clients, for instance String. Stored where clients read it.", max_length=256)
     ] = ""
     type: Annotated[SchemaType, type_field(PART_TYPES)]
     schema: Annotated[
         str,
         Field(
-            "The schema's text: an Avro schema in JSON for AVRO, JSON and PROTOBUF, the envelope for PROTOBUF_NATIVE; "
-            "empty or absent for the others (for STRING also the text null).",
+            "Text of the schema: an Avro schema in JSON for AVRO, JSON and PROTOBUF, the envelope for "
+            "PROTOBUF_NATIVE. Empty or unset for others; for STRING also the text null.",
             max_length=MAX_TEXT,
         ),
     ] = ""
     properties: Annotated[
-        Properties, properties_field("Properties of this schema. Pulsar does not compare them, clients read by some.")
+        Properties, properties_field("Properties of this schema. Pulsar does not compare them; clients use some.")
     ] = field(default_factory=dict)
 
 
@@ -155,19 +155,19 @@ class KeyValueSpec:
     encoding: Annotated[
         Encoding,
         Field(
-            "Where a message has its key: INLINE, before the value in the payload; SEPARATED, as the message's own key."
+            "Place of the key in a message. INLINE: before the value in the payload. SEPARATED: the message's own key."
         ),
     ]
-    key: Annotated[PartSpec, Field("The schema of the key.")]
-    value: Annotated[PartSpec, Field("The schema of the value.")]
+    key: Annotated[PartSpec, Field("Schema of the key.")]
+    value: Annotated[PartSpec, Field("Schema of the value.")]
 
 
 _FILE = "[A-Za-z0-9_][A-Za-z0-9_.+@-]*"
 MAX_FILES = 256
 _NAME_RULE = Rule(
     cel=f"self.all(name, size(name) <= 255 && name.matches('^({_FILE}/)*{_FILE}[.]proto$'))",
-    message="name a file as imports do, for instance shop/order.proto: relative, with / between folders, ending in "
-    ".proto, at most 255 letters, digits and . _ - + @",
+    message="use the imported name, for instance shop/order.proto: relative, with / between folders, "
+    "ending in .proto, at most 255 letters, digits and . _ - + @",
 )
 _SIZE_RULE = Rule(
     cel=f"self.map(name, self[name].size()).sum() <= {MAX_TEXT}",
@@ -182,7 +182,7 @@ class ProtobufSpec:
     message: Annotated[
         str,
         Field(
-            "The root message by its full name, PACKAGE.MESSAGE.",
+            "Full name of the root message, PACKAGE.MESSAGE.",
             max_length=512,
             rules=(
                 Rule(
@@ -195,7 +195,7 @@ class ProtobufSpec:
     files: Annotated[
         Mapping[str, Annotated[str, Field(max_length=MAX_TEXT)]],
         Field(
-            "The .proto files by the names that imports use, with all that they import but google/protobuf/*.",
+            "The .proto files by their imported names, with all imports except google/protobuf/*.",
             max_properties=MAX_FILES,
             rules=(
                 Rule(cel="size(self) > 0", message="give at least the file of the root message", path=""),

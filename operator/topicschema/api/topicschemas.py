@@ -1,4 +1,4 @@
-"""TopicSchema: the schema of one topic, as a team keeps it in Git."""
+"""TopicSchema: the schema of one topic, which a team stores in Git."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -26,7 +26,7 @@ from topicschema.core.strategies import Direction, Strategy, UpgradeFirst
 
 
 class DeletionPolicy(StrEnum):
-    """What deleting the resource does to the topic's record. Retain is the default."""
+    """The effect of deleting the resource on its history. Retain is the default."""
 
     RETAIN = "Retain"
     DELETE = "Delete"
@@ -34,7 +34,7 @@ class DeletionPolicy(StrEnum):
 
 # The one spelling that core.topics takes. \pZ and \pC: no spaces, nothing that does not print.
 _TOPIC = Field(
-    "The topic, spelled persistent://TENANT/NAMESPACE/TOPIC: no partition suffix, no %XX escapes. Immutable.",
+    "The topic, as persistent://TENANT/NAMESPACE/TOPIC, without partition suffix and %XX escapes. Immutable.",
     max_length=1024,
     rules=(
         IMMUTABLE,
@@ -105,7 +105,7 @@ _PROTOBUF_RULES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSchemaSpec:
-    """What the team wants."""
+    """The desired state."""
 
     RULES: ClassVar = (*TYPE_RULES, *_KEY_VALUE_RULES, *_PROTOBUF_RULES)
 
@@ -114,157 +114,156 @@ class TopicSchemaSpec:
     schema: Annotated[
         str,
         Field(
-            "The schema's text, exactly as Pulsar takes it for this type: an Avro schema in JSON for AVRO, JSON and "
-            "PROTOBUF; for PROTOBUF_NATIVE the envelope, unless protobuf has the sources; empty or absent for the "
-            "others (for STRING also the text null).",
+            "Text of the schema in Pulsar's form: an Avro schema in JSON for AVRO, JSON and PROTOBUF. "
+            "For PROTOBUF_NATIVE the envelope, unless protobuf has the sources. Empty or unset for "
+            "others; for STRING also the text null.",
             max_length=MAX_TEXT,
         ),
     ] = ""
-    key_value: Annotated[KeyValueSpec | None, Field("The two schemas of a KEY_VALUE, and how messages carry them.")] = (
-        None
-    )
+    key_value: Annotated[KeyValueSpec | None, Field("The two schemas of a KEY_VALUE, and their encoding.")] = None
     protobuf: Annotated[
         ProtobufSpec | None,
-        Field("The sources of a PROTOBUF_NATIVE; the operator compiles them to what Pulsar's Java client would send."),
+        Field(
+            "Sources of a PROTOBUF_NATIVE. The operator compiles them to the schema that Pulsar's Java "
+            "client would send."
+        ),
     ] = None
     properties: Annotated[
         Properties,
         properties_field(
-            "Properties to register with the schema. Pulsar does not compare them: a change here alone makes no new "
-            "version."
+            "Properties to register with the schema. Pulsar does not compare them: a change of "
+            "properties alone makes no new version."
         ),
     ] = field(default_factory=dict)
     schema_compatibility_strategy: Annotated[
         Strategy | None,
         Field(
-            "The topic's own schema compatibility strategy, by Pulsar's name, where the policy allows it. UNDEFINED: "
-            "the policy's. Absent: the same, but at a broker the topic keeps what it has."
+            "Schema compatibility strategy of the topic, by Pulsar's name, if the policy allows it. "
+            "UNDEFINED uses the policy's. If unset, the topic keeps its value at the broker, or uses "
+            "the policy's."
         ),
     ] = None
     schema_validation_enforced: Annotated[
         bool | None,
         Field(
-            "Whether this topic's producers need a schema; a broker that demands one everywhere is not overruled. "
-            "Absent: left as it is. Needs a policy with pulsar, and a topic that exists at the broker."
+            "If true, producers of this topic need a schema. A broker that requires one for all topics "
+            "takes precedence. If unset, the topic keeps its value. Requires a policy with pulsar, and "
+            "an existing topic."
         ),
     ] = None
     validation: Annotated[
         TopicValidationSpec | None,
-        Field(
-            "Whether the topic's messages that are retained already must be readable with this schema; each field that "
-            "is absent is as the policy has it."
-        ),
+        Field("Validation of the topic's retained messages. An unset field has the policy's value."),
     ] = None
     deletion_policy: Annotated[
         DeletionPolicy,
         Field(
-            "What deleting this resource does: Retain (when absent) touches neither record nor broker, so that a new "
-            "resource goes on with the history; Delete removes the record, and soft-deletes the schema at the broker, "
-            "which then no longer serves the older versions to consumers."
+            "Retain (default): deleting this resource changes neither history nor broker, so a new "
+            "resource continues the history. Delete: it deletes the history and soft-deletes the schema "
+            "at the broker, which then serves no older versions to consumers."
         ),
     ] = DeletionPolicy.RETAIN
     adoption_policy: Annotated[
         AdoptionPolicy,
         Field(
-            "What becomes of schemas that the topic already has at the broker: Adopt (also when absent) puts them on "
-            "record and judges this one by them; Refuse stops with a reason."
+            "Adopt (default): store the schemas that the topic already has at the broker, and judge "
+            "this one against them. Refuse: stop with a reason."
         ),
     ] = AdoptionPolicy.ADOPT
     management_policy: Annotated[
         ManagementPolicy,
         Field(
-            "Whether this topic is written to at the broker: Manage (also when absent), as far as the policy is "
-            "Manage, or Observe: what is there is put on record and compared, and nothing is changed."
+            "Manage (default): write to the topic at the broker, if the policy also has Manage. "
+            "Observe: only read, store and compare."
         ),
     ] = ManagementPolicy.MANAGE
     suspend: Annotated[
         bool,
         Field(
-            "While true the controller registers nothing and ends a validation that runs. The condition Ready stays as "
-            "it was, with the reason Suspended. Edits are judged by the webhook all the same. Deleting a "
-            "suspended resource leaves record and broker as they are, whatever deletionPolicy says."
+            "If true, the controller registers nothing and ends a running validation. Ready keeps its "
+            "status, with the reason Suspended. The webhook still judges edits. Deleting a suspended "
+            "resource changes neither history nor broker, whatever deletionPolicy is."
         ),
     ] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectiveStrategyStatus:
-    """The strategy in force and the level that set it."""
+    """The effective strategy and the level that set it."""
 
-    value: Annotated[Strategy, Field("The strategy, never UNDEFINED.")]
-    source: Annotated[StrategySource, Field("Who set it: the topic, the policy (Namespace) or the broker's default.")]
+    value: Annotated[Strategy, Field("Strategy, never UNDEFINED.")]
+    source: Annotated[
+        StrategySource, Field("Level that set it: the topic, the policy (Namespace), or the broker's default.")
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionStatus:
-    """One version of the topic as the status shows it."""
+    """One version of the topic."""
 
-    incarnation: Annotated[int, Field("Which count of versions from 0 the number belongs to.")]
-    schema_version: Annotated[int, Field("The version's number.")]
-    type: Annotated[SchemaType, Field("The schema's type, by Pulsar's name.")]
+    incarnation: Annotated[int, Field("Numbering that the version belongs to.")]
+    schema_version: Annotated[int, Field("Number of the version.")]
+    type: Annotated[SchemaType, Field("Type of the schema, by Pulsar's name.")]
     fingerprint: Annotated[str, FINGERPRINT]
     registered_at: Annotated[str, TIME]
-    origin: Annotated[Origin, Field("Where it came from: this resource's spec, the broker, or the registry.")]
+    origin: Annotated[Origin, Field("Origin: this resource's spec, the broker, or the registry.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncompatibilityStatus:
-    """One reason why the spec is refused."""
+    """One reason for the rejection of the spec."""
 
-    rule: Annotated[str, Field("The rule that is broken, by its stable id.", max_length=64, pattern="^[A-Z0-9_]+$")]
-    path: Annotated[
-        str, Field("The place in the schema, as a JSON path from $, or a field of the resource.", max_length=1024)
-    ]
-    message: Annotated[str, Field("What is wrong, in words.", max_length=1024)]
+    rule: Annotated[str, Field("Id of the rule.", max_length=64, pattern="^[A-Z0-9_]+$")]
+    path: Annotated[str, Field("JSON path from $ in the schema, or a field of the resource.", max_length=1024)]
+    message: Annotated[str, Field("Explanation for people.", max_length=1024)]
     direction: Annotated[
         Direction | None,
-        Field("Who could not read whom: BACKWARD, the new schema the old messages; FORWARD, the reverse."),
+        Field(
+            "BACKWARD: the new schema cannot read earlier messages. FORWARD: an earlier version cannot "
+            "read new messages."
+        ),
     ] = None
-    schema_version: Annotated[int | None, Field("The version it clashes with.")] = None
+    schema_version: Annotated[int | None, Field("Version that it is incompatible with.")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSchemaStatus:
-    """What the controller saw and did. Every field is sent with every status write."""
+    """The observed state. Every status write has every field."""
 
     observed_generation: Annotated[int, OBSERVED_GENERATION] = -1
     conditions: Annotated[tuple[Condition, ...], CONDITIONS] = ()
     incarnation: Annotated[
-        int | None, Field("Which count of versions from 0 is current; a new one starts when a broker lost the old.")
+        int | None, Field("Current numbering of versions from 0. A new one starts if a broker lost the old one.")
     ] = None
-    schema_version: Annotated[int | None, Field("The version that is equal to spec.")] = None
-    latest_schema_version: Annotated[int | None, Field("The newest version of the topic.")] = None
+    schema_version: Annotated[int | None, Field("Version that equals spec.")] = None
+    latest_schema_version: Annotated[int | None, Field("Newest version of the topic.")] = None
     fingerprint: Annotated[str | None, FINGERPRINT] = None
     effective_strategy: Annotated[
-        EffectiveStrategyStatus | None, Field("The schema compatibility strategy in force, and who set it.")
+        EffectiveStrategyStatus | None, Field("Effective schema compatibility strategy, and the level that set it.")
     ] = None
-    upgrade_first: Annotated[
-        UpgradeFirst | None, Field("Which clients must go to the new version first, by the strategy in force.")
-    ] = None
-    version_count: Annotated[int, Field("How many versions the topic has.")] = 0
+    upgrade_first: Annotated[UpgradeFirst | None, Field("Clients to upgrade first, by the effective strategy.")] = None
+    version_count: Annotated[int, Field("Number of versions of the topic.")] = 0
     versions: Annotated[
-        tuple[VersionStatus, ...], Field("The newest versions, oldest first, at most 100.", max_items=100)
+        tuple[VersionStatus, ...], Field("Newest versions, oldest first, at most 100.", max_items=100)
     ] = ()
-    incompatibility_count: Annotated[int, Field("How many reasons there are to refuse the spec.")] = 0
+    incompatibility_count: Annotated[int, Field("Number of reasons for the rejection of the spec.")] = 0
     incompatibilities: Annotated[
         tuple[IncompatibilityStatus, ...], Field("The first of these reasons, at most 20.", max_items=20)
     ] = ()
-    validation: Annotated[
-        ValidationStatus | None, Field("The newest validation of retained messages; absent where there is none.")
-    ] = None
+    validation: Annotated[ValidationStatus | None, Field("Newest validation of retained messages, if any.")] = None
     revalidated: Annotated[
         str | None,
-        Field("The newest value of the annotation topicschema.io/revalidate that was answered.", max_length=256),
+        Field("Newest completed value of the annotation topicschema.io/revalidate.", max_length=256),
     ] = None
     report_with_values: Annotated[
         str | None,
-        Field("The ConfigMap that may show what messages hold (includeValues); absent once none does.", max_length=253),
+        Field("ConfigMap that may contain values of messages (includeValues), if any.", max_length=253),
     ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSchema:
-    """The schema of one topic. An edit that would break its consumers or producers is refused."""
+    """The schema of one topic. The webhook rejects edits that would break its consumers or producers."""
 
     metadata: Metadata
     spec: TopicSchemaSpec

@@ -1,7 +1,7 @@
-"""What is said of validating retained messages: by the policy, by a topic, and what a status shows of a run.
+"""Settings of validation in policies and topics, and the status of a run.
 
-A topic's own fields win over its policy's, one by one; what is absent in both is the default that its field's
-description names. Who reads, by what account and image, and whether values may be shown is the policy's alone.
+A topic's field overrides the policy's. If both are unset, the default in the field's description applies. Only a policy
+sets account, image and credentials of a run, and whether values are shown.
 """
 
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ _DURATION = r"^[1-9][0-9]{0,5}[smhd]$"
 _STORES = (
     Rule(
         cel=r"self.matches('^(s3|gs|gcs|hdfs|abfs|abfss)://[^\\s\\x00-\\x1f]+$')",
-        message="write s3://, gs://, abfs:// or hdfs://, and where",
+        message="write s3://, gs://, abfs:// or hdfs://, and the path",
     ),
     Rule(
         cel=r"!self.matches('^[a-z0-9]+://[^/]*:[^/]*@')",
-        message="credentials do not belong here: give the account of validation.template the right to read",
+        message="remove the credentials, and give the account of validation.template the right to read",
     ),
     Rule(
         cel=r"self.matches('^(s3|hdfs)://') || !self.contains('?')",
-        message="only s3:// takes options: whose store it is must be known by its name",
+        message="only s3:// takes options, because other stores are identified by their host",
     ),
     Rule(
         cel=r"!self.matches('^abfss?://') || self.matches('^abfss?://([a-z0-9$-]+@)?[a-z0-9$-]+"
@@ -34,14 +34,14 @@ _STORES = (
     ),
 )
 _QUESTION = Field(
-    "What was asked, as a hash: schema, versions before it, source and sample. It is asked once.",
+    "Hash of the run's input: schema, earlier versions, source and sample. The same input is validated once.",
     max_length=71,
     pattern="^sha256:[0-9a-f]{64}$",
 )
 
 
 class ValidationMode(StrEnum):
-    """What a verdict on retained messages decides."""
+    """The effect of a verdict on retained messages."""
 
     OFF = "Off"
     REPORT = "Report"
@@ -49,7 +49,7 @@ class ValidationMode(StrEnum):
 
 
 class ValidationPhase(StrEnum):
-    """How far a validation is."""
+    """The progress of a validation."""
 
     WAITING = "Waiting"
     RUNNING = "Running"
@@ -59,7 +59,7 @@ class ValidationPhase(StrEnum):
 
 
 class FilesFormat(StrEnum):
-    """How files hold messages."""
+    """The format of files with messages."""
 
     PARQUET = "Parquet"
     AVRO = "Avro"
@@ -77,24 +77,25 @@ class PulsarSourceSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesSourceSpec:
-    """Files that hold the topic's messages, in an object store that the run's account may read."""
+    """Files with the topic's messages, in an object store that the run's account may read."""
 
     uri: Annotated[
         str,
         Field(
-            "A file or a folder, for instance s3://archive/shop/orders/created.",
+            "URI of a file or a folder, for instance s3://archive/shop/orders/created.",
             max_length=2048,
             rules=_STORES,
         ),
     ]
     format: Annotated[
-        FilesFormat | None, Field("Parquet, Avro (object containers) or JSON (lines); absent: by the names' ends.")
+        FilesFormat | None,
+        Field("Parquet, Avro (object containers) or JSON (lines). Default: by the files' extensions."),
     ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSpec:
-    """Where the messages are; exactly one place."""
+    """The source of the messages: exactly one kind."""
 
     RULES: ClassVar = (
         Rule(
@@ -111,145 +112,155 @@ class SourceSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleSpec:
-    """Which of the messages are judged; what is absent limits nothing."""
+    """The sample of messages; an unset field does not limit."""
 
-    max_messages: Annotated[int | None, Field("About so many, the same share everywhere.", minimum=1)] = None
+    max_messages: Annotated[
+        int | None, Field("Approximate number of messages, with the same share in every partition.", minimum=1)
+    ] = None
     percent: Annotated[
-        int | None, Field("So many of a hundred, picked by chance; 100 when absent.", minimum=1, rules=_most(100))
+        int | None, Field("Percentage of the messages, chosen at random. Default: 100.", minimum=1, rules=_most(100))
     ] = None
     since: Annotated[
         str | None,
-        Field("Those published within this time before the run, for instance 168h.", max_length=10, pattern=_DURATION),
+        Field(
+            "Only messages published within this time before the run, for instance 168h.",
+            max_length=10,
+            pattern=_DURATION,
+        ),
     ] = None
-    seed: Annotated[int | None, Field("Which messages chance picks; the same seed picks the same. 0 when absent.")] = (
-        None
-    )
+    seed: Annotated[
+        int | None, Field("Seed of the random choice: the same seed chooses the same messages. Default: 0.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToleranceSpec:
-    """How much may be wrong with messages that pass."""
+    """The tolerance for invalid messages."""
 
     max_invalid_per_million: Annotated[
-        int | None, Field("So many of a million may be unreadable; 0 when absent.", rules=_most(1_000_000))
+        int | None, Field("Number of invalid messages in a million that pass. Default: 0.", rules=_most(1_000_000))
     ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicValidationSpec:
-    """What the topic's team says of validating its messages; each field that is absent is as the policy has it."""
+    """A topic's settings of validation; an unset field has the policy's value."""
 
     mode: Annotated[
         ValidationMode | None,
         Field(
-            "Off (also when policy and topic say nothing), Report (versions are registered, and it is told which "
-            "messages they cannot read), or Gate (a version is registered only after its messages pass)."
+            "Off (default): no validation. Report: register versions, and report messages that they "
+            "cannot read. Gate: register a version only after its messages pass."
         ),
     ] = None
-    source: Annotated[SourceSpec | None, Field("Where the messages are; the topic itself when absent.")] = None
-    sample: Annotated[SampleSpec | None, Field("Which of the messages are judged; all when absent.")] = None
-    tolerance: Annotated[ToleranceSpec | None, Field("How much may be wrong; nothing when absent.")] = None
+    source: Annotated[SourceSpec | None, Field("Source of the messages. Default: the topic itself.")] = None
+    sample: Annotated[SampleSpec | None, Field("Sample of the messages. Default: all.")] = None
+    tolerance: Annotated[ToleranceSpec | None, Field("Tolerance for invalid messages. Default: none.")] = None
     executors: Annotated[
         int | None,
         Field(
-            "Pods that read beside the run's own; 0 when absent: one pod, without Spark and JVM, which judges in four "
-            "processes at most, whatever its CPU limit.",
+            "Number of Spark executors. Default: 0, which is one pod without Spark and JVM. It judges "
+            "in at most four processes, whatever its CPU limit.",
             rules=_most(64),
         ),
     ] = None
     active_deadline_seconds: Annotated[
-        int | None, Field("How long a run may take; an hour when absent.", minimum=1, rules=_most(604_800))
+        int | None, Field("Maximum duration of a run. Default: one hour.", minimum=1, rules=_most(604_800))
     ] = None
     ttl_seconds_after_finished: Annotated[
         int | None,
         Field(
-            "How long a Job stays after its end; a day when absent. An hour at least: its end tells when one without a "
-            "verdict is tried again.",
+            "Lifetime of a finished Job. Default: one day. Minimum: one hour, because its end "
+            "determines the retry of a run without a verdict.",
             minimum=3600,
             rules=_most(2_592_000),
         ),
     ] = None
-    page: Annotated[
-        bool | None, Field("Whether the report is kept as a page (HTML), too, for people; false when absent.")
-    ] = None
+    page: Annotated[bool | None, Field("If true, store the report as an HTML page, too. Default: false.")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationSpec(TopicValidationSpec):
-    """What the platform team says of validating messages, for all topics that do not say otherwise."""
+    """A policy's settings of validation, for all topics without their own."""
 
     authentication: Annotated[
         ReaderAuthenticationSpec | None,
-        Field("Who a run is to the broker, never who the operator is; absent: nobody."),
+        Field(
+            "Credentials for validation runs. The operator's own are never used. If unset, runs are unauthenticated."
+        ),
     ] = None
     include_values: Annotated[
         bool | None,
-        Field("Whether examples in status and report show what the messages hold; false when absent."),
+        Field("If true, examples in status and report contain values of messages. Default: false."),
     ] = None
     template: Annotated[
         TemplateSpec | None,
-        Field("What may be said of a run's pods. Who sets it must be allowed to create pods in this namespace."),
+        Field("Settings of a run's pods. To set it, a user must be allowed to create pods in this namespace."),
     ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReasonStatus:
-    """How many messages have one and the same thing wrong."""
+    """The number of messages with one reason at one path."""
 
-    reason: Annotated[str, Field("What is wrong, by its stable id.", max_length=64)]
-    path: Annotated[str, Field("The place in the schema, as a JSON path from $.", max_length=1024)] = "$"
-    messages: Annotated[int, Field("How many messages.")] = 0
+    reason: Annotated[str, Field("Id of the reason.", max_length=64)]
+    path: Annotated[str, Field("JSON path from $ in the schema.", max_length=1024)] = "$"
+    messages: Annotated[int, Field("Number of messages.")] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExampleStatus:
-    """One message that cannot be read; what it holds is shown only with includeValues."""
+    """One unreadable message; its value is shown only with includeValues."""
 
-    message: Annotated[str, Field("The message's id, as ledger:entry:batchIndex, or a file's row.", max_length=256)]
-    partition: Annotated[str | None, Field("The partition, or the file.", max_length=1024)] = None
-    published_at: Annotated[str | None, Field("When it was published, in UTC.", max_length=32)] = None
-    schema_version: Annotated[int | None, Field("The version that it was written with.")] = None
-    reason: Annotated[str, Field("What is wrong, by its stable id.", max_length=64)]
-    path: Annotated[str, Field("The place in the schema, as a JSON path from $.", max_length=1024)] = "$"
-    offset: Annotated[int | None, Field("The payload's byte at which it shows, from 0.")] = None
-    value: Annotated[str | None, Field("What the message holds, shortened.", max_length=1024)] = None
+    message: Annotated[
+        str, Field("Id of the message, as ledger:entry:batchIndex, or the row of a file.", max_length=256)
+    ]
+    partition: Annotated[str | None, Field("Partition or file.", max_length=1024)] = None
+    published_at: Annotated[str | None, Field("Publish time, in UTC.", max_length=32)] = None
+    schema_version: Annotated[int | None, Field("Schema version that wrote it.")] = None
+    reason: Annotated[str, Field("Id of the reason.", max_length=64)]
+    path: Annotated[str, Field("JSON path from $ in the schema.", max_length=1024)] = "$"
+    offset: Annotated[int | None, Field("Byte offset in the payload, from 0.")] = None
+    value: Annotated[str | None, Field("Value of the message, shortened.", max_length=1024)] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationStatus:
-    """The newest validation: what was asked, how far it is, and what came of it."""
+    """The newest validation: its input, progress and result."""
 
     phase: Annotated[
-        ValidationPhase, Field("Waiting (for its turn), Running, Passed, Failed, or Error (it could not run).")
+        ValidationPhase, Field("Waiting (in the queue), Running, Passed, Failed, or Error (it could not run).")
     ]
     question: Annotated[str, _QUESTION]
     revalidate: Annotated[
         str | None,
-        Field("The value of the annotation topicschema.io/revalidate that this validation answers.", max_length=256),
+        Field("Value of the annotation topicschema.io/revalidate that started this validation.", max_length=256),
     ] = None
     renews: Annotated[
         str | None,
-        Field("When the verdict was given that is too old to register by, and that this one renews.", max_length=32),
+        Field("Time of the earlier verdict that has expired and that this validation replaces.", max_length=32),
     ] = None
     judged_at: Annotated[
         str | None,
-        Field("When the run ended that has the verdict, in UTC. A gate registers by it for 24 hours.", max_length=32),
+        Field("End of the run with the verdict, in UTC. A gate can register the version for 24 hours.", max_length=32),
     ] = None
     topic_missing: Annotated[
         bool | None,
-        Field("Whether the topic did not exist: its verdict, on no messages, counts only as long as it does not."),
+        Field("True if the topic did not exist. The verdict is valid only until the topic is created."),
     ] = None
-    percent_in_tens: Annotated[int, Field("How far it is, in steps of ten per cent.")] = 0
-    messages: Annotated[int | None, Field("How many messages were judged.")] = None
-    invalid: Annotated[int | None, Field("How many of them cannot be read.")] = None
+    percent_in_tens: Annotated[int, Field("Progress in percent, in steps of ten.")] = 0
+    messages: Annotated[int | None, Field("Number of judged messages.")] = None
+    invalid: Annotated[int | None, Field("Number of unreadable messages.")] = None
     by_reason: Annotated[
-        tuple[ReasonStatus, ...], Field("What is wrong with them, most first, at most 20.", max_items=20)
+        tuple[ReasonStatus, ...], Field("Reasons, the most frequent first, at most 20.", max_items=20)
     ] = ()
-    examples: Annotated[tuple[ExampleStatus, ...], Field("Some of them, at most 10.", max_items=10)] = ()
-    job: Annotated[str | None, Field("The Job that asks, in this namespace.", max_length=253)] = None
-    report: Annotated[str | None, Field("The ConfigMap with the whole report, in this namespace.", max_length=253)] = (
-        None
-    )
+    examples: Annotated[
+        tuple[ExampleStatus, ...], Field("Examples of unreadable messages, at most 10.", max_items=10)
+    ] = ()
+    job: Annotated[str | None, Field("Name of the Job, in this namespace.", max_length=253)] = None
+    report: Annotated[
+        str | None, Field("Name of the ConfigMap with the whole report, in this namespace.", max_length=253)
+    ] = None
 
     @property
     def is_final(self) -> bool:

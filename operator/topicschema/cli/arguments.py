@@ -15,9 +15,9 @@ from topicschema.core.strategies import Strategy
 _PROCESSES: Final = {
     "controller": (
         "controller.process",
-        "register accepted schemas and report drift; one of the replicas leads",
+        "register accepted schemas; one replica is the leader",
     ),
-    "webhook": ("webhook.server", "review TopicSchemas and NamespaceSchemaPolicies when they are applied"),
+    "webhook": ("webhook.server", "review TopicSchemas and NamespaceSchemaPolicies at admission"),
 }
 _DESCRIPTION: Final = (
     "Apache Pulsar topic schemas as Kubernetes resources. The processes take their settings from the environment "
@@ -43,9 +43,9 @@ NOT_WITH_BATCH: Final[Mapping[str, object]] = {
 """Options that the lines of a batch set themselves, with their defaults."""
 _CHECK: Final = """exit codes:
   0  compatible, or equal to an earlier version
-  1  incompatible, or no schema that a broker accepts
-  2  wrong input: a file that cannot be read, a wrong option
-  with --batch: 0, or 2 if a line was no valid request
+  1  incompatible, or an invalid schema
+  2  wrong input: an unreadable file, a wrong option
+  with --batch: 0, or 2 if a request was invalid
 
 examples:
   topicschema check --strategy BACKWARD --history v1.avsc v2.avsc
@@ -54,18 +54,18 @@ examples:
   topicschema check --batch < requests.jsonl > answers.jsonl"""
 
 _CAN_CONNECT: Final = """Without SCHEMA the client has no schema, or a primitive TYPE, which needs no text.
-The type BYTES also means no schema. NONE is a schema of that type, which is sent.
+BYTES also means no schema. NONE is a schema of that type.
 AUTO_PRODUCE and AUTO_CONSUME are settings of clients.
 
 exit codes:
   0  may connect
-  1  may not
-  2  wrong input: a file that cannot be read, a wrong option
+  1  may not connect
+  2  wrong input: an unreadable file, a wrong option
 
 examples:
   topicschema can-connect producer --strategy FULL --no-auto-update --history v1.avsc v2.avsc
   topicschema can-connect consumer --type STRING --topic-active"""
-_EXPORT = """standard input is kubectl's output for one SchemaHistory and its SchemaVersions (docs/broker.md):
+_EXPORT = """Standard input is the output of kubectl for one SchemaHistory and its SchemaVersions (docs/broker.md):
   { kubectl get schemahistory NAME -o json
     kubectl get schemaversions -l topicschema.io/history=NAME -o json; } | topicschema export"""
 
@@ -75,16 +75,16 @@ def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> arg
     top = kind(prog="topicschema", description=_DESCRIPTION)
     top.add_argument("--version", action="version", version=f"topicschema {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    _check(_command(commands, "check", "check if a broker would let a schema follow others", epilog=_CHECK))
-    text = "check if a broker would let a client connect, and with which schema version"
+    _check(_command(commands, "check", "check whether a schema may follow earlier ones", epilog=_CHECK))
+    text = "check whether a client may connect, and with which version"
     _can_connect(_command(commands, "can-connect", text, epilog=_CAN_CONNECT))
-    _fingerprint(_command(commands, "fingerprint", "print the hash by which a broker deduplicates schemas"))
-    _explain(_command(commands, "explain", "print a rule's meaning and its remedy"))
-    _manifest(_command(commands, "manifest", "print a schema's file as a TopicSchema manifest"))
-    _command(commands, "export", "print a topic's stored versions as uploads to a broker that lost them", _EXPORT)
+    _fingerprint(_command(commands, "fingerprint", "print the fingerprint of a schema: equal schemas have equal ones"))
+    _explain(_command(commands, "explain", "explain a rule, and what to do"))
+    _manifest(_command(commands, "manifest", "print the TopicSchema manifest for a schema's file"))
+    _command(commands, "export", "print the uploads for a broker that lost a topic's versions", _EXPORT)
     payload_arguments.add(commands, _proto_options)
     _validate_messages(_command(commands, "validate-messages", arguments.SUMMARY, arguments.EPILOG))
-    _completion(_command(commands, "completion", "print a script that completes this command in a shell"))
+    _completion(_command(commands, "completion", "print the completion script for a shell"))
     for name, (module, text) in _PROCESSES.items():
         process = commands.add_parser(name, help=text, description=text)
         process.set_defaults(module=f"topicschema.{module}", is_process=True)
@@ -107,14 +107,18 @@ def _check(command: argparse.ArgumentParser) -> None:
         "--strictness",
         default=Strictness.BROKER.value,
         choices=_names(Strictness),
-        help="Broker: the broker's verdict (default); Strict: also refuse what makes consumers lose data",
+        help="Broker (default): exactly the broker's verdict. Strict: reject what consumers would lose, too",
     )
-    command.add_argument("--batch", action="store_true", help="answer JSON lines from standard input (docs/cli.md)")
+    command.add_argument(
+        "--batch",
+        action="store_true",
+        help="read JSON lines from standard input, and write one response for each (docs/cli.md)",
+    )
     command.add_argument(
         "candidate",
         nargs="?",
         metavar="CANDIDATE",
-        help="the schema's file, or a manifest; optional for a primitive type",
+        help="file of the schema, or a manifest; a primitive type needs none",
     )
 
 
@@ -122,7 +126,7 @@ def _can_connect(command: argparse.ArgumentParser) -> None:
     # One parser for each: argparse accepts no SCHEMA after options that follow another positional.
     clients = command.add_subparsers(dest="client", required=True, metavar="CLIENT")
     for name in ("producer", "consumer", "reader"):
-        text = f"check if a broker would let this {name} connect"
+        text = f"check whether a {name} may connect"
         _client(clients.add_parser(name, help=text, description=text, epilog=_CAN_CONNECT, formatter_class=_AS_WRITTEN))
 
 
@@ -135,7 +139,7 @@ def _client(command: argparse.ArgumentParser) -> None:
         type=payload_arguments.schema_type,
         metavar="TYPE",
         choices=_names(SchemaType),
-        help="the type of the earlier versions (default: the client's, or AVRO if the client has no schema)",
+        help="type of the earlier versions (default: the client's, or AVRO if a topic cannot store it)",
     )
     command.add_argument("--no-auto-update", action="store_true", help="isAllowAutoUpdateSchema is false")
     command.add_argument("--enforced", action="store_true", help="schemaValidationEnforced is true")
@@ -145,27 +149,27 @@ def _client(command: argparse.ArgumentParser) -> None:
         action="store_const",
         const=True,
         dest="is_in_use",
-        help="the topic has producers, other consumers or messages (a topic with a schema is always active)",
+        help="the topic has producers, other consumers or messages; a topic with a schema always counts as active",
     )
     use.add_argument(
         "--topic-inactive",
         action="store_const",
         const=False,
         dest="is_in_use",
-        help="the topic has no producers, consumers or messages (default)",
+        help="the topic has no producers, other consumers or messages (default)",
     )
-    command.add_argument("schema", nargs="?", metavar="SCHEMA", help="the client's schema; - is standard input")
+    command.add_argument("schema", nargs="?", metavar="SCHEMA", help="file of the client's schema; - is standard input")
 
 
 def _fingerprint(command: argparse.ArgumentParser) -> None:
     _schema_options(command)
     _proto_options(command)
-    command.add_argument("file", metavar="FILE", help="the schema's file, or a manifest; - is standard input")
+    command.add_argument("file", metavar="FILE", help="file of the schema, or a manifest; - is standard input")
 
 
 def _explain(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "rule", nargs="?", metavar="RULE", help="for instance TYPE_MISMATCH; if omitted, all rules are listed"
+        "rule", nargs="?", metavar="RULE", help="id of the rule, for instance TYPE_MISMATCH (default: list all)"
     )
 
 
@@ -176,12 +180,10 @@ def _manifest(command: argparse.ArgumentParser) -> None:
         "--property", action="append", default=[], metavar="NAME=TEXT", help="a property of the schema; repeatable"
     )
     command.add_argument("--topic", required=True, metavar="TOPIC", help="persistent://TENANT/NAMESPACE/TOPIC")
-    command.add_argument("--namespace", metavar="NAMESPACE", help="the resource's Kubernetes namespace")
-    command.add_argument("--name", metavar="NAME", help="the resource's name (default: derived from the topic's)")
-    command.add_argument("file", nargs="?", metavar="FILE", help="the schema's file; optional for a primitive type")
-    command.add_argument(
-        "more_imported", nargs="*", metavar="IMPORTED", help="a file that FILE.proto imports, like --import"
-    )
+    command.add_argument("--namespace", metavar="NAMESPACE", help="Kubernetes namespace of the resource")
+    command.add_argument("--name", metavar="NAME", help="name of the resource (default: from the topic)")
+    command.add_argument("file", nargs="?", metavar="FILE", help="file of the schema; a primitive type needs none")
+    command.add_argument("more_imported", nargs="*", metavar="IMPORTED", help="files that FILE imports, as --import")
 
 
 def _validate_messages(command: argparse.ArgumentParser) -> None:
@@ -212,18 +214,16 @@ def _topic_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--history-message",
         metavar="MESSAGE",
-        help="the root message of earlier .proto files, if it differs from --message",
+        help="root message of earlier .proto files, if it differs from --message",
     )
     command.add_argument(
         "--property",
         action="append",
         default=[],
         metavar="NAME=TEXT",
-        help="a property of all schemas, for instance key.schema.type=STRING of a KEY_VALUE; repeatable",
+        help="a property of all given schemas, for instance key.schema.type=STRING of a KEY_VALUE; repeatable",
     )
-    command.add_argument(
-        "-o", "--output", choices=("text", "json"), default="text", help="output format (default: text)"
-    )
+    command.add_argument("-o", "--output", choices=("text", "json"), default="text", help="text (default) or json")
 
 
 def _schema_options(command: argparse.ArgumentParser, *more: str) -> None:
@@ -232,13 +232,13 @@ def _schema_options(command: argparse.ArgumentParser, *more: str) -> None:
         type=payload_arguments.schema_type,
         metavar="TYPE",
         choices=(*_names(SchemaType), *more),
-        help="schema type, by Pulsar's name (default: AVRO; PROTOBUF_NATIVE for .proto files)",
+        help="schema type, by Pulsar's name (default: AVRO, or PROTOBUF_NATIVE for .proto files)",
     )
     command.add_argument(
         "--pulsar-version",
         default=PulsarLine.V4_0.value,
         choices=_names(PulsarLine),
-        help="the Pulsar version of the broker (default: 4.0)",
+        help="Pulsar version that judges (default: 4.0)",
     )
 
 
@@ -246,7 +246,7 @@ def _proto_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--message",
         metavar="MESSAGE",
-        help="the root message of .proto files, by its full name; required if a file has several messages",
+        help="full name of the root message of .proto files; required if a file has several",
     )
     command.add_argument(
         "-I",
@@ -254,7 +254,7 @@ def _proto_options(command: argparse.ArgumentParser) -> None:
         default=[],
         dest="folders",
         metavar="DIR",
-        help="a folder to which names of .proto files and their imports are relative; repeatable",
+        help="a folder that names and imports of .proto files are relative to; repeatable",
     )
     command.add_argument(
         "--import",
@@ -262,7 +262,7 @@ def _proto_options(command: argparse.ArgumentParser) -> None:
         default=[],
         dest="imported",
         metavar="FILE",
-        help="a file that .proto files import, in any folder; repeatable",
+        help="a file that .proto files import, in any place; repeatable",
     )
 
 

@@ -11,7 +11,7 @@ _CLIENTS_ONLY: Final = frozenset({SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLI
 _EXITS: Final = """exit codes:
   0  {yes}
   1  {no}
-  2  wrong input: a file that cannot be read, no schema, a wrong option
+  2  wrong input: an unreadable file, an invalid schema, a wrong option
 
 examples:
 """
@@ -25,12 +25,12 @@ _TEXTS: Final = {
     ),
     "encode": (
         "write the payload of a JSON value",
-        _EXITS.format(yes="the payload is written", no="the value does not fit the schema")
+        _EXITS.format(yes="the payload is written", no="the value does not match the schema")
         + """  echo '{"id": 1}' | topicschema encode --schema order.avsc -o message.bin -
   echo '"2026-01-31"' | topicschema encode --type LOCAL_DATE --hex -""",
     ),
     "validate": (
-        "check if bytes are a payload of a schema, and print each fault with its place",
+        "check whether bytes are a payload of a schema, and if not, where and why",
         _EXITS.format(yes="valid", no="invalid")
         + """  topicschema validate --schema order.avsc message.bin
   topicschema validate --type JSON --schema order.avsc -o json message.json""",
@@ -55,7 +55,7 @@ def add(
 def schema_type(name: str) -> str:
     """Return the name. Raises an argparse error, with the reason, for a type of Pulsar that is not supported."""
     if name == EXTERNAL:
-        raise argparse.ArgumentTypeError("EXTERNAL, a type of Pulsar 4.1 and later, is not taken here")
+        raise argparse.ArgumentTypeError("EXTERNAL, a type of Pulsar 4.1 and later, is not supported")
     return name
 
 
@@ -65,9 +65,9 @@ def _schema(command: argparse.ArgumentParser) -> None:
         type=schema_type,
         metavar="TYPE",
         choices=tuple(each.value for each in SchemaType if each not in _CLIENTS_ONLY),
-        help="schema type, by Pulsar's name (default: AVRO; PROTOBUF_NATIVE for .proto files)",
+        help="schema type, by Pulsar's name (default: AVRO, or PROTOBUF_NATIVE for .proto files)",
     )
-    command.add_argument("--schema", metavar="FILE", help="the schema's file; optional for a primitive type")
+    command.add_argument("--schema", metavar="FILE", help="file of the schema; a primitive type needs none")
     command.add_argument(
         "--property",
         action="append",
@@ -79,7 +79,7 @@ def _schema(command: argparse.ArgumentParser) -> None:
         "--pulsar-version",
         default=PulsarLine.V4_0.value,
         choices=tuple(each.value for each in PulsarLine),
-        help="the Pulsar version whose schema parser is used (default: 4.0)",
+        help="Pulsar version that reads the schema (default: 4.0)",
     )
 
 
@@ -87,23 +87,21 @@ def _form(command: argparse.ArgumentParser) -> None:
     form = command.add_mutually_exclusive_group()
     form.add_argument("--hex", action="store_true", help="payload and key are hexadecimal text")
     form.add_argument("--base64", action="store_true", help="payload and key are base64 text")
-    command.add_argument("--key", metavar="FILE", help="the message's key, which is separate in a SEPARATED KEY_VALUE")
+    command.add_argument("--key", metavar="FILE", help="file of the message's key, for a SEPARATED KEY_VALUE")
 
 
 def _reading(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--writer", metavar="FILE", help="AVRO: the version that the message was written with")
-    command.add_argument("payload", metavar="PAYLOAD", help="the payload's file; - is standard input")
+    command.add_argument("--writer", metavar="FILE", help="AVRO: the version that wrote the message")
+    command.add_argument("payload", metavar="PAYLOAD", help="file of the payload; - is standard input")
 
 
 def _encode(command: argparse.ArgumentParser) -> None:
     command.add_argument("-o", "--output", metavar="FILE", help="file for the payload (default: standard output)")
-    command.add_argument("value", metavar="VALUE", help="the file with the value, as JSON; - is standard input")
+    command.add_argument("value", metavar="VALUE", help="file with the value as JSON; - is standard input")
 
 
 def _validate(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "-o", "--output", choices=("text", "json"), default="text", help="output format (default: text)"
-    )
+    command.add_argument("-o", "--output", choices=("text", "json"), default="text", help="text (default) or json")
     _reading(command)
 
 

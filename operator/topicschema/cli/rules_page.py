@@ -17,14 +17,14 @@ _LONGEST: Final = 400
 _HEAD: Final = """<!-- made by `make generate` from operator/topicschema/cli/rules; edit there -->
 # Rules
 
-Every refusal has one of these ids, the place in the schema's text (a JSON path from `$`), and a sentence. Ids are
-stable, so scripts may rely on them. A refusal from a comparison of two versions also has the direction and the earlier
-version. `topicschema explain RULE` prints the same text.
+Every rejection has one of these ids, a JSON path from `$` into the schema's text, and a sentence. Ids are
+stable, so scripts can use them. A rejection that compares two versions also has the direction and the
+version. `topicschema explain RULE` prints the text of a rule.
 
-The verdicts are those of a Pulsar broker, including its oddities. They are those of Pulsar 4.0 (Avro 1.11.4), unless an
-example has `line 4.1`; 4.1 and 4.2 judge with Avro 1.12.0. If the broker would answer with an error (HTTP 500), the
-verdict is a refusal, with the reason. A rule has an example that it refuses and one that it accepts, run as tests. A
-few rules cannot be shown by a schema's text, and have none."""
+The verdicts are those of a Pulsar 4.0 broker (Avro 1.11.4), down to its peculiarities. Examples with `line 4.1` are
+those of 4.1 and 4.2 (Avro 1.12.0). If the broker would answer with an error (HTTP 500), the verdict is no, with the
+reason. A rule has an example that it rejects and one that passes. Tests run both. Rules that no schema text can show
+have no examples."""
 
 
 def page() -> str:

@@ -46,7 +46,7 @@ from topicschema.broker.transport import Access
 from topicschema.core.errors import StalledAtBrokerError, StalledError, TopicSchemaError, WaitingError
 
 PAGE = (Path(__file__).parents[3] / "docs" / "broker.md").read_text()
-ANSWERS = PAGE.partition("## What an answer means")[2].partition("\n## ")[0]
+ANSWERS = PAGE.partition("## Responses")[2].partition("\n## ")[0]
 MANUAL = [[cell.strip("| ") for cell in line.split(" |")] for line in ANSWERS.splitlines() if line.startswith("| ")]
 REDIRECTED = 3
 
@@ -98,8 +98,8 @@ def effect_on(broker: Broker) -> str:
     """What the answer meant for requests after it, in the manual's words."""
     transport = broker._transport
     if transport._circuit._failures:
-        return "away"
-    return "slower" if transport._pace._interval > 1 / PER_SECOND else ""
+        return "unreachable"
+    return "throttled" if transport._pace._interval > 1 / PER_SECOND else ""
 
 
 def test_the_manual_s_table_has_no_answer_that_is_not_tried_here() -> None:

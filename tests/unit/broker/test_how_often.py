@@ -1,4 +1,4 @@
-"""What chance may make of the pauses, and the numbers of docs/broker.md ("How often a broker is asked") by the clock.
+"""What chance may make of the pauses, and the numbers of docs/broker.md ("Retries and rate limit") by the clock.
 
 What else is counted at the wire stands in test_circuit.
 """
@@ -28,8 +28,8 @@ PAGE = (Path(__file__).parents[3] / "docs" / "broker.md").read_text()
 OF_ONE_TOPIC = next(line for line in PAGE.splitlines() if "**one topic**" in line)
 LOOKS, REQUESTS, MORE, FIRST, LATER = 5, 7, 2, 45, 4
 NUMBERS = (
-    "five looks in the first minute at most, then one in two and a half minutes; each of seven requests at most, and "
-    f"two more where the topic has settings of its own: {FIRST} in the first minute, then **{LATER}**"
+    "Five reconciles in the first minute at most, then one in two and a half minutes. Each sends seven requests at "
+    f"most, and two more if the topic has settings of its own: {FIRST} in the first minute, then **{LATER}**"
 )
 
 

@@ -190,7 +190,7 @@ def test_standard_input_that_is_closed_is_wrong_input(here: Path, line: str) -> 
 
 def test_a_type_that_is_not_taken_is_refused_in_words(here: Path) -> None:
     done = run(here, "check", "--type", "EXTERNAL", "v1.avsc")
-    assert done.stderr.endswith("argument --type: EXTERNAL, a type of Pulsar 4.1 and later, is not taken here\n")
+    assert done.stderr.endswith("argument --type: EXTERNAL, a type of Pulsar 4.1 and later, is not supported\n")
 
 
 def test_without_a_standard_output_there_is_no_yes(here: Path) -> None:

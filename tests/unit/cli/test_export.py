@@ -63,7 +63,7 @@ def test_a_payload_of_another_incarnation_is_not_taken_for_this_one_s() -> None:
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [({"is_tombstone": True}, "version 1 is a deletion"), ({"schema_version": 2}, "there is no version 1 on record")],
+    [({"is_tombstone": True}, "version 1 is a deletion"), ({"schema_version": 2}, "there is no version 1 in")],
     ids=["deletion", "gap"],
 )
 def test_numbers_that_no_upload_gives_are_told_and_nothing_is_printed(change: dict[str, Any], words: str) -> None:

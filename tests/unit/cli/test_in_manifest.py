@@ -57,7 +57,7 @@ def run(where: Path, line: str, stdin: str = "") -> subprocess.CompletedProcess[
         ("check --history v1.yaml v1.avsc", 0, "equals version 0 (v1.yaml)"),
         ("check --strategy BACKWARD --history - v2.yaml", 1, "(standard input)"),
         ("check --history pair.json pair.yaml", 0, "equals version 0 (pair.json)"),
-        ("check text.yaml", 1, "text.yaml is no schema that a broker takes"),
+        ("check text.yaml", 1, "text.yaml is not a schema that a broker accepts"),
     ],
 )
 def test_check_takes_manifests_as_candidate_and_as_history(here: Path, line: str, code: int, words: str) -> None:
@@ -96,8 +96,8 @@ def test_an_example_s_manifest_is_equal_to_itself(here: Path, example: Path) -> 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("check --type AVRO v1.yaml", "leave out --type and --property"),
-        ("check --property owner=b --history v1.avsc v1.yaml", "leave out --type and --property"),
+        ("check --type AVRO v1.yaml", "remove --type and --property"),
+        ("check --property owner=b --history v1.avsc v1.yaml", "remove --type and --property"),
         ("check list.yaml", "list.yaml has 2 TopicSchemas; one is needed"),
         ("check broken.yaml", "broken.yaml is not YAML: line 1, column 8: "),
         ("check date.yaml", "date.yaml is not YAML: day is out of range for month; write texts in quotes"),

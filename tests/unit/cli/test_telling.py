@@ -44,7 +44,7 @@ def test_an_incompatibility_is_told_with_rule_place_version_and_excerpt() -> Non
 
 def test_a_text_that_is_no_schema_is_told_with_its_place() -> None:
     assert told('{"type": "fixed",}').splitlines() == [
-        "new.avsc is no schema that a broker takes",
+        "new.avsc is not a schema that a broker accepts",
         "",
         "SYNTAX at line 1, column 18",
         "  a member name in double quotes is expected, found '}'",
@@ -87,7 +87,7 @@ def test_a_version_that_cannot_be_read_is_told_by_its_file() -> None:
             [
                 "new.avsc is compatible: it may follow version 0 (v0.avsc) under",
                 "ALWAYS_COMPATIBLE",
-                "Nothing was compared: that strategy admits every schema.",
+                "Nothing was compared: that strategy accepts every schema.",
             ],
         ),
         ((V1,), Strategy.FULL, ["new.avsc equals version 0 (v0.avsc): nothing would be registered"]),

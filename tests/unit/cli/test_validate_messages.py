@@ -140,7 +140,7 @@ def test_a_folder_without_messages_passes_says_so_and_has_no_table_of_writers(he
 WRONG = {
     "--schema v2.avsc --column payload orders.parquet": "write WHAT=NAME",
     "--schema two.yaml orders.parquet": "two.yaml has 2 TopicSchemas",
-    "--schema v2.yaml --type AVRO orders.parquet": "leave out --type",
+    "--schema v2.yaml --type AVRO orders.parquet": "remove --type",
     "orders.parquet": "name the proposed schema",
     "--schema v2.avsc --written-with 3 orders.parquet": "no --history has that number",
     "--schema v2.avsc --percent 101 orders.parquet": "percent must be from 1 to 100",
@@ -150,13 +150,13 @@ WRONG = {
     "--schema v2.avsc --max-messages many orders.parquet": "write a whole number from 1 on, not 'many'",
     "--schema v2.avsc --first-version=-1 orders.parquet": "write a whole number from 0 on, not '-1'",
     "--schema v2.avsc --report - --page - orders.parquet": "name a file for one of them",
-    "--schema v2.avsc --report nowhere/r.json orders.parquet": "nowhere/r.json: a file cannot be written there",
-    "--schema v2.avsc --page . orders.parquet": ".: a file cannot be written there",
+    "--schema v2.avsc --report nowhere/r.json orders.parquet": "nowhere/r.json: cannot write a file there",
+    "--schema v2.avsc --page . orders.parquet": ".: cannot write a file there",
     "--schema orders.parquet orders.parquet": "orders.parquet: ",
     "--schema v2.avsc --pulsar http://a pulsar://b one two": "name one topic",
     "--schema v2.avsc --pulsar http://a pulsar://b created": "it must read persistent://TENANT/NAMESPACE/TOPIC",
     "--schema v2.avsc --pulsar pulsar://b http://a persistent://a/b/c": "write http://HOST:PORT or https://HOST:PORT",
-    "--schema v2.avsc --pulsar http://a pulsar://b --token-file none persistent://a/b/c": "none: there is no such file",
+    "--schema v2.avsc --pulsar http://a pulsar://b --token-file none persistent://a/b/c": "the file does not exist",
     "--schema v2.avsc -": "name a file or a folder",
 }
 

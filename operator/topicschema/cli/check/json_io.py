@@ -20,8 +20,8 @@ from topicschema.core.strategies import Strategy
 
 E = TypeVar("E", bound=StrEnum)
 _NATIVE: Final = SchemaType.PROTOBUF_NATIVE.value
-_UNNAMED: Final = "is no type that Pulsar has a name for"
-_LATER: Final = "is a type of Pulsar 4.1 and later, which no broker of line 4.0 knows"
+_UNNAMED: Final = "is not a type of Pulsar"
+_LATER: Final = "is a type of Pulsar 4.1 and later, which no Pulsar 4.0 broker knows"
 _SETTINGS: Final = ("AUTO", "AUTO_PRODUCE")
 """Clients' names for types that are never stored, beside those of SchemaType."""
 
@@ -55,7 +55,7 @@ class InvalidRequestError(Exception):
 def read(line: bytes) -> Any:
     """Parse the JSON value of a line. Raises InvalidRequestError if it has none."""
     if line.startswith(BOM_UTF8):
-        raise InvalidRequestError("the line begins with a byte order mark; leave it out")
+        raise InvalidRequestError("the line begins with a byte order mark; remove it")
     try:
         return json.loads(line.decode(), parse_constant=_no_constant, parse_float=_finite)
     except UnicodeDecodeError as error:
@@ -65,7 +65,7 @@ def read(line: bytes) -> Any:
     except json.JSONDecodeError as error:
         raise InvalidRequestError(f"the line is not JSON: {error.msg} at character {error.colno}") from None
     except ValueError:
-        raise InvalidRequestError("the line has a number that JSON readers do not take") from None
+        raise InvalidRequestError("the line has a number that JSON readers do not accept") from None
 
 
 def id_of(request: Any) -> Any:
@@ -161,7 +161,7 @@ def _info(part: _Part, line: PulsarLine) -> SchemaInfo:
 
 def _why_unsupported(kind: str, line: PulsarLine) -> str:
     if kind == EXTERNAL:
-        return _LATER if line is PulsarLine.V4_0 else "is not taken here: only who owns such a schema can judge it"
+        return _LATER if line is PulsarLine.V4_0 else "is not supported: only the owner of such a schema can judge it"
     if kind.upper() in SchemaType.__members__:
         return f"{_UNNAMED}; write {kind.upper()}"
     return "is a client's setting, never stored with a topic" if kind in _SETTINGS else _UNNAMED

@@ -38,8 +38,8 @@ def render(question: Question, answer: Answer, files: Files) -> str:
 
 
 def refused(text: str, refusal: Refusal, file: str) -> str:
-    """Return the reason why the file's text is no schema."""
-    return "\n".join((*wrapped(f"{file} is no schema that a broker takes"), *_refusal(text, refusal)))
+    """Why the file's text is no schema."""
+    return "\n".join((*wrapped(f"{file} is not a schema that a broker accepts"), *_refusal(text, refusal)))
 
 
 def not_compiled(text: str, refusal: Refusal, file: str) -> str:
@@ -75,7 +75,7 @@ def _compatible(question: Question, answer: Answer, files: Files) -> Iterator[st
         return
     yield from wrapped(f"{files.candidate} is compatible: it may follow {_compared(question, files)} under {strategy}")
     if strategy is Strategy.ALWAYS_COMPATIBLE:
-        yield "Nothing was compared: that strategy admits every schema."
+        yield "Nothing was compared: that strategy accepts every schema."
     elif strategy.upgrade_first in UPGRADE:
         yield UPGRADE[strategy.upgrade_first]
 

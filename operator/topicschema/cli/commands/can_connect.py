@@ -27,8 +27,8 @@ from topicschema.core.strategies import Strategy
 
 _WITHOUT_TEXT: Final = TEXTLESS - {SchemaType.BYTES}
 _NEVER_STORED: Final = (SchemaType.BYTES, SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLISH)
-_FAILS: Final = "The broker fails with an exception in its comparison; a retry does not help."
-_NEVER_ANSWERS: Final = "The broker never answers; the client runs into its own timeout."
+_CHOKES: Final = "The broker fails with an exception in the comparison; a retry does not help."
+_NEVER_ANSWERS: Final = "The broker never answers, until the client's own timeout."
 
 
 def run(options: Namespace) -> int:
@@ -109,7 +109,7 @@ def _lines(options: Namespace, sent: SchemaInfo | None, topic: TopicState, answe
     yield from check_text.warnings(answer.warnings, *_files(options, sent))
     if options.client != Client.PRODUCER and not topic.versions and options.is_in_use is None:
         yield from check_text.wrapped(
-            "The topic is assumed to be idle; use --topic-active for one with clients or messages."
+            "The topic was assumed inactive; use --topic-active for one with clients or messages."
         )
 
 

@@ -23,7 +23,7 @@ def run(options: Namespace) -> int:
     """Print the answer. Return the exit code for the verdict."""
     if options.batch:
         return _batch(options)
-    missing = "name the CANDIDATE's file, or use --batch"
+    missing = "name the CANDIDATE file, or use --batch"
     *history, candidate = history_and(options.candidate, options, TEXTLESS, missing)
     profile = BrokerProfile(PulsarLine(options.pulsar_version), checkers=plugins.load())
     policy = Policy(Strategy(options.strategy), Strictness(options.strictness), profile)
@@ -84,7 +84,7 @@ def _of_manifest(name: str, text: bytes, options: Namespace) -> SchemaInfo:
 
     shown = files.shown(name)
     if options.type is not None or vars(options).get("property"):
-        raise UsageError(f"{shown} sets type and properties itself: leave out --type and --property")
+        raise UsageError(f"{shown} has its own type and properties: remove --type and --property")
     return manifests.schema(shown, text)
 
 

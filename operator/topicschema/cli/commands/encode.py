@@ -23,7 +23,7 @@ def run(options: Namespace) -> int:
     elif payloads.is_separated(schema):
         raise UsageError("the pair is SEPARATED: name a file for the message's key with --key FILE")
     if options.key == STANDARD_INPUT and options.output in (None, STANDARD_INPUT):
-        raise UsageError("key and payload cannot both go to standard output: name a file with --key or with -o")
+        raise UsageError("key and payload cannot both go to standard output: name a file with --key or -o")
     name = files.shown(options.value)
     try:
         message = payloads.usable(lambda: _message(schema, options.value), options.schema)

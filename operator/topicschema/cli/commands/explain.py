@@ -42,12 +42,12 @@ def _list() -> Iterator[str]:
             width = WIDTH - _NAME_WIDTH
             yield f"  {rule.id:{_NAME_WIDTH - 2}}{textwrap.shorten(_plain(rule.meaning), width, placeholder=' ...')}"
         yield ""
-    yield "topicschema explain RULE prints one in full."
+    yield "topicschema explain RULE prints the details of one."
 
 
 def _plugged(checkers: Checkers) -> Iterator[str]:
     if checkers:
-        yield "\nCheckers that are plugged in, with rules of their own:"
+        yield "\nPlugged-in checkers, with their own rules:"
         yield from (f"  {kind:{_NAME_WIDTH - 2}}{each.name}" for kind, each in checkers.items())
 
 

@@ -15,7 +15,7 @@ from topicschema.cli.inputs.files import UsageError
 from topicschema.core.errors import StalledError, TopicSchemaError
 from topicschema.core.history import History
 
-_NOT_PRINTED: Final = "standard input is not the output of kubectl get -o json; use the command in --help"
+_NOT_PRINTED: Final = "standard input is not the output of kubectl get -o json; use the command that --help shows"
 
 
 def run(options: Namespace) -> int:
@@ -69,9 +69,11 @@ def _bodies(history: History, objects: Iterable[Mapping[str, Any]]) -> Iterator[
     payloads = {_name(each): each for each in _of_kind(objects, SCHEMA_VERSION.name)}
     for number, entry in enumerate(history.entries):
         if entry.schema_version != number:
-            raise _LostError(f"there is no version {number} on record, and no upload gives the next one its number")
+            raise _LostError(
+                f"there is no version {number} in the history, and no upload can give the next one its number"
+            )
         if entry.is_tombstone:
-            raise _LostError(f"version {number} is a deletion, which no upload is")
+            raise _LostError(f"version {number} is a deletion, which cannot be uploaded")
         name = record.version_name(history.key, history.incarnation, number, entry.content_hash)
         if name not in payloads:
             raise UsageError(f"SchemaVersion {name} is missing")

@@ -48,7 +48,7 @@ def _demand_places(options: Namespace) -> None:
         raise UsageError("report and page cannot both go to standard output: name a file for one of them")
     for name in (options.report, options.page):
         if name not in (None, STANDARD_INPUT) and (Path(name).is_dir() or not Path(name).parent.is_dir()):
-            raise UsageError(f"{name}: a file cannot be written there")
+            raise UsageError(f"{name}: cannot write a file there")
 
 
 def _report(question: Question, processes: int | None) -> "Report":

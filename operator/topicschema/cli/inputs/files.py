@@ -21,7 +21,7 @@ def read(name: str) -> bytes:
     except OSError as error:
         raise UsageError(f"{name}: {error.strerror or error}") from None
     except ValueError:
-        raise UsageError(f"{name!r} is no name of a file") from None
+        raise UsageError(f"{name!r} is not a file name") from None
 
 
 def standard_input() -> BinaryIO:

@@ -68,7 +68,7 @@ class Search:
         """Raise UsageError if one of the listed files is none of the files `names`, by the names that imports use."""
         unused = next((each for each in self.listed if not any(_ends(each, file) for file in names)), None)
         if unused is not None:
-            raise UsageError(f"{unused} is imported by none of the files; leave it out")
+            raise UsageError(f"{unused} is not imported by any file; remove it")
 
     def _demand_folders(self) -> None:
         absent = next((each for each in self.folders if not each or not Path(each).is_dir()), None)

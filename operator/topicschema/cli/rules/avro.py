@@ -4,18 +4,20 @@ from topicschema.cli.rules.avro_oddities import ODDITIES
 from topicschema.cli.rules.rule import Chapter, Example, Rule
 
 READING = Chapter(
-    "AVRO and JSON: what a reader cannot read of a writer",
-    introduction="*Reader* and *writer* are Avro's words. Under BACKWARD the candidate reads messages of earlier "
-    'versions, under FORWARD an earlier version reads messages of the candidate. "Give it a default" therefore means '
-    "the schema that reads. The examples are checked under BACKWARD.",
-    conclusion="*Not* compared are the symbols of enums, the names of records (outside unions), and the order of "
-    "fields. Nor are fields that only the writer has, logical types, docs, and the defaults of fields that both have. "
-    "The broker accepts such changes. If consumers then lose or misread messages, it is a risk.",
+    "AVRO and JSON: reader and writer",
+    introduction="*Reader* and *writer* are Avro's words. Under BACKWARD the candidate is the reader, and "
+    "earlier versions are writers. Under FORWARD an earlier version is the reader of what the "
+    'candidate writes. So "give it a default" concerns the reader\'s schema. The examples use '
+    "BACKWARD.",
+    conclusion="The broker does *not* compare the symbols of enums, the names of records (outside unions), "
+    "the order of fields, and fields that only the writer has. It also ignores logical types, "
+    "docs, and the defaults of fields that both have. If consumers then lose or misread "
+    "messages, it is a risk.",
     rules=(
         Rule(
             "FIELD_WITHOUT_DEFAULT",
-            "The reader has a field that the writer does not write, and no default to put in. Names are case "
-            "sensitive; an enum's own default does not count as the field's.",
+            "The reader has a field that the writer does not have, without a default. Names are case "
+            "sensitive. An enum's own default does not count as the field's.",
             "give the reader's field a default, or an alias that names the writer's field.",
             Example(
                 """
@@ -42,9 +44,9 @@ READING = Chapter(
         ),
         Rule(
             "TYPE_MISMATCH",
-            "The two have different types in the same place, and the writer's is not promoted to the reader's. "
-            "Promotions are int to long, float, double; long to float, double; float to double; string to bytes and "
-            "back.",
+            "The two have different types in the same place, and the writer's is not promoted to the "
+            "reader's. Promotions are int to long, float, double; long to float, double; float to "
+            "double; string to bytes and back.",
             "keep the type, widen it on the reading side first, or add a field under another name.",
             Example('"int"', '"long"'),
             Example('"long"', '"int"'),
@@ -86,8 +88,9 @@ READING = Chapter(
         ),
         Rule(
             "NO_UNION_BRANCH",
-            "The reader has a union here, and none of its branches takes what the writer writes. An enum or a fixed "
-            "needs a branch of its full name; a record takes the branch of its full name, else one whose fields fit.",
+            "The reader has a union here, and none of its branches matches what the writer writes. An "
+            "enum or a fixed needs a branch of its full name. A record matches the branch of its full "
+            "name, else one whose fields fit.",
             "add the branch to the reader, or do not remove it.",
             Example(
                 """
@@ -137,10 +140,10 @@ READING = Chapter(
         ),
         Rule(
             "INVALID_DEFAULT",
-            "A default does not fit its type. A schema whose own defaults do not fit is refused before the comparison. "
-            "The broker would store it as a first version, and then fail on every later upload. "
-            "Between versions it is the default of a field that only the reader has. A union's default belongs to its "
-            "first branch.",
+            "A default does not fit its type. A schema with such a default is rejected before any "
+            "comparison: the broker would store it as a first version, and fail on every later upload. "
+            "Between versions, it is the default of a field that only the reader has. A union's default "
+            "belongs to its first branch.",
             "make the default fit.",
             Example(
                 """

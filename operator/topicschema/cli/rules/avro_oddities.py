@@ -9,9 +9,10 @@ _EMPTY_NODE = '{"type": "record", "name": "Node", "fields": []}'
 ODDITIES = (
     Rule(
         "RECURSIVE_DEFAULT",
-        "A field that only the reader has gets its default, which is a record. The defaults of that record's fields "
-        "lead back to it, or its type leads to a record that directly contains itself. Only the check alone "
-        "(`/compatibility`) reports this: for an upload such a default is INVALID_DEFAULT.",
+        "The default of a field that only the reader has is a record whose fields, filled with "
+        "their defaults, lead back to it. (Only the check alone, `/compatibility`, reports this. "
+        "For an upload, such a default is INVALID_DEFAULT.) Or the field's type leads to a record "
+        "that directly contains itself, and Avro reads the default by that type.",
         "start the union with null.",
         Example(
             """
@@ -32,8 +33,8 @@ ODDITIES = (
     ),
     Rule(
         "INFINITE_RECORD",
-        "A record directly contains itself, with no union, array or map in between, so no message can have it; the "
-        "broker's check overflows its stack.",
+        "A record directly contains itself, without a union, array or map in between. No message "
+        "can have it, and the broker's check overflows its stack.",
         "put a union with null, an array or a map in between.",
         Example(
             """
@@ -55,8 +56,8 @@ ODDITIES = (
     ),
     Rule(
         "RECURSIVE_RECORD_CRASHES_AVRO",
-        "A record stands in an array or a map below itself, and is at the same time part of another record that it "
-        "directly has as a field. Such messages can exist, but Avro 1.11.4 breaks down on the comparison "
+        "A record is in an array or a map below itself, and also part of another record that it "
+        "directly has as a field. Such messages can exist. But Avro 1.11.4 fails on the comparison "
         "(NullPointerException), so the broker refuses every further schema.",
         "make the field a union with null.",
         Example(
@@ -98,8 +99,8 @@ ODDITIES = (
     ),
     Rule(
         "ALIAS_CONFLICT",
-        "The reader's aliases give a field, or a union's branch, of the writer a name that another one beside it has "
-        "already.",
+        "The reader's aliases give a field or a union's branch of the writer a name that another "
+        "one beside it already has.",
         "remove the alias.",
         Example(
             """
@@ -124,8 +125,9 @@ ODDITIES = (
     ),
     Rule(
         "DOLLAR_IN_NAME",
-        "The reader has aliases, and then Avro renames the writer's types and fields. Brokers of Pulsar 4.1 and newer "
-        "accept `$` in names, but this part of Avro does not. Pulsar 4.0 accepts no `$` at all (INVALID_NAME).",
+        "If the reader has aliases, Avro renames the writer's types and fields. Brokers from 4.1 on "
+        "accept `$` in names, but this part of Avro does not. Pulsar 4.0 accepts no `$` at all "
+        "(INVALID_NAME).",
         "remove the aliases from the reader.",
         Example(
             """
@@ -152,9 +154,10 @@ ODDITIES = (
     ),
     Rule(
         "INVALID_WRITER_DEFAULT",
-        "The reader has aliases, and then Avro checks every default of the writer, under the names that the aliases "
-        "give; one does not fit. Mostly it is an old version with a bad default (which only `/compatibility` gets to "
-        "see: an upload fails before), or a record's default that uses a field's old name.",
+        "If the reader has aliases, Avro checks every default of the writer, under the names that "
+        "the aliases give. One does not fit. Usually it is an old version with an invalid default "
+        "(reported only by `/compatibility`, because an upload fails before), or a record's default "
+        "that uses a field's old name.",
         "remove the aliases from the reader.",
         Example(
             """

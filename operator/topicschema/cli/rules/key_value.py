@@ -28,13 +28,14 @@ def _example(
 
 PAIRS = Chapter(
     "KEY_VALUE",
-    introduction="A pair is written as Pulsar's REST API takes it; what the parts are stands in properties. Paths "
-    "begin with `$.key` or `$.value`. The rules of the parts' own types hold within them.",
+    introduction="A pair has the form of Pulsar's REST API, and properties give the types of its parts. "
+    "Paths begin with `$.key` or `$.value`. The rules of the parts' own types apply within "
+    "them.",
     rules=(
         Rule(
             "PART_TYPE_CHANGED",
-            "The key or the value has another schema type than before. Where the bytes stay the same, the broker does "
-            "not check and answers with the old version; there it is a risk.",
+            "The key or the value has another schema type than before. If the bytes are the same, the "
+            "broker does not compare and returns the old version. Then it is a risk.",
             "keep the parts' types, or use another topic.",
             _example(_DOCUMENTED, _pair("STRING", "JSON"), _ORDER, _pair("STRING", "AVRO")),
             _example(_DOCUMENTED, _pair("STRING", "AVRO"), _ORDER),
@@ -42,14 +43,14 @@ PAIRS = Chapter(
         Rule(
             "KEY_VALUE_FORM",
             "The text is not a JSON object with the members `key` and `value`.",
-            'write both; a primitive\'s schema is `""`.',
+            'write both. A primitive\'s schema is `""`.',
             _example('{"key": ""}', _pair("STRING", "STRING")),
             _example('{"key": "", "value": ""}', _pair("STRING", "STRING")),
         ),
         Rule(
             "PART_DOUBLE_ENCODED",
-            "A part is a JSON text that holds JSON; the broker would take it for a text.",
-            "write the part's schema as it is, without quotes around it.",
+            "A part is a JSON string that contains JSON. The broker would treat it as a text.",
+            "write the part's schema directly, without quotes around it.",
             _example(
                 '{"key": "", "value": "{\\"type\\": \\"map\\", \\"values\\": \\"int\\"}"}', _pair("STRING", "AVRO")
             ),
@@ -57,7 +58,7 @@ PAIRS = Chapter(
         ),
         Rule(
             "UNKNOWN_PART_TYPE",
-            "A part's type is no name of a schema type.",
+            "A part's type is not a schema type.",
             "write Pulsar's name, in capital letters.",
             _example('{"key": "", "value": ""}', _pair("String", "STRING")),
             _example('{"key": "", "value": ""}', _pair("STRING", "STRING")),
@@ -72,13 +73,13 @@ PAIRS = Chapter(
         Rule(
             "PART_PROPERTIES",
             "A part's own properties are not a JSON object of texts.",
-            "write them as such, or leave them out.",
+            "write such an object, or remove them.",
             _example('{"key": "", "value": ""}', _pair("STRING", "STRING", **{"key.schema.properties": "a=b"})),
             _example('{"key": "", "value": ""}', _pair("STRING", "STRING", **{"key.schema.properties": '{"a": "b"}'})),
         ),
         Rule(
             "KEY_VALUE_PAYLOAD",
-            "The stored bytes are not the lengths and bytes of two schemas. It happens with what a client registered "
+            "The stored bytes are not the lengths and bytes of two schemas. A client registered them "
             "without the REST API.",
             "register the pair again, over the REST API or with Pulsar's own client.",
         ),

@@ -6,8 +6,8 @@ from topicschema.cli.rules.payload_example import PayloadExample
 from topicschema.cli.rules.rule import Chapter, Rule
 from topicschema.core.schemas import SchemaType
 
-_CHECK_PRODUCER: Final = "check the producer of the message: it used another schema, or wrote an incomplete message."
-_FIX: Final = "fix the value at that path."
+_ASK_PRODUCER: Final = "check the producer: it used another schema, or did not write the whole message."
+_MEND: Final = "fix the value at that path."
 _ID: Final = "Ch4KB28ucHJvdG8iEwoFT3JkZXISCgoCaWQYASABKAM="
 """Descriptors of a file o.proto, with a message Order that has an int64 `id` as its field 1."""
 _CHOICE: Final = "CjEKB28ucHJvdG8iJgoFT3JkZXISCwoBYRgBIAEoA0gAEgsKAWIYAiABKANIAEIDCgFj"
@@ -53,35 +53,35 @@ _BYTES = (
     Rule(
         "TRAILING_BYTES",
         "Bytes follow the value. Java ignores them in AVRO, KEY_VALUE, INSTANT and LOCAL_DATE_TIME.",
-        _CHECK_PRODUCER,
+        _ASK_PRODUCER,
         _avro('"long"', "02 00"),
         _avro('"long"', "02"),
     ),
     Rule(
         "INVALID_UTF8",
-        "A text is not UTF-8. Java reads U+FFFD in its place, but in JSON and in proto3 it fails.",
-        "make the producer write UTF-8; bytes that are no text belong in a field of bytes.",
+        "A text is not UTF-8. Java reads U+FFFD instead, and fails in JSON and in proto3.",
+        "make the producer write UTF-8, or use a field of bytes.",
         _avro('"string"', "02 ff"),
         _avro('"string"', "02 61"),
     ),
     Rule(
         "INVALID_TEXT",
-        "A STRING is not in its `__charset`. Java reads U+FFFD in the place of what is not.",
-        "make the producer write with the charset that the schema names.",
+        "A STRING is not in its `__charset`. Java reads U+FFFD for the invalid part.",
+        "make the producer use the charset that the schema names.",
         _text("e9", "US-ASCII"),
         _text("65", "US-ASCII"),
     ),
     Rule(
         "OUT_OF_RANGE",
-        "A number is outside its type's limits, or a fixed has another size. Of an Avro int or long that is no length, "
-        "Java reads the lower 32 or 64 bits and continues.",
-        "make the producer write a value of the type, or give the field a larger type.",
+        "A number is outside its type's limits, or a fixed has another size. Java takes the lower "
+        "32 or 64 bits of an Avro int or long that is not a length.",
+        "make the producer write a value of the type, or use a larger type.",
         _avro('"int"', "ff ff ff ff 1f"),
         _avro('"int"', "02"),
     ),
     Rule(
         "INVALID_BOOLEAN",
-        "A boolean is neither the byte 0 nor 1. Java reads it as false in AVRO, and as true in BOOLEAN.",
+        "A boolean is neither the byte 0 nor 1. Java reads false in AVRO, and true in BOOLEAN.",
         "make the producer write the byte 0 or 1.",
         PayloadExample("", type=SchemaType.BOOLEAN, payload=b"\2"),
         PayloadExample("", type=SchemaType.BOOLEAN, payload=b"\1"),
@@ -89,8 +89,8 @@ _BYTES = (
     Rule("NEGATIVE_LENGTH", "A length is below zero.", _CHECK_PRODUCER, _avro('"bytes"', "01"), _avro('"bytes"', "00")),
     Rule(
         "VARINT_TOO_LONG",
-        "A number goes on beyond the bytes that its type can have: 5 for an int of Avro, 10 for all others.",
-        _CHECK_PRODUCER,
+        "A number has more bytes than its type allows: 5 for an int of Avro, 10 for all others.",
+        _ASK_PRODUCER,
         _avro('"int"', "ff ff ff ff ff 01"),
         _avro('"int"', "02"),
     ),
@@ -98,22 +98,22 @@ _BYTES = (
 _AVRO = (
     Rule(
         "UNION_INDEX",
-        "The union has no branch of that number.",
-        _CHECK_PRODUCER,
+        "The union has no branch with that index.",
+        _ASK_PRODUCER,
         _avro('["null", "long"]', "04"),
         _avro('["null", "long"]', "00"),
     ),
     Rule(
         "ENUM_INDEX",
-        "The enum has no symbol of that number.",
-        _CHECK_PRODUCER,
+        "The enum has no symbol with that index.",
+        _ASK_PRODUCER,
         _avro('{"type": "enum", "name": "E", "symbols": ["A"]}', "02"),
         _avro('{"type": "enum", "name": "E", "symbols": ["A"]}', "00"),
     ),
     Rule(
         "BLOCK_SIZE",
-        "A block of an array or a map has another size than its head states. A reader of the block does not notice "
-        "it, but one that skips the block continues at a wrong byte.",
+        "A block of an array or a map has another size than it declares. A reader that skips it "
+        "reads wrong bytes; one that reads it does not notice.",
         "fix the producer; Avro's own libraries write no wrong sizes.",
         _avro('{"type": "array", "items": "long"}', "01 0a 02 00"),
         _avro('{"type": "array", "items": "long"}', "01 02 02 00"),
@@ -127,15 +127,15 @@ _AVRO = (
     ),
     Rule(
         "UNRESOLVABLE",
-        "A value of the writer's version cannot be read with the reader's version, or a field that only the reader "
-        "has is without a default.",
-        "check the two versions with `topicschema check`.",
+        "The reader's version has no place for what the writer wrote, or a field that only the "
+        "reader has lacks a default.",
+        "compare the two versions with `topicschema check`.",
         _avro('"long"', "02 61", '"string"'),
         _avro('"long"', "02", '"int"'),
     ),
     Rule(
         "READ_OFFSET",
-        "The property `__AVRO_READ_OFFSET__` is no number of bytes.",
+        "The property `__AVRO_READ_OFFSET__` is not a number of bytes.",
         "write the number of bytes before each message.",
         PayloadExample(_of('"long"'), payload=b"\2", properties={"__AVRO_READ_OFFSET__": "five"}),
         PayloadExample(_of('"long"'), payload=b"\2\2", properties={"__AVRO_READ_OFFSET__": "1"}),
@@ -144,15 +144,15 @@ _AVRO = (
 _JSON = (
     Rule(
         "WRONG_TYPE",
-        "A value has another type than in the schema.",
-        _FIX,
+        "A value has another type than the schema.",
+        _MEND,
         _json('"int"', '{"n": "x"}'),
         _json('"int"', '{"n": 1}'),
     ),
     Rule(
         "UNKNOWN_SYMBOL",
-        "The enum has no such symbol. In protobuf an unknown number is only reported. It is retained, or in proto2 "
-        "dropped.",
+        "The enum has no such symbol. In protobuf an unknown number is only reported; proto2 drops "
+        "it, proto3 keeps it.",
         "write one of the enum's symbols, or add this one to the schema.",
         _json('{"type": "enum", "name": "E", "symbols": ["A"]}', '{"n": "B"}'),
         _json('{"type": "enum", "name": "E", "symbols": ["A"]}', '{"n": "A"}'),
@@ -166,30 +166,30 @@ _JSON = (
     ),
     Rule(
         "NO_BRANCH",
-        "No branch of the union takes the value.",
-        _FIX,
+        "No branch of the union matches the value.",
+        _MEND,
         _json('["int", "string"]', '{"n": true}'),
         _json('["int", "string"]', '{"n": 1}'),
     ),
     Rule(
         "MISSING_FIELD",
-        "A required field is absent. Jackson ignores that in JSON. A required field of proto2 is an error in every "
-        "case, and so is any required field in a value to be written.",
+        "A required field is missing. Jackson ignores this in JSON. A required field of proto2 is "
+        "always reported, and so is every required field when a value is written.",
         "write the field.",
         _json('"int"', "{}"),
         _json('"int"', '{"n": 1}'),
     ),
     Rule(
         "UNEXPECTED_NULL",
-        "A field is null although the schema does not allow it. Jackson ignores that.",
+        "A field is null that must not be null. Jackson ignores this.",
         "write a value, or make the field's type a union with null.",
         _json('"int"', '{"n": null}'),
         _json('["null", "int"]', '{"n": null}'),
     ),
     Rule(
         "UNKNOWN_FIELD",
-        "A field is not in the schema. Jackson and every reader of protobuf ignore it; it cannot be written.",
-        "add the field to the schema, or leave it out.",
+        "A field is not in the schema. Jackson and every reader of protobuf ignore it. It cannot be written.",
+        "add the field to the schema, or remove it from the value.",
         _json('"int"', '{"n": 1, "m": 2}'),
         _json('"int"', '{"n": 1}'),
     ),
@@ -198,30 +198,30 @@ _PROTOBUF = (
     Rule("INVALID_FIELD_NUMBER", "A field has the number 0.", _CHECK_PRODUCER, _native("00"), _native("08 01")),
     Rule(
         "INVALID_WIRE_TYPE",
-        "A field has the wire type 6 or 7, which there are not.",
-        _CHECK_PRODUCER,
+        "A field has the wire type 6 or 7, which do not exist.",
+        _ASK_PRODUCER,
         _native("0f"),
         _native("08 01"),
     ),
     Rule("UNMATCHED_GROUP", "A group ends that did not begin.", _CHECK_PRODUCER, _native("0c"), _native("08 01")),
     Rule(
         "WRONG_WIRE_TYPE",
-        "A field has another wire type than its type has. Java takes it for an unknown field and reads on.",
-        "do not change a field's type; give the new one a number of its own.",
+        "A field has another wire type than its type. Java treats it as an unknown field.",
+        "do not change a field's type; use a new number for the new type.",
         _native("0d 00 00 00 00"),
         _native("08 01"),
     ),
     Rule(
         "ONEOF_CONFLICT",
-        "A value to be written has two fields of one oneof.",
-        "leave one of them out.",
+        "A value to write has two fields of one oneof.",
+        "remove one of them.",
         _native(descriptors=_CHOICE, value='{"a": 1, "b": 2}'),
         _native(descriptors=_CHOICE, value='{"a": 1}'),
     ),
     Rule(
         "MISSING_PARSING_INFO",
-        "A schema of type PROTOBUF has no property `__PARSING_INFO__`, or one without fields. Without their "
-        "numbers no payload can be read.",
+        "A schema of type PROTOBUF has no property `__PARSING_INFO__`, or one without fields. "
+        "Without field numbers, no payload can be read.",
         "publish the schema with Pulsar's Java client, or use PROTOBUF_NATIVE.",
         PayloadExample(_of('"long"'), type=SchemaType.PROTOBUF, payload=b"\x08\x01"),
         PayloadExample(
@@ -234,7 +234,7 @@ _PROTOBUF = (
 )
 _CHARSET = Rule(
     "UNKNOWN_CHARSET",
-    "The property `__charset` of a STRING names no charset that every Java has.",
+    "The property `__charset` of a STRING does not name a charset that every Java has.",
     "use UTF-8, US-ASCII, ISO-8859-1, UTF-16, UTF-16BE or UTF-16LE.",
     _text("61", "EBCDIC-XML-US"),
     _text("61", "UTF-8"),
@@ -242,8 +242,8 @@ _CHARSET = Rule(
 
 PAYLOADS = Chapter(
     "Payloads",
-    introduction="Findings of `topicschema decode`, `encode` and `validate` in a message's bytes. A finding has its "
-    "byte, from 0, and a path through the schema's fields. See payloads.md for those that consumers ignore. SYNTAX and "
-    "TOO_DEEP are also reported for payloads.",
+    introduction="Findings of `topicschema decode`, `encode` and `validate` in a message's bytes. A finding "
+    "has a byte offset from 0 and a path through the schema's fields. payloads.md says which "
+    "ones consumers ignore. SYNTAX and TOO_DEEP also apply to payloads.",
     rules=(*_BYTES, *_AVRO, *_JSON, *_PROTOBUF, _CHARSET),
 )

@@ -16,9 +16,9 @@ def _colours(values: str, syntax: str = "proto3") -> str:
 ENUMS: Final = (
     risk(
         "ENUM_VALUE_UNKNOWN",
-        "The writer has a number that the reader's closed enum (proto2, enum_type = CLOSED) lacks. The reader takes "
-        "the field for one that was not sent. Open enums keep such numbers.",
-        "keep values; upgrade all consumers before a new one is sent.",
+        "The writer has a number that the reader's closed enum (proto2, enum_type = CLOSED) lacks. "
+        "The reader treats the field as not sent. Open enums keep such numbers.",
+        "keep values, and upgrade all consumers before you send a new one.",
         (
             _colours(_RED_BLUE, "proto2"),
             _colours("RED = 0; BLUE = 1; GREEN = 2;", "proto2"),
@@ -28,7 +28,8 @@ ENUMS: Final = (
     ),
     risk(
         "ENUM_VALUE_RENUMBERED",
-        "An enum's value has another number. Values are known by their numbers: it is read as another, or as none.",
+        "An enum's value has another number. Readers identify values by number, so they read it as "
+        "another value, or as none.",
         "keep the number.",
         (
             _colours("RED = 0; BLUE = 1; GREEN = 2;"),
@@ -38,7 +39,7 @@ ENUMS: Final = (
     ),
     risk(
         "ENUM_DEFAULT_CHANGED",
-        "Another value is the first of an enum: it is what a field means that is not sent.",
+        "Another value is the first of an enum. The first value is the default of a field that is not sent.",
         "keep the first value.",
         (
             _colours(_RED_BLUE, "proto2"),
@@ -48,7 +49,8 @@ ENUMS: Final = (
     ),
     risk(
         "ENUM_CLOSED",
-        "The reader's enum is closed and the writer's is open: numbers without a value can be sent, and are dropped.",
+        "The reader's enum is closed and the writer's is open. The writer can send numbers without "
+        "a value, and the reader drops them.",
         "keep enum_type = OPEN.",
         (
             _colours(_RED_BLUE, "2023"),
@@ -58,9 +60,9 @@ ENUMS: Final = (
     ),
     risk(
         "ENUM_VALUE_RENAMED",
-        "A number has another name, by which JSON goes. On the wire nothing changes, unless it stands for something "
-        "else now.",
-        "keep the name as the number's first; another one may stand behind it (allow_alias).",
+        "A number has another name, which JSON uses. On the wire nothing changes, unless the number "
+        "now has another meaning.",
+        "keep the name as the first one of the number; another one may follow it (allow_alias).",
         (
             _colours(_RED_BLUE),
             _colours("RED = 0; NAVY = 1;"),
@@ -69,8 +71,8 @@ ENUMS: Final = (
     ),
     risk(
         "ENUM_VALUE_REMOVED",
-        "A value is gone from an enum: its name is not known in JSON. On the wire the number remains, if the enum is "
-        "open.",
+        "A value was removed from an enum: JSON readers do not know its name. On the wire an open "
+        "enum keeps the number.",
         "keep the value, and mark it as deprecated.",
         (
             _colours(_RED_BLUE),
@@ -80,13 +82,13 @@ ENUMS: Final = (
     ),
     risk(
         "ENUM_NUMBER_NOT_RESERVED",
-        "A value is gone from an enum, and nothing keeps a later one from taking its number.",
+        "A value was removed from an enum, and its number is not reserved, so a later value may take it.",
         "keep the value, and mark it as deprecated; or reserve the number and the name.",
         (_colours(_RED_BLUE), _colours("RED = 0;"), _colours("RED = 0; BLUE = 1 [deprecated = true];")),
     ),
     risk(
         "ENUM_ALIAS_REMOVED",
-        "One of the names of a number is gone, not the one in JSON: only generated code changes.",
+        "One of the names of a number was removed, not the one in JSON. Only generated code changes.",
         "keep the name.",
         (
             _colours("option allow_alias = true; RED = 0; RUBY = 0;"),

@@ -31,8 +31,8 @@ _GOOD: Final = _example(_envelope(_ORDER))
 
 NATIVE = Chapter(
     "PROTOBUF_NATIVE",
-    introduction="The broker compares nothing but the root message's name. The descriptors in the examples are those "
-    "of a file `o.proto`.",
+    introduction="The broker compares only the root message's name. The descriptors in the examples are "
+    "those of a file `o.proto`.",
     rules=(
         Rule(
             "ROOT_MESSAGE_CHANGED",
@@ -43,47 +43,47 @@ NATIVE = Chapter(
         ),
         Rule(
             "NOT_AN_ENVELOPE",
-            "The text is not the JSON object in which Pulsar keeps descriptors: `fileDescriptorSet` (base64), "
+            "The text is not Pulsar's JSON object for descriptors: `fileDescriptorSet` (base64), "
             "`rootMessageTypeName` and `rootFileDescriptorName`.",
-            "take the text that Pulsar's own client makes.",
+            "use the text that Pulsar's own client makes.",
             _example('{"rootMessageTypeName": "Order", "rootFileDescriptorName": "o.proto"}'),
             _GOOD,
         ),
         Rule(
             "INVALID_DESCRIPTOR_SET",
-            "The bytes in `fileDescriptorSet` are no serialised FileDescriptorSet.",
-            "take what protoc writes with --descriptor_set_out and --include_imports.",
+            "The bytes in `fileDescriptorSet` are not a serialized FileDescriptorSet.",
+            "use the output of protoc with --descriptor_set_out and --include_imports.",
             _example(_envelope("/////w==")),
             _GOOD,
         ),
         Rule(
             "INVALID_DESCRIPTOR",
-            "A descriptor has something that protobuf does not allow, for instance a field of a type that is not "
-            "defined. A name that more than one imported file defines is refused, too: a broker may use any of them.",
+            "A descriptor is invalid, for instance a field has a type that does not exist. A name that "
+            "several imported files define is rejected, too, because the broker's choice among them is "
+            "arbitrary.",
             "compile the sources again; protoc never writes such a descriptor.",
             _example(_envelope(_FIELD_OF_UNKNOWN_TYPE)),
             _example(_envelope(_FIELD_OF_KNOWN_TYPE)),
         ),
         Rule(
             "MISSING_FILE",
-            "A file that is needed, the root file or one that it imports, is not in `fileDescriptorSet`, or is not "
-            "among the sources.",
-            "put all imports in (protoc's --include_imports).",
+            "The root file or an import is not in `fileDescriptorSet`, or not among the sources.",
+            "add all imports (protoc's --include_imports).",
             _example(_envelope(_IMPORTS_WHAT_IS_NOT_THERE)),
             _example(_envelope(_IMPORTS_ANOTHER)),
         ),
         Rule(
             "CIRCULAR_IMPORT",
-            "A file imports itself, directly or through others; the broker overflows its stack on it.",
-            "break the circle; of sources that import each other protoc makes no descriptors.",
+            "A file imports itself, directly or through others. The broker overflows its stack on it.",
+            "remove the circular import; protoc does not compile such sources.",
             _example(_envelope(_IMPORTS_ITSELF)),
             _example(_envelope(_IMPORTS_ANOTHER)),
         ),
         Rule(
             "UNKNOWN_MESSAGE",
-            "The root file has no message of the name in `rootMessageTypeName`, or no source has that message.",
-            "write the message's full name, with its package, nested messages behind dots; on the command line with "
-            "--message.",
+            "The root file has no message of the name in `rootMessageTypeName`, or no source has the message.",
+            "write the message's full name, with its package, and nested messages after dots. On the "
+            "command line, use --message.",
             _example(_envelope(_ORDER, "Orders")),
             _GOOD,
         ),

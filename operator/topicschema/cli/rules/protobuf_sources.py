@@ -36,21 +36,22 @@ message Order { optional Order o = 1; option (of)"""
 
 SOURCES = Chapter(
     "PROTOBUF_NATIVE from sources",
-    introduction="`.proto` files are compiled before anything is compared; the path leads to one of `$.files`, or to "
-    "`$.message`. MISSING_FILE, CIRCULAR_IMPORT, UNKNOWN_MESSAGE and NOT_UTF8 are refused here too.",
+    introduction="`.proto` files are compiled before the comparison. The path leads to one of `$.files`, or "
+    "to `$.message`. MISSING_FILE, CIRCULAR_IMPORT, UNKNOWN_MESSAGE and NOT_UTF8 also apply "
+    "here.",
     rules=(
         Rule(
             "INVALID_PROTO",
-            "protoc refuses the file; the message is protoc's own, the place has line and column.",
+            "protoc rejects the file. The message is protoc's own, and the place has line and column.",
             "fix the file at that place.",
             ProtoExample('syntax = "proto3";\nmessage Order { Item item = 1; }'),
             _GOOD,
         ),
         Rule(
             "FILE_NAME",
-            "A file's name is not the form of imports: a relative path with `/` between folders, ending in `.proto`, "
-            "of at most 255 letters, digits and `. _ - + @`.",
-            "name the file as the other files import it, for instance `shop/order.proto`.",
+            "A file's name cannot be imported. It must be a relative path with `/` between folders, "
+            "ending in `.proto`, of at most 255 letters, digits and `. _ - + @`.",
+            "use the name that the other files import, for instance `shop/order.proto`.",
             ProtoExample(_ORDER, file="../order.proto"),
             ProtoExample(_ORDER, file="shop/order.proto"),
         ),
@@ -64,8 +65,8 @@ SOURCES = Chapter(
         ),
         Rule(
             "COMPILATION_TOO_EXPENSIVE",
-            "Compiling the files takes more than 3 seconds or 256 MiB of memory, or breaks protoc; no schema that "
-            "people write does.",
+            "Compiling the files takes more than 3 seconds or 256 MiB of memory, or protoc crashes. No "
+            "usual schema does that.",
             "give smaller or fewer files.",
             ProtoExample(_OPTION + ".o" * 400_000 + " = {}; }"),
             ProtoExample(_OPTION + ".o.o = {}; }"),

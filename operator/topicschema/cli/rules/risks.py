@@ -35,35 +35,35 @@ def _string(charset: str) -> Example:
 
 PROPERTIES = Chapter(
     "Risks of properties",
-    introduction="The broker neither compares properties nor distinguishes schemas by them, but clients use them.",
+    introduction="The broker ignores properties when it compares schemas. Clients use them to read messages.",
     rules=(
         Rule(
             "ENCODING_CHANGED",
-            "A pair has another encoding, INLINE or SEPARATED, than before: consumers expect the key in the payload "
-            "where it is the message's own key, or the other way round. Where nothing else changed, the broker answers "
-            "with the old version.",
+            "A pair has another encoding (INLINE or SEPARATED) than before. Consumers look for the key "
+            "in the payload instead of the message's own key, or vice versa. If nothing else changed, "
+            "the broker returns the old version.",
             "keep the encoding, or use another topic.",
             _pair({**_TYPES, "kv.encoding.type": "SEPARATED"}, _INLINE),
             _pair(_INLINE, _TYPES),
         ),
         Rule(
             "UNKNOWN_ENCODING",
-            "A pair's encoding has a name that no client knows. The broker stores it, and clients fail on it.",
-            "write INLINE or SEPARATED, in capital letters, or leave the property out: then it is INLINE.",
+            "A pair has an unknown encoding. The broker stores it, and clients fail on it.",
+            "write INLINE or SEPARATED, in capital letters, or remove the property, which means INLINE.",
             _pair({**_TYPES, "kv.encoding.type": "inline"}),
             _pair(_INLINE),
         ),
         Rule(
             "PART_TYPE_MISSING",
-            "The property with a part's type is missing. The part is then BYTES: the broker keeps its schema, "
-            "compares nothing, and shows an empty text for it.",
+            "The property with a part's type is missing. The part is then BYTES: the broker stores its "
+            "schema, compares nothing, and shows an empty text for it.",
             "add `key.schema.type` and `value.schema.type`.",
             _pair({"key.schema.type": "STRING"}),
             _pair(_TYPES),
         ),
         Rule(
             "UNCHECKED_CHANGE",
-            "A part of type BYTES has a schema's text, and another one than before; nothing compares the two.",
+            "A part of type BYTES has another schema text than before. The broker does not compare such parts.",
             "give the part the type of its schema, on another topic.",
             Example(
                 '{"key": "", "value": "long"}',
@@ -82,7 +82,7 @@ PROPERTIES = Chapter(
         ),
         Rule(
             "CHARSET_CHANGED",
-            "Texts are written in another charset (the property `__charset`) than they are read in.",
+            "The writer uses another charset (the property `__charset`) than the reader.",
             "keep the charset, or use another topic.",
             _string("ISO-8859-1"),
             _string("utf-8"),

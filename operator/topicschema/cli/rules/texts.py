@@ -11,12 +11,12 @@ _RECORD = """
 """
 
 AVRO = Chapter(
-    "AVRO and JSON: texts that are no schema",
-    introduction="The broker refuses these too (HTTP 422 or 500).",
+    "Invalid texts of AVRO and JSON",
+    introduction="The broker refuses these, too (HTTP 422 or 500).",
     rules=(
         Rule(
             "SYNTAX",
-            "The text is not JSON; the place has line and column. Comments are allowed.",
+            "The text is not JSON. The place has line and column. Comments are allowed.",
             "fix the text at that place.",
             Example('{"type": "fixed", "name": "Id", "size": 8,}'),
             Example('{"type": "fixed", "name": "Id", "size": 8}'),
@@ -37,30 +37,31 @@ AVRO = Chapter(
         ),
         Rule(
             "TRAILING_TEXT",
-            "Something follows the schema.",
-            "remove what follows.",
+            "There is text after the schema.",
+            "remove that text.",
             Example('"string" x'),
             Example('"string"'),
         ),
         Rule(
             "NOT_A_SCHEMA",
-            "A JSON value that can be no schema. A broker of Pulsar 4.0 or 4.1 stores only `null` of type JSON, as an "
-            "empty JSON Schema. It then fails on every later upload, as with LEGACY_JSON_SCHEMA.",
+            "A JSON value that cannot be a schema. Brokers of 4.0 and 4.1 store only `null` of type "
+            "JSON, as an empty JSON Schema. Then they fail on every later upload, as with "
+            "LEGACY_JSON_SCHEMA.",
             "write a type's name, an object with a type, or an array of branches.",
             Example("17"),
             Example('"int"'),
         ),
         Rule(
             "UNKNOWN_TYPE",
-            "`type` is no type that Avro knows.",
-            "write one of Avro's types; they are case sensitive.",
+            "`type` is not a type of Avro.",
+            "write one of Avro's types. They are case sensitive.",
             Example('{"type": "Int"}'),
             Example('{"type": "int"}'),
         ),
         Rule(
             "UNDEFINED_NAME",
-            "A name that is defined nowhere before its use, in this text.",
-            "define the type where it is first used; a name without dots belongs to the namespace around it.",
+            "A name is used before it is defined, or never defined in this text.",
+            "define the type where it is first used. A name without dots belongs to the enclosing namespace.",
             Example('{"type": "array", "items": "Order"}'),
             Example(
                 """
@@ -71,7 +72,7 @@ AVRO = Chapter(
         ),
         Rule(
             "MISSING_ATTRIBUTE",
-            "A needed attribute is missing.",
+            "A required attribute is missing.",
             "add it.",
             Example('{"type": "record", "name": "Order"}'),
             Example('{"type": "record", "name": "Order", "fields": []}'),
@@ -85,7 +86,7 @@ AVRO = Chapter(
         ),
         Rule(
             "INVALID_NAME",
-            "A name Avro does not take: letters, digits and `_`, with no digit first.",
+            "A name that Avro does not accept. Names have letters, digits and `_`, and do not begin with a digit.",
             "choose another name.",
             Example('{"type": "record", "name": "1st", "fields": []}'),
             Example('{"type": "record", "name": "First", "fields": []}'),
@@ -130,30 +131,30 @@ AVRO = Chapter(
         ),
         Rule(
             "DUPLICATE_BRANCH",
-            "A union has a branch twice; of arrays and maps it may have one each.",
+            "A union has a branch twice. It may have one array and one map.",
             "remove one of them.",
             Example('["int", "int"]', type=SchemaType.JSON),
             Example('["int", "long"]', type=SchemaType.JSON),
         ),
         Rule(
             "NESTED_UNION",
-            "A union stands directly in a union.",
+            "A union is directly in a union.",
             "list all branches in one union.",
             Example('["null", ["int"]]', type=SchemaType.JSON),
             Example('["null", "int"]', type=SchemaType.JSON),
         ),
         Rule(
             "UNION_AT_TOP",
-            "AVRO does not take a union at the top; JSON does.",
+            "AVRO does not accept a union at the top level. JSON does.",
             "wrap it in a record.",
             Example('["null", "string"]'),
             Example('["null", "string"]', type=SchemaType.JSON),
         ),
         Rule(
             "LEGACY_JSON_SCHEMA",
-            "A JSON Schema, as very old Pulsar clients sent it, not an Avro schema. The broker would store it, and "
-            "then fail on every later upload.",
-            "write the Avro schema of the messages; the type JSON needs one, too.",
+            "A JSON Schema of a very old Pulsar client, not an Avro schema. The broker would store it, "
+            "and then fail on every later upload.",
+            "write the Avro schema of the messages, also for the type JSON.",
             Example('{"type": "object", "properties": {}}', type=SchemaType.JSON),
             Example(_RECORD, type=SchemaType.JSON),
         ),

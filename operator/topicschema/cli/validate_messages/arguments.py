@@ -3,16 +3,16 @@
 import argparse
 from typing import Final
 
-SUMMARY: Final = "check if retained messages can be read with a schema"
-EPILOG: Final = """MESSAGES are files or folders of Parquet, Avro containers or JSON lines, local or in a file system
-of pyarrow (s3://...). With --pulsar, MESSAGES is the full name of a topic, whose retained messages are read.
+SUMMARY: Final = "check whether a schema can read existing messages"
+EPILOG: Final = """MESSAGES are files or folders of Parquet, Avro containers or JSON lines, locally or at URIs of
+pyarrow's file systems (s3://...). With --pulsar, MESSAGES is the full name of a topic with retained messages.
 
 exit codes:
   0  the messages pass
   1  the messages do not pass
-  2  wrong input: no schema, a wrong option, an invalid name
-  3  the run failed without a verdict: messages are missing or cannot be read,
-     or the broker is unreachable
+  2  wrong input: an invalid schema, a wrong option, an invalid name
+  3  the run failed, without a verdict: missing or unreadable messages, an
+     unreachable broker
 
 examples:
   topicschema validate-messages --schema v2.avsc --history v0.avsc --history v1.avsc orders.parquet
@@ -22,25 +22,31 @@ examples:
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    """Add the options that only this command has."""
-    command.add_argument("--schema", metavar="FILE", help="the proposed schema, or a TopicSchema manifest (.yaml)")
+    """Adds the options that the command alone has."""
+    command.add_argument(
+        "--schema", metavar="FILE", help="file of the proposed schema, or a TopicSchema manifest (.yaml)"
+    )
     command.add_argument(
         "--history",
         action="append",
         default=[],
         metavar="FILE",
-        help="a version that messages were written with; repeatable, oldest first",
+        help="a version that wrote messages; repeatable, oldest first",
     )
     command.add_argument(
-        "--first-version", type=_whole, default=0, metavar="N", help="the number of the first --history (default: 0)"
+        "--first-version", type=_whole, default=0, metavar="N", help="number of the first --history (default: 0)"
     )
     command.add_argument(
-        "--written-with", type=_whole, metavar="N", help="the version of messages in files without a schema version"
+        "--written-with", type=_whole, metavar="N", help="version of messages in files that do not name one"
     )
     command.add_argument(
         "--property", action="append", default=[], metavar="NAME=TEXT", help="a property of all schemas; repeatable"
     )
-    command.add_argument("--history-message", metavar="MESSAGE", help="like check, for .proto files")
+    command.add_argument(
+        "--history-message",
+        metavar="MESSAGE",
+        help="root message of earlier .proto files, if it differs from --message",
+    )
     _source(command)
     _sample(command)
     _answer(command)
@@ -49,16 +55,14 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def _source(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--format",
-        choices=("parquet", "avro", "json"),
-        help="format of the files (default: by their names' extensions)",
+        "--format", choices=("parquet", "avro", "json"), help="format of the files (default: by their extensions)"
     )
     command.add_argument(
         "--column",
         action="append",
         default=[],
         metavar="WHAT=NAME",
-        help="the column of payload, key, schema_version, publish_time or partition; payload= of JSON is the line",
+        help="column with payload, key, schema_version, publish_time or partition; for JSON, payload= is the line",
     )
     command.add_argument("--pulsar", nargs=2, metavar=("ADMIN_URL", "SERVICE_URL"), help="read a topic of this broker")
     for name, text in _CREDENTIALS.items():
@@ -66,23 +70,19 @@ def _source(command: argparse.ArgumentParser) -> None:
 
 
 _CREDENTIALS: Final = {
-    "token-file": "the token for the broker",
-    "certificate-file": "the client's certificate, in PEM",
-    "key-file": "the client's private key, in PEM",
-    "ca-file": "the authorities that sign the broker's certificate, in PEM",
+    "token-file": "token for the broker",
+    "certificate-file": "client certificate, in PEM",
+    "key-file": "private key of the client certificate, in PEM",
+    "ca-file": "CA certificates for the broker's certificate, in PEM",
 }
 
 
 def _sample(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--max-messages", type=_positive, metavar="N", help="validate a sample of about N messages")
-    command.add_argument("--percent", type=_positive, default=100, metavar="P", help="validate a sample of P percent")
-    command.add_argument("--since", type=_seconds, metavar="TIME", help="validate messages of the last 90m, 168h or 7d")
+    command.add_argument("--max-messages", type=_positive, metavar="N", help="judge about N messages")
+    command.add_argument("--percent", type=_positive, default=100, metavar="P", help="judge P percent of the messages")
+    command.add_argument("--since", type=_seconds, metavar="TIME", help="judge messages of the last 90m, 168h or 7d")
     command.add_argument(
-        "--seed",
-        type=_whole,
-        default=0,
-        metavar="N",
-        help="seed of the sample; the same seed selects the same messages",
+        "--seed", type=_whole, default=0, metavar="N", help="seed of the sample: the same seed takes the same messages"
     )
 
 
@@ -92,19 +92,17 @@ def _answer(command: argparse.ArgumentParser) -> None:
         type=_whole,
         default=0,
         metavar="N",
-        help="invalid messages per million that still pass (default: 0)",
+        help="how many messages in a million may be invalid (default: 0)",
     )
-    command.add_argument("--include-values", action="store_true", help="show the values of the examples")
-    command.add_argument(
-        "--writers", action="store_true", help="print the number of messages of each version, and their times"
-    )
-    command.add_argument("--report", metavar="FILE", help="write the report as JSON; - is standard output")
-    command.add_argument("--page", metavar="FILE", help="write the report as HTML; - is standard output")
+    command.add_argument("--include-values", action="store_true", help="include values in the examples")
+    command.add_argument("--writers", action="store_true", help="print how many messages each version wrote, and when")
+    command.add_argument("--report", metavar="FILE", help="file for the report as JSON; - is standard output")
+    command.add_argument("--page", metavar="FILE", help="file for the report as an HTML page; - is standard output")
     command.add_argument(
         "--processes",
         type=_positive,
         metavar="N",
-        help="number of processes (default: chosen by the number of messages)",
+        help="number of processes (default: up to four, if there are enough messages)",
     )
 
 

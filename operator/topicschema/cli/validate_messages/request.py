@@ -77,8 +77,8 @@ def _demand_broker(options: Namespace) -> None:
             raise UsageError(f"{url!r}: write {' or '.join(f'{each}://HOST:PORT' for each in schemes)}")
     credentials = (options.token_file, options.certificate_file, options.key_file, options.ca_file)
     unreadable = next((each for each in credentials if each is not None and not os.access(each, os.R_OK)), None)
-    if unreadable is not None:  # checked, not read: it may be a pipe, which the run reads
-        raise UsageError(f"{unreadable}: there is no such file, or it may not be read")
+    if unreadable is not None:  # asked, not read: it may be a pipe, which the run reads
+        raise UsageError(f"{unreadable}: the file does not exist, or is not readable")
 
 
 def _schemas(options: Namespace) -> tuple[SchemaInfo, list[SchemaInfo]]:

@@ -13,7 +13,7 @@ SOURCES = sorted(
 )
 RAISED = re.compile(r'(?:\w+Error|super\(\)\.__init__)\(\s*"([A-Z][a-z]+[A-Z]\w+)"')
 NEVER_SHOWN = {"SchemaNotFound", "InvalidHistory"}  # an answer, and a rule of the verdict
-TABLE = (ROOT / "docs" / "operations.md").read_text().partition("## What a reason asks for")[2].partition("\n## ")[0]
+TABLE = (ROOT / "docs" / "operations.md").read_text().partition("## Condition reasons")[2].partition("\n## ")[0]
 
 
 @pytest.mark.parametrize(
