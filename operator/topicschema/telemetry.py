@@ -133,7 +133,7 @@ _seconds = partial(Histogram, registry=REGISTRY, buckets=_SECONDS)
 
 RECONCILES = _counter("topicschema_reconcile_total", "Reconciles, by kind and result.", ("kind", "result"))
 RECONCILE_DURATION = _seconds("topicschema_reconcile_duration_seconds", "Duration of a reconcile.", ("kind",))
-REGISTERED = _counter("topicschema_versions_registered_total", "Schema versions put on record.")
+REGISTERED = _counter("topicschema_versions_registered_total", "Schema versions recorded.")
 VALIDATIONS = _counter("topicschema_validations_total", "Verdicts on retained messages.", ("phase",))
 INTERNAL_ERRORS = _counter(
     "topicschema_internal_errors_total",

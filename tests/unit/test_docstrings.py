@@ -29,17 +29,16 @@ PACKAGES = (
 )
 # Those of them whose names, comments and messages are not rewritten yet.
 ONLY_DOCSTRINGS = ("admission",)
-# Each banned word of a comment or a message, as a pattern, with the term to use instead.
-WORDS = TERMS | {
-    r"kept": "cached, stored, retained",
+# The banned words of documents hold for comments and messages, too; but a lease and a claim are held.
+WORDS = {pattern: term for pattern, term in TERMS.items() if pattern != "held"}
+# Docstrings have some more, each as a pattern with the term to use instead.
+DOCSTRING_WORDS = WORDS | {
+    r"ask(?:s|ed|ing)?": "request, query, call",
     r"look(?:s|ed|ing)?": "check, fetch, search",
     r"(?:\w+'s|the) matter of|is \S+ matter": "see",
     r"sa(?:id|ys?|ying)": "report, message",
-    r"seen": "observed",
-    r"wants?|wanted": "desired, needs",
+    r"wants?": "needs, expects",
 }
-# The same of a docstring. A message may tell a user to ask another one.
-DOCSTRING_WORDS = WORDS | {r"ask(?:s|ed|ing)?": "request, query, call"}
 # Each banned word of a name, with the term to use instead.
 NAMES = {
     "anew": "again",

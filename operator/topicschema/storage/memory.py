@@ -76,7 +76,7 @@ class MemoryStorage:
         history = (await self.get_history(key)).history
         if history.incarnation != incarnation or not history.names(entry):
             raise ConflictError(f"the history of {key.topic} moved since it was read")
-        raise StalledError("RecordDamaged", f"the payload of version {entry.schema_version} is not on record")
+        raise StalledError("RecordDamaged", f"the payload of version {entry.schema_version} is not stored")
 
     async def delete(self, stored: Stored) -> None:
         """See SchemaStorage."""

@@ -108,7 +108,7 @@ class RecordStorage:
             wire = await self._client.get(SCHEMA_VERSION, self._namespace, name)
         except NotFoundError as error:
             await self._expect_named(key, incarnation, entry)
-            message = f"the payload {name} of version {entry.schema_version} is not on record"
+            message = f"the payload {name} of version {entry.schema_version} is not stored"
             raise StalledError("RecordDamaged", message) from error
         payload = record.version_from_wire(wire)
         if payload.content_hash != entry.content_hash or payload.type is not entry.type:

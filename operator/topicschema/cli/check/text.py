@@ -38,7 +38,7 @@ def render(question: Question, answer: Answer, files: Files) -> str:
 
 
 def refused(text: str, refusal: Refusal, file: str) -> str:
-    """Why the file's text is no schema."""
+    """Return the reason why the file's text is no schema."""
     return "\n".join((*wrapped(f"{file} is not a schema that a broker accepts"), *_refusal(text, refusal)))
 
 

@@ -27,7 +27,7 @@ from topicschema.core.strategies import Strategy
 
 _WITHOUT_TEXT: Final = TEXTLESS - {SchemaType.BYTES}
 _NEVER_STORED: Final = (SchemaType.BYTES, SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLISH)
-_CHOKES: Final = "The broker fails with an exception in the comparison; a retry does not help."
+_FAILS: Final = "The broker fails with an exception in the comparison; a retry does not help."
 _NEVER_ANSWERS: Final = "The broker never answers, until the client's own timeout."
 
 

@@ -6,7 +6,7 @@ from topicschema.cli.rules.payload_example import PayloadExample
 from topicschema.cli.rules.rule import Chapter, Rule
 from topicschema.core.schemas import SchemaType
 
-_ASK_PRODUCER: Final = "check the producer: it used another schema, or did not write the whole message."
+_CHECK_PRODUCER: Final = "check the producer: it used another schema, or did not write the whole message."
 _MEND: Final = "fix the value at that path."
 _ID: Final = "Ch4KB28ucHJvdG8iEwoFT3JkZXISCgoCaWQYASABKAM="
 """Descriptors of a file o.proto, with a message Order that has an int64 `id` as its field 1."""
@@ -53,7 +53,7 @@ _BYTES = (
     Rule(
         "TRAILING_BYTES",
         "Bytes follow the value. Java ignores them in AVRO, KEY_VALUE, INSTANT and LOCAL_DATE_TIME.",
-        _ASK_PRODUCER,
+        _CHECK_PRODUCER,
         _avro('"long"', "02 00"),
         _avro('"long"', "02"),
     ),
@@ -90,7 +90,7 @@ _BYTES = (
     Rule(
         "VARINT_TOO_LONG",
         "A number has more bytes than its type allows: 5 for an int of Avro, 10 for all others.",
-        _ASK_PRODUCER,
+        _CHECK_PRODUCER,
         _avro('"int"', "ff ff ff ff ff 01"),
         _avro('"int"', "02"),
     ),
@@ -99,14 +99,14 @@ _AVRO = (
     Rule(
         "UNION_INDEX",
         "The union has no branch with that index.",
-        _ASK_PRODUCER,
+        _CHECK_PRODUCER,
         _avro('["null", "long"]', "04"),
         _avro('["null", "long"]', "00"),
     ),
     Rule(
         "ENUM_INDEX",
         "The enum has no symbol with that index.",
-        _ASK_PRODUCER,
+        _CHECK_PRODUCER,
         _avro('{"type": "enum", "name": "E", "symbols": ["A"]}', "02"),
         _avro('{"type": "enum", "name": "E", "symbols": ["A"]}', "00"),
     ),
@@ -199,7 +199,7 @@ _PROTOBUF = (
     Rule(
         "INVALID_WIRE_TYPE",
         "A field has the wire type 6 or 7, which do not exist.",
-        _ASK_PRODUCER,
+        _CHECK_PRODUCER,
         _native("0f"),
         _native("08 01"),
     ),
