@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links
+PULSAR := topicschema/validation/sources/pulsar
 PINS := grep -oE '^[A-Za-z0-9._-]+==[^ ;]+'
 
 .DEFAULT_GOAL := help
@@ -62,9 +63,10 @@ mutation: setup ## mutants of core by mutmut, by hand; some: make mutation ONLY=
 bench: setup ## benchmarks against their anchors, into benchmarks.json
 	$(BIN)/python -m benchmarks
 
-generate: setup ## CRDs and documents that are made from code
+generate: setup ## CRDs and documents that are made from code, and Pulsar's commands
 	$(BIN)/python -m topicschema.api.crds crds
 	$(BIN)/python -m topicschema.cli.rules_page docs/rules.md
+	$(BIN)/python -m grpc_tools.protoc -Ioperator --python_out=operator --pyi_out=operator $(PULSAR)/pulsar_api.proto
 	rm -rf charts/topicschema/files && mkdir -p charts/topicschema/files/crds
 	cp crds/*.yaml charts/topicschema/files/crds/ && cp manifests/base/{rbac,admission_policy}.yaml charts/topicschema/files/
 

@@ -24,6 +24,7 @@ from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.column import Column
 from topicschema.validation.sources.pulsar import frames
 from topicschema.validation.sources.pulsar import protocol
+from topicschema.validation.sources.pulsar.pulsar_api_pb2 import BaseCommand
 from topicschema.validation.sources.pulsar import batch_splitter
 
 NEEDED = (pyarrow.dataset, pyarrow.fs, pyarrow.parquet, pyspark.sql, topicschema.validation)
@@ -43,7 +44,7 @@ for kind, schema, payload in ((SchemaType.AVRO, AVRO, b"\x02"), (SchemaType.PROT
     verdicts = validator_for(info, info, next(iter(PulsarLine))).validate(Column.of([payload, payload[:-1] + b"\xff"]))
     if [bool(each) for each in verdicts.reasons] != [False, True]:
         raise SystemExit(f"the compiled loop judges {kind.value} wrongly")
-came = np.frombuffer(protocol.frame(protocol.Kind.PONG, {}), np.uint8)
+came = np.frombuffer(protocol.frame(BaseCommand(type=BaseCommand.PONG)), np.uint8)
 batch_splitter.split(came, frames.scan(came)[0])
 kept = [each for each in gc.get_objects() if isinstance(each, Dispatcher) and not isinstance(each._cache, NullCache)]
 for each in kept:

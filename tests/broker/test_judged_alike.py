@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from support.kubernetes.memory_storage import MemoryStorage
 from support.pulsar.fake_broker import TurnedClock
 from support.pulsar.rest_topic import RestTopic, optional, record
 from testbed.pulsar import Pulsar
@@ -27,7 +28,6 @@ from topicschema.core.verdict import Candidate, Verdict
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import policy_of
 from topicschema.reconcile.policy.namespace_settings import observed
-from topicschema.storage.memory import MemoryStorage
 from topicschema.storage.protocol import Stored
 
 pytestmark = pytest.mark.broker

@@ -9,12 +9,13 @@ from numba.core.dispatcher import Dispatcher
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.column import Column
-from topicschema.validation.sources.pulsar import frames, protocol, singles
+from topicschema.validation.sources.pulsar import batch_splitter, frames, protocol
+from topicschema.validation.sources.pulsar.pulsar_api_pb2 import BaseCommand
 
 schema = SchemaInfo(SchemaType.AVRO, b'"long"')
 validator_for(schema, schema, PulsarLine.V4_0).validate(Column.of([b"\\x02"]))
-came = np.frombuffer(protocol.frame(protocol.Kind.PONG, {}), np.uint8)
-singles.split(came, frames.scan(came)[0])
+came = np.frombuffer(protocol.frame(BaseCommand(type=BaseCommand.PONG)), np.uint8)
+batch_splitter.split(came, frames.scan(came)[0])
 kept = [each.stats for each in gc.get_objects() if isinstance(each, Dispatcher) and each.stats.cache_path]
 print("LOADED", sum(bool(each.cache_hits) for each in kept))
 print("COMPILED", sum(bool(each.cache_misses) for each in kept))

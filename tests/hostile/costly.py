@@ -98,6 +98,15 @@ def chained_defaults(size: int, version: int) -> Any:
     return _root(*(field(f"x{n}_{version}", row, default={}) for n, row in enumerate(rows)))
 
 
+def partial_defaults(size: int, version: int) -> Any:
+    """A default with many values of one wide record, each of which leaves out all fields but one."""
+    wide = record("Wide", *(field(f"f{number}", "int", default=0) for number in range(size)))
+    many = record("Many", *(field(f"u{number}", "int") for number in range(9)))
+    rows = [{f"f{number}": version} for number in range(size)]
+    others = field("u", ["null", many, *(record(f"V{number}") for number in range(9))])
+    return _root(field("w", wide, default={}), field(f"v{version}", array("Wide"), default=rows), others)
+
+
 def large_defaults(size: int, version: int) -> Any:
     """A field of another name in each version, with a large default; an alias has Avro check all defaults."""
     return _root(field(f"f{version}", array("int"), default=[1] * size), field("z", "int", aliases=["old"], default=0))
@@ -260,6 +269,7 @@ _AVRO: Final = (
     *(full, back, straight, by_enum, many_fields, unions_of_fields, aliases, field_aliases, aliased_defaults),
     *(
         large_defaults,
+        partial_defaults,
         long_names,
         chained_defaults,
         symbols,

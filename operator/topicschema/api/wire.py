@@ -1,10 +1,12 @@
-"""Between Kubernetes' JSON and the frozen dataclasses of this package: `decode`, `decode_status`, `encode`.
+"""Between JSON and frozen dataclasses, those of this package above all: `decode`, `decode_status`, `encode`.
 
 Reading trusts nothing: an object may have been stored before its CRD, or past it. What a value means, and whether two
-values fit together, is asked elsewhere. The CRDs are made from the same types in `crds`.
+values fit together, is asked elsewhere, or by the class: ValueError of its `__post_init__` is told with the place. The
+CRDs are made from the same types in `crds`.
 """
 
 import dataclasses
+import re
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cache, partial
@@ -17,6 +19,7 @@ from topicschema.core.errors import StalledError
 T = TypeVar("T")
 _Read = Callable[[Any], Any]
 _INT64 = 2**63
+_NUMBER = re.compile("0|[1-9][0-9]{0,17}")
 _SHOWN = 40  # characters of a wrong value or key that an error may repeat
 
 
@@ -63,15 +66,20 @@ def decode_status(cls: type[T], wire: object) -> T:
 
 
 def encode(value: Any) -> Any:
-    """The JSON of `value`: members in camelCase, enums by value, None left out, empty lists and objects kept."""
+    """Return the JSON of `value`: members in camelCase, enums by value, None left out, empty lists and objects kept.
+
+    Bytes are text; those that are no UTF-8 are halves of surrogate pairs in it.
+    """
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, str | int):
         return value
+    if isinstance(value, bytes):
+        return value.decode(errors="surrogateescape")
     if isinstance(value, tuple | list):
         return [encode(item) for item in value]
     if isinstance(value, Mapping):
-        return {key: encode(item) for key, item in value.items()}
+        return {str(key): encode(item) for key, item in value.items()}
     cls: Any = type(value)
     members = ((field.key, getattr(value, field.attribute)) for field in _fields(cls))
     return {key: encode(member) for key, member in members if member is not None}
@@ -108,7 +116,7 @@ def _reader(hint: Any) -> _Read:
     if origin is tuple:
         return partial(_read_list, _reader(inner))
     if origin is Mapping:
-        return partial(_read_map, _reader(others[0]))
+        return partial(_read_map, _read_number if inner is int else _read_text, _reader(others[0]))
     return _reader(inner)  # Annotated and Optional: null is absent, whatever the type
 
 
@@ -132,7 +140,10 @@ def _read_object(cls: Any, fields: tuple[_Field, ...], wire: Any) -> Any:
                 raise
         elif is_required:
             raise _MisfitError("is required", f".{key}")
-    return cls(**values)
+    try:
+        return cls(**values)
+    except ValueError as error:
+        raise _MisfitError(str(error)) from None
 
 
 def _read_list(read: _Read, wire: Any) -> tuple[Any, ...]:
@@ -148,13 +159,14 @@ def _read_list(read: _Read, wire: Any) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def _read_map(read: _Read, wire: Any) -> dict[str, Any]:
+def _read_map(read_key: _Read, read: _Read, wire: Any) -> dict[Any, Any]:
     if not isinstance(wire, dict):
         raise _misfit("an object", wire)
     values = {}
     for key, member in wire.items():
         try:
-            values[_read_text(key)] = read(member)
+            name = read_key(key)
+            values[name] = read(member)
         except _MisfitError as error:
             error.steps.append(f"[{_shown(key)}]")
             raise
@@ -178,6 +190,21 @@ def _read_text(wire: Any) -> str:
     return wire
 
 
+def _read_number(key: Any) -> int:
+    if not isinstance(key, str) or not _NUMBER.fullmatch(key):
+        raise _MisfitError("must be named by a number")
+    return int(key)
+
+
+def _read_bytes(wire: Any) -> bytes:
+    if not isinstance(wire, str):
+        raise _misfit("a text", wire)
+    try:
+        return wire.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        raise _MisfitError("must be Unicode text; it has half of a surrogate pair") from None
+
+
 def _read_whole_number(wire: Any) -> int:
     if isinstance(wire, bool) or not isinstance(wire, int):
         raise _misfit("a whole number", wire)
@@ -192,7 +219,12 @@ def _read_truth(wire: Any) -> bool:
     return wire
 
 
-_SCALARS: Mapping[type, _Read] = {str: _read_text, int: _read_whole_number, bool: _read_truth}
+_SCALARS: Mapping[type, _Read] = {
+    str: _read_text,
+    bytes: _read_bytes,
+    int: _read_whole_number,
+    bool: _read_truth,
+}
 _JSON_NAMES = {dict: "an object", list: "a list", str: "a text", bool: "a truth value", NoneType: "null"}
 
 

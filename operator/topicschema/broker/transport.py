@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from yarl import URL
 
 from topicschema import telemetry
-from topicschema.broker import error_mapping, large_json
+from topicschema.broker import error_mapping
 from topicschema.broker.circuit_breaker import Circuit
 from topicschema.broker.clock import Clock
 from topicschema.broker.connections import Connections, Exchange, check_downgrade
@@ -197,7 +197,7 @@ class Transport:
             if isinstance(answer, Trouble):
                 return answer
             if answer.is_good:
-                return await _told(answer.body, request, exchange.asked)
+                return _told(answer.body, request, exchange.asked)
             target = answer.next_url(url)
             if target is None:
                 body = self._identity.hide(answer.body)
@@ -258,10 +258,10 @@ def _exchange(request: Request, url: URL, headers: Mapping[str, str]) -> Exchang
     return Exchange(request.method, url, body, headers, request.seconds, request.max_bytes, request.asked_at(url))
 
 
-async def _told(body: bytes, request: Request, asked: Asked) -> Told | Trouble:
+def _told(body: bytes, request: Request, asked: Asked) -> Told | Trouble:
     if not body:
         return Told(None)
     try:
-        return Told(body.decode() if request.is_text else await large_json.read(body))
+        return Told(body.decode() if request.is_text else json.loads(body))
     except (ValueError, RecursionError):
         return error_mapping.from_stranger(asked, "the answer is not JSON, or not all of it")

@@ -7,7 +7,7 @@ counts as several steps, so that the limit bounds the memory, too. What is found
 from collections.abc import Iterable
 from typing import Final, Generic, Protocol, TypeVar
 
-MOST_STEPS: Final = 3_000_000
+MOST_STEPS: Final = 2_500_000
 """The steps for one candidate and all versions that it is compared with."""
 
 PER_FINDING: Final = 20

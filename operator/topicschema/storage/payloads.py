@@ -33,11 +33,6 @@ class PayloadCache:
             _, oldest = self._cached.popitem(last=False)
             self._bytes -= weight(oldest)
 
-    def clear(self) -> None:
-        """Remove all entries."""
-        self._cached.clear()
-        self._bytes = 0
-
 
 def weight(payload: SchemaInfo) -> int:
     """Return the estimated size of a payload in memory, in bytes."""

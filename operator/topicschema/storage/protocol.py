@@ -15,8 +15,6 @@ from topicschema.core.history import History, VersionEntry
 from topicschema.core.schemas import SchemaInfo
 from topicschema.core.topics import PulsarNamespaceKey, TopicKey
 
-_VERSION_BYTES = 8
-
 
 @dataclass(frozen=True, slots=True)
 class Stored:
@@ -28,12 +26,6 @@ class Stored:
 
 class SchemaStorage(Protocol):
     """Store of histories and their payloads. All methods may raise WaitingError if the store is unreachable."""
-
-    async def start(self) -> None:
-        """Get ready. Call it before any other method."""
-
-    async def close(self) -> None:
-        """Stop what `start` started. Further calls are errors."""
 
     async def get_history(self, key: TopicKey) -> Stored:
         """Return the topic's current history, never from a cache.
@@ -85,23 +77,6 @@ class SchemaStorage(Protocol):
 
     async def read_history(self, key: PulsarNamespaceKey, name: str) -> Stored | None:
         """Return the history of that name, or None if it is gone, damaged, or of another Pulsar namespace."""
-
-    def version_from_bytes(self, version: bytes) -> int:
-        """Parse the schema version from Pulsar's binary form, 8 bytes, big-endian.
-
-        Raises ValueError on any other input.
-        """
-
-
-def version_from_bytes(version: bytes) -> int:
-    """Parse a LongSchemaVersion: 8 bytes, big-endian, signed.
-
-    Raises ValueError on another length or a negative number.
-    """
-    number = int.from_bytes(version, "big", signed=True)
-    if len(version) != _VERSION_BYTES or number < 0:
-        raise ValueError("a schema version is a non-negative 64-bit integer in 8 bytes")
-    return number
 
 
 def check_put(stored: Stored, history: History, payloads: Sequence[SchemaInfo]) -> None:

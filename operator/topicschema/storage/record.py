@@ -26,7 +26,6 @@ from topicschema.storage.protocol import (
     check_put,
     entries_of,
     is_of,
-    version_from_bytes,
 )
 
 _LOG = logging.getLogger(__name__)
@@ -49,13 +48,6 @@ class RecordStorage:
         self._client = client
         self._namespace = namespace
         self._payloads = PayloadCache(cache_bytes)
-
-    async def start(self) -> None:
-        """Do nothing: the client is open."""
-
-    async def close(self) -> None:
-        """Clear the cache."""
-        self._payloads.clear()
 
     async def get_history(self, key: TopicKey) -> Stored:
         """See SchemaStorage."""
@@ -154,10 +146,6 @@ class RecordStorage:
             _LOG.warning("a history is left out: %s", error.message)
             return None
         return Stored(history, objects.revision(wire)) if is_of(history.key, key) else None
-
-    def version_from_bytes(self, version: bytes) -> int:
-        """See SchemaStorage."""
-        return version_from_bytes(version)
 
     async def _put_payloads(
         self,

@@ -13,11 +13,12 @@ from types import MappingProxyType
 from typing import Final
 from urllib.parse import urlsplit
 
+from topicschema.api.wire import decode, encode
+from topicschema.core.errors import StalledError
 from topicschema.core.schemas import PulsarLine, SchemaInfo
-from topicschema.validation import json_codec
 from topicschema.validation.errors import InvalidQuestionError
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The form of the JSON; a run refuses a question of another one."""
 MAX_BYTES: Final = 256 * 1024 * 1024
 """How large a question may be when it is unpacked."""
@@ -188,7 +189,7 @@ class Question:
     @property
     def text(self) -> bytes:
         """The JSON, the same bytes for the same question."""
-        return json.dumps(json_codec.written(self), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode(
+        return json.dumps(encode(self), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode(
             errors="surrogatepass"
         )
 
@@ -233,7 +234,10 @@ def read(content: bytes) -> Question:
         found = json.loads(text.decode(errors="surrogatepass"))
     except (ValueError, RecursionError):
         raise InvalidQuestionError("the question is not JSON") from None
-    return json_codec.read(Question, found, "question")
+    try:
+        return decode(Question, found, "question")
+    except StalledError as error:
+        raise InvalidQuestionError(error.message) from None
 
 
 def _unpacked(content: bytes) -> bytes:

@@ -279,17 +279,6 @@ class SchemaStorageContract:
             await storage.put(Stored(History(key)), History(TopicKey("another", key.topic)))
         assert (await storage.get_history(key)).revision == ""
 
-    @pytest.mark.parametrize(("version", "number"), [(b"\0" * 8, 0), (b"\0" * 6 + b"\1\2", 258)])
-    def test_a_version_in_pulsars_binary_form_is_a_long(
-        self, storage: SchemaStorage, version: bytes, number: int
-    ) -> None:
-        assert storage.version_from_bytes(version) == number
-
-    @pytest.mark.parametrize("version", [b"", b"\0" * 7, b"\0" * 9, b"\xff" * 8])
-    def test_other_bytes_are_no_version(self, storage: SchemaStorage, version: bytes) -> None:
-        with pytest.raises(ValueError, match="64-bit"):
-            storage.version_from_bytes(version)
-
     def forgetful(self, storage: SchemaStorage) -> SchemaStorage:
         """The same storage, with nothing remembered of what it was asked or told."""
         raise NotImplementedError

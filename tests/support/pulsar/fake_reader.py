@@ -15,19 +15,21 @@ from threading import Thread
 
 from typing_extensions import override
 
+from support.pulsar.wire import Members, written
 from topicschema.validation.request import PulsarAsked
 from topicschema.validation.sources.pulsar import protocol
-from topicschema.validation.sources.pulsar.protocol import Kind, Members, written
+from topicschema.validation.sources.pulsar import pulsar_api_pb2 as api
+from topicschema.validation.sources.pulsar.pulsar_api_pb2 import BaseCommand
 
 
-def message(entry: int, body: bytes, metadata: dict[int, int | bytes] | None = None, ledger: int = 3) -> bytes:
+def message(entry: int, body: bytes, metadata: Members | None = None, ledger: int = 3) -> bytes:
     """A MESSAGE frame as a broker sends it, with an entry of its own and a checksum."""
-    place = written({1: ledger, 2: entry})
-    command = written({1: int(Kind.MESSAGE), int(Kind.MESSAGE): written({1: 1, 2: place})})
+    place = api.MessageIdData(ledgerId=ledger, entryId=entry)
+    command = BaseCommand(type=BaseCommand.MESSAGE, message=api.CommandMessage(consumer_id=1, message_id=place))
     told = written({1: b"p", 2: 1, 3: 1_700_000_000_000, **(metadata or {})})
     sent = struct.pack(">I", len(told)) + told + body
     rest = struct.pack(">HI", 0x0E02, 2) + b"\x08\x01" + struct.pack(">HI", 0x0E01, crc32c(sent)) + sent
-    return struct.pack(">II", 4 + len(command) + len(rest), len(command)) + command + rest
+    return protocol.frame(command, rest)
 
 
 def crc32c(content: bytes) -> int:
@@ -40,7 +42,7 @@ def crc32c(content: bytes) -> int:
     return left ^ 0xFFFFFFFF
 
 
-def single(payload: bytes, more: dict[int, int | bytes] | None = None) -> bytes:
+def single(payload: bytes, more: Members | None = None) -> bytes:
     """A message of a batch."""
     told = written({3: len(payload), **(more or {})})
     return struct.pack(">I", len(told)) + told + payload
@@ -95,22 +97,34 @@ class ReaderAtTheWire:
     names: list[str] = field(default_factory=list)
     url: str = ""
 
-    def answer(self, kind: int, found: Members, send: Callable[[bytes], object]) -> None:
+    def answer(self, command: BaseCommand, send: Callable[[bytes], object]) -> None:
         """Do what a command asks for."""
-        if kind == Kind.CONNECT:
-            send(protocol.frame(Kind.CONNECTED, {1: b"wire"}))
-        elif kind == Kind.LOOKUP:
-            send(protocol.frame(Kind.LOOKUP_RESPONSE, {1: self.url.encode(), 3: 1, 4: 1, 5: 1}))
-        elif kind == Kind.SUBSCRIBE:
-            self.names.append(protocol.text(found, 2))
-            send(protocol.frame(Kind.SUCCESS, {1: 1}))
+        told: BaseCommand | None = None
+        if command.type == BaseCommand.CONNECT:
+            told = BaseCommand(type=BaseCommand.CONNECTED, connected=api.CommandConnected(server_version=b"wire"))
+        elif command.type == BaseCommand.LOOKUP:
+            here = api.CommandLookupTopicResponse(
+                brokerServiceUrl=self.url.encode(),
+                response=api.CommandLookupTopicResponse.Connect,
+                request_id=1,
+                authoritative=True,
+            )
+            told = BaseCommand(type=BaseCommand.LOOKUP_RESPONSE, lookupTopicResponse=here)
+        elif command.type == BaseCommand.SUBSCRIBE:
+            self.names.append(command.subscribe.subscription)
+            send(protocol.frame(BaseCommand(type=BaseCommand.SUCCESS, success=api.CommandSuccess(request_id=1))))
             (self.subscribed.pop(0) if self.subscribed else nothing)(send)
-        elif kind == Kind.FLOW:
-            self.permits.append(protocol.number(found, 2))
-        elif kind == Kind.GET_LAST_MESSAGE_ID:
+        elif command.type == BaseCommand.FLOW:
+            self.permits.append(command.flow.messagePermits)
+        elif command.type == BaseCommand.GET_LAST_MESSAGE_ID:
             (self.asked_last.pop(0) if self.asked_last else nothing)(send)
-            last = written({1: 3, 2: self.entries - 1 if self.shown is None else self.shown})
-            send(protocol.frame(Kind.GET_LAST_MESSAGE_ID_RESPONSE, {1: last, 2: 1}))
+            entry = self.entries - 1 if self.shown is None else self.shown
+            last = api.CommandGetLastMessageIdResponse(
+                last_message_id=api.MessageIdData(ledgerId=3, entryId=entry), request_id=1
+            )
+            told = BaseCommand(type=BaseCommand.GET_LAST_MESSAGE_ID_RESPONSE, getLastMessageIdResponse=last)
+        if told is not None:
+            send(protocol.frame(told))
 
     def stats(self) -> bytes:
         """What the admin API tells of the topic."""
@@ -143,8 +157,8 @@ class _Binary(StreamRequestHandler):
         assert isinstance(self.server, _Listening)
         with suppress(OSError):  # the reader has gone, or the broker hangs up
             while head := self.rfile.read(4):
-                kind, found = protocol.command(self.rfile.read(int.from_bytes(head, "big"))[4:])
-                self.server.broker.answer(kind, found, self.request.sendall)
+                command = protocol.parse(self.rfile.read(int.from_bytes(head, "big"))[4:])
+                self.server.broker.answer(command, self.request.sendall)
 
 
 class _Rest(BaseHTTPRequestHandler):

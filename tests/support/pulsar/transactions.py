@@ -9,30 +9,18 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from enum import IntEnum
 from urllib.parse import urlsplit
 
-from topicschema.validation.sources.pulsar.protocol import Kind, Members, command, number, text, written
+from support.pulsar.wire import written
+from topicschema.validation.sources.pulsar import protocol
+from topicschema.validation.sources.pulsar import pulsar_api_pb2 as api
+from topicschema.validation.sources.pulsar.pulsar_api_pb2 import BaseCommand
 
 _COORDINATOR = "persistent://pulsar/system/transaction_coordinator_assign-partition-0"
 _SECONDS = 20
-
-
-class _Of(IntEnum):
-    """Commands that the product does not send."""
-
-    PRODUCER = 5
-    SEND = 6
-    RECEIPT = 7
-    PRODUCER_SUCCESS = 17
-    BEGIN = 50
-    BEGUN = 51
-    ADD_TOPIC = 52
-    TOPIC_ADDED = 53
-    END = 56
-    ENDED = 57
-    COORDINATOR = 62
-    COORDINATED = 63
+_ANSWERS = {BaseCommand.PRODUCER: BaseCommand.PRODUCER_SUCCESS}
+Transaction = dict[str, int]
+"""The two numbers that are a transaction's id, as commands name them."""
 
 
 @dataclass
@@ -50,53 +38,63 @@ class Transactions:
         parts = urlsplit(service_url)
         with closing(socket.create_connection((parts.hostname, parts.port), _SECONDS)) as line:
             made = cls(line, topic)
-            made._ask(Kind.CONNECT, {1: b"transactions", 4: 19}, Kind.CONNECTED)
+            connect = api.CommandConnect(client_version="transactions", protocol_version=19)
+            made._ask(BaseCommand(type=BaseCommand.CONNECT, connect=connect))
             for name in (_COORDINATOR, topic):
-                made._ask(Kind.LOOKUP, {1: name.encode(), 2: 1, 3: 0}, Kind.LOOKUP_RESPONSE)
+                lookup = api.CommandLookupTopic(topic=name, request_id=1)
+                made._ask(BaseCommand(type=BaseCommand.LOOKUP, lookupTopic=lookup))
             made._begin_as_a_client()
-            made._ask(_Of.PRODUCER, {1: topic.encode(), 2: 1, 3: 1, 12: 1}, _Of.PRODUCER_SUCCESS)
+            producer = api.CommandProducer(topic=topic, producer_id=1, request_id=1, txn_enabled=True)
+            made._ask(BaseCommand(type=BaseCommand.PRODUCER, producer=producer))
             yield made
 
-    def begin(self) -> Members:
-        """A transaction that the topic takes part in: its id, as commands and messages have it."""
-        begun = self._ask(_Of.BEGIN, {1: 1, 2: 3_600_000, 3: 0}, _Of.BEGUN)
-        least, most = number(begun, 2), number(begun, 3)
-        self._ask(_Of.ADD_TOPIC, {1: 1, 2: least, 3: most, 4: self.topic.encode()}, _Of.TOPIC_ADDED)
-        return {2: least, 3: most}
+    def begin(self) -> Transaction:
+        """A transaction that the topic takes part in."""
+        new = api.CommandNewTxn(request_id=1, txn_ttl_seconds=3_600_000, tc_id=0)
+        begun = self._ask(BaseCommand(type=BaseCommand.NEW_TXN, newTxn=new)).newTxnResponse
+        ids = {"txnid_least_bits": begun.txnid_least_bits, "txnid_most_bits": begun.txnid_most_bits}
+        joined = api.CommandAddPartitionToTxn(request_id=1, partitions=[self.topic], **ids)
+        self._ask(BaseCommand(type=BaseCommand.ADD_PARTITION_TO_TXN, addPartitionToTxn=joined))
+        return ids
 
-    def send(self, payloads: Sequence[bytes], transaction: Members | None = None) -> None:
+    def send(self, payloads: Sequence[bytes], transaction: Transaction | None = None) -> None:
         """Send them, each by itself."""
+        ids = transaction or {}
+        inner = dict(zip((22, 23), ids.values(), strict=False))
         for payload in payloads:
             self.sent += 1
-            of = {} if transaction is None else {4: transaction[2], 5: transaction[3]}
-            inner = {} if transaction is None else {22: transaction[2], 23: transaction[3]}
             told = written({1: b"t", 2: self.sent, 3: time.time_ns() // 1_000_000, **inner})
             rest = struct.pack(">I", len(told)) + told + payload
-            self._ask(_Of.SEND, {1: 1, 2: self.sent, 3: 1, **of}, _Of.RECEIPT, rest)
+            send = api.CommandSend(producer_id=1, sequence_id=self.sent, num_messages=1, **ids)
+            self._ask(BaseCommand(type=BaseCommand.SEND, send=send), rest)
 
-    def end(self, transaction: Members, *, is_aborted: bool) -> None:
+    def end(self, transaction: Transaction, *, is_aborted: bool) -> None:
         """Commit or abort it."""
-        self._ask(_Of.END, {1: 1, **transaction, 4: int(is_aborted)}, _Of.ENDED)
+        action = api.CommandEndTxn.ABORT if is_aborted else api.CommandEndTxn.COMMIT
+        end = api.CommandEndTxn(request_id=1, txn_action=action, **transaction)
+        self._ask(BaseCommand(type=BaseCommand.END_TXN, endTxn=end))
 
     def _begin_as_a_client(self) -> None:
         """The coordinator is there some seconds after its broker."""
         until = time.monotonic() + _SECONDS
+        wanted = api.CommandTcClientConnectRequest(request_id=1, tc_id=0)
         while True:
-            answer = self._ask(_Of.COORDINATOR, {1: 1, 2: 0}, _Of.COORDINATED)
-            if 2 not in answer:
+            command = BaseCommand(type=BaseCommand.TC_CLIENT_CONNECT_REQUEST, tcClientConnectRequest=wanted)
+            answer = self._ask(command).tcClientConnectResponse
+            if not answer.HasField("error"):
                 return
-            assert time.monotonic() < until, text(answer, 3)
+            assert time.monotonic() < until, answer.message
             time.sleep(0.2)
 
-    def _ask(self, kind: int, members: Members, wanted: int, rest: bytes = b"") -> Members:
-        content = written({1: int(kind), int(kind): written(members)})
-        self.line.sendall(struct.pack(">II", len(content) + 4 + len(rest), len(content)) + content + rest)
+    def _ask(self, command: BaseCommand, rest: bytes = b"") -> BaseCommand:
+        """The answer: its type is mostly the number after that of the command."""
+        self.line.sendall(protocol.frame(command, rest))
         while True:
             size = int.from_bytes(self._exactly(4), "big")
-            found, answer = command(self._exactly(size)[4:])
-            if found == Kind.PING:
+            answer = protocol.parse(self._exactly(size)[4:])
+            if answer.type == BaseCommand.PING:
                 continue
-            assert found == wanted, (found, answer)
+            assert answer.type == _ANSWERS.get(command.type, command.type + 1), answer
             return answer
 
     def _exactly(self, size: int) -> bytes:

@@ -2,11 +2,11 @@
 
 import json
 
+from support.kubernetes.memory_storage import MemoryStorage
 from topicschema.core import formats
 from topicschema.core.history import History, Origin
 from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
 from topicschema.core.topics import Topic, TopicKey
-from topicschema.storage.memory import MemoryStorage
 from topicschema.storage.protocol import Stored
 
 KEY = TopicKey("pulsar", Topic("shop", "orders", "created"))

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from urllib.parse import urlsplit
 
+from support.pulsar.wire import written
 from testbed.pulsar_setup import Credentials
 from topicschema.validation.sources.pulsar import protocol
-from topicschema.validation.sources.pulsar.protocol import Kind, Members, command, written
+from topicschema.validation.sources.pulsar import pulsar_api_pb2 as api
+from topicschema.validation.sources.pulsar.pulsar_api_pb2 import BaseCommand
 
-_PRODUCER, _SEND, _RECEIPT, _PRODUCER_SUCCESS = 5, 6, 7, 17
 _BATCH_BYTES = 100_000
 _AHEAD = 64
 
@@ -28,7 +29,7 @@ def fill(
         _introduce(line, topic, credentials)
         waiting = 0
         for number, (count, sent) in enumerate(_batches(messages, total)):
-            line.sendall(_frame({1: 1, 2: number, 3: count}, sent))
+            line.sendall(_frame(number, count, sent))
             waiting += 1
             while waiting >= _AHEAD:
                 waiting -= _receipts(line)
@@ -41,7 +42,7 @@ def claim(service_url: str, topic: str, messages: int) -> None:
     with closing(_line(service_url, None)) as line:
         _introduce(line, topic, None)
         told = written({1: b"c", 2: 1, 3: time.time_ns() // 1_000_000, 11: messages})
-        line.sendall(_frame({1: 1, 2: 0, 3: 1}, struct.pack(">I", len(told)) + told + _single(b"one")))
+        line.sendall(_frame(0, 1, struct.pack(">I", len(told)) + told + _single(b"one")))
         while not _receipts(line):
             pass
 
@@ -56,20 +57,23 @@ def _line(service_url: str, credentials: Credentials | None) -> socket.socket:
 
 
 def _introduce(line: socket.socket, topic: str, credentials: Credentials | None) -> None:
-    shown = {} if credentials is None else {5: b"token", 3: credentials.tokens.superuser.encode()}
-    for kind, members in (
-        (int(Kind.CONNECT), {1: b"filling", 4: 19, **shown}),
-        (int(Kind.LOOKUP), {1: topic.encode(), 2: 1, 3: 0}),  # the broker takes the topic up, and is the only one
-        (_PRODUCER, {1: topic.encode(), 2: 1, 3: 1}),
+    connect = api.CommandConnect(client_version="filling", protocol_version=19)
+    if credentials is not None:
+        connect.auth_method_name, connect.auth_data = "token", credentials.tokens.superuser.encode()
+    lookup = api.CommandLookupTopic(topic=topic, request_id=1)  # the broker takes the topic up, and is the only one
+    producer = api.CommandProducer(topic=topic, producer_id=1, request_id=1)
+    for command, answer in (
+        (BaseCommand(type=BaseCommand.CONNECT, connect=connect), BaseCommand.CONNECTED),
+        (BaseCommand(type=BaseCommand.LOOKUP, lookupTopic=lookup), BaseCommand.LOOKUP_RESPONSE),
+        (BaseCommand(type=BaseCommand.PRODUCER, producer=producer), BaseCommand.PRODUCER_SUCCESS),
     ):
-        content = written({1: kind, kind: written(members)})
-        line.sendall(struct.pack(">II", len(content) + 4, len(content)) + content)
-        assert _answer(line)[0] in {int(Kind.CONNECTED), int(Kind.LOOKUP_RESPONSE), _PRODUCER_SUCCESS}
+        line.sendall(protocol.frame(command))
+        assert _answer(line).type == answer
 
 
-def _frame(told: Members, sent: bytes) -> bytes:
-    content = written({1: _SEND, _SEND: written(told)})
-    return struct.pack(">II", len(content) + 4 + len(sent), len(content)) + content + sent
+def _frame(number: int, count: int, sent: bytes) -> bytes:
+    told = api.CommandSend(producer_id=1, sequence_id=number, num_messages=count)
+    return protocol.frame(BaseCommand(type=BaseCommand.SEND, send=told), sent)
 
 
 def _batches(messages: Sequence[Message], total: int) -> Iterator[tuple[int, bytes]]:
@@ -97,17 +101,17 @@ def _single(payload: bytes) -> bytes:
 
 
 def _receipts(line: socket.socket) -> int:
-    kind, found = _answer(line)
-    if kind == Kind.PING:
-        line.sendall(protocol.frame(Kind.PONG, {}))
+    answer = _answer(line)
+    if answer.type == BaseCommand.PING:
+        line.sendall(protocol.frame(BaseCommand(type=BaseCommand.PONG, pong=api.CommandPong())))
         return 0
-    assert kind == _RECEIPT, (kind, found)
+    assert answer.type == BaseCommand.SEND_RECEIPT, answer
     return 1
 
 
-def _answer(line: socket.socket) -> tuple[int, Members]:
+def _answer(line: socket.socket) -> BaseCommand:
     size = int.from_bytes(_exactly(line, 4), "big")
-    return command(_exactly(line, size)[4:])
+    return protocol.parse(_exactly(line, size)[4:])
 
 
 def _exactly(line: socket.socket, size: int) -> bytes:

@@ -11,9 +11,11 @@ from hostile import growth
 from hostile.costly import FAMILIES, Family
 from support.schemas.avro import array, field, record
 from support.schemas.examples import history
+from support.work import growth as growth_of
 from support.work import steps
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Predecessor
+from topicschema.core.formats.avro import survey
 from topicschema.core.policy import Policy, Strictness
 from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
 from topicschema.core.steps import Steps
@@ -81,7 +83,7 @@ def test_what_takes_too_many_steps_is_refused_whatever_strategy_and_strictness(
     assert found.outcome is Outcome.INCOMPATIBLE
     (refusal,) = found.incompatibilities
     assert (refusal.rule, refusal.path, refusal.schema_version) == ("COMPARISON_TOO_COMPLEX", "$", 0)
-    assert refusal.message.startswith("comparing takes more than 3,000,000 steps and was given up at version 0")
+    assert refusal.message.startswith("comparing takes more than 2,500,000 steps and was given up at version 0")
 
 
 def test_the_versions_of_a_history_share_the_steps() -> None:
@@ -106,6 +108,22 @@ def test_a_text_that_is_slow_to_parse_is_over_the_limits_though_it_is_refused() 
     assert growth.is_over(line)
     assert not growth.is_over({**line, "parse": growth.MOST_SECONDS})
     assert growth.is_over({**line, "parse": 0, "peak": 1 + (growth.MOST_BYTES >> 20)})
+
+
+def test_a_value_that_leaves_out_fields_counts_them_each_time() -> None:
+    earlier, candidate = versions(FAMILIES["partial_defaults"], 100, 2)
+    left = Steps()
+    before = [Predecessor(0, earlier.info.type, earlier)]
+    assert compatibility.check(candidate, before, Strategy.BACKWARD, steps=left) == ()
+    assert left.taken > 100 * 100
+
+
+def test_whether_all_defaults_fit_is_found_in_time_that_is_linear_in_the_text() -> None:
+    def work(size: int) -> Callable[[], object]:
+        (schema,) = versions(FAMILIES["partial_defaults"], size, 1)
+        return lambda: survey.is_straight(schema.root)  # type: ignore[attr-defined]  # an AvroSchema
+
+    assert growth_of(work, 60) < 2.5
 
 
 def defaulted(size: int, version: int) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from support.kubernetes.memory_storage import MemoryStorage
 from support.schemas.recorded_versions import KEY
 from topicschema.cli.check import engine
 from topicschema.core import formats
@@ -17,7 +18,6 @@ from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.judging.judge import Judge
-from topicschema.storage.memory import MemoryStorage
 from topicschema.storage.protocol import Stored
 
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from hostile.costly import FAMILIES
+from support.kubernetes.memory_storage import MemoryStorage
 from support.schemas.recorded_versions import ID, KEY, NOTE, on_record, schema
 from support.turns import counted
 from topicschema.core import formats
@@ -18,7 +19,6 @@ from topicschema.judging import comparing
 from topicschema.judging.broker_versions import UnreadableVersionError
 from topicschema.judging.judge import Judge
 from topicschema.judging.recheck import Recheck
-from topicschema.storage.memory import MemoryStorage
 from topicschema.storage.protocol import Stored
 
 DOC = "d" * 600_000

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from hostile.costly import FAMILIES
+from support.kubernetes.memory_storage import MemoryStorage
 from support.schemas.recorded_versions import ID, KEY, NARROW, NOTE, WIDE, on_record, schema
 from topicschema.core import formats, parts, verdict
 from topicschema.core.checkers import BUILT_IN
@@ -20,7 +21,6 @@ from topicschema.core.verdict import Candidate, Outcome
 from topicschema.judging.comparing import Version
 from topicschema.judging.judge import Judge
 from topicschema.judging.workers import OutOfMemoryError, Workers
-from topicschema.storage.memory import MemoryStorage
 
 DOC = "d" * 300_000
 TRANSITIVE = Policy(Strategy.BACKWARD_TRANSITIVE)

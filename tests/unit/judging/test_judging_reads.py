@@ -4,6 +4,7 @@ import asyncio
 
 from typing_extensions import override
 
+from support.kubernetes.memory_storage import MemoryStorage
 from support.schemas.recorded_versions import ID, KEY, schema
 from topicschema.core.history import History, Origin, VersionEntry
 from topicschema.core.policy import Policy
@@ -12,7 +13,6 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.topics import TopicKey
 from topicschema.core.verdict import Candidate
 from topicschema.judging.judge import Judge
-from topicschema.storage.memory import MemoryStorage
 from topicschema.storage.protocol import Stored
 
 VERSIONS = 40

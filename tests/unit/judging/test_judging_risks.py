@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from support.kubernetes.memory_storage import MemoryStorage
 from support.schemas.recorded_versions import KEY, NARROW, WIDE, card, on_record, schema
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.history import History, Origin
@@ -13,7 +14,6 @@ from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome, Verdict
 from topicschema.judging.judge import Judge
-from topicschema.storage.memory import MemoryStorage
 from topicschema.storage.protocol import Stored
 
 

@@ -6,6 +6,7 @@ from itertools import permutations
 
 import pytest
 
+from support.kubernetes.memory_storage import MemoryStorage
 from support.kubernetes.topic import TOPIC, World, opened
 from support.pulsar.schema_service import Entry
 from support.schemas.recorded_versions import KEY
@@ -20,7 +21,6 @@ from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome
 from topicschema.judging.judge import Judge
 from topicschema.judging.recheck import Recheck
-from topicschema.storage.memory import MemoryStorage
 from topicschema.storage.protocol import Stored
 
 ID = {"name": "id", "type": "string"}

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from support.kubernetes.memory_storage import MemoryStorage
 from topicschema.api.topicschemas import TopicSchemaSpec
 from topicschema.api.wire import decode
 from topicschema.core import formats
@@ -14,7 +15,6 @@ from topicschema.core.formats import key_value
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.judging.judge import Judge
 from topicschema.judging.schema_source import field_of, info_of, placed, sources_of
-from topicschema.storage.memory import MemoryStorage
 
 ORDER = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "string"}]}'
 PROTO = 'syntax = "proto3";\npackage shop;\nmessage Order { string id = 1; }\n'

@@ -6,10 +6,10 @@ import pytest
 from typing_extensions import override
 
 from support.kubernetes.announcing_contract import AnnouncingContract
+from support.kubernetes.memory_storage import MemoryStorage
 from support.kubernetes.storage_contract import SchemaStorageContract, following, text
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.topics import Topic, TopicKey
-from topicschema.storage.memory import MemoryStorage
 
 
 async def test_contents_that_were_kept_beforehand_count_with_their_history() -> None:

@@ -23,7 +23,7 @@ from topicschema.validation.request import (
 STRING = SchemaInfo(SchemaType.STRING)
 ASKED = Question(
     SchemaInfo(SchemaType.AVRO, '"lo\u00f1g"'.encode(), {"owner": "team"}),
-    {0: STRING, 41: SchemaInfo(SchemaType.KEY_VALUE, b"\x00\xff")},
+    {0: STRING, 41: SchemaInfo(SchemaType.KEY_VALUE, b"\x00\xff\xed\xa0\x80")},
     "persistent://shop/orders/created",
     files=FilesAsked(("s3://bucket/a",), FileFormat.AVRO, Columns(payload="body"), 3),
     sample=Sample(10, 5, 3600, 77),
@@ -47,24 +47,21 @@ def test_it_is_read_as_it_was_written_packed_or_not(asked: Question) -> None:
 
 
 WRONG: dict[str, Any] = {
-    "question.candidate is missing": {"candidate": ...},
-    "question.typo is not known": {"typo": 1},
-    "question.executors must be a whole number": {"executors": "3"},
+    "question.candidate: is required": {"candidate": ...},
+    "question.executors: must be a whole number, not a text": {"executors": "3"},
     "question: executors must be from 0 to 1,000": {"executors": 1001},
     "question: one source is needed: files or pulsar": {"files": ...},
     "question.sample: percent must be from 1 to 100": {"sample": {"percent": 0}},
-    "question.sample.seed must be a whole number": {"sample": {"seed": True}},
-    "question.includeValues must be true or false": {"includeValues": 1},
-    "question.line must be one of 4.0, 4.1, 4.2": {"line": "5"},
-    "question.files.uris[0] must be a text": {"files": {"uris": [1]}},
-    "question.files.uris must be an array": {"files": {"uris": "x"}},
-    "question.versions.x: a number is needed as the member's name": {"versions": {"x": {}}},
-    "question.versions.0.schemaBase64 is not base64": {"versions": {"0": {"type": "AVRO", "schemaBase64": "?"}}},
-    "question.versions.0 has both schema and schemaBase64": {
-        "versions": {"0": {"type": "AVRO", "schemaBase64": "", "schema": ""}}
-    },
-    "question.candidate.type must be one of": {"candidate": {"type": "Avro", "schema": ""}},
-    "question: format 2 is not known here": {"format": 2},
+    "question.sample.seed: must be a whole number": {"sample": {"seed": True}},
+    "question.includeValues: must be true or false": {"includeValues": 1},
+    "question.line: must be one of 4.0, 4.1, 4.2": {"line": "5"},
+    "question.files.uris[0]: must be a text": {"files": {"uris": [1]}},
+    "question.files.uris: must be a list": {"files": {"uris": "x"}},
+    "question.versions[x]: must be named by a number": {"versions": {"x": {}}},
+    "question.versions[0].schema: must be a text": {"versions": {"0": {"type": "AVRO", "schema": 1}}},
+    "question.versions[0].schema: must be Unicode text": {"versions": {"0": {"type": "AVRO", "schema": "\ud800"}}},
+    "question.candidate.type: must be one of": {"candidate": {"type": "Avro", "schema": ""}},
+    "question: format 3 is not known here": {"format": 3},
 }
 
 

@@ -49,8 +49,10 @@ STRATEGY = Chapter(
             "The comparison of the candidate with the versions of the strategy, and the search for risks, take more "
             f"than {MOST_STEPS:,} steps. The operator rejects the candidate, whatever the strictness is. Usual causes "
             "are large unions of records that refer to each other, and thousands of changes to each of many versions. "
-            "The limit is the operator's own: a broker may accept the schema.",
-            "make the unions smaller, remove cycles of records, or split a large change into several versions.",
+            "The operator also rejects a schema with very many types in a long namespace, or at a great depth: their "
+            "full names and paths need too much memory. The limits are the operator's own: a broker may accept it.",
+            "make the unions smaller, remove cycles of records, split a large change into several versions, or "
+            "shorten the namespace.",
         ),
         Rule(
             "MORE_FINDINGS",

@@ -1,4 +1,7 @@
-"""Writer of Avro's binary encoding, like Java's BinaryEncoder: one block for all items, without sizes of blocks."""
+"""Writer of Avro's binary encoding, like Java's BinaryEncoder: one block for all items, without sizes of blocks.
+
+fastavro is not used: it writes true, 1.5 and 2^40 as an int, drops unknown fields, and reports no path.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType

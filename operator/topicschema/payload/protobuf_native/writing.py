@@ -2,6 +2,8 @@
 
 A map's entries have the order of the dict, and always a key and a value, even if these are the defaults, as in the
 classes that protoc makes. A value of None is omitted.
+
+Python's message classes are not used: they report no path, and write a map's entries in their own order.
 """
 
 import struct

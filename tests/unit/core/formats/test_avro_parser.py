@@ -286,4 +286,43 @@ def test_many_nodes_at_a_great_depth_do_not_fill_the_memory() -> None:
     text = '{"type":"array","items":' * 900 + '{"type":"record","name":"R","fields":[' + fields + "]}" + "}" * 900
     with pytest.raises(InvalidSchemaError) as refusal:
         parse(text)
-    assert refusal.value.rule == "TOO_DEEP"
+    assert refusal.value.rule == "COMPARISON_TOO_COMPLEX"
+
+
+def wide(name: str, size: int) -> dict[str, Any]:
+    return {"type": "record", "name": name, "fields": [field("int", f"f{n}") for n in range(size)]}
+
+
+def in_long_namespace(*kinds: Any, length: int = 10_000) -> str:
+    fields = [field(kind, f"x{n}") for n, kind in enumerate(kinds)]
+    return json.dumps(record(*fields, namespace="n" * length))
+
+
+LONG_NAMES = {
+    "definitions": [{"type": "fixed", "name": f"F{n}", "size": 1} for n in range(1_000)],
+    "references": [["R", "null"]] * 1_000,
+    "aliases": [{"type": "enum", "name": "E", "symbols": [], "aliases": [f"A{n}" for n in range(1_000)]}],
+}
+
+
+@pytest.mark.parametrize("kinds", LONG_NAMES.values(), ids=LONG_NAMES)
+def test_many_names_in_a_long_namespace_do_not_fill_the_memory(kinds: list[Any]) -> None:
+    parse(in_long_namespace(*kinds, length=1_000))
+    with pytest.raises(InvalidSchemaError) as refusal:
+        parse(in_long_namespace(*kinds))
+    assert refusal.value.rule == "COMPARISON_TOO_COMPLEX"
+
+
+def test_names_that_are_looked_for_ahead_do_not_fill_the_memory() -> None:
+    text = in_long_namespace("Later", *LONG_NAMES["definitions"])
+    with pytest.raises(InvalidSchemaError) as refusal:
+        parser.parse(SchemaInfo(SchemaType.AVRO, text.encode()), PulsarLine.V4_2)
+    assert refusal.value.rule == "COMPARISON_TOO_COMPLEX"
+
+
+def test_long_names_are_refused_alike_beside_a_schema_that_shares_a_record() -> None:
+    earlier = parse(in_long_namespace("int", wide("B", 300)))
+    with pytest.raises(InvalidSchemaError) as refusal:
+        parse(in_long_namespace(wide("A", 600), wide("B", 300)))
+    assert earlier
+    assert refusal.value.rule == "COMPARISON_TOO_COMPLEX"

@@ -148,10 +148,10 @@ def test_a_limit_is_one_however_the_text_hides_that_it_is_passed(text: str) -> N
         json_text.read(text)
 
 
-def test_three_megabytes_are_read_up_to_what_is_wrong_in_them() -> None:
+def test_a_large_text_is_read_up_to_what_is_wrong_in_it() -> None:
     with pytest.raises(InvalidSchemaError) as refusal:
-        json_text.read('{"a": [' + '"x,y", [], 1, /* b */ {"c": 2}, ' * 100_000 + "nul]}")
-    assert (refusal.value.place.path, refusal.value.place.column) == ("$.a[400000]", 3_200_008)
+        json_text.read('{"a": [' + '"x,y", [], 1, /* b */ {"c": 2}, ' * 10_000 + "nul]}")
+    assert (refusal.value.place.path, refusal.value.place.column) == ("$.a[40000]", 320_008)
 
 
 BLANK = "".join(map(chr, range(0x21)))  # overlooked behind the text

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from support.kubernetes.memory_storage import MemoryStorage
 from support.schemas.examples import KEY, ME, NOW
 from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec
@@ -19,7 +20,6 @@ from topicschema.judging.judge import Judge
 from topicschema.judging.schema_source import Envelopes, sources_of
 from topicschema.protoc import ProtobufSources, compile_envelope
 from topicschema.reconcile.topicschema.observe import Observation
-from topicschema.storage.memory import MemoryStorage
 from topicschema.storage.protocol import Stored
 
 ORDER = 'syntax = "proto3";\npackage shop;\nmessage Order { string id = 1; }\n'

@@ -138,14 +138,32 @@ def test_a_record_that_is_too_large_is_told_with_its_block(tmp_path: Path) -> No
     assert found["memory"] < MOST
 
 
-def container(codec: str, count: int, packed: bytes) -> bytes:
-    """An Avro container of one block."""
-    out = io.BytesIO()
-    fastavro.writer(out, fastavro.parse_schema(TEXT), [], codec="null", sync_marker=b"s" * 16)
-    told = b"\x14avro.codec" + number(len(codec)) + codec.encode()
-    head = out.getvalue().replace(b"\x14avro.codec\x08null", told)
-    assert told in head
-    return head + number(count) + number(len(packed)) + packed + b"s" * 16
+def record(name: str, **fields: Any) -> dict[str, Any]:
+    return {"type": "record", "name": name, "fields": [{"name": each, "type": fields[each]} for each in fields]}
+
+
+def few_bytes() -> Iterator[tuple[str, Any, bytes, str]]:
+    """Schemas, a record of few bytes that stands for very much, and what is said of it."""
+    yield "deep", record("Node", next=["null", "Node"]), b"\x02" * MIB, "nested more than 10,000 levels deep"
+    nulls = {"type": "array", "items": "null"}
+    yield (
+        "nulls",
+        record("Nulls", nulls=nulls),
+        number(1 << 40),
+        "more values are claimed than the payload has bytes for",
+    )
+    doubled = record("R0")
+    for level in range(1, 40):
+        doubled = record(f"R{level}", one=doubled, other=f"R{level - 1}")
+    yield "doubled", doubled, b"", "more values are claimed than the payload has bytes for"
+    levels = range(1, 20_000)
+    chained = [record("R0", flag="boolean"), *(record(f"R{n}", flag="boolean", below=f"R{n - 1}") for n in levels)]
+    yield (
+        "chained",
+        record("Holder", any=chained),
+        number(levels[-1]) + bytes(len(chained)),
+        "nested more than 10,000 levels deep",
+    )
 
 
 def number(value: int) -> bytes:
@@ -153,3 +171,32 @@ def number(value: int) -> bytes:
     out = io.BytesIO()
     fastavro.schemaless_writer(out, "long", value)
     return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("schema", "packed", "said"),
+    [each[1:] for each in few_bytes()],
+    ids=[each[0] for each in few_bytes()],
+)
+def test_a_record_that_stands_for_more_than_its_bytes_is_told_with_its_block(
+    tmp_path: Path, schema: Any, packed: bytes, said: str
+) -> None:
+    path = tmp_path / "hostile.avro"
+    path.write_bytes(container("null", 1, packed, schema))
+    found = read(path)
+    assert found["said"].startswith(f"{path}, the block at byte ")
+    assert said in found["said"]
+    assert found["memory"] < MOST
+
+
+def container(codec: str, count: int, packed: bytes, schema: Any = TEXT) -> bytes:
+    """An Avro container of one block."""
+    out = io.BytesIO()
+    fastavro.writer(out, {"type": "null"}, [], codec="null", sync_marker=b"s" * 16)
+    told = b"\x14avro.codec" + number(len(codec)) + codec.encode()
+    head = out.getvalue().replace(b"\x14avro.codec\x08null", told)
+    assert told in head
+    text = json.dumps(schema).encode()
+    head = head.replace(number(len(b'{"type": "null"}')) + b'{"type": "null"}', number(len(text)) + text)
+    assert text in head
+    return head + number(count) + number(len(packed)) + packed + b"s" * 16

@@ -8,12 +8,12 @@ import pyarrow as pa
 import pytest
 
 from support.pulsar.fake_reader import chunk, message, single
+from support.pulsar.wire import written
 from topicschema.validation.run.batches import DAMAGED, ENCRYPTED, NO_VERSION, STRANGE_VERSION
 from topicschema.validation.sources.pulsar import frames
 from topicschema.validation.sources.pulsar.batch_decoder import Parcels
 from topicschema.validation.sources.pulsar.chunks import Chunks
 from topicschema.validation.sources.pulsar.frames import Of
-from topicschema.validation.sources.pulsar.protocol import written
 from topicschema.validation.sources.pulsar.ranges import Position
 
 MIB = 1 << 20

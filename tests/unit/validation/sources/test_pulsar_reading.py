@@ -7,11 +7,11 @@ from contextlib import contextmanager
 import pytest
 
 from support.pulsar.fake_reader import Happening, ReaderAtTheWire, chunk, message, nothing, serving, single
+from support.pulsar.wire import written
 from topicschema.core.topics import Topic
 from topicschema.validation.sources import Gone, Withheld
 from topicschema.validation.sources.pulsar import reader, span_reader
 from topicschema.validation.sources.pulsar.errors import SourceSilentError
-from topicschema.validation.sources.pulsar.protocol import written
 from topicschema.validation.sources.pulsar.ranges import Span, Stretch
 from topicschema.validation.sources.pulsar.reader import Terms
 

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar, cast
 
 from topicschema.core.formats.avro.model import Enum, Fixed, Named, Record
 from topicschema.core.formats.avro.rereading import Known
+from topicschema.core.formats.avro.sharing import Made, weight
 
 _N = TypeVar("_N", bound=Named)
 _Place = tuple[Any, str]
@@ -62,9 +63,11 @@ def _empty(kind: str, full_name: str) -> Named:
 
 def _definitions(text: Any) -> Iterator[tuple[str, str]]:
     """The full names that a text defines, with their kinds, in its order; names of no use come as they are."""
+    made = Made()
     work: list[_Place] = [(text, "")]
     while work:
         value, space = work.pop()
+        made.grow(weight(space))
         if isinstance(value, Known):
             value = value.plain()
         if isinstance(value, list):

@@ -76,7 +76,7 @@ def field(text: _Json, name: str, node: Node, path: str) -> Field:
     if "order" in text:
         made.order = _order(text["order"], f"{path}.order")
     if "aliases" in text:
-        made.aliases = _aliases(text, path)
+        made.aliases = aliases(text, path)
     return made
 
 
@@ -102,19 +102,12 @@ def _order(value: Any, path: str) -> str:
     return order
 
 
-def type_aliases(value: _Json, space: str, path: str, library: Library) -> tuple[str, ...]:
-    """A type's aliases as full names; they take the type's namespace."""
-    if "aliases" not in value:
-        return ()
-    found = (names.full(alias, space, f"{path}.aliases", library) for alias in _aliases(value, path))
-    return tuple(dict.fromkeys(found))
-
-
-def _aliases(value: _Json, path: str) -> tuple[str, ...]:
-    aliases = value["aliases"]
-    if not isinstance(aliases, list) or not all(isinstance(alias, str) for alias in aliases):
+def aliases(value: _Json, path: str) -> tuple[str, ...]:
+    """The aliases as they are written."""
+    found = value.get("aliases", [])
+    if not isinstance(found, list) or not all(isinstance(alias, str) for alias in found):
         refuse("INVALID_ATTRIBUTE", "aliases must be an array of names", f"{path}.aliases")
-    return tuple(dict.fromkeys(aliases))
+    return tuple(dict.fromkeys(found))
 
 
 def required_list(value: _Json, attribute: str, what: str, path: str) -> list[Any]:

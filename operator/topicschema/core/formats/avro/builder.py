@@ -8,7 +8,7 @@ enum, a fixed, or a record within the record of its name. References mean the fi
 
 from collections.abc import Callable, Generator, Mapping
 from types import GeneratorType
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from topicschema.core.formats.avro import attributes, names
 from topicschema.core.formats.avro.ahead import NOTHING_AHEAD, Ahead
@@ -28,9 +28,7 @@ from topicschema.core.formats.avro.model import (
     Union,
 )
 from topicschema.core.formats.avro.rereading import Defined, Known, Reading
-from topicschema.core.formats.avro.sharing import Made
-
-_MOST_PATH_LENGTH: Final = 2**25  # characters in all paths; bounds memory; hundreds of times what a 400 kB schema needs
+from topicschema.core.formats.avro.sharing import Made, weight
 
 _N = TypeVar("_N", bound=Named)
 _Json = Mapping[str, Any]
@@ -82,9 +80,7 @@ class Builder:
 
     def _schema(self, value: Any, path: str, space: str) -> "Node | _Building":
         """The node that `value` describes, at once where it holds no others, else the work of building it."""
-        self._made.path_length += len(path)
-        if self._made.path_length > _MOST_PATH_LENGTH:
-            attributes.refuse("TOO_DEEP", "the text nests too much too deep; name inner types and refer to them", "$")
+        self._made.grow(len(path) + weight(space))
         if isinstance(value, str):
             return (
                 Primitive(path=path, kind=value) if value in names.PRIMITIVES else self._reference(value, path, space)
@@ -177,7 +173,7 @@ class Builder:
         """The record of another schema, or where it may not stand here one that is built of the same text."""
         if self._reading is None or (self._may_share and self._made.take(known.record, space)):
             return known.record
-        self._made.path_length -= len(path)
+        self._made.length -= len(path) + weight(space)
         return self._schema(self._reading.inside(known), path, space)
 
     @property
@@ -217,7 +213,7 @@ class Builder:
         self._open.discard(record)
         record.fields = tuple(fields.values())
         record.props = attributes.copied_props(value, path, self.library)
-        record.aliases = attributes.type_aliases(value, space, path, self.library)
+        record.aliases = self._aliases(value, record)
         return record
 
     def _enum(self, value: _Json, path: str, space: str) -> Node:
@@ -244,8 +240,15 @@ class Builder:
     def _finish(self, node: Named, value: _Json, reserved: frozenset[str] = attributes.RESERVED) -> Named:
         node = self._define(node)
         node.props = attributes.custom_props(value, reserved)
-        node.aliases = attributes.type_aliases(value, node.namespace, node.path, self.library)
+        node.aliases = self._aliases(value, node)
         return node
+
+    def _aliases(self, value: _Json, node: Named) -> tuple[str, ...]:
+        """The aliases as full names; they take the type's namespace."""
+        space, path = node.namespace, f"{node.path}.aliases"
+        aliases = attributes.aliases(value, node.path)
+        self._made.grow(weight(space) * len(aliases))
+        return tuple(dict.fromkeys(names.full(alias, space, path, self.library) for alias in aliases))
 
     def _define(self, node: _N) -> _N:
         """The node that is to stand for the type."""

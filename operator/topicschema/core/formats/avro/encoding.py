@@ -13,7 +13,7 @@ from typing import Any, Final
 from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import ABSENT, Array, Enum, Field, Fixed, Map, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.names import shown
-from topicschema.core.formats.avro.stackless import Step, run
+from topicschema.core.formats.avro.stackless import Step
 from topicschema.core.steps import PER_DEFAULT, Steps
 
 ENDLESS: Final = "RECURSIVE_DEFAULT"
@@ -57,12 +57,7 @@ class Defaults:
             node = self._branch(node, value) or node
         if node.__class__ is Primitive:
             return _primitive(node, value) if node is not field.type else _own_primitive(node, value)
-        return self._own(field)
-
-    def fits(self, field: Field) -> bool:
-        """Whether the field's default can be put in."""
-        trouble: Any = self.of(field)
-        return (run(trouble) if isinstance(trouble, GeneratorType) else trouble) is None
+        return self._empty[node] if not value and node in self._empty else self._own(field)
 
     def _own(self, field: Field) -> Step[Trouble | None]:
         """The field's own default, tried once; coming back to it while it is being tried never ends."""
@@ -87,12 +82,11 @@ class Defaults:
         if isinstance(node, Record):
             trouble = yield self._record(node, value)
         elif isinstance(node, Array):
-            values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-            trouble = yield self._all(node.items, values)
+            trouble = yield self._all(node.items, _values(value))
         elif isinstance(node, Map):
             if isinstance(value, list) and value:
                 return UNFIT, "is an array, where an object is needed"
-            trouble = yield self._all(node.values, value.values() if isinstance(value, dict) else ())
+            trouble = yield self._all(node.values, _values(value))
         else:
             trouble = _leaf(node, value)
         return trouble
@@ -109,6 +103,8 @@ class Defaults:
         given = value if isinstance(value, dict) else {}
         if not given and record in self._empty:
             return self._empty[record]
+        if self._steps:
+            self._steps.take(len(record.fields))
         trouble: Trouble | None = None
         for field in record.fields:
             if field.name in given:
@@ -116,12 +112,48 @@ class Defaults:
             elif field.default is ABSENT:
                 trouble = UNFIT, f"lacks {shown(field.name)}, which has no default in {shown(record.full_name)}"
             else:
-                trouble = yield self._own(field)
+                own: Any = self.of(field)
+                trouble = (yield own) if own.__class__ is GeneratorType else own
             if trouble is not None:
                 break
         if not given:
             self._empty[record] = trouble
         return trouble
+
+
+def are_fit(fields: Iterable[Field]) -> bool:
+    """Return True if both libraries can put in the defaults; the work is linear in their texts.
+
+    `fields` are all with a default, of records without circles: what a default leaves out is asked of its own field.
+    Of a union 1.12, too, takes the first branch if the default fits that.
+    """
+    known: dict[Record, tuple[dict[str, Node], frozenset[str]]] = {}
+    ahead: list[Any] = [(field.type, field.default) for field in fields]
+    while ahead:
+        node, value = ahead.pop()
+        if node.__class__ is Union and node.branches:
+            node = node.branches[0]
+        is_misfit = isinstance(node, Union) or (isinstance(node, Map) and value and isinstance(value, list))
+        if is_misfit or _leaf(node, value) is not None:
+            return False
+        if node.__class__ is Record:
+            if node not in known:
+                required = frozenset(field.name for field in node.fields if field.default is ABSENT)
+                known[node] = {field.name: field.type for field in node.fields}, required
+            types, required = known[node]
+            given = value if isinstance(value, dict) else {}
+            if not given.keys() >= required:
+                return False
+            ahead += [(types[name], inner) for name, inner in given.items() if name in types]
+        elif isinstance(node, Array | Map):
+            kind = node.items if isinstance(node, Array) else node.values
+            ahead += [(kind, inner) for inner in _values(value)]
+    return True
+
+
+def _values(value: Any) -> Iterable[Any]:
+    """The elements of what Avro takes for an array."""
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def never_read_back(endless: Record) -> Trouble:

@@ -165,7 +165,7 @@ class Outline:
     types: "Mapping[str, Named]"
     fields: "tuple[Field, ...]"
     references: "tuple[Reference, ...]"
-    path_length: int
+    length: int
     origin: Origin
 
 

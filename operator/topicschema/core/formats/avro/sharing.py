@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Final
 from weakref import WeakValueDictionary
 
+from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats.avro.library import Library
 from topicschema.core.formats.avro.model import Field, Named, Node, Origin, Outline, Record, Reference
 
@@ -22,6 +23,8 @@ _REMEMBERED: Final = 4
 """So many of a name: the newest may be somebody's try, and gone."""
 _FIRST_NAME: Final = re.compile(rb'"name"\s*:\s*"([^"]*)"')
 
+_MOST_LENGTH: Final = 2**25
+"""Characters in all paths and full names; it bounds memory. It is hundreds of times what a schema of 400 kB needs."""
 
 Mark = tuple[int, int, int, int]
 
@@ -67,27 +70,40 @@ def _title(text: bytes) -> bytes:
     return found[1] if found else b""
 
 
-class Made:
-    """What a builder has made so far: the types by full name, the fields, the names that it met, the paths' length."""
+def weight(namespace: str) -> int:
+    """Return what one name in the namespace adds to the length: it is looked up, and written in forms (`identity`)."""
+    return len(namespace) * (4 if namespace.isascii() else 16)
 
-    __slots__ = ("fields", "named", "path_length", "references")
+
+class Made:
+    """What a builder has made so far: the types by full name, the fields, the names that it met, their length."""
+
+    __slots__ = ("fields", "length", "named", "references")
 
     def __init__(self) -> None:
         self.named: dict[str, Named] = {}
         self.fields: list[Field] = []
         self.references: list[Reference] = []
-        self.path_length = 0
+        self.length = 0
 
     def mark(self) -> Mark:
         """A point in time."""
-        return len(self.named), len(self.fields), len(self.references), self.path_length
+        return len(self.named), len(self.fields), len(self.references), self.length
+
+    def grow(self, length: int) -> None:
+        """Add to the length; InvalidSchemaError COMPARISON_TOO_COMPLEX beyond the limit."""
+        self.length += length
+        if self.length > _MOST_LENGTH:
+            why = f"the paths and full names of its types have more than {_MOST_LENGTH:,} characters in all"
+            todo = "shorten namespaces, or name inner types and refer to them"
+            raise InvalidSchemaError("COMPARISON_TOO_COMPLEX", f"{why}; {todo}", Place())
 
     def take(self, record: Record, space: str) -> bool:
         """Take over another schema's record, with all within it; False where it may not stand in that namespace now."""
         outline = record.outline
         if outline is None or outline.origin.space != space or record.full_name in self.named:
             return False
-        if not self.named.keys().isdisjoint(outline.types):
+        if not self.named.keys().isdisjoint(outline.types) or self.length + outline.length > _MOST_LENGTH:
             return False
         if not all(self._meant(names) is node for names, node in outline.references):
             return False
@@ -95,7 +111,7 @@ class Made:
         self.named |= outline.types
         self.fields += outline.fields
         self.references += outline.references
-        self.path_length += outline.path_length
+        self.length += outline.length
         return True
 
     def offer(self, record: Record, origin: Origin, since: Mark, unfinished: Iterable[Named]) -> None:
@@ -110,7 +126,7 @@ class Made:
         }
         if {node for _, node in outside}.isdisjoint(unfinished):
             others = {each.full_name: each for each in within if each is not record}
-            length = self.path_length - length
+            length = self.length - length
             record.outline = Outline(others, tuple(self.fields[fields:]), tuple(outside), length, origin)
 
     def _meant(self, names: Iterable[str]) -> Named | None:

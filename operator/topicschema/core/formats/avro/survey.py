@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from topicschema.core.formats.avro import circles
 from topicschema.core.formats.avro.components import components
-from topicschema.core.formats.avro.encoding import Defaults
-from topicschema.core.formats.avro.library import Library
+from topicschema.core.formats.avro.encoding import are_fit
 from topicschema.core.formats.avro.model import ABSENT, Array, Enum, Fixed, Lore, Map, Node, Primitive, Record, Union
 from topicschema.core.steps import PER_DEFAULT, Steps
 
@@ -52,8 +51,7 @@ def _are_straight(records: list[Record]) -> bool:
     inside = set(records)
     if circles.find(records, lambda record: [each for each in _held(record) if each in inside]) is not None:
         return False
-    with_default = [field for record in records for field in record.fields if field.default is not ABSENT]
-    return all(defaults.fits(field) for defaults in map(Defaults, Library) for field in with_default)
+    return are_fit(field for record in records for field in record.fields if field.default is not ABSENT)
 
 
 class Survey:

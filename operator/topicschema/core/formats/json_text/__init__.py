@@ -4,13 +4,11 @@ What that reader takes is told in `dialect`. What the values mean is not known h
 """
 
 from collections.abc import Iterable
-from json import JSONDecodeError
 from typing import Any
 
-from topicschema.core.formats.json_text import prefix
+from topicschema.core.formats.json_text.bounds import is_within_bounds
 from topicschema.core.formats.json_text.jackson_syntax import DECODER, MAX_DEPTH, MAX_NAME, scan, without_comments
 from topicschema.core.formats.json_text.paths import member, place_of, steps_of
-from topicschema.core.formats.json_text.prefix import is_within_bounds
 from topicschema.core.formats.json_text.reader import Reader
 
 __all__ = [
@@ -56,19 +54,11 @@ def locate_all(text: str, paths: Iterable[str]) -> dict[str, tuple[int, int]]:
 def _read_with_care(text: str) -> Any:
     """The value where comments or many levels are in the way, or the error that the slow reader finds."""
     plain = without_comments(text)
-    trouble: int | None = None
     try:
         value, end = DECODER.raw_decode(plain, len(plain) - len(plain.lstrip(" \t\n\r")))
-    except RecursionError:
+    except (ValueError, RecursionError):
         return Reader(text, plain).read()
-    except JSONDecodeError as error:
-        trouble = error.pos
-    except ValueError:
-        pass  # of a number or a word, which does not say where it stands
-    else:
-        if is_within_bounds(plain[:end], value) and isinstance(value, dict | list):
-            Reader(text, plain).end(end)
-            return value
-        trouble = end
-    Reader(text, plain).refuse_after(prefix.before(plain, trouble))
+    if is_within_bounds(plain[:end], value) and isinstance(value, dict | list):
+        Reader(text, plain).end(end)
+        return value
     return Reader(text, plain).read()

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any, Final, NoReturn
 
 from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.formats.json_text.bounds import is_within_bounds
 from topicschema.core.formats.json_text.jackson_syntax import (
     BLANK,
     DECODER,
@@ -19,7 +20,6 @@ from topicschema.core.formats.json_text.jackson_syntax import (
     integer,
 )
 from topicschema.core.formats.json_text.paths import Step, member, place_of
-from topicschema.core.formats.json_text.prefix import Prefix, is_within_bounds
 
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _OPEN_STRING = re.compile(r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+')
@@ -39,9 +39,9 @@ class _Frame:
 
     __slots__ = ("container", "step", "wanted")
 
-    def __init__(self, container: Any, step: Step = 0) -> None:
+    def __init__(self, container: Any) -> None:
         self.container = container
-        self.step = step
+        self.step: Step = 0
         self.wanted: set[Step] = set()
 
     def add(self, value: Any) -> None:
@@ -52,7 +52,7 @@ class _Frame:
 
 
 class Reader:
-    """Reads one text, from its beginning or from what is known to be right of it.
+    """Reads one text.
 
     `plain` is the text without its comments; `wanted` are the steps to values of which the places are asked for.
     """
@@ -76,15 +76,6 @@ class Reader:
     def found(self, wanted: tuple[Step, ...]) -> int:
         """Where the wanted value begins, or the nearest above it; of equal names the last one counts."""
         return next(offset for path, offset in reversed(self._noted) if wanted[: len(path)] == path)
-
-    def refuse_after(self, prefix: Prefix) -> None:
-        """Raises the InvalidSchemaError that comes after a part of the text in which nothing is wrong."""
-        self._at = prefix.end
-        self._frames = [_Frame({} if is_object else [], step) for is_object, step in prefix.frames]
-        if prefix.token in ("{", ",") and isinstance(self._frames[-1].container, dict):
-            self._name()
-        self._document(None if prefix.token in ("]", "}") else self._value())
-        self.end(self._at)
 
     def read(self) -> Any:
         """The value; InvalidSchemaError where there is none."""

@@ -6,9 +6,10 @@ in pieces without knowing where its blocks are. Source: Apache Avro 1.11 specifi
 
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
 from typing import Any, Final
 
+import fastavro
 import pyarrow as pa
 
 from topicschema.validation.errors import SourceError
@@ -20,18 +21,19 @@ from topicschema.validation.sources.files.opened import File, Piece, Rows, range
 _MAGIC: Final = b"Obj\x01"
 _SYNC: Final = 16
 _CHUNK: Final = 1024 * 1024
-_MAX_HEADER: Final = 64 * 1024 * 1024
-_LONGEST: Final = 10
+_MAX_PART: Final = avro_blocks.MAX_BLOCK + 1024
+"""Bytes of a header, or of a block with what stands around it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
-    """What a container says of itself; `size` is where its first block begins."""
+def _record(name: str, **fields: Any) -> Any:
+    """A record with these fields and a sync marker, as the specification describes parts of a container."""
+    types = fields | {"sync": {"type": "fixed", "name": "Sync", "size": _SYNC}}
+    named = [{"name": name, "type": type_} for name, type_ in types.items()]
+    return fastavro.parse_schema({"type": "record", "name": name, "fields": named})
 
-    schema: bytes
-    codec: str
-    sync: bytes
-    size: int
+
+_HEADER: Final = _record("Header", meta={"type": "map", "values": "bytes"})
+_BLOCK: Final = _record("Block", count="long", packed="bytes")
 
 
 def pieces(file: File, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
@@ -41,139 +43,101 @@ def pieces(file: File, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
     """
     del demanded
     with file.opened() as raw:
-        stream = _Stream(file, raw)
-        header = _header(stream)
-        if stream.at == file.size:
+        container = _Container(file, raw)
+        first = container.at
+        if first == file.size:
             return []
-        with stream.damage("block"):
-            count, held = stream.number(), stream.number()
-    messages = max(1, round((file.size - header.size) * count / max(1, held + _SYNC)))
+        count = container.block()["count"]
+        messages = max(1, round((file.size - first) * count / (container.at - first)))
     return [Piece(*each, max(1, messages * (each[1] - each[0]) // file.size)) for each in ranges(file.size, size)]
 
 
 def writer(file: File) -> bytes:
     """The container's schema."""
     with file.opened() as raw:
-        return _header(_Stream(file, raw)).schema
+        return _Container(file, raw).schema
 
 
 def read(file: File, piece: Piece, columns: Columns) -> Iterator[pa.RecordBatch]:
     """The records as messages, each cut out as it was written; their writer is filled in by who knows its number."""
     del columns
     with file.opened() as raw:
-        stream = _Stream(file, raw)
-        header = _header(stream)
+        container = _Container(file, raw)
         rows = Rows(file)
-        with stream.damage("header"):
-            cutter = avro_blocks.Cutter(header.schema)
-        for start, count, packed in _blocks(stream, piece, header.sync):
-            with stream.damage("block", start):
-                block = avro_blocks.unpacked(packed, header.codec)
-                for index, record in enumerate(cutter.records(block, count)):
+        with container.damage("header", 0):
+            cutter = avro_blocks.Cutter(container.schema)
+        container.seek(piece)
+        while container.at - _SYNC < piece.last and container.at < file.size:
+            start = container.at
+            block = container.block()
+            with container.damage("block", start):
+                content = avro_blocks.unpacked(block["packed"], container.codec)
+                for index, record in enumerate(cutter.records(content, block["count"])):
                     rows.add(record, start, index)
                     if rows.are_enough:
                         yield from rows.taken()
         yield from rows.taken()
 
 
-def _header(stream: "_Stream") -> Header:
-    with stream.damage("header"):
-        if stream.take(len(_MAGIC)) != _MAGIC:
-            raise Damaged("it is no Avro container")
-        told: dict[str, bytes] = {}
-        while count := stream.number():
-            if count < 0:
-                stream.number()
-            for _ in range(abs(count)):
-                name = stream.take(stream.number()).decode(errors="replace")
-                told[name] = stream.take(stream.number())
-                if stream.at > _MAX_HEADER:
-                    raise Damaged("it is larger than 64 MiB")
-        if "avro.schema" not in told:
-            raise Damaged("it tells no schema")
-        codec = told.get("avro.codec", b"null").decode(errors="replace")
-        avro_blocks.demand_codec(codec)
-        sync = stream.take(_SYNC)
-    return Header(told["avro.schema"], codec, sync, stream.at)
-
-
-def _blocks(stream: "_Stream", piece: Piece, sync: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Where each block begins, how many records it has, and its bytes as they stand there."""
-    marker = stream.find(sync, piece)
-    while marker is not None and marker < piece.last and not stream.is_at_end:
-        start = stream.at
-        with stream.damage("block", start):
-            count, size = stream.number(), stream.number()
-            if count < 0 or not 0 <= size <= avro_blocks.MAX_BLOCK:
-                raise Damaged("its head cannot be")
-            packed = stream.take(size)
-            marker = stream.at
-            if stream.take(_SYNC) != sync:
-                raise Damaged("no sync marker follows it")
-        yield start, count, packed
-
-
-class _Stream:
-    """A file read forwards; `at` is the byte that comes next."""
+class _Container:
+    """A container that is read forwards; `at` is the byte that comes next: first that after the header."""
 
     def __init__(self, file: File, raw: Any) -> None:
         self._file = file
         self._buffer = io.BufferedReader(raw, _CHUNK)
+        self._end = file.size
         self.at = 0
+        with self.damage("header", 0):
+            if self.read(len(_MAGIC)) != _MAGIC:
+                raise Damaged("it is no Avro container")
+            header = self._part(_HEADER)
+            if "avro.schema" not in header["meta"]:
+                raise Damaged("it tells no schema")
+            self.schema: bytes = header["meta"]["avro.schema"]
+            self.codec: str = header["meta"].get("avro.codec", b"null").decode(errors="replace")
+            avro_blocks.demand_codec(self.codec)
+            self._sync: bytes = header["sync"]
 
-    @property
-    def is_at_end(self) -> bool:
-        return self.at >= self._file.size
+    @contextmanager
+    def damage(self, what: str, start: int) -> Iterator[None]:
+        """Turn Damaged into a SourceError with the place."""
+        try:
+            yield
+        except Damaged as error:
+            raise SourceError(str(error), self._file.place(f"the {what} at byte {start}")) from None
 
-    def damage(self, what: str, start: int | None = None) -> "_Damage":
-        """Makes a SourceError of what is found damaged, with the place."""
-        return _Damage(self._file.place(f"the {what} at byte {self.at if start is None else start}"))
+    def block(self) -> Any:
+        """Return the next block: how many records it has, and their bytes as they are packed."""
+        with self.damage("block", self.at):
+            block = self._part(_BLOCK)
+            if block["sync"] != self._sync:
+                raise Damaged("no sync marker follows it")
+        return block
 
-    def take(self, size: int) -> bytes:
-        if not 0 <= size <= self._file.size - self.at:
-            raise Damaged("it ends too early, or a length in it cannot be")
-        self.at += size
-        return self._buffer.read(size)
-
-    def number(self) -> int:
-        """A zigzag variable-length integer."""
-        bits = 0
-        for place in range(_LONGEST):
-            byte = self.take(1)[0]
-            bits |= (byte & 0x7F) << 7 * place
-            if byte < 0x80:  # noqa: PLR2004  # the bit that says more bytes follow
-                return bits >> 1 ^ -(bits & 1)
-        raise Damaged("a number in it does not end")
-
-    def find(self, sync: bytes, piece: Piece) -> int | None:
-        """Where the first marker from the piece's begin on begins; the stream is then after it."""
-        self._seek(piece.first)
+    def seek(self, piece: Piece) -> None:
+        """Go behind the first marker that begins in the piece; where there is none, to the end of the file."""
+        self.at = piece.first
+        self._buffer.seek(self.at)
         held = b""
         while self.at - len(held) < piece.last and (chunk := self._buffer.read(_CHUNK)):
             held += chunk
             self.at += len(chunk)
-            found = held.find(sync)
+            found = held.find(self._sync)
             if found >= 0:
-                marker = self.at - len(held) + found
-                self._seek(marker + _SYNC)
-                return marker
+                self.at += found + _SYNC - len(held)
+                self._buffer.seek(self.at)
+                return
             held = held[-_SYNC + 1 :]
-        return None
+        self.at = self._file.size
 
-    def _seek(self, place: int) -> None:
-        self._buffer.seek(place)
-        self.at = place
+    def read(self, size: int) -> bytes:
+        """Return exactly so many bytes, for fastavro; Damaged if there are not so many, or they are too many."""
+        if not 0 <= size <= self._end - self.at:
+            raise Damaged("it ends too early, or a length in it cannot be")
+        self.at += size
+        return self._buffer.read(size)
 
-
-class _Damage:
-    """Turns Damaged into SourceError."""
-
-    def __init__(self, place: str) -> None:
-        self._place = place
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, Damaged):
-            raise SourceError(str(error), self._place) from None
+    def _part(self, schema: Any) -> Any:
+        self._end = min(self._file.size, self.at + _MAX_PART)
+        stream: Any = self  # fastavro calls `read` alone
+        return fastavro.schemaless_reader(stream, schema, None, handle_unicode_errors="replace")

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 from topicschema.validation.errors import SourceError
 from topicschema.validation.sources.pulsar import protocol
+from topicschema.validation.sources.pulsar import pulsar_api_pb2 as api
 from topicschema.validation.sources.pulsar.errors import SourceDeletedError, SourceRefusedError, refused
-from topicschema.validation.sources.pulsar.protocol import Kind, Members
 from topicschema.validation.sources.pulsar.ranges import Position
 
 CONNECT_SECONDS: Final = 10.0
@@ -26,9 +26,7 @@ _PORTS: Final = {"pulsar": 6650, "pulsar+ssl": 6651}
 _REDIRECTS: Final = 8
 _CONSUMER: Final = 1
 _REQUEST: Final = 1
-_CONNECT_TO: Final = 1
-_REFUSED: Final = frozenset({3, 4, 22})  # AuthenticationError, AuthorizationError, NotAllowedError
-_MISSING: Final = 11  # TopicNotFound
+_REFUSED: Final = frozenset({api.AuthenticationError, api.AuthorizationError, api.NotAllowedError})
 
 
 class LostError(Exception):
@@ -75,45 +73,53 @@ class Connection:
 
     def owner(self, topic: str, *, authoritative: bool) -> "Owner":
         """Who owns the topic, or who knows."""
-        self.send(Kind.LOOKUP, {1: topic.encode(), 2: _REQUEST, 3: int(authoritative)})
-        found = self._answer(Kind.LOOKUP_RESPONSE, topic)
-        outcome = protocol.number(found, 3)
-        if outcome not in {0, _CONNECT_TO}:
-            raise self._failure(found, 6, 7, topic)
-        url = protocol.text(found, 2 if self._entrance.tls is not None else 1)
-        is_proxied = bool(protocol.number(found, 8))
-        return Owner(url, bool(protocol.number(found, 5)), is_proxied, is_found=outcome == _CONNECT_TO)
+        wanted = api.CommandLookupTopic(topic=topic, request_id=_REQUEST, authoritative=authoritative)
+        self.send(api.BaseCommand(type=api.BaseCommand.LOOKUP, lookupTopic=wanted))
+        found = self._answer(api.BaseCommand.LOOKUP_RESPONSE, topic).lookupTopicResponse
+        if found.response == api.CommandLookupTopicResponse.Failed:
+            raise self._failure(found, topic)
+        url = found.brokerServiceUrl if self._entrance.tls is None else found.brokerServiceUrlTls
+        return Owner(
+            url.decode(errors="replace"),
+            found.authoritative,
+            found.proxy_through_service_url,
+            is_found=found.response == api.CommandLookupTopicResponse.Connect,
+        )
 
     def subscribe(self, topic: str, name: str, first: Position) -> None:
         """Begin to read at that entry, or the one before it."""
-        before = protocol.written({1: first.ledger, 2: first.entry - 1})
-        wanted: Members = {
-            1: topic.encode(),
-            2: name.encode(),
-            3: 0,
-            4: _CONSUMER,
-            5: _REQUEST,
-            8: 0,
-            9: before,
-            11: 0,
-            15: 0,
-        }
-        self.send(Kind.SUBSCRIBE, wanted)
-        self._answer(Kind.SUCCESS, topic)
+        wanted = api.CommandSubscribe(
+            topic=topic,
+            subscription=name,
+            subType=api.CommandSubscribe.Exclusive,
+            consumer_id=_CONSUMER,
+            request_id=_REQUEST,
+            durable=False,
+            start_message_id=api.MessageIdData(ledgerId=first.ledger, entryId=first.entry - 1),
+            read_compacted=False,
+            force_topic_creation=False,
+        )
+        self.send(api.BaseCommand(type=api.BaseCommand.SUBSCRIBE, subscribe=wanted))
+        self._answer(api.BaseCommand.SUCCESS, topic)
 
     def permit(self, messages: int) -> None:
         """Allow the broker to send so many more."""
-        self.send(Kind.FLOW, {1: _CONSUMER, 2: messages})
+        self.send(
+            api.BaseCommand(
+                type=api.BaseCommand.FLOW, flow=api.CommandFlow(consumer_id=_CONSUMER, messagePermits=messages)
+            )
+        )
 
     def ask_last(self) -> None:
         """Ask for the last message that a reader can have; the answer comes between the messages."""
-        self.send(Kind.GET_LAST_MESSAGE_ID, {1: _CONSUMER, 2: _REQUEST})
+        wanted = api.CommandGetLastMessageId(consumer_id=_CONSUMER, request_id=_REQUEST)
+        self.send(api.BaseCommand(type=api.BaseCommand.GET_LAST_MESSAGE_ID, getLastMessageId=wanted))
 
-    def send(self, kind: Kind, members: Members) -> None:
+    def send(self, command: api.BaseCommand) -> None:
         """Send a command."""
         try:
             self._socket.settimeout(ANSWER_SECONDS)
-            self._socket.sendall(protocol.frame(kind, members))
+            self._socket.sendall(protocol.frame(command))
         except OSError as error:
             raise LostError(_why(error)) from None
 
@@ -133,40 +139,45 @@ class Connection:
             raise LostError("the broker closed the connection")
         return found
 
-    def obey(self, kind: int, found: Members) -> None:
+    def obey(self, command: api.BaseCommand) -> None:
         """Do what a command asks for that is no message; LostError where the reader is closed by it."""
-        if kind == Kind.PING:
-            self.send(Kind.PONG, {})
-        elif kind == Kind.AUTH_CHALLENGE:
-            self.send(Kind.AUTH_RESPONSE, {1: protocol.CLIENT_VERSION, 2: self._proof(), 3: protocol.PROTOCOL_VERSION})
-        elif kind in {Kind.CLOSE_CONSUMER, Kind.TOPIC_MIGRATED}:
+        if command.type == api.BaseCommand.PING:
+            self.send(api.BaseCommand(type=api.BaseCommand.PONG, pong=api.CommandPong()))
+        elif command.type == api.BaseCommand.AUTH_CHALLENGE:
+            proof = api.AuthData(auth_method_name=self._entrance.method, auth_data=self._entrance.token)
+            told = api.CommandAuthResponse(
+                client_version=protocol.CLIENT_VERSION, response=proof, protocol_version=protocol.PROTOCOL_VERSION
+            )
+            self.send(api.BaseCommand(type=api.BaseCommand.AUTH_RESPONSE, authResponse=told))
+        elif command.type in {api.BaseCommand.CLOSE_CONSUMER, api.BaseCommand.TOPIC_MIGRATED}:
             raise LostError("the broker closed the reader")
-        elif kind == Kind.ERROR:
-            raise self._failure(found, 2, 3, self._place)
+        elif command.type == api.BaseCommand.ERROR:
+            raise self._failure(command.error, self._place)
 
-    def _failure(self, found: Members, code: int, message: int, place: str) -> Exception:
+    def _failure(self, told: api.CommandError | api.CommandLookupTopicResponse, place: str) -> Exception:
         """What a broker's error means. Its words name topics and roles, never credentials."""
-        number, words = protocol.number(found, code), protocol.text(found, message)[:300]
-        if number in _REFUSED:
-            told = f"the broker refuses the reader: {words}"
-            return refused(told, place, shows_credentials=bool(self._entrance.method))
-        if number == _MISSING:
+        words = told.message.decode(errors="replace")[:300]
+        if told.error in _REFUSED:
+            return refused(
+                f"the broker refuses the reader: {words}", place, shows_credentials=bool(self._entrance.method)
+            )
+        if told.error == api.TopicNotFound:
             return SourceDeletedError("the topic was deleted after the run began", place)
-        return LostError(f"the broker says error {number}: {words}")
+        return LostError(f"the broker says error {told.error}: {words}")
 
     def _introduce(self, proxied: str) -> None:
-        wanted: Members = {1: protocol.CLIENT_VERSION, 4: protocol.PROTOCOL_VERSION, 10: protocol.written({1: 1})}
+        wanted = api.CommandConnect(
+            client_version=protocol.CLIENT_VERSION,
+            protocol_version=protocol.PROTOCOL_VERSION,
+            proxy_to_broker_url=proxied or None,
+            feature_flags=api.FeatureFlags(supports_auth_refresh=True),
+        )
         if self._entrance.method:
-            wanted |= {5: self._entrance.method.encode(), 3: self._entrance.token}
-        if proxied:
-            wanted[6] = proxied.encode()
-        self.send(Kind.CONNECT, wanted)
-        self._answer(Kind.CONNECTED, self._place)
+            wanted.auth_method_name, wanted.auth_data = self._entrance.method, self._entrance.token
+        self.send(api.BaseCommand(type=api.BaseCommand.CONNECT, connect=wanted))
+        self._answer(api.BaseCommand.CONNECTED, self._place)
 
-    def _proof(self) -> bytes:
-        return protocol.written({1: self._entrance.method.encode(), 2: self._entrance.token})
-
-    def _answer(self, wanted: Kind, place: str) -> Members:
+    def _answer(self, wanted: api.BaseCommand.Type, place: str) -> api.BaseCommand:
         """The answer to a request; there are no messages yet that could come between."""
         held = b""
         while True:
@@ -176,14 +187,14 @@ class Connection:
             held += content
             while len(held) >= 8 and len(held) >= 4 + int.from_bytes(held[:4], "big"):  # noqa: PLR2004 - two sizes
                 size = 4 + int.from_bytes(held[:4], "big")
-                kind, found = _command(held[8:size], place)
+                command = _command(held[8:size], place)
                 held = held[size:]
-                if kind == wanted:
+                if command.type == wanted:
                     self._rest = held
-                    return found
-                if kind == Kind.ERROR:
-                    raise self._failure(found, 2, 3, place)
-                self.obey(kind, found)
+                    return command
+                if command.type == api.BaseCommand.ERROR:
+                    raise self._failure(command.error, place)
+                self.obey(command)
             if len(held) > _MAX_COMMAND:
                 raise SourceError("what answers is no broker", place)
 
@@ -258,9 +269,9 @@ def _socket(entrance: Entrance, address: tuple[str, int]) -> socket.socket:
         raise LostError(f"{place}: {_why(error)}") from None
 
 
-def _command(content: bytes, place: str) -> tuple[int, Members]:
+def _command(content: bytes, place: str) -> api.BaseCommand:
     try:
-        return protocol.command(content)
+        return protocol.parse(content)
     except ValueError:
         raise SourceError("what answers is no broker", place) from None
 

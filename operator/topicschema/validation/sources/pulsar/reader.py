@@ -17,7 +17,7 @@ from topicschema.validation.sources.pulsar.batch_decoder import Parcels
 from topicschema.validation.sources.pulsar.chunks import Chunks
 from topicschema.validation.sources.pulsar.connection import LostError, connected
 from topicschema.validation.sources.pulsar.frames import Of
-from topicschema.validation.sources.pulsar.protocol import Kind
+from topicschema.validation.sources.pulsar.pulsar_api_pb2 import BaseCommand
 from topicschema.validation.sources.pulsar.ranges import Position, Span, before, since, until
 from topicschema.validation.sources.pulsar.span_reader import QUIET_SECONDS, Passage, reader_name
 
@@ -59,7 +59,7 @@ def batch_size(admin: Admin, topic: str, position: Position) -> int:
             held += received
             content = np.frombuffer(held, np.uint8)
             table, _ = frames.scan(content)
-            messages = table[table[:, Of.KIND] == Kind.MESSAGE]
+            messages = table[table[:, Of.KIND] == BaseCommand.MESSAGE]
             if len(messages):
                 parcels = Parcels(0, Chunks(position), has_keys=False)
                 return max(1, sum(map(len, parcels.batches(content, messages[:1]))))

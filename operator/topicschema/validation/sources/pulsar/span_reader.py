@@ -26,7 +26,7 @@ from topicschema.validation.sources.pulsar.connection import Connection, LostErr
 from topicschema.validation.sources.pulsar.errors import SourceDeletedError, SourceSilentError
 from topicschema.validation.sources.pulsar.frames import Of
 from topicschema.validation.sources.pulsar.progress import Progress, place
-from topicschema.validation.sources.pulsar.protocol import Kind
+from topicschema.validation.sources.pulsar.pulsar_api_pb2 import BaseCommand
 from topicschema.validation.sources.pulsar.ranges import Position, Span
 
 QUIET_SECONDS: Final = 1.0
@@ -125,7 +125,7 @@ class Passage:
             table, end = frames.scan(content)
         except ValueError as error:
             raise SourceError(str(error), str(self._span)) from None
-        is_message = table[:, Of.KIND] == Kind.MESSAGE
+        is_message = table[:, Of.KIND] == BaseCommand.MESSAGE
         for row in table[~is_message]:
             self._obey(content[row[Of.AT] : row[Of.AT] + row[Of.SIZE]].tobytes())
         table = table[is_message]
@@ -170,14 +170,14 @@ class Passage:
 
     def _obey(self, content: bytes) -> None:
         try:
-            kind, found = protocol.command(content)
+            command = protocol.parse(content)
         except ValueError:
             raise SourceError("the broker's command is broken", str(self._span)) from None
-        if kind == Kind.GET_LAST_MESSAGE_ID_RESPONSE:
-            told = protocol.members(bytes(found.get(1, b"")))
-            self._last, self._is_asked = Position(protocol.number(told, 1), protocol.number(told, 2)), False
+        if command.type == BaseCommand.GET_LAST_MESSAGE_ID_RESPONSE:
+            told = command.getLastMessageIdResponse.last_message_id
+            self._last, self._is_asked = Position(told.ledgerId, told.entryId), False
         else:
-            self._opened().obey(kind, found)
+            self._opened().obey(command)
 
     def _permit(self, taken: int) -> None:
         """Give back what the broker took off: what a batch claims, which may be anything, as a number of 32 bits."""

@@ -1,4 +1,4 @@
-"""MemoryStorage: schema histories in the memory of this process, for tests and the command line."""
+"""MemoryStorage: schema histories in this process's memory."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,6 @@ from topicschema.storage.protocol import (
     check_put,
     entries_of,
     is_of,
-    version_from_bytes,
 )
 
 _PayloadKey = tuple[TopicKey, int, int, str]
@@ -27,12 +26,6 @@ class MemoryStorage:
         self._payloads: dict[_PayloadKey, SchemaInfo] = {}
         self._announced: set[_PayloadKey] = set()
         self._revisions = 0
-
-    async def start(self) -> None:
-        """Do nothing."""
-
-    async def close(self) -> None:
-        """Do nothing."""
 
     async def get_history(self, key: TopicKey) -> Stored:
         """See SchemaStorage."""
@@ -95,10 +88,6 @@ class MemoryStorage:
         """See SchemaStorage."""
         named = (s for topic, s in self._histories.items() if topic.history_name == name and is_of(topic, key))
         return next(named, None)
-
-    def version_from_bytes(self, version: bytes) -> int:
-        """See SchemaStorage."""
-        return version_from_bytes(version)
 
     def _expect(self, stored: Stored) -> None:
         current = self._histories.get(stored.history.key)
