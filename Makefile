@@ -1,4 +1,4 @@
-# Everything a person runs. `make` alone tells what there is.
+# The commands for contributors. `make` alone lists them.
 SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
@@ -10,10 +10,10 @@ PINS := grep -oE '^[A-Za-z0-9._-]+==[^ ;]+'
 .DEFAULT_GOAL := help
 .PHONY: help setup fmt lint test test-all smoke e2e images histories mutation bench generate well-known lock lock-check verify demo demo-down clean
 
-help: ## what can be made
+help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 16
 
-setup: $(VENV)/.ready ## the environment, from the locked dependencies
+setup: $(VENV)/.ready ## create the environment from the locked dependencies
 
 $(VENV)/.ready: requirements/dev.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -24,20 +24,20 @@ $(VENV)/.ready: requirements/dev.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-fmt: setup ## format, and mend what can be mended by itself
+fmt: setup ## format, and fix what ruff can fix
 	$(BIN)/ruff check --fix --quiet operator tests || true
 	$(BIN)/ruff format operator tests
 
-lint: setup ## style, types and the direction of imports
+lint: setup ## check style, types and the direction of imports
 	$(BIN)/ruff check operator tests
 	$(BIN)/ruff format --check operator tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: setup ## all tiers that this machine can run, at a size that a change can wait for; some: make test TIERS="unit cluster"
+test: setup ## run all tiers that this machine can run, at sample size; choose: make test TIERS="unit cluster"
 	$(BIN)/python -m suite $(TIERS)
 
-test-all: setup ## the same at full size, with e2e: hours; some: make test-all TIERS=broker
+test-all: setup ## run all tiers at full size, e2e included; takes hours; choose: make test-all TIERS=broker
 	TOPICSCHEMA_TEST_SIZE=full $(BIN)/python -m suite $(TIERS)
 
 smoke: setup ## the operator and its jobs as pods on a real node: install, two gates, Spark executors; root, or Docker with kind
@@ -46,43 +46,43 @@ smoke: setup ## the operator and its jobs as pods on a real node: install, two g
 e2e: setup ## the same at full size, 2,000,000 messages; fails where no node can be had, unless asked: make e2e SKIP=1
 	TOPICSCHEMA_TEST_SIZE=full $(BIN)/python -m suite e2e $(if $(SKIP),--may-skip)
 
-images: setup ## the operator's image and the validation image, into the cache
+images: setup ## build the operator's image and the validation image into the cache
 	$(BIN)/python -m testbed.images
 
-histories: setup ## random histories beside a real broker, by hand: make histories [COUNT=2000] [SEED=ab12 FIRST=500 to go on]
+histories: setup ## run random histories beside a real broker: make histories [COUNT=2000] [SEED=ab12 FIRST=500 to continue]
 	TOPICSCHEMA_TEST_BROKER_HISTORIES=$(or $(COUNT),2000) TOPICSCHEMA_TEST_FIRST=$(or $(FIRST),0) \
 	  $(if $(SEED),TOPICSCHEMA_SEED=$(SEED)) nice $(BIN)/python -m pytest -s $(wildcard tests/broker/test_histories*.py)
 
-mutation: setup ## mutants of core by mutmut, by hand; some: make mutation ONLY='topicschema.core.formats.avro.*'
+mutation: setup ## run mutants of core by mutmut; choose: make mutation ONLY='topicschema.core.formats.avro.*'
 	mkdir -p build/mutation/mutants/src build/mutation/mutants/tests && ln -sfn $(CURDIR)/operator build/mutation/src
 	ln -sfn $(CURDIR)/tests $(CURDIR)/docs $(CURDIR)/pyproject.toml build/mutation
 	cd build/mutation && export PYTHONPATH=$$PWD/mutants/src:$$PWD/mutants/tests && \
 	  nice $(CURDIR)/$(BIN)/mutmut run $(if $(ONLY),'$(ONLY)') && \
 	  { $(CURDIR)/$(BIN)/mutmut results | grep -v 'not checked' || echo 'No mutant survived.'; }
 
-bench: setup ## benchmarks against their anchors, into benchmarks.json
+bench: setup ## run the benchmarks against their anchors, into benchmarks.json
 	$(BIN)/python -m benchmarks
 
-generate: setup ## CRDs and documents that are made from code, and Pulsar's commands
+generate: setup ## generate CRDs, documents and Pulsar's commands from their sources
 	$(BIN)/python -m topicschema.api.crds crds
 	$(BIN)/python -m topicschema.cli.rules_page docs/rules.md
 	$(BIN)/python -m grpc_tools.protoc -Ioperator --python_out=operator --pyi_out=operator $(PULSAR)/pulsar_api.proto
 	rm -rf charts/topicschema/files && mkdir -p charts/topicschema/files/crds
 	cp crds/*.yaml charts/topicschema/files/crds/ && cp manifests/base/{rbac,admission_policy}.yaml charts/topicschema/files/
 
-well-known: setup ## the descriptors of google/protobuf that Pulsar's Java client puts into envelopes, of its protobuf-java
+well-known: setup ## download the descriptors of google/protobuf that Pulsar's Java client puts into envelopes
 	work=$$(mktemp -d); trap 'rm -rf $$work' EXIT; (cd $$work && \
 	  mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.6.1:unpack -Dartifact=com.google.protobuf:protobuf-java:3.25.5 \
 	  -Dmdep.unpack.includes='google/protobuf/*.proto' -DoutputDirectory=$$work) && \
 	  $(BIN)/python -m grpc_tools.protoc -I$$work --descriptor_set_out=operator/topicschema/protoc/java_client.binpb \
 	  google/protobuf/api.proto google/protobuf/descriptor.proto
 
-lock: setup ## the locked dependencies, from pyproject.toml; versions move only with LOCK="--upgrade"
+lock: setup ## lock the dependencies of pyproject.toml; upgrade versions only with LOCK="--upgrade"
 	$(COMPILE) --generate-hashes $(LOCK) pyproject.toml -o requirements/runtime.txt
 	$(COMPILE) --generate-hashes $(LOCK) pyproject.toml --extra validation -o requirements/validation.txt
 	$(COMPILE) --generate-hashes $(LOCK) pyproject.toml --extra validation --group dev -o requirements/dev.txt
 
-lock-check: setup ## the locked versions are what pyproject.toml asks for (hashes may gain files that were published since)
+lock-check: setup ## check that the locked versions match pyproject.toml
 	@work=$$(mktemp -d); trap 'rm -rf $$work' EXIT; cp requirements/*.txt $$work; \
 	  $(COMPILE) pyproject.toml -o $$work/runtime.txt && \
 	  $(COMPILE) pyproject.toml --extra validation -o $$work/validation.txt && \
@@ -92,16 +92,16 @@ lock-check: setup ## the locked versions are what pyproject.toml asks for (hashe
 	      || { echo "requirements/$$lock.txt is not what pyproject.toml asks for: make lock"; exit 1; }; \
 	  done
 
-verify: lint generate lock-check ## nothing generated is stale: fails on a dirty tree
+verify: lint generate lock-check ## check that generated files are current; fails on a dirty tree
 	@git diff --exit-code --stat || { echo "make verify: the files above differ from what is committed"; exit 1; }
 	@test -z "$$(git status --porcelain)" || { git status --short; echo "make verify: the tree is not clean"; exit 1; }
 
-demo: setup ## a schema's life on a real API server, command by command
+demo: setup ## run the demo on a real API server, command by command
 	$(BIN)/python -m demo
 
-demo-down: setup ## stop what the demo left running
+demo-down: setup ## stop the demo's cluster
 	$(BIN)/python -m demo down
 
-clean: ## remove what is made inside the checkout
+clean: ## remove generated files of the checkout
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.formats.avro import identity, parser
+from topicschema.core.formats.avro import fingerprint
 from topicschema.core.formats.avro.model import Node
+from topicschema.core.formats.avro.parsing import parser
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
 RECORDED = json.loads((Path(__file__).parent / "avro-parse-and-equality.json").read_text())
@@ -47,6 +48,6 @@ def test_a_text_is_taken_where_avro_takes_it(case: dict[str, Any], line: PulsarL
 def test_schemas_are_equal_where_avro_holds_them_equal(case: dict[str, Any], line: PulsarLine) -> None:
     a = parsed(case["a"], line, validate_defaults=False)
     b = parsed(case["b"], line, validate_defaults=False)
-    fingerprints = {identity.fingerprint(SchemaType.AVRO, node) for node in (a, b)}
+    fingerprints = {fingerprint.fingerprint(SchemaType.AVRO, node) for node in (a, b)}
     assert (len(fingerprints) == 1) is case["equal"]
-    assert identity.equal(a, b) is case["equal"]
+    assert fingerprint.equal(a, b) is case["equal"]

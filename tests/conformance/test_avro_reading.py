@@ -11,14 +11,16 @@ from typing import Any
 import pytest
 
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.formats.avro import library, parser, resolution
+from topicschema.core.formats.avro import avro_version
 from topicschema.core.formats.avro.model import Node
+from topicschema.core.formats.avro.parsing import parser
+from topicschema.core.formats.avro.resolution import resolver
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
 HERE = Path(__file__).parent
 EDGE_CASES: list[dict[str, Any]] = json.loads((HERE / "avro-edge-cases.json").read_text())
 RANDOM_PAIRS: list[dict[str, Any]] = json.loads((HERE / "avro-random-pairs.json").read_text())
-VALIDATOR_OF = {line: library.of(line).value for line in PulsarLine}
+VALIDATOR_OF = {line: avro_version.of(line).value for line in PulsarLine}
 
 
 def parsed(schema: Any, kind: SchemaType, line: PulsarLine) -> Node:
@@ -29,7 +31,7 @@ def reads(case: dict[str, Any], line: PulsarLine = PulsarLine.V4_0) -> bool:
     reader, writer = case["reader"], case["writer"]
     kind = SchemaType.JSON if isinstance(reader, list) or isinstance(writer, list) else SchemaType.AVRO
     try:
-        return not resolution.unreadable(parsed(reader, kind, line), parsed(writer, kind, line), library.of(line))
+        return not resolver.unreadable(parsed(reader, kind, line), parsed(writer, kind, line), avro_version.of(line))
     except InvalidSchemaError:
         return False
 

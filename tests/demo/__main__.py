@@ -32,7 +32,7 @@ def perform() -> None:
     narrator = Narrator()
     narrator.step(
         "Setting the stage",
-        "A Kubernetes API server of the demo's own, a broker where one can be had, and the operator.",
+        "Start a Kubernetes API server, a broker if this machine can run one, and the operator.",
     )
     stays = os.environ.get("CI") != "true" or Instance.find(_NAME) is not None
     try:
@@ -50,7 +50,7 @@ def perform() -> None:
             brokers.skip(stage, no_broker)
         else:
             brokers.perform(stage)
-        narrator.step("All of it turned out as told", "Every command did what was said, every claim was checked.")
+        narrator.step("The demo succeeded", "Every command had the announced result, and every check passed.")
         if stays:
             say_how_to_go_on(stage, instance)
     except DemoError:
@@ -66,8 +66,8 @@ def say_how_to_go_on(stage: Stage, instance: Instance) -> None:
     environment = stage.environment()
     program = stage.cluster.kubectl_program.parent
     stage.narrator.note(
-        "Cluster, controller and webhook go on running (for a day: so long last their service accounts' tokens). "
-        "To look around, in your shell:"
+        "Cluster, controller and webhook keep running for a day, the lifetime of their service "
+        "account tokens. To look around, run:"
     )
     of_broker = [
         f"export {name}={shlex.quote(environment[name])}"
@@ -104,7 +104,7 @@ def down() -> None:
     """End everything that hangs on the demo's supervisor."""
     with instances.locked(_NAME):
         gone = instances.remove(_NAME)
-    print("the demo is ended" if gone else "no demo is running")
+    print("the demo has ended" if gone else "no demo is running")
 
 
 @contextlib.contextmanager
@@ -116,7 +116,7 @@ def alone() -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise DemoError("another demo is playing; wait for its end, or end it first") from error
+            raise DemoError("another demo is running; wait for its end, or stop it first") from error
         yield
 
 
@@ -135,7 +135,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"\ndemo: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("\ndemo: interrupted; what was started still runs (make demo-down ends it)", file=sys.stderr)
+        print("\ndemo: interrupted; the started processes still run (stop them with make demo-down)", file=sys.stderr)
         return 130
     return 0
 

@@ -32,7 +32,7 @@ def set_up(instance: Instance, cluster: Cluster, narrator: Narrator, pulsar: Pul
     """Put the product on the cluster, its processes on the instance; the stage on which the steps can play."""
     if cluster.webhook_host is None:
         raise DemoError(
-            "TOPICSCHEMA_TEST_WEBHOOK_HOST must name the address at which the cluster's API server reaches this machine"
+            "TOPICSCHEMA_TEST_WEBHOOK_HOST must be the address at which the cluster's API server reaches this machine"
         )
     began = time.monotonic()
     product = Product.install(instance, cluster, {} if pulsar is None else {_HOSTS: urlsplit(pulsar.admin_url).netloc})
@@ -40,12 +40,12 @@ def set_up(instance: Instance, cluster: Cluster, narrator: Narrator, pulsar: Pul
     began = time.monotonic()
     product.stop()  # an earlier run's processes may run other code
     clear(cluster)
-    narrator.timed("what an earlier run left is cleared away", began)
+    narrator.timed("objects of an earlier run are removed", began)
     began = time.monotonic()
     product.start_webhook()
     product.start_controller()
     product.admit()
-    narrator.timed("controller and webhook, each under its own service account", began)
+    narrator.timed("controller and webhook, each with its own service account", began)
     stage = Stage(narrator, cluster, _folder(instance), pulsar)
     (stage.folder / WEBHOOK_FILE).write_text(json.dumps(_webhooks(product), indent=1), encoding="utf-8")
     return stage

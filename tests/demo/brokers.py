@@ -30,7 +30,7 @@ def why_absent() -> str | None:
 
 def skip(stage: Stage, reason: str) -> None:
     """Say that the steps are not played, and why."""
-    stage.narrator.step("10. to 13. are skipped", f"They need a real broker, and there is none: {reason}.")
+    stage.narrator.step("Steps 10 to 13 are skipped", f"They need a real broker, and there is none: {reason}.")
 
 
 def perform(stage: Stage) -> None:
@@ -50,9 +50,9 @@ def perform(stage: Stage) -> None:
 def registered_and_refused(stage: Stage) -> None:
     """Step 10."""
     stage.narrator.step(
-        "10. Registered at a real broker",
-        "A policy that names its broker: what is accepted is registered there, and the broker counts the versions. "
-        "What is refused never comes there.",
+        "10. Register at a real broker",
+        "The policy names its broker. The operator registers accepted schemas there, and the broker "
+        "assigns the version numbers. A rejected schema never reaches the broker.",
     )
     stage.run("cat sales-policy.yaml")
     stage.run(f"{_APPLY} sales-policy.yaml")
@@ -70,9 +70,9 @@ def registered_and_refused(stage: Stage) -> None:
 def adopted(stage: Stage) -> None:
     """Step 11."""
     stage.narrator.step(
-        "11. What is there already is adopted",
-        "On this topic a producer was first, and brought its schema along. "
-        "A TopicSchema for it takes that version over as history, and is judged against it.",
+        "11. Adopt an existing schema",
+        "On this topic a producer registered its schema first. A TopicSchema for the topic adopts "
+        "that version as history, and is judged against it.",
     )
     stage.run("python3 produce.py refunded refunded.avsc")
     _claim_there(stage, "refunded", [0])
@@ -88,15 +88,19 @@ def adopted(stage: Stage) -> None:
 def back_again(stage: Stage) -> None:
     """Step 12."""
     stage.narrator.step(
-        "12. Back to version 0, as the broker does it",
-        "The broker knows the text again, and its latest version does not move: the status says so.",
+        "12. Roll back at the broker",
+        "The broker recognizes the text, and its latest version does not change. The status says so.",
     )
     stage.run(f"{_APPLY} sales-placed.yaml")
     _wait_for(stage, _PLACED)
     status = _status(stage, _PLACED)
     ready = condition(status, "Ready")
     found = (status.get("schemaVersion"), status.get("latestSchemaVersion"), ready.get("reason"))
-    stage.claim("it is version 0 of 1, RolledBack", holds=found == (0, 1, "RolledBack"), instead=found)
+    stage.claim(
+        "the version is 0, the latest is 1, the reason is RolledBack",
+        holds=found == (0, 1, "RolledBack"),
+        instead=found,
+    )
     stage.narrator.note(str(ready.get("message", "")))
     _claim_there(stage, "placed", [0, 1])
     stage.run(f"{_APPLY} sales-placed-with-note.yaml")
@@ -106,9 +110,10 @@ def back_again(stage: Stage) -> None:
 def locked(stage: Stage) -> None:
     """Step 13."""
     stage.narrator.step(
-        "13. Locked by Git",
-        "One line in the policy, and no client adds schemas any more. A producer gets in with a schema that is in Git, "
-        "the one with a field that nobody reviewed does not. A consumer gets in with whatever reads the newest one.",
+        "13. Lock the topics",
+        "After one line in the policy, clients can no longer add schemas. A producer with a schema "
+        "from Git connects. One with an unreviewed field does not. A consumer connects if its "
+        "schema reads the latest version.",
     )
     stage.run("diff -U1 sales-policy.yaml sales-policy-locked.yaml", fails=True)
     stage.run(f"{_APPLY} sales-policy-locked.yaml")
@@ -118,12 +123,10 @@ def locked(stage: Stage) -> None:
     refused = stage.run("python3 produce.py placed placed-with-coupon.avsc", fails=True)
     said = "IncompatibleSchema" in refused.output
     stage.claim("the broker itself refuses it: IncompatibleSchema", holds=said, instead=refused.output)
-    stage.narrator.line(
-        "\nA consumer gets in, and reads what was written with the version that the operator registered:"
-    )
+    stage.narrator.line("\nA consumer connects, and reads messages of the version that the operator registered:")
     received = stage.run("python3 consume.py placed placed-with-note.avsc")
     stage.claim("the message carries version 1", holds="with version 1" in received.output, instead=received.output)
-    stage.narrator.line("\nOne that asks for a field that the messages lack, and has no default for it, does not:")
+    stage.narrator.line("\nA consumer with a field that the messages lack, without a default, does not:")
     refused = stage.run("python3 consume.py placed placed-with-invoice.avsc", fails=True)
     said = "IncompatibleSchema" in refused.output
     stage.claim("the broker refuses it, too: IncompatibleSchema", holds=said, instead=refused.output)

@@ -19,9 +19,9 @@ def perform(stage: Stage) -> None:
 def pair_and_sources(stage: Stage) -> None:
     """Step 8."""
     stage.narrator.step(
-        "8. Keys with values, and protobuf from its sources",
-        "A KEY_VALUE topic has a schema for each part. A PROTOBUF_NATIVE topic takes the .proto files themselves: "
-        "they are compiled to what a Java producer would send.",
+        "8. KEY_VALUE, and protobuf from sources",
+        "A KEY_VALUE topic has a schema for each part. A PROTOBUF_NATIVE topic accepts the .proto "
+        "files, and the operator compiles them to what a Java producer would send.",
     )
     stage.run(f"{_APPLY} parcels-policy.yaml")
     stage.run(f"kubectl wait --for=condition=Ready nsp/parcels -n {NAMESPACE} --timeout=60s")
@@ -29,7 +29,7 @@ def pair_and_sources(stage: Stage) -> None:
     stage.run(f"{_APPLY} parcel-status.yaml")
     refused = stage.run(f"{_APPLY} parcel-status-breaking.yaml", fails=True)
     place = "$.value.fields[1].type"
-    stage.claim(f"the refusal names the place in the pair: {place}", holds=place in refused.output)
+    stage.claim(f"the rejection names the path in the pair: {place}", holds=place in refused.output)
     stage.run("cat parcel-sent.yaml")
     stage.run(f"{_APPLY} parcel-sent.yaml")
     stage.run(_READY)
@@ -44,9 +44,10 @@ def pair_and_sources(stage: Stage) -> None:
 def what_the_broker_lets_pass(stage: Stage) -> None:
     """Step 9."""
     stage.narrator.step(
-        "9. What the broker lets pass",
-        "Of protobuf the broker compares the name of the root message alone. An edit that gives a field's number to "
-        "another field is its yes, and ours; but kubectl, the status and an Event say what consumers will meet.",
+        "9. Risks that the broker accepts",
+        "For protobuf, the broker compares only the name of the root message. It accepts an edit "
+        "that gives a field's number to another field, and so does the operator. kubectl, the "
+        "status and an Event warn of the effect on consumers.",
     )
     stage.run("diff -U1 parcel-sent-with-weight.yaml parcel-sent-reused-number.yaml", fails=True)
     warned = stage.run(f"{_APPLY} parcel-sent-reused-number.yaml 2>&1")
@@ -55,11 +56,13 @@ def what_the_broker_lets_pass(stage: Stage) -> None:
     _claim_version(stage, SENT, 2)
     compatible = condition(_status(stage, SENT), "Compatible")
     found = (compatible.get("status"), compatible.get("reason"))
-    stage.claim("Compatible is True, the reason ConsumerRisk", holds=found == ("True", "ConsumerRisk"), instead=found)
+    stage.claim(
+        "Compatible is True, with the reason ConsumerRisk", holds=found == ("True", "ConsumerRisk"), instead=found
+    )
     told = ("events", "-n", NAMESPACE, "--field-selector", "reason=ConsumerRisk")
-    stage.narrator.claim_soon("an Event tells it, too", lambda: stage.read(*told)["items"])
+    stage.narrator.claim_soon("an Event says it, too", lambda: stage.read(*told)["items"])
     stage.run(f"kubectl get events -n {NAMESPACE} --field-selector reason=ConsumerRisk")
-    stage.narrator.line("\nA platform team that would rather have a no says so:")
+    stage.narrator.line("\nWith strictness Strict, the policy rejects the edit:")
     stage.run("diff -U1 parcels-policy.yaml parcels-policy-strict.yaml", fails=True)
     stage.run(f"{_APPLY} parcels-policy-strict.yaml")
     stage.run(f"kubectl wait --for=condition=Ready nsp/parcels -n {NAMESPACE} --timeout=60s")

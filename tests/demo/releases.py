@@ -64,8 +64,9 @@ class Outcome:
 def perform(stage: Stage) -> list[Outcome]:
     """Play step 7; what became of each release on each topic."""
     stage.narrator.step(
-        "7. Real schemas with a real history",
-        "DataHub's own events as they were released, 8 kB to 377 kB: which release could have followed the one before?",
+        "7. Schemas with a real history",
+        "DataHub's own events in their released versions, 8 kB to 377 kB. Which release could have "
+        "followed the one before?",
     )
     fetched = wheels.fetch(RELEASES, Progress())
     stage.run("cat datahub.yaml")

@@ -28,8 +28,8 @@ def first_version(stage: Stage) -> None:
     """Step 1."""
     stage.narrator.step(
         "1. A policy and a schema",
-        "The platform team says how schemas may change, a team says what is on its topic. "
-        "The newest accepted text becomes a numbered version.",
+        "The platform team's policy says how schemas may change. A team describes the schema of its "
+        "topic. The newest accepted text becomes a numbered version.",
     )
     stage.run("cat policy.yaml")
     stage.run(f"{_APPLY} policy.yaml")
@@ -45,7 +45,7 @@ def compatible_edit(stage: Stage) -> None:
     """Step 2."""
     stage.narrator.step(
         "2. A compatible edit",
-        "A new field with a default: the new schema reads all that was ever written. It becomes version 1.",
+        "A new field has a default, so the new schema reads all earlier messages. It becomes version 1.",
     )
     stage.run("diff -U1 orders-created.yaml orders-created-with-currency.yaml", fails=True)
     stage.run(f"{_APPLY} orders-created-with-currency.yaml")
@@ -57,7 +57,7 @@ def compatible_edit(stage: Stage) -> None:
     fingerprints = {version["fingerprint"] for version in status["versions"]}
     stage.claim("each version has its own fingerprint", holds=len(fingerprints) == 2, instead=fingerprints)
     stage.claim(
-        "the status says who must upgrade first: under BACKWARD_TRANSITIVE the consumers",
+        "the status says which clients to upgrade first: the consumers, under BACKWARD_TRANSITIVE",
         holds=status.get("upgradeFirst") == "Consumers",
         instead=status.get("upgradeFirst"),
     )
@@ -66,9 +66,9 @@ def compatible_edit(stage: Stage) -> None:
 def incompatible_edit(stage: Stage) -> None:
     """Step 3."""
     stage.narrator.step(
-        "3. An incompatible edit is refused at apply",
-        "A field changes its type, and a new one has no default: consumers would choke on old messages. "
-        "The webhook says no, with every reason, and nothing changes.",
+        "3. An incompatible edit",
+        "A field changes its type, and a new one has no default: consumers would fail on earlier "
+        "messages. The webhook rejects the edit with every reason, and nothing changes.",
     )
     before = stage.read("topicschema", NAME, "-n", NAMESPACE)
     histories = stage.histories()
@@ -78,24 +78,25 @@ def incompatible_edit(stage: Stage) -> None:
         ("rule", "TYPE_MISMATCH"),
         ("path in the schema", "$.fields[3].type.items.fields[1].type"),
         ("strategy", "BACKWARD_TRANSITIVE"),
-        ("version it clashes with", "version 1"),
+        ("incompatible version", "version 1"),
     ):
-        stage.claim(f"the refusal names the {what}: {word}", holds=word in refused.output, instead=refused.output)
-    stage.narrator.line("\nThe same answer as a program gets it, one cause for each incompatibility:")
+        stage.claim(f"the rejection names the {what}: {word}", holds=word in refused.output, instead=refused.output)
+    stage.narrator.line("\nThe same response for programs has one cause for each incompatibility:")
     answer = stage.run(
         f'{_APPLY} orders-created-breaking.yaml -v=9 2>&1 | grep \'"kind":"Status"\' | python3 -m json.tool'
     )
     _claim_causes(stage, json.loads(answer.output))
     after = stage.read("topicschema", NAME, "-n", NAMESPACE)
-    stage.claim("the resource is untouched", holds=before == after, instead=after.get("status"))
-    stage.claim("the record is untouched", holds=histories == stage.histories())
+    stage.claim("the resource is unchanged", holds=before == after, instead=after.get("status"))
+    stage.claim("the history is unchanged", holds=histories == stage.histories())
 
 
 def webhook_switched_off(stage: Stage) -> None:
     """Step 4."""
     stage.narrator.step(
-        "4. The same edit with the webhook switched off",
-        "Admission can be absent or bypassed; the controller judges too. The edit is stored, and goes no further.",
+        "4. The same edit without the webhook",
+        "Admission can be unavailable or bypassed, so the controller judges, too. The edit is "
+        "stored, but not registered.",
     )
     versions = _status(stage)["versions"]
     with without_webhook(stage):
@@ -104,7 +105,7 @@ def webhook_switched_off(stage: Stage) -> None:
         stage.run(_READY.replace("60s", "2s"), fails=True)
         stage.run(_GET)
         _claim_stalled(stage, versions)
-    stage.narrator.line("\nPut right, with the webhook back in place:")
+    stage.narrator.line("\nThe webhook is back, and the edit is corrected:")
     stage.run(f"{_APPLY} orders-created-with-currency.yaml")
     stage.run(_READY)
     _claim_versions(_status(stage), current=1, count=2, stage=stage)
@@ -113,8 +114,9 @@ def webhook_switched_off(stage: Stage) -> None:
 def back_to_the_first_text(stage: Stage) -> None:
     """Step 5."""
     stage.narrator.step(
-        "5. Back to the text of version 0",
-        "Pulsar knows a schema again: the topic is at version 0, the latest stays 1, and no new version is made.",
+        "5. A rollback to version 0",
+        "Pulsar recognizes an earlier schema: the resource is at version 0, the latest stays 1, and "
+        "no version is added.",
     )
     stage.run(f"{_APPLY} orders-created.yaml")
     stage.run(_READY)
@@ -123,7 +125,7 @@ def back_to_the_first_text(stage: Stage) -> None:
     found = (status.get("schemaVersion"), status.get("latestSchemaVersion"), condition(status, "Ready").get("reason"))
     wanted = (0, 1, "RolledBack")
     stage.claim(
-        "schemaVersion is 0, latestSchemaVersion 1, the reason RolledBack", holds=found == wanted, instead=found
+        "schemaVersion is 0, latestSchemaVersion is 1, the reason is RolledBack", holds=found == wanted, instead=found
     )
     stage.claim("there are still two versions", holds=status["versionCount"] == 2, instead=status["versionCount"])
 
@@ -131,12 +133,13 @@ def back_to_the_first_text(stage: Stage) -> None:
 def deleted_and_created_anew(stage: Stage) -> None:
     """Step 6."""
     stage.narrator.step(
-        "6. Deleted and created anew",
-        "Versions belong to the topic, not to the resource: the record outlives it, and numbering goes on.",
+        "6. Delete and create again",
+        "Versions belong to the topic, not to the resource. The history outlives the resource, and "
+        "numbering continues.",
     )
     stage.run(f"kubectl delete tsc {NAME} -n {NAMESPACE}")
     stage.run(f"kubectl get schemahistories,schemaversions -n {OPERATOR_NAMESPACE}")
-    stage.claim("the record is still there", holds=bool(stage.histories()))
+    stage.claim("the history still exists", holds=bool(stage.histories()))
     stage.run("diff -U1 orders-created-with-currency.yaml orders-created-with-gift-note.yaml", fails=True)
     stage.run(f"{_APPLY} orders-created-with-gift-note.yaml")
     stage.run(_READY)
@@ -170,10 +173,10 @@ def _claim_versions(status: dict[str, Any], current: int, count: int, stage: Sta
 
 def _claim_causes(stage: Stage, answer: dict[str, Any]) -> None:
     causes = answer["details"]["causes"]
-    stage.claim("the answer is 422 Invalid", holds=(answer["code"], answer["reason"]) == (422, "Invalid"))
+    stage.claim("the response is 422 Invalid", holds=(answer["code"], answer["reason"]) == (422, "Invalid"))
     stage.claim(f"details.causes has an entry for each of the {len(causes)} incompatibilities", holds=len(causes) == 4)
     clashes = [next((v for v in (1, 0) if f"version {v}" in cause["message"]), None) for cause in causes]
-    stage.claim("they stand in order: version 1 first, then version 0", holds=clashes == [1, 1, 0, 0], instead=clashes)
+    stage.claim("they are in order: version 1 first, then version 0", holds=clashes == [1, 1, 0, 0], instead=clashes)
     complete = all("$.fields[" in cause["message"] and "BACKWARD_TRANSITIVE" in cause["message"] for cause in causes)
     stage.claim("each names the path in the schema and the strategy", holds=complete, instead=causes)
 
@@ -183,8 +186,10 @@ def _claim_stalled(stage: Stage, versions: list[dict[str, Any]]) -> None:
     ready, stalled = condition(status, "Ready"), condition(status, "Stalled")
     found = (ready.get("status"), ready.get("reason"), stalled.get("status"))
     wanted = ("False", "Incompatible", "True")
-    stage.claim("Ready is False, the reason Incompatible, and Stalled is True", holds=found == wanted, instead=found)
-    stage.claim("the versions are untouched", holds=status["versions"] == versions, instead=status["versions"])
+    stage.claim(
+        "Ready is False with the reason Incompatible, and Stalled is True", holds=found == wanted, instead=found
+    )
+    stage.claim("the versions are unchanged", holds=status["versions"] == versions, instead=status["versions"])
     told = ("events", "-n", NAMESPACE, "--field-selector", "reason=Incompatible")
-    stage.narrator.claim_soon("an Event tells why", lambda: stage.read(*told)["items"])
+    stage.narrator.claim_soon("an Event says why", lambda: stage.read(*told)["items"])
     stage.run(f"kubectl get events -n {NAMESPACE} --field-selector reason=Incompatible")

@@ -87,7 +87,7 @@ def _pip() -> list[str]:
         return [sys.executable, "-m", "pip"]
     program = shutil.which("pip3") or shutil.which("pip")
     if program is None:
-        raise DemoError("there is no pip, neither in this environment nor on the PATH")
+        raise DemoError("there is no pip in this environment or on the PATH")
     return [program]
 
 

@@ -15,8 +15,10 @@ from differential import oracle, seeds
 from differential.shrinking import Pair, shrunk
 from support.schemas import avro_pairs
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.formats.avro import identity, library, parser, resolution
+from topicschema.core.formats.avro import avro_version, fingerprint
 from topicschema.core.formats.avro.model import Node
+from topicschema.core.formats.avro.parsing import parser
+from topicschema.core.formats.avro.resolution import resolver
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
 pytestmark = pytest.mark.differential
@@ -43,11 +45,11 @@ def ours(pair: Pair, line: PulsarLine) -> Answer:
     }
     if one is None or other is None:
         return answer
-    answer["equals"] = len({identity.fingerprint(SchemaType.AVRO, node) for node in (one, other)}) == 1
+    answer["equals"] = len({fingerprint.fingerprint(SchemaType.AVRO, node) for node in (one, other)}) == 1
     if one.digest and other.digest:  # else nobody goes by them
         assert (one.digest == other.digest) == answer["equals"]
-    answer["reads"] = not resolution.unreadable(one, other, library.of(line))
-    answer["isRead"] = not resolution.unreadable(other, one, library.of(line))
+    answer["reads"] = not resolver.unreadable(one, other, avro_version.of(line))
+    answer["isRead"] = not resolver.unreadable(other, one, avro_version.of(line))
     answer["mutual"] = answer["reads"] and answer["isRead"]
     return answer
 

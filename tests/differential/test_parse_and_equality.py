@@ -8,8 +8,8 @@ import pytest
 from differential import oracle
 from support.schemas import avro_schemas
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.formats.avro import parser
 from topicschema.core.formats.avro.model import Node
+from topicschema.core.formats.avro.parsing import parser
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
 pytestmark = pytest.mark.differential

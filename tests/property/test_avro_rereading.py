@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from support.schemas import avro_schemas
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats import json_text
-from topicschema.core.formats.avro import parser
 from topicschema.core.formats.avro.model import Node, Record
-from topicschema.core.formats.avro.rereading import Known, Reading
+from topicschema.core.formats.avro.parsing import parser
+from topicschema.core.formats.avro.parsing.incremental import IncrementalReader, KnownType
 from topicschema.core.schemas import SchemaInfo, SchemaType
 
 LONG = "words " * 700  # shorter texts are read at once
@@ -26,7 +26,7 @@ def parsed(text: str) -> Node:
 
 def whole(value: Any) -> Any:
     """The value with everything read."""
-    if isinstance(value, Known):
+    if isinstance(value, KnownType):
         return value.plain()
     if isinstance(value, dict):
         return {name: whole(inner) for name, inner in value.items()}
@@ -35,7 +35,7 @@ def whole(value: Any) -> Any:
 
 def read(text: str, guide: Node | None) -> tuple[Any, str]:
     try:
-        return Reading(text, guide if isinstance(guide, Record) else None).read(), ""
+        return IncrementalReader(text, guide if isinstance(guide, Record) else None).read(), ""
     except InvalidSchemaError as error:
         return None, error.sentence
 

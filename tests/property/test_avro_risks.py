@@ -26,7 +26,7 @@ from topicschema import payload
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Predecessor
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.formats.avro.risk_words import Trouble
+from topicschema.core.formats.avro.risks.messages import RiskRule
 from topicschema.core.policy import Policy, Strictness
 from topicschema.core.schemas import Schema, SchemaType
 from topicschema.core.severity import severity_of
@@ -173,7 +173,7 @@ def test_what_is_told_does_harm_wherever_it_stands(random: Random, chosen: tuple
 
 
 def test_each_risk_of_avro_has_such_a_case() -> None:
-    assert CASES.keys() | OTHERS == {each.value for each in Trouble}
+    assert CASES.keys() | OTHERS == {each.value for each in RiskRule}
 
 
 def test_a_json_reader_finds_nothing_by_an_alias() -> None:

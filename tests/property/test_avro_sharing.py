@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 
 from support.schemas import avro_schemas
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.formats.avro import identity, parser
-from topicschema.core.formats.avro.builder import Builder
-from topicschema.core.formats.avro.library import Library
+from topicschema.core.formats.avro import fingerprint
+from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.model import ABSENT, Field, Named, Node
+from topicschema.core.formats.avro.parsing import parser
+from topicschema.core.formats.avro.parsing.builder import Builder
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
 LONG = "words " * 700  # shorter texts share nothing
-OWN = {"digest", "written", "outline", "lore", "reads", "records", "source"}
+OWN = {"digest", "written", "outline", "traits", "reads", "records", "source"}
 
 
 def edited(rng: random.Random, parts: list[Any]) -> list[Any]:
@@ -86,9 +87,9 @@ def test_a_schema_is_the_same_alone_and_among_others(seed: int) -> None:
         root, among_others = parsed(SchemaInfo(SchemaType.AVRO, json.dumps(text).encode()), line)
         assert among_others == alone(text, library)
         if root is not None:
-            alive.append((root, identity.fingerprint(SchemaType.AVRO, root)))
+            alive.append((root, fingerprint.fingerprint(SchemaType.AVRO, root)))
         parts = edited(rng, parts)
-    assert [identity.fingerprint(SchemaType.AVRO, root) for root, _ in alive] == [form for _, form in alive]
+    assert [fingerprint.fingerprint(SchemaType.AVRO, root) for root, _ in alive] == [form for _, form in alive]
 
 
 def test_what_is_alike_at_the_same_place_is_one_object_until_nobody_has_it() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from support.schemas.avro import field, parsed, record
 from support.sizes import sized
-from topicschema.core.formats.avro import resolution
+from topicschema.core.formats.avro.resolution import resolver
 from topicschema.core.formats.format import Mismatch
 
 KINDS = ("int", "long", "string", ["null", "int"], {"type": "array", "items": "int"})
@@ -63,9 +63,9 @@ def test_a_history_is_judged_alike_with_what_is_remembered_and_without(seed: int
     for _ in range(2):
         for reader, text in zip(kept, texts, strict=True):
             for writer, written in zip(kept, texts, strict=True):
-                found = resolution.unreadable(reader, writer)
-                assert found == resolution.unreadable(parsed(text), parsed(written))
-                assert told(found) == told(resolution.unreadable(parsed(with_circle(text)), parsed(written)))
+                found = resolver.unreadable(reader, writer)
+                assert found == resolver.unreadable(parsed(text), parsed(written))
+                assert told(found) == told(resolver.unreadable(parsed(with_circle(text)), parsed(written)))
 
 
 @settings(max_examples=sized(60, 200), deadline=None)
@@ -73,8 +73,8 @@ def test_a_history_is_judged_alike_with_what_is_remembered_and_without(seed: int
 def test_a_record_of_another_name_goes_to_the_branch_that_trying_all_would_find(seed: int) -> None:
     rng = random.Random(seed)  # noqa: S311  # a seed, not a secret
     reader, writer = wide(rng), wide(rng, names="HIJKLPQ")
-    found = resolution.unreadable(parsed(reader), parsed(writer))
-    assert told(found) == told(resolution.unreadable(parsed(with_circle(reader)), parsed(writer)))
+    found = resolver.unreadable(parsed(reader), parsed(writer))
+    assert told(found) == told(resolver.unreadable(parsed(with_circle(reader)), parsed(writer)))
 
 
 @settings(max_examples=sized(60, 200), deadline=None)
@@ -83,5 +83,5 @@ def test_aliases_change_nothing_in_that(seed: int) -> None:
     rng = random.Random(seed)  # noqa: S311  # a seed, not a secret
     reader, writer = wide(rng), wide(rng, names="HIJKLPQ")
     reader = with_aliases(rng, reader, writer)
-    found = resolution.unreadable(parsed(reader), parsed(writer))
-    assert told(found) == told(resolution.unreadable(parsed(with_circle(reader)), parsed(writer)))
+    found = resolver.unreadable(parsed(reader), parsed(writer))
+    assert told(found) == told(resolver.unreadable(parsed(with_circle(reader)), parsed(writer)))

@@ -3,8 +3,9 @@
 import json
 from typing import Any
 
-from topicschema.core.formats.avro import parser, resolution
 from topicschema.core.formats.avro.model import Node
+from topicschema.core.formats.avro.parsing import parser
+from topicschema.core.formats.avro.resolution import resolver
 from topicschema.core.formats.format import Mismatch
 from topicschema.core.schemas import SchemaInfo, SchemaType
 
@@ -16,7 +17,7 @@ def parsed(schema: Any) -> Node:
 
 def unreadable(reader: Any, writer: Any) -> tuple[Mismatch, ...]:
     """Every mismatch."""
-    return resolution.unreadable(parsed(reader), parsed(writer))
+    return resolver.unreadable(parsed(reader), parsed(writer))
 
 
 def found(reader: Any, writer: Any) -> list[tuple[str, str, str]]:

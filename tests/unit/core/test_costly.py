@@ -15,7 +15,7 @@ from support.work import growth as growth_of
 from support.work import steps
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Predecessor
-from topicschema.core.formats.avro import survey
+from topicschema.core.formats.avro.graph import traits
 from topicschema.core.policy import Policy, Strictness
 from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
 from topicschema.core.steps import Steps
@@ -121,7 +121,7 @@ def test_a_value_that_leaves_out_fields_counts_them_each_time() -> None:
 def test_whether_all_defaults_fit_is_found_in_time_that_is_linear_in_the_text() -> None:
     def work(size: int) -> Callable[[], object]:
         (schema,) = versions(FAMILIES["partial_defaults"], size, 1)
-        return lambda: survey.is_straight(schema.root)  # type: ignore[attr-defined]  # an AvroSchema
+        return lambda: traits.is_straight(schema.root)  # type: ignore[attr-defined]  # an AvroSchema
 
     assert growth_of(work, 60) < 2.5
 

@@ -18,7 +18,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_only_one_demo_plays_at_a_time() -> None:
     with alone():
-        with pytest.raises(DemoError, match="another demo is playing"), alone():
+        with pytest.raises(DemoError, match="another demo is running"), alone():
             pass
         assert main([]) == 1
     with alone():

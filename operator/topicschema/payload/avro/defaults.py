@@ -7,9 +7,9 @@ of characters up to U+00FF, a record's fields have defaults of their own.
 from types import GeneratorType
 from typing import Any, Final
 
-from topicschema.core.formats.avro.leaves import wanted
+from topicschema.core.formats.avro.graph.trampoline import Step, run
 from topicschema.core.formats.avro.model import ABSENT, Array, Enum, Field, Fixed, Map, Node, Primitive, Record, Union
-from topicschema.core.formats.avro.stackless import Step, run
+from topicschema.core.formats.avro.parsing.scalar_defaults import wanted
 from topicschema.payload import numbers
 
 MAX_VALUES: Final = 1_000_000

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from types import GeneratorType
 from typing import Any, ClassVar, Final
 
+from topicschema.core.formats.avro.graph.trampoline import Step, run
 from topicschema.core.formats.avro.model import Array, Enum, Field, Fixed, Map, Node, Primitive, Record, Union
-from topicschema.core.formats.avro.stackless import Step, run
 from topicschema.payload import numbers
 from topicschema.payload.avro.wire import PRIMITIVES, Block, Wire
 from topicschema.payload.finding import Finding, tolerated, trailing

@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from topicschema.core.errors import InvalidSchemaError, Place
-from topicschema.core.formats.avro import aliases, findings, identity
-from topicschema.core.formats.avro.findings import Rule
-from topicschema.core.formats.avro.library import Library
+from topicschema.core.formats.avro import fingerprint
+from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.model import Node
+from topicschema.core.formats.avro.resolution import aliases, findings
+from topicschema.core.formats.avro.resolution.findings import Rule
 from topicschema.core.formats.format import Mismatch
 from topicschema.core.schemas import SchemaType
 from topicschema.core.steps import Steps
@@ -34,10 +35,10 @@ _BREAKS: Final = frozenset(
 
 def renamed(writer: Node, reader: Node, library: Library) -> Node:
     """Return the writer's version as the reader sees it. Raises InvalidSchemaError for a duplicate name."""
-    target = identity.fingerprint(SchemaType.AVRO, reader)
+    target = fingerprint.fingerprint(SchemaType.AVRO, reader)
     steps = Steps(sys.maxsize)
     for _ in range(_TIMES):
-        if identity.fingerprint(SchemaType.AVRO, writer) == target:
+        if fingerprint.fingerprint(SchemaType.AVRO, writer) == target:
             break
         before = writer
         writer, faults = aliases.apply(writer, reader, library, steps)

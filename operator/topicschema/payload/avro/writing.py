@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from topicschema.core.formats.avro.graph.trampoline import Step, run
 from topicschema.core.formats.avro.model import Array, Enum, Field, Fixed, Map, Node, Primitive, Record, Union
-from topicschema.core.formats.avro.stackless import Step, run
 from topicschema.payload import numbers, text
 from topicschema.payload.avro import branches
 from topicschema.payload.avro.reading import MAX_DEPTH

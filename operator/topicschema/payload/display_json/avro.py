@@ -3,8 +3,8 @@
 from typing import Any
 
 from topicschema.core.formats.avro import AvroSchema
+from topicschema.core.formats.avro.graph.trampoline import run
 from topicschema.core.formats.avro.model import Node
-from topicschema.core.formats.avro.stackless import run
 from topicschema.payload.codec import refused
 from topicschema.payload.json import jackson, leaves
 from topicschema.payload.json.walk import Misfit, Walk

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from topicschema.core.formats.avro.stackless import Step, run
+from topicschema.core.formats.avro.graph.trampoline import Step, run
 from topicschema.core.formats.protobuf_native import Kind
 from topicschema.core.schemas import Schema
 from topicschema.payload import protobuf_native

@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from topicschema.core.formats.avro.graph.trampoline import run
 from topicschema.core.formats.avro.model import Node
-from topicschema.core.formats.avro.stackless import run
 from topicschema.payload import text
 from topicschema.payload.codec import refused
 from topicschema.payload.finding import MAX_FINDINGS, Finding

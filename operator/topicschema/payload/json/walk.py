@@ -6,8 +6,8 @@ from types import GeneratorType
 from typing import Any
 
 from topicschema.core.formats import json_text
+from topicschema.core.formats.avro.graph.trampoline import Step
 from topicschema.core.formats.avro.model import ABSENT, Array, Field, Map, Node, Primitive, Record, Union
-from topicschema.core.formats.avro.stackless import Step
 from topicschema.payload.codec import HOLDERS
 from topicschema.payload.json import jackson
 from topicschema.payload.path import Entry, Path

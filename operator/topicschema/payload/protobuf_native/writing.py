@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable
 from typing import Any, Final
 
-from topicschema.core.formats.avro.stackless import Step, run
+from topicschema.core.formats.avro.graph.trampoline import Step, run
 from topicschema.core.formats.protobuf_native import Kind
 from topicschema.payload import numbers, text
 from topicschema.payload.codec import refused, wrong_type

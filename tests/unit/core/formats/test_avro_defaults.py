@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.formats.avro import parser
+from topicschema.core.formats.avro.parsing import parser
 from topicschema.core.schemas import SchemaInfo, SchemaType
 
 POINT = {

@@ -6,10 +6,11 @@ from typing import Any
 
 from support.schemas.avro import array, field, parsed, record
 from support.work import growth, steps
-from topicschema.core.formats.avro import parser, resolution
-from topicschema.core.formats.avro.builder import Builder
-from topicschema.core.formats.avro.library import Library
-from topicschema.core.formats.avro.rereading import Reading
+from topicschema.core.formats.avro.avro_version import Library
+from topicschema.core.formats.avro.parsing import parser
+from topicschema.core.formats.avro.parsing.builder import Builder
+from topicschema.core.formats.avro.parsing.incremental import IncrementalReader
+from topicschema.core.formats.avro.resolution import resolver
 from topicschema.core.schemas import SchemaInfo, SchemaType
 
 LINEAR = 2.5
@@ -21,7 +22,7 @@ def resolving(reader: Callable[[int], Any], writer: Callable[[int], Any]) -> Cal
 
     def sized(size: int) -> Callable[[], object]:
         read, written = parsed(reader(size)), parsed(writer(size))
-        return lambda: resolution.unreadable(read, written)
+        return lambda: resolver.unreadable(read, written)
 
     return sized
 
@@ -61,7 +62,7 @@ class Looked(dict[str, Any]):
 
 def test_records_beside_each_other_are_built_without_looking_at_those_before() -> None:
     text = json.dumps(record("R", field("a", [record(f"B{index}") for index in range(500)])))
-    reading = Reading(text, None)
+    reading = IncrementalReader(text, None)
     builder = Builder(reading.read(), Library.AVRO_1_11, reading)
     builder.named = types = Looked()
     builder.build()
@@ -86,7 +87,7 @@ def test_records_to_which_a_default_gives_nothing_are_filled_in_once() -> None:
 
     def work(count: int) -> int:
         read = parsed(defaulting(count, wide, {}))
-        return steps(lambda: resolution.unreadable(read, parsed(record("R"))))
+        return steps(lambda: resolver.unreadable(read, parsed(record("R"))))
 
     assert (work(40) - work(20)) / 20 < 200
 

@@ -1,4 +1,4 @@
-from topicschema.core.formats.avro.components import components
+from topicschema.core.formats.avro.graph.components import components
 
 
 def test_each_component_comes_once_and_after_what_it_leads_to() -> None:

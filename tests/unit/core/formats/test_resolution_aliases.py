@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from support.schemas.avro import enum, field, fixed, found, mapping, parsed, record, unreadable
-from topicschema.core.formats.avro import resolution
 from topicschema.core.formats.avro.model import Record
+from topicschema.core.formats.avro.resolution import resolver
 from topicschema.core.formats.format import Mismatch
 
 OLD = enum("n.Old", "A")
@@ -78,7 +78,7 @@ def test_equal_schemas_are_read_without_looking_at_aliases_or_defaults() -> None
 def test_the_writers_model_is_left_as_it_was() -> None:
     writer = parsed(record("n.S", field("old", OLD)))
     reader = parsed(record("n.R", field("new", NEW, aliases=["old"]), aliases=["S"]))
-    assert resolution.unreadable(reader, writer) == ()
+    assert resolver.unreadable(reader, writer) == ()
     assert isinstance(writer, Record)
     assert (writer.full_name, writer.fields[0].name) == ("n.S", "old")
 

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from support.schemas.avro import array, field, found, mapping, parsed, record, unreadable
-from topicschema.core.formats.avro import resolution
-from topicschema.core.formats.avro.library import Library
+from topicschema.core.formats.avro.avro_version import Library
+from topicschema.core.formats.avro.resolution import resolver
 from topicschema.core.formats.format import Mismatch
 from topicschema.core.steps import Steps, TooComplexError
 
@@ -104,6 +104,6 @@ def many(called: str, count: int) -> Any:
 
 def test_wide_unions_in_circles_are_compared_until_no_steps_are_left() -> None:
     reader, writer = parsed(many("New", 100)), parsed(many("Old", 100))
-    assert resolution.unreadable(reader, writer) == ()
+    assert resolver.unreadable(reader, writer) == ()
     with pytest.raises(TooComplexError):
-        resolution.unreadable(reader, writer, Library.AVRO_1_11, Steps(100_000))
+        resolver.unreadable(reader, writer, Library.AVRO_1_11, Steps(100_000))

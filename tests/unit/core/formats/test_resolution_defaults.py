@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 
 from support.schemas.avro import array, enum, field, fixed, mapping, record, unreadable
-from topicschema.core.formats.avro import resolution
 from topicschema.core.formats.avro.model import Array, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.model import Field as Part
+from topicschema.core.formats.avro.resolution import resolver
 from topicschema.core.formats.format import Mismatch
 
 ENUM = enum("E", "A")
@@ -112,8 +112,8 @@ def nested(kind: str, depth: int) -> Node:
 
 
 def test_ten_thousand_levels_are_compared_without_a_stack() -> None:
-    assert resolution.unreadable(nested("long", 10_000), nested("int", 10_000)) == ()
-    (mismatch,) = resolution.unreadable(nested("int", 10_000), nested("long", 10_000))
+    assert resolver.unreadable(nested("long", 10_000), nested("int", 10_000)) == ()
+    (mismatch,) = resolver.unreadable(nested("int", 10_000), nested("long", 10_000))
     assert mismatch.rule == "TYPE_MISMATCH"
 
 
@@ -125,4 +125,4 @@ def test_a_default_ten_thousand_levels_deep_is_tried_without_a_stack() -> None:
     for default, rules in ((value, []), ([value], ["INVALID_DEFAULT"])):
         reader = Record(path="$", full_name="R", fields=(Part(name="a", type=node, path="$", default=default),))
         writer = Record(path="$", full_name="R")
-        assert [each.rule for each in resolution.unreadable(reader, writer)] == rules
+        assert [each.rule for each in resolver.unreadable(reader, writer)] == rules

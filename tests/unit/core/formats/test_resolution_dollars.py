@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from support.schemas.avro import array, enum, field, fixed, mapping, record
-from topicschema.core.formats.avro import library, parser, resolution
+from topicschema.core.formats.avro import avro_version
+from topicschema.core.formats.avro.parsing import parser
+from topicschema.core.formats.avro.resolution import resolver
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
 
@@ -15,7 +17,7 @@ def found(reader: Any, writer: Any, line: PulsarLine = PulsarLine.V4_1) -> list[
         parser.parse(SchemaInfo(SchemaType.JSON, json.dumps(each).encode()), line, validate_defaults=False)
         for each in (reader, writer)
     ]
-    mismatches = resolution.unreadable(nodes[0], nodes[1], library.of(line))
+    mismatches = resolver.unreadable(nodes[0], nodes[1], avro_version.of(line))
     return [(each.rule, each.reader_path, each.writer_path) for each in mismatches]
 
 

@@ -2,10 +2,13 @@
 
 from dataclasses import dataclass, field
 
-from topicschema.core.formats.avro import identity, parser, resolution, risks
-from topicschema.core.formats.avro import library as libraries
-from topicschema.core.formats.avro.library import Library
+from topicschema.core.formats.avro import avro_version as libraries
+from topicschema.core.formats.avro import fingerprint as avro_fingerprint
+from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.model import Node
+from topicschema.core.formats.avro.parsing import parser
+from topicschema.core.formats.avro.resolution import resolver
+from topicschema.core.formats.avro.risks import rules
 from topicschema.core.formats.format import Mismatch
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.core.steps import Steps
@@ -26,7 +29,7 @@ class AvroSchema:
     def fingerprint(self) -> str:
         """The fingerprint, made when it is first asked for."""
         if not self._fingerprints:
-            self._fingerprints.append(identity.fingerprint(self.info.type, self.root))
+            self._fingerprints.append(avro_fingerprint.fingerprint(self.info.type, self.root))
         return self._fingerprints[0]
 
 
@@ -47,12 +50,12 @@ class _Avro:
 
     def unreadable(self, reader: AvroSchema, writer: AvroSchema, steps: Steps) -> tuple[Mismatch, ...]:
         """All that `reader` cannot read of messages written with `writer`."""
-        return resolution.unreadable(reader.root, writer.root, reader.library, steps)
+        return resolver.unreadable(reader.root, writer.root, reader.library, steps)
 
     def risks(self, reader: AvroSchema, writer: AvroSchema, steps: Steps) -> tuple[Mismatch, ...]:
         """What `reader` loses or misreads of messages written with `writer`."""
         is_json = reader.info.type is SchemaType.JSON
-        return risks.between(reader.root, writer.root, reader.library, steps, is_json=is_json)
+        return rules.between(reader.root, writer.root, reader.library, steps, is_json=is_json)
 
 
 FORMAT = _Avro()

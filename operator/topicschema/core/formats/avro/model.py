@@ -6,7 +6,7 @@ that of its definition. Nodes are compared by identity.
 Large schemas alive at once may hold the same object for a record that they define alike at the same place
 (`sharing`). So a walk over a reader and a writer may pass by every pair `reader is writer`: all within is the same in
 both, docs and aliases included. Named types whose digests are there and equal are equal to Avro, which does not look at
-docs, aliases and an enum's default. What is kept on a node besides (`written`, `outline`, `lore`, `reads`,
+docs, aliases and an enum's default. What is kept on a node besides (`written`, `outline`, `traits`, `reads`,
 `source`) can always be found out again.
 
 Recursive schemas are cyclic graphs: walk them with an explicit stack and a set of what was seen.
@@ -107,7 +107,7 @@ class Named(Node):
 
 
 @dataclass(slots=True, eq=False)
-class Lore:
+class SchemaTraits:
     """What a survey has told of a record and all that it leads to; see `survey` for the words.
 
     `is_straight` and `is_plain` are None until somebody asks.
@@ -174,13 +174,13 @@ class Record(Named):
     """A record (or error, which is the same to everyone); `fields` is set once, when the record has been parsed.
 
     `outline` is set where other schemas may share it, `source` where it is a whole schema that others may be: its text.
-    `lore` is what comparisons found out and will want again; a copy has none.
+    `traits` is what comparisons found out and will want again; a copy has none.
     """
 
     fields: tuple[Field, ...] = ()
     outline: Outline | None = field(default=None, init=False, repr=False)
     source: bytes | None = field(default=None, init=False, repr=False)
-    lore: Lore | None = field(default=None, init=False, repr=False)
+    traits: SchemaTraits | None = field(default=None, init=False, repr=False)
 
     def field(self, name: str) -> Field | None:
         """The field of that name."""

@@ -10,7 +10,7 @@ import unicodedata
 from typing import Final
 
 from topicschema.core.errors import InvalidSchemaError, Place
-from topicschema.core.formats.avro.library import Library
+from topicschema.core.formats.avro.avro_version import Library
 
 PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 

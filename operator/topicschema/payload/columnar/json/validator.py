@@ -8,8 +8,8 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from topicschema.core.formats import json_text
+from topicschema.core.formats.avro.graph.trampoline import run
 from topicschema.core.formats.avro.model import Node
-from topicschema.core.formats.avro.stackless import run
 from topicschema.payload.columnar.base import BaseValidator, FirstFinding, Reasons, VerdictBuilder
 from topicschema.payload.columnar.column import Column
 from topicschema.payload.columnar.json import names, writer_types

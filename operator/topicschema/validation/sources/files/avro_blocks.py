@@ -17,8 +17,8 @@ from fastavro.schema import SchemaParseException, UnknownType
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro import AvroSchema
+from topicschema.core.formats.avro.graph.trampoline import run
 from topicschema.core.formats.avro.model import Array, Fixed, Map, Node, Primitive, Record, Union
-from topicschema.core.formats.avro.stackless import run
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 from topicschema.payload.avro.reading import Reading
 from topicschema.payload.finding import Unreadable

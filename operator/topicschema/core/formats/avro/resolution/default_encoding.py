@@ -10,16 +10,16 @@ from collections.abc import Iterable, Mapping
 from types import GeneratorType, MappingProxyType
 from typing import Any, Final
 
-from topicschema.core.formats.avro.library import Library
+from topicschema.core.formats.avro.avro_version import Library
+from topicschema.core.formats.avro.graph.trampoline import Step
 from topicschema.core.formats.avro.model import ABSENT, Array, Enum, Field, Fixed, Map, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.names import shown
-from topicschema.core.formats.avro.stackless import Step
 from topicschema.core.steps import PER_DEFAULT, Steps
 
 ENDLESS: Final = "RECURSIVE_DEFAULT"
 UNFIT: Final = "INVALID_DEFAULT"
 
-Trouble = tuple[str, str]
+Failure = tuple[str, str]
 """A rule id, and what is wrong with the default, to be read after `the default of field x`."""
 
 _NUMBERS: Final = frozenset({int, float})
@@ -45,12 +45,12 @@ class Defaults:
 
     def __init__(self, library: Library, steps: Steps | None = None) -> None:
         self._steps = steps
-        self._known: dict[Field, Trouble | None] = {}
-        self._empty: dict[Record, Trouble | None] = {}
+        self._known: dict[Field, Failure | None] = {}
+        self._empty: dict[Record, Failure | None] = {}
         """What is known of records to which a default gives no field."""
         self._branch = _first_alike if library is Library.AVRO_1_12 else _first
 
-    def of(self, field: Field) -> "Trouble | Step[Trouble | None] | None":
+    def of(self, field: Field) -> "Failure | Step[Failure | None] | None":
         """What is wrong with the field's default, None when it can be put in; or the step that finds out."""
         node, value = field.type, field.default
         if node.__class__ is Union:
@@ -59,7 +59,7 @@ class Defaults:
             return _primitive(node, value) if node is not field.type else _own_primitive(node, value)
         return self._empty[node] if not value and node in self._empty else self._own(field)
 
-    def _own(self, field: Field) -> Step[Trouble | None]:
+    def _own(self, field: Field) -> Step[Failure | None]:
         """The field's own default, tried once; coming back to it while it is being tried never ends."""
         if field not in self._known:
             self._known[field] = (ENDLESS, f"comes back to itself at field {shown(field.name)}, without end")
@@ -69,7 +69,7 @@ class Defaults:
                 self._known[field] = yield self._encode(field.type, field.default)
         return self._known[field]
 
-    def _encode(self, node: Node, value: Any) -> Step[Trouble | None]:
+    def _encode(self, node: Node, value: Any) -> Step[Failure | None]:
         if self._steps:
             self._steps.take(PER_DEFAULT + (len(value) if isinstance(value, list | dict) else 0))
         if isinstance(node, Union):
@@ -78,7 +78,7 @@ class Defaults:
                 empty = "cannot fit an empty union"
                 return UNFIT, f"is {_shown(value)}, which fits no branch of its union" if node.branches else empty
             node = branch
-        trouble: Trouble | None
+        trouble: Failure | None
         if isinstance(node, Record):
             trouble = yield self._record(node, value)
         elif isinstance(node, Array):
@@ -91,21 +91,21 @@ class Defaults:
             trouble = _leaf(node, value)
         return trouble
 
-    def _all(self, node: Node, values: Iterable[Any]) -> Step[Trouble | None]:
-        trouble: Trouble | None = None
+    def _all(self, node: Node, values: Iterable[Any]) -> Step[Failure | None]:
+        trouble: Failure | None = None
         for value in values:
             trouble = _leaf(node, value) if node.__class__ is Primitive else (yield self._encode(node, value))
             if trouble is not None:
                 break
         return trouble
 
-    def _record(self, record: Record, value: Any) -> Step[Trouble | None]:
+    def _record(self, record: Record, value: Any) -> Step[Failure | None]:
         given = value if isinstance(value, dict) else {}
         if not given and record in self._empty:
             return self._empty[record]
         if self._steps:
             self._steps.take(len(record.fields))
-        trouble: Trouble | None = None
+        trouble: Failure | None = None
         for field in record.fields:
             if field.name in given:
                 trouble = yield self._encode(field.type, given[field.name])
@@ -156,7 +156,7 @@ def _values(value: Any) -> Iterable[Any]:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
-def never_read_back(endless: Record) -> Trouble:
+def never_read_back(endless: Record) -> Failure:
     """What is wrong with a default whose type leads to a record that directly contains itself."""
     name = shown(endless.full_name)
     return ENDLESS, f"is read back by its type, where record {name} contains itself directly, without end"
@@ -185,20 +185,20 @@ def _first_alike(union: Union, value: Any) -> Node | None:
     return None
 
 
-def _own_primitive(node: Primitive, value: Any) -> Trouble | None:
+def _own_primitive(node: Primitive, value: Any) -> Failure | None:
     # Avro's parser has turned a field's own text into a number for these two ("NaN", "Infinity", "1").
     if value.__class__ is str and node.kind in _OWN_TEXT_IS_NUMBER:
         return None
     return _primitive(node, value)
 
 
-def _primitive(node: Primitive, value: Any) -> Trouble | None:
+def _primitive(node: Primitive, value: Any) -> Failure | None:
     if value.__class__ in _ACCEPTED[node.kind]:
         return None
     return UNFIT, f"is {_shown(value)}, which does not fit {node.kind}"
 
 
-def _leaf(node: Node, value: Any) -> Trouble | None:
+def _leaf(node: Node, value: Any) -> Failure | None:
     if isinstance(node, Primitive):
         return _primitive(node, value)
     if isinstance(node, Enum):

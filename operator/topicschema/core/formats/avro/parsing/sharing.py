@@ -11,7 +11,7 @@ from typing import Final
 from weakref import WeakValueDictionary
 
 from topicschema.core.errors import InvalidSchemaError, Place
-from topicschema.core.formats.avro.library import Library
+from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.model import Field, Named, Node, Origin, Outline, Record, Reference
 
 _WHOLES: Final[WeakValueDictionary[Hashable, Record]] = WeakValueDictionary()

@@ -10,25 +10,26 @@ from collections.abc import Callable, Generator, Mapping
 from types import GeneratorType
 from typing import Any, ClassVar, TypeVar
 
-from topicschema.core.formats.avro import attributes, names
-from topicschema.core.formats.avro.ahead import NOTHING_AHEAD, Ahead
-from topicschema.core.formats.avro.library import Library
+from topicschema.core.formats.avro import names
+from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.model import (
     Array,
     Enum,
     Field,
     Fixed,
-    Lore,
     Map,
     Named,
     Node,
     Origin,
     Primitive,
     Record,
+    SchemaTraits,
     Union,
 )
-from topicschema.core.formats.avro.rereading import Defined, Known, Reading
-from topicschema.core.formats.avro.sharing import Made, weight
+from topicschema.core.formats.avro.parsing import attributes
+from topicschema.core.formats.avro.parsing.forward_references import NO_FORWARD_REFERENCES, ForwardReferences
+from topicschema.core.formats.avro.parsing.incremental import Definition, IncrementalReader, KnownType
+from topicschema.core.formats.avro.parsing.sharing import Made, weight
 
 _N = TypeVar("_N", bound=Named)
 _Json = Mapping[str, Any]
@@ -42,9 +43,9 @@ class Builder:
     all records, each after those in its type.
     """
 
-    def __init__(self, value: Any, library: Library, reading: Reading | None = None) -> None:
+    def __init__(self, value: Any, library: Library, reading: IncrementalReader | None = None) -> None:
         self.again: list[Named] = []
-        self.ahead = Ahead(value) if library is Library.AVRO_1_12 else NOTHING_AHEAD
+        self.forward = ForwardReferences(value) if library is Library.AVRO_1_12 else NO_FORWARD_REFERENCES
         self.value = value
         self.library = library
         self._open: set[Named] = set()
@@ -73,9 +74,9 @@ class Builder:
                     stack.append(answer)
                     answer = None
         built: Node = answer
-        if self._reading is None and isinstance(built, Record) and not self._comes_back and not self.ahead.places:
+        if self._reading is None and isinstance(built, Record) and not self._comes_back and not self.forward.places:
             made: tuple[Any, ...] = (*self.named.values(), *self.again, *self.fields)
-            built.lore = Lore(any(each.aliases for each in made), is_tangled=False)
+            built.traits = SchemaTraits(any(each.aliases for each in made), is_tangled=False)
         return built
 
     def _schema(self, value: Any, path: str, space: str) -> "Node | _Building":
@@ -88,7 +89,7 @@ class Builder:
         if isinstance(value, list):
             return self._union(value, path, space)
         if not isinstance(value, dict):
-            if value.__class__ is Known:
+            if value.__class__ is KnownType:
                 return self._taken(value, path, space)
             what = {bool: "a boolean", type(None): "null"}.get(type(value), "a number")
             wanted = "a type name, an object or an array of schemas is wanted"
@@ -126,7 +127,7 @@ class Builder:
     def _known(self, name: str, path: str, space: str) -> Named | None:
         """What Avro 1.12 finds under a name, which it does not check: a type of before, or one that comes later."""
         full_name = f"{space}.{name}" if space and "." not in name else name
-        return self._meant(full_name, name) or self.ahead.shell(full_name, path)
+        return self._meant(full_name, name) or self.forward.placeholder(full_name, path)
 
     def _meant(self, *full_names: str) -> Named | None:
         known: Named | None = None
@@ -169,7 +170,7 @@ class Builder:
             branches.append(branch)
         return Union(path=path, branches=tuple(branches))
 
-    def _taken(self, known: Known, path: str, space: str) -> "Node | _Building":
+    def _taken(self, known: KnownType, path: str, space: str) -> "Node | _Building":
         """The record of another schema, or where it may not stand here one that is built of the same text."""
         if self._reading is None or (self._may_share and self._made.take(known.record, space)):
             return known.record
@@ -178,14 +179,14 @@ class Builder:
 
     @property
     def _may_share(self) -> bool:
-        return not self.ahead.places and not self.again
+        return not self.forward.places and not self.again
 
     def _any_record(self, value: _Json, path: str, space: str) -> _Building:
         """A record, which others may share where its text is known."""
         building = self._record(value, path, space)
-        return self._offered(value, space, building) if value.__class__ is Defined and path != "$" else building
+        return self._offered(value, space, building) if value.__class__ is Definition and path != "$" else building
 
-    def _offered(self, value: Defined, space: str, building: _Building) -> _Building:
+    def _offered(self, value: Definition, space: str, building: _Building) -> _Building:
         mark = self._made.mark()
         record = yield building
         if isinstance(record, Record) and self._reading is not None and self._may_share:
@@ -252,8 +253,8 @@ class Builder:
 
     def _define(self, node: _N) -> _N:
         """The node that is to stand for the type."""
-        if self.ahead.places:
-            node = self.ahead.filled(node)
+        if self.forward.places:
+            node = self.forward.resolve(node)
         earlier = self.named.setdefault(node.full_name, node)
         if earlier is node:
             return node

@@ -11,11 +11,12 @@ from typing import Any, Final
 
 from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import json_text
-from topicschema.core.formats.avro import defaults, identity, sharing
-from topicschema.core.formats.avro import library as libraries
-from topicschema.core.formats.avro.builder import Builder
+from topicschema.core.formats.avro import avro_version as libraries
+from topicschema.core.formats.avro import fingerprint
 from topicschema.core.formats.avro.model import Node, Union
-from topicschema.core.formats.avro.rereading import Reading
+from topicschema.core.formats.avro.parsing import defaults, sharing
+from topicschema.core.formats.avro.parsing.builder import Builder
+from topicschema.core.formats.avro.parsing.incremental import IncrementalReader
 from topicschema.core.schemas import PulsarLine, SchemaInfo, SchemaType
 
 _LARGE: Final = 4096
@@ -33,9 +34,9 @@ def parse(info: SchemaInfo, line: PulsarLine = PulsarLine.V4_0, *, validate_defa
         return _parsed(info, Builder(json_text.read(_text(info.schema)), library), validate_defaults=validate_defaults)
     root: Node | None = sharing.find_whole(info.schema, library, validates=validate_defaults)
     if root is None:
-        reading = Reading(_text(info.schema), sharing.before(info.schema, library))
+        reading = IncrementalReader(_text(info.schema), sharing.before(info.schema, library))
         root = _parsed(info, Builder(reading.read(), library, reading), validate_defaults=validate_defaults)
-        identity.seal(root)
+        fingerprint.assign_digests(root)
         sharing.offer_whole(info.schema, root, library, validates=validate_defaults)
     return root
 
@@ -55,8 +56,8 @@ def _parsed(info: SchemaInfo, builder: Builder, *, validate_defaults: bool) -> N
 
 
 def _check_defaults(builder: Builder) -> None:
-    if builder.ahead.places:
-        defaults.check_ahead(builder.fields, builder.named.values(), frozenset(builder.ahead.places))
+    if builder.forward.places:
+        defaults.check_ahead(builder.fields, builder.named.values(), frozenset(builder.forward.places))
     else:
         defaults.check(builder.fields, builder.library)
 

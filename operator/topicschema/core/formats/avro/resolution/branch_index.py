@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import Final, cast
 
-from topicschema.core.formats.avro.model import ABSENT, Lore, Node, Primitive, Record, Union
-from topicschema.core.formats.avro.promotions import READ_BY
-from topicschema.core.formats.avro.survey import is_straight
+from topicschema.core.formats.avro.graph.traits import is_straight
+from topicschema.core.formats.avro.model import ABSENT, Node, Primitive, Record, SchemaTraits, Union
+from topicschema.core.formats.avro.resolution.promotions import READ_BY
 from topicschema.core.steps import PER_PAIR, Steps
 
 _FEW: Final = 3
@@ -27,9 +27,9 @@ class Shortcuts:
 
     __slots__ = ("_lore", "_root", "_steps")
 
-    def __init__(self, root: Node, lore: Lore, steps: Steps) -> None:
+    def __init__(self, root: Node, traits: SchemaTraits, steps: Steps) -> None:
         self._root = root
-        self._lore = lore
+        self._lore = traits
         self._steps = steps
 
     def is_readable(self, writer: Record, reader: Record) -> bool:
@@ -63,13 +63,13 @@ class Shortcuts:
         records = self._of(reader)
         return None if records is None else records.by_name.get(writer.full_name)
 
-    def likely(self, writer: Record, reader: Union) -> "Iterator[Record] | None":
+    def candidate_branches(self, writer: Record, reader: Union) -> "Iterator[Record] | None":
         """The branches that may take a record that none is called like, those of its simple name first.
 
         The first that takes it is the one that Avro comes to. None where each must be tried, for what trying it leaves.
         """
         records = self._of(reader)
-        return None if records is None else records.likely(writer, self._steps)
+        return None if records is None else records.candidate_branches(writer, self._steps)
 
     def _of(self, union: Union) -> "_Records | None":
         """What is known of the union's records, in straight schemas; it is found out once."""
@@ -97,10 +97,10 @@ class _Records:
         self.nodes = frozenset(union.branches)
         self._all = [branch for branch in union.branches if isinstance(branch, Record)]
         self.by_name = {record.full_name: record for record in self._all}
-        self._takers: _Takers | None = None
-        self._namesakes: dict[str, _Takers] | None = None
+        self._takers: _BranchIndex | None = None
+        self._namesakes: dict[str, _BranchIndex] | None = None
 
-    def likely(self, writer: Record, steps: Steps) -> Iterator[Record]:
+    def candidate_branches(self, writer: Record, steps: Steps) -> Iterator[Record]:
         """Those of the writer's simple name, the last first, then all; and the first two, whose faults are told."""
         offered = _offered(writer)
         steps.take(len(offered))
@@ -109,22 +109,22 @@ class _Records:
         if writer.simple_name in self._namesakes:
             yield from self._namesakes[writer.simple_name].of(offered, steps)
         if self._takers is None:
-            self._takers = _Takers(self._all, steps)
+            self._takers = _BranchIndex(self._all, steps)
         yield from self._takers.of(offered, steps)
         yield from self._all[:TOLD]
 
-    def _by_simple_name(self, steps: Steps) -> "dict[str, _Takers]":
+    def _by_simple_name(self, steps: Steps) -> "dict[str, _BranchIndex]":
         alike: dict[str, list[Record]] = {}
         for record in reversed(self._all):
             alike.setdefault(record.simple_name, []).append(record)
-        return {name: _Takers(records, steps) for name, records in alike.items()}
+        return {name: _BranchIndex(records, steps) for name, records in alike.items()}
 
 
-_Demand = tuple[str, str | None]
+_Requirement = tuple[str, str | None]
 """A field that must be there: its name, and the kind of a primitive."""
 
 
-class _Takers:
+class _BranchIndex:
     """Records, one of each shape, to be found by the fields that they cannot do without."""
 
     __slots__ = ("_demanding", "_demands", "_shapes")
@@ -136,13 +136,13 @@ class _Takers:
             shapes.setdefault(_shape(record), record)
         self._shapes = list(shapes.values())
         self._demands = [_demands(record) for record in self._shapes]
-        self._demanding: dict[_Demand | None, list[int]] = {}
+        self._demanding: dict[_Requirement | None, list[int]] = {}
         often = Counter(each for demands in self._demands for each in demands)
         for index, demands in enumerate(self._demands):
             rarest = min(demands, key=often.__getitem__, default=None)
             self._demanding.setdefault(rarest, []).append(index)
 
-    def of(self, offered: AbstractSet[_Demand], steps: Steps) -> Iterator[Record]:
+    def of(self, offered: AbstractSet[_Requirement], steps: Steps) -> Iterator[Record]:
         """Those that demand no more than this, in order."""
         for index in heapq.merge(*(self._demanding.get(each, ()) for each in (None, *offered))):
             steps.take(1 + len(self._demands[index]))
@@ -150,7 +150,7 @@ class _Takers:
                 yield self._shapes[index]
 
 
-def _demands(record: Record) -> set[_Demand]:
+def _demands(record: Record) -> set[_Requirement]:
     return {
         (each.name, each.type.kind if isinstance(each.type, Primitive) else None)
         for each in record.fields
@@ -158,9 +158,9 @@ def _demands(record: Record) -> set[_Demand]:
     }
 
 
-def _offered(writer: Record) -> set[_Demand]:
+def _offered(writer: Record) -> set[_Requirement]:
     """All demands that the writer's fields may meet."""
-    offered: set[_Demand] = set()
+    offered: set[_Requirement] = set()
     for each in writer.fields:
         kinds: Iterable[str] = ()
         if isinstance(each.type, Primitive):

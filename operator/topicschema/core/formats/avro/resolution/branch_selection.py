@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Final
 
-from topicschema.core.formats.avro import aliases
-from topicschema.core.formats.avro.library import Library
+from topicschema.core.formats.avro.avro_version import Library
+from topicschema.core.formats.avro.graph.traits import traits_of
 from topicschema.core.formats.avro.model import Array, Map, Named, Node, Primitive, Record, Union
-from topicschema.core.formats.avro.resolution import Resolution
-from topicschema.core.formats.avro.survey import lore_of
+from topicschema.core.formats.avro.resolution import aliases
+from topicschema.core.formats.avro.resolution.resolver import Resolution
 from topicschema.core.steps import PER_TRY, Steps
 
 _PROMOTED: Final = {
@@ -59,7 +59,7 @@ class Choices:
 
     def _by_structure(self, writer: Record, reader: Union, records: Iterable[Record]) -> Record | None:
         """The record that takes another one for its fields: the last of its simple name, else the first."""
-        likely = self._trials.likely(writer, reader)
+        likely = self._trials.candidate_branches(writer, reader)
         if likely is not None:
             return next((branch for branch in likely if self._trials.fits(branch, writer)), None)
         fitting = [branch for branch in records if self._trials.fits(branch, writer)]
@@ -101,14 +101,14 @@ class _Trials:
     def __init__(self, reader: Node, writer: Node, library: Library, steps: Steps) -> None:
         self._steps = steps
         self._fits: dict[tuple[Record, Record], bool] = {}
-        lore = lore_of(reader)
+        traits = traits_of(reader)
         self._resolution = Resolution(reader, library, steps)
-        renamed = aliases.apply(writer, reader, library, steps)[0] if lore.is_aliased else writer
+        renamed = aliases.apply(writer, reader, library, steps)[0] if traits.is_aliased else writer
         self._renamed = {} if renamed is writer else {each.path: each for each in _records(renamed)}
 
-    def likely(self, writer: Record, reader: Union) -> Iterator[Record] | None:
+    def candidate_branches(self, writer: Record, reader: Union) -> Iterator[Record] | None:
         """See `Shortcuts.likely`: what takes a record for Avro is among them, and so is what reads it."""
-        return self._resolution.shortcuts.likely(writer, reader)
+        return self._resolution.shortcuts.candidate_branches(writer, reader)
 
     def fits(self, reader: Record, writer: Record) -> bool:
         self._steps.take(PER_TRY)

@@ -1,7 +1,7 @@
 """Arrays, maps and fixed: what they hold, and which of a reader reads them."""
 
-from topicschema.core.formats.avro.findings import Fault, Rule
 from topicschema.core.formats.avro.model import Array, Fixed, Map, Node, Union
+from topicschema.core.formats.avro.resolution.findings import Fault, Rule
 
 
 def element(node: Array | Map) -> Node:

@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn
 from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import json_text
 from topicschema.core.formats.avro import names
-from topicschema.core.formats.avro.library import Library
+from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.model import NO_PROPS, Field, JsonValue, Node, Primitive
 
 RESERVED: Final = frozenset(

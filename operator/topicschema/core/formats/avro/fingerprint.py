@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from topicschema.core import schemas
 from topicschema.core.formats.avro import names
-from topicschema.core.formats.avro.components import components
+from topicschema.core.formats.avro.graph.components import components
 from topicschema.core.formats.avro.model import (
     ABSENT,
     Array,
@@ -50,7 +50,7 @@ def fingerprint(kind: SchemaType, root: Node) -> str:
     return schemas.digest("\n".join(lines).encode("ascii"))
 
 
-def seal(root: Node) -> None:
+def assign_digests(root: Node) -> None:
     """Sets `digest` on all named types of a schema that have none yet."""
     refs: dict[Named, Sequence[Named]] = {}
     waiting = _written([root])[1]

@@ -9,9 +9,9 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from topicschema.core.formats.avro.graph.trampoline import Step
 from topicschema.core.formats.avro.model import Field, Fixed, Named, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.names import shown
-from topicschema.core.formats.avro.stackless import Step
 from topicschema.core.formats.format import Mismatch
 from topicschema.core.steps import PER_FINDING, Steps
 
@@ -42,11 +42,11 @@ class Fault:
     reader: Node | Field
     writer: Node | Field
     detail: str = ""
-    tried: "tuple[Pair, ...]" = ()
+    tried: "tuple[SchemaPair, ...]" = ()
 
 
 @dataclass(slots=True, eq=False)
-class Pair:
+class SchemaPair:
     """A writer's and a reader's record, compared once.
 
     `parts` holds what was found with the reader's fields, None for what belongs to none. `lacks_field` and
@@ -64,24 +64,24 @@ class Pair:
     def add(self, read: Field, found: "Outcome") -> None:
         """Note what a field that both have has brought up."""
         self.parts.append((read, found))
-        if found.__class__ is Fault or (found.__class__ is Pair and found.lacks_field):
+        if found.__class__ is Fault or (found.__class__ is SchemaPair and found.lacks_field):
             self.wrong_field = True
 
 
 @dataclass(slots=True, eq=False)
-class Inner:
+class Nested:
     """What was found within a union, an array or a map."""
 
     parts: "tuple[Outcome, ...]"
 
 
-Outcome = Fault | Pair | Inner
+Outcome = Fault | SchemaPair | Nested
 """What comparing two types brought up. None stands for: readable, and nothing below to come back to."""
 
 
-def inner(answer: Outcome | None) -> Inner | None:
+def inner(answer: Outcome | None) -> Nested | None:
     """What a part brought up, as what its whole did."""
-    return None if answer is None else Inner((answer,))
+    return None if answer is None else Nested((answer,))
 
 
 def inner_later(step: Step[Outcome | None]) -> Step[Outcome | None]:
@@ -99,7 +99,7 @@ def mismatches(outcome: Outcome | None, fatal: Iterable[Fault], steps: Steps) ->
         if key not in told:
             steps.take(PER_FINDING)
             where = "" if within is None or within is fault.reader else f"{_field(within)}: "
-            message = where + _WORDS[fault.rule](fault)
+            message = where + _MESSAGES[fault.rule](fault)
             told[key] = Mismatch(str(fault.rule), message, fault.reader.path, fault.writer.path)
     return tuple(told.values())
 
@@ -108,11 +108,11 @@ def _faults(outcome: Outcome | None, steps: Steps) -> list[tuple[Fault, Field | 
     """Every fault in `outcome`, in the reader's field order, with the reader's field; each pair is met once."""
     found: list[tuple[Fault, Field | None]] = []
     ahead: list[tuple[Outcome, Field | None]] = [] if outcome is None else [(outcome, None)]
-    seen: set[Pair] = set()
+    seen: set[SchemaPair] = set()
     while ahead:
         following, within = ahead.pop()
         steps.take()
-        if isinstance(following, Inner):
+        if isinstance(following, Nested):
             ahead.extend((part, within) for part in reversed(following.parts))
         elif isinstance(following, Fault):
             found.append((following, within))
@@ -123,7 +123,7 @@ def _faults(outcome: Outcome | None, steps: Steps) -> list[tuple[Fault, Field | 
     return found
 
 
-def _in_reader_order(pair: Pair) -> list[tuple[Outcome, Field | None]]:
+def _in_reader_order(pair: SchemaPair) -> list[tuple[Outcome, Field | None]]:
     if len(pair.parts) == 1:
         return [pair.parts[0][::-1]]
     position: dict[Field | None, int] = {each: index for index, each in enumerate(pair.reader.fields)}
@@ -188,10 +188,10 @@ def _no_union_branch(fault: Fault) -> str:
     )
 
 
-def _first_trouble(pair: Pair) -> str:
+def _first_trouble(pair: SchemaPair) -> str:
     """Why a branch that was tried for a record did not do, in a few words."""
     for each, part in sorted(pair.parts, key=lambda part: part[0] is None):
-        if each is not None and (isinstance(part, Fault) or (isinstance(part, Pair) and part.lacks_field)):
+        if each is not None and (isinstance(part, Fault) or (isinstance(part, SchemaPair) and part.lacks_field)):
             lacking = isinstance(part, Fault) and part.rule is Rule.FIELD_WITHOUT_DEFAULT
             return f"{_field(each)} " + ("has no default" if lacking else "has another type")
     return "it does not fit"
@@ -245,7 +245,7 @@ def _name(place: Node | Field) -> str:
     return place.name if isinstance(place, Field) else place.full_name if isinstance(place, Named) else "?"
 
 
-_WORDS: Final[Mapping[Rule, Callable[[Fault], str]]] = MappingProxyType(
+_MESSAGES: Final[Mapping[Rule, Callable[[Fault], str]]] = MappingProxyType(
     {
         Rule.TYPE_MISMATCH: _type_mismatch,
         Rule.NAME_MISMATCH: _name_mismatch,

@@ -9,47 +9,58 @@ nothing else then.
 
 from typing import Any, Final
 
-from topicschema.core.formats.avro import circles
-from topicschema.core.formats.avro.components import components
-from topicschema.core.formats.avro.encoding import are_fit
-from topicschema.core.formats.avro.model import ABSENT, Array, Enum, Fixed, Lore, Map, Node, Primitive, Record, Union
+from topicschema.core.formats.avro.graph import cycles
+from topicschema.core.formats.avro.graph.components import components
+from topicschema.core.formats.avro.model import (
+    ABSENT,
+    Array,
+    Enum,
+    Fixed,
+    Map,
+    Node,
+    Primitive,
+    Record,
+    SchemaTraits,
+    Union,
+)
+from topicschema.core.formats.avro.resolution.default_encoding import are_fit
 from topicschema.core.steps import PER_DEFAULT, Steps
 
 _ALIASED = frozenset({Enum, Fixed})
 
 
-def lore_of(root: Node) -> Lore:
+def traits_of(root: Node) -> SchemaTraits:
     """What is known of the schema; it is found out once of a record."""
-    if isinstance(root, Record) and root.lore is not None:
-        return root.lore
+    if isinstance(root, Record) and root.traits is not None:
+        return root.traits
     survey = Survey()
     met: list[Record] = []
     tangled = survey.walk(root, met) and _is_tangled(met)
-    lore = Lore(survey.aliased, tangled)
+    traits = SchemaTraits(survey.aliased, tangled)
     if isinstance(root, Record):
-        root.lore = lore
-    return lore
+        root.traits = traits
+    return traits
 
 
 def is_straight(root: Node) -> bool:
     """Whether the schema is straight. What is known to be plain is not walked again as a part of another schema."""
-    lore = lore_of(root)
-    if lore.is_straight is None:
+    traits = traits_of(root)
+    if traits.is_straight is None:
         met: list[Record] = []
         Survey().walk(root, met)
-        lore.is_straight = not lore.is_tangled and _are_straight(met)
-        for record in met if lore.is_plain else ():
-            record.lore = record.lore or _PLAIN
-    return lore.is_straight
+        traits.is_straight = not traits.is_tangled and _are_straight(met)
+        for record in met if traits.is_plain else ():
+            record.traits = record.traits or _PLAIN
+    return traits.is_straight
 
 
-_PLAIN: Final = Lore(is_aliased=False, is_tangled=False, is_straight=True)
+_PLAIN: Final = SchemaTraits(is_aliased=False, is_tangled=False, is_straight=True)
 
 
 def _are_straight(records: list[Record]) -> bool:
     """Whether records are straight that lead to no others but plain ones."""
     inside = set(records)
-    if circles.find(records, lambda record: [each for each in _held(record) if each in inside]) is not None:
+    if cycles.find(records, lambda record: [each for each in _held(record) if each in inside]) is not None:
         return False
     return are_fit(field for record in records for field in record.fields if field.default is not ABSENT)
 
@@ -120,7 +131,7 @@ class Survey:
             if kind is Record:
                 if node in seen:
                     again = True
-                elif node.lore is None or not node.lore.is_plain:
+                elif node.traits is None or not node.traits.is_plain:
                     seen.add(node)
                     met.append(node)
                     self._enter(node, stack)

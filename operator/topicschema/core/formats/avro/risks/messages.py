@@ -6,13 +6,13 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from topicschema.core.formats.avro.logical import Logical, logical
 from topicschema.core.formats.avro.model import Enum, Field, Named, Node, Primitive
 from topicschema.core.formats.avro.names import shown
+from topicschema.core.formats.avro.risks.logical import Logical, logical
 from topicschema.core.formats.format import Mismatch
 
 
-class Trouble(StrEnum):
+class RiskRule(StrEnum):
     """The risks, by the ids that docs/rules.md explains."""
 
     ENUM_SYMBOL_UNKNOWN = "ENUM_SYMBOL_UNKNOWN"
@@ -31,10 +31,10 @@ class Trouble(StrEnum):
 
 _MUTUAL: Final = frozenset(
     {
-        Trouble.CLASS_RENAMED,
-        Trouble.LOGICAL_TYPE_CHANGED,
-        Trouble.LOGICAL_TYPE_ONE_SIDED,
-        Trouble.DECIMAL_SCALE_CHANGED,
+        RiskRule.CLASS_RENAMED,
+        RiskRule.LOGICAL_TYPE_CHANGED,
+        RiskRule.LOGICAL_TYPE_ONE_SIDED,
+        RiskRule.DECIMAL_SCALE_CHANGED,
     }
 )
 _SHOWN: Final = 8
@@ -44,7 +44,7 @@ _SHOWN: Final = 8
 class Risk:
     """A trouble, where it is in both schemas, and the reader's field that it stands in."""
 
-    trouble: Trouble
+    trouble: RiskRule
     reader: Node | Field
     writer: Node | Field
     within: Field | None = None
@@ -54,7 +54,7 @@ class Risk:
 def mismatch(risk: Risk) -> Mismatch:
     """The risk for those who know which of the two is the candidate."""
     where = "" if risk.within is None else f"field {shown(risk.within.name)}: "
-    message = where + _WORDS[risk.trouble](risk)
+    message = where + _MESSAGES[risk.trouble](risk)
     return Mismatch(risk.trouble.value, message, risk.reader.path, risk.writer.path, risk.trouble in _MUTUAL)
 
 
@@ -173,19 +173,19 @@ def _logical(place: Node | Field) -> str:
     return "no logical type" if found is None else shown(found.name)
 
 
-_WORDS: Final[Mapping[Trouble, Callable[[Risk], str]]] = MappingProxyType(
+_MESSAGES: Final[Mapping[RiskRule, Callable[[Risk], str]]] = MappingProxyType(
     {
-        Trouble.ENUM_SYMBOL_UNKNOWN: _symbol_unknown,
-        Trouble.ENUM_SYMBOL_REPLACED: _symbol_replaced,
-        Trouble.RECORD_RENAMED: _record_renamed,
-        Trouble.UNION_BRANCH_BY_STRUCTURE: _branch_guessed,
-        Trouble.CLASS_RENAMED: _class_renamed,
-        Trouble.LOGICAL_TYPE_CHANGED: _logical_changed,
-        Trouble.LOGICAL_TYPE_ONE_SIDED: _logical_one_sided,
-        Trouble.DECIMAL_SCALE_CHANGED: _scale_changed,
-        Trouble.DECIMAL_PRECISION_REDUCED: _precision_reduced,
-        Trouble.NUMBER_ROUNDED: _rounded,
-        Trouble.BYTES_AS_TEXT: _bytes_as_text,
-        Trouble.ALIAS_IN_JSON: _alias_in_json,
+        RiskRule.ENUM_SYMBOL_UNKNOWN: _symbol_unknown,
+        RiskRule.ENUM_SYMBOL_REPLACED: _symbol_replaced,
+        RiskRule.RECORD_RENAMED: _record_renamed,
+        RiskRule.UNION_BRANCH_BY_STRUCTURE: _branch_guessed,
+        RiskRule.CLASS_RENAMED: _class_renamed,
+        RiskRule.LOGICAL_TYPE_CHANGED: _logical_changed,
+        RiskRule.LOGICAL_TYPE_ONE_SIDED: _logical_one_sided,
+        RiskRule.DECIMAL_SCALE_CHANGED: _scale_changed,
+        RiskRule.DECIMAL_PRECISION_REDUCED: _precision_reduced,
+        RiskRule.NUMBER_ROUNDED: _rounded,
+        RiskRule.BYTES_AS_TEXT: _bytes_as_text,
+        RiskRule.ALIAS_IN_JSON: _alias_in_json,
     }
 )

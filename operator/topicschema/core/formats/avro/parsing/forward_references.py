@@ -1,6 +1,6 @@
 """Names that a text uses before it defines them: Avro 1.12 takes them (ParseContext, SchemaResolver), 1.11 does not.
 
-A shell stands for such a type until its definition is met. Nothing is checked here: whoever builds the text checks it.
+A placeholder stands for such a type until its definition is met. Nothing is checked here: the builder checks it.
 """
 
 from collections.abc import Iterator
@@ -8,8 +8,8 @@ from dataclasses import fields
 from typing import Any, Final, TypeVar, cast
 
 from topicschema.core.formats.avro.model import Enum, Fixed, Named, Record
-from topicschema.core.formats.avro.rereading import Known
-from topicschema.core.formats.avro.sharing import Made, weight
+from topicschema.core.formats.avro.parsing.incremental import KnownType
+from topicschema.core.formats.avro.parsing.sharing import Made, weight
 
 _N = TypeVar("_N", bound=Named)
 _Place = tuple[Any, str]
@@ -18,7 +18,7 @@ _Place = tuple[Any, str]
 _NAMED: Final = frozenset({"record", "error", "enum", "fixed"})
 
 
-class Ahead:
+class ForwardReferences:
     """The types of one text that are named before they are defined."""
 
     def __init__(self, text: Any) -> None:
@@ -26,30 +26,30 @@ class Ahead:
         """Where such names stand: JSON paths."""
         self._text = text
         self._kinds: dict[str, str] | None = None
-        self._shells: dict[str, Named] = {}
+        self._placeholders: dict[str, Named] = {}
 
-    def shell(self, full_name: str, path: str) -> Named | None:
+    def placeholder(self, full_name: str, path: str) -> Named | None:
         """What stands for the type until it is defined; None where the text defines no such type anywhere."""
         if self._kinds is None:
             self._kinds = dict(reversed(list(_definitions(self._text))))  # the first of a name wins
         if full_name not in self._kinds:
             return None
-        if full_name not in self._shells:
-            self._shells[full_name] = _empty(self._kinds[full_name], full_name)
+        if full_name not in self._placeholders:
+            self._placeholders[full_name] = _empty(self._kinds[full_name], full_name)
         self.places.add(path)
-        return self._shells[full_name]
+        return self._placeholders[full_name]
 
-    def filled(self, node: _N) -> _N:
-        """The node that stands for the type which `node` defines: its shell, filled; `node` where there is none."""
-        shell = self._shells.pop(node.full_name, None)
-        if shell is None:
+    def resolve(self, node: _N) -> _N:
+        """Fill the placeholder of the type that `node` defines and return it; return `node` if there is none."""
+        placeholder = self._placeholders.pop(node.full_name, None)
+        if placeholder is None:
             return node
         for each in fields(node):
-            setattr(shell, each.name, getattr(node, each.name))
-        return cast("_N", shell)
+            setattr(placeholder, each.name, getattr(node, each.name))
+        return cast("_N", placeholder)
 
 
-NOTHING_AHEAD: Final = Ahead(None)
+NO_FORWARD_REFERENCES: Final = ForwardReferences(None)
 """For a library that takes no such names; it stays empty."""
 
 
@@ -68,7 +68,7 @@ def _definitions(text: Any) -> Iterator[tuple[str, str]]:
     while work:
         value, space = work.pop()
         made.grow(weight(space))
-        if isinstance(value, Known):
+        if isinstance(value, KnownType):
             value = value.plain()
         if isinstance(value, list):
             work += [(branch, space) for branch in reversed(value)]

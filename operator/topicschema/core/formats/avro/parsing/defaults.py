@@ -12,9 +12,8 @@ from typing import Any, Final
 
 from topicschema.core.errors import InvalidSchemaError, Place
 from topicschema.core.formats import json_text
-from topicschema.core.formats.avro import fitting, leaves, names
-from topicschema.core.formats.avro.fitting import Fitting, IncompleteError
-from topicschema.core.formats.avro.library import Library
+from topicschema.core.formats.avro import names
+from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.model import (
     ABSENT,
     Array,
@@ -28,6 +27,8 @@ from topicschema.core.formats.avro.model import (
     Record,
     Union,
 )
+from topicschema.core.formats.avro.parsing import scalar_defaults, union_defaults
+from topicschema.core.formats.avro.parsing.union_defaults import Fitting, IncompleteError
 from topicschema.core.steps import PER_DEFAULT, Steps
 
 _Work = tuple[Node, Any, str]
@@ -60,7 +61,7 @@ def _fits_at_sight(field: Field) -> bool:
     node = field.type
     if node.__class__ is Union and node.branches:
         node = node.branches[0]
-    return node.__class__ in _LEAVES and leaves.wanted(node, field.default) is None
+    return node.__class__ in _LEAVES and scalar_defaults.wanted(node, field.default) is None
 
 
 def check_ahead(fields: Iterable[Field], named: Iterable[Named], ahead: frozenset[str]) -> None:
@@ -75,7 +76,7 @@ def check_ahead(fields: Iterable[Field], named: Iterable[Named], ahead: frozense
             if not _is_fit(asked, field):
                 raise _misfit(field, f"{field.path}.default", _AHEAD)
             has_met_record |= asked.has_met_record
-    misfit = fitting.misfit_when_resolved(named, ahead) if has_met_record else None
+    misfit = union_defaults.misfit_when_resolved(named, ahead) if has_met_record else None
     if misfit is not None:
         raise _misfit(misfit, f"{misfit.path}.default", _AHEAD)
 
@@ -162,7 +163,7 @@ def _parts(node: Node, value: Any, path: str, field: Field) -> Iterator[_Work]:
             raise _misfit(field, path, "cannot fit an empty union; remove it")
         yield node.branches[0], value, path
         return
-    wanted = leaves.wanted(node, value)
+    wanted = scalar_defaults.wanted(node, value)
     if wanted is not None:
         raise _misfit(field, path, f"is {_KINDS[type(value)]}, {wanted} is wanted{_union_hint(field)}")
     if isinstance(node, Array):
@@ -178,7 +179,7 @@ def _is_open(node: Node, value: Any) -> bool:
     """Whether there is anything to look at; most of what large defaults have fits, and holds nothing."""
     if isinstance(node, Record | Union) or (isinstance(node, Array | Map) and value):
         return True
-    return leaves.wanted(node, value) is not None
+    return scalar_defaults.wanted(node, value) is not None
 
 
 def _union_hint(field: Field) -> str:

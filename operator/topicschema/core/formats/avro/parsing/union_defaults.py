@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.formats.avro import leaves
+from topicschema.core.formats.avro.graph.trampoline import Step, run
 from topicschema.core.formats.avro.model import ABSENT, Array, Field, Map, Named, Node, Record, Union
-from topicschema.core.formats.avro.stackless import Step, run
+from topicschema.core.formats.avro.parsing import scalar_defaults
 from topicschema.core.steps import Steps
 
 _MOST_VISITS: Final = 1_000_000
@@ -63,7 +63,7 @@ class Fitting:
             fits = yield self._record(node, value)
         elif isinstance(node, Union):
             fits = yield self._any(node, value)
-        elif leaves.wanted(node, value) is not None:
+        elif scalar_defaults.wanted(node, value) is not None:
             fits = False
         elif isinstance(node, Array):
             fits = yield self._all(f"{node.path}.items", node.items, value)

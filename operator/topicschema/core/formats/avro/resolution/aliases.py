@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from topicschema.core.errors import InvalidSchemaError
-from topicschema.core.formats.avro.defaults import Checker
-from topicschema.core.formats.avro.findings import Fault, Rule
-from topicschema.core.formats.avro.library import Library
+from topicschema.core.formats.avro.avro_version import Library
+from topicschema.core.formats.avro.graph.trampoline import Step, run
 from topicschema.core.formats.avro.model import (
     ABSENT,
     Array,
@@ -26,7 +25,8 @@ from topicschema.core.formats.avro.model import (
     Union,
 )
 from topicschema.core.formats.avro.names import shown
-from topicschema.core.formats.avro.stackless import Step, run
+from topicschema.core.formats.avro.parsing.defaults import Checker
+from topicschema.core.formats.avro.resolution.findings import Fault, Rule
 from topicschema.core.steps import PER_PAIR, Steps
 
 

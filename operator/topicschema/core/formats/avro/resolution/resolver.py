@@ -12,19 +12,29 @@ from contextlib import suppress
 from types import GeneratorType
 from typing import Any, ClassVar, cast
 
-from topicschema.core.formats.avro import aliases, grammar, identity
-from topicschema.core.formats.avro.encoding import Defaults, is_plain_null, never_read_back
-from topicschema.core.formats.avro.findings import Fault, Inner, Outcome, Pair, Rule, inner, inner_later, mismatches
-from topicschema.core.formats.avro.grammar import Decisions
-from topicschema.core.formats.avro.library import Library
+from topicschema.core.formats.avro import fingerprint
+from topicschema.core.formats.avro.avro_version import Library
+from topicschema.core.formats.avro.graph.traits import Survey, traits_of
+from topicschema.core.formats.avro.graph.trampoline import Step, run, settled
 from topicschema.core.formats.avro.model import ABSENT, Array, Enum, Field, Fixed, Map, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.names import shown
-from topicschema.core.formats.avro.promotions import READ_BY
-from topicschema.core.formats.avro.repeated import element, first_alike, other_size
-from topicschema.core.formats.avro.shortcuts import TOLD, Shortcuts
-from topicschema.core.formats.avro.stackless import Step, run, settled
-from topicschema.core.formats.avro.survey import Survey, lore_of
-from topicschema.core.formats.avro.unions import Equivalence
+from topicschema.core.formats.avro.resolution import aliases, crashes
+from topicschema.core.formats.avro.resolution.branch_index import TOLD, Shortcuts
+from topicschema.core.formats.avro.resolution.containers import element, first_alike, other_size
+from topicschema.core.formats.avro.resolution.crashes import Decisions
+from topicschema.core.formats.avro.resolution.default_encoding import Defaults, is_plain_null, never_read_back
+from topicschema.core.formats.avro.resolution.findings import (
+    Fault,
+    Nested,
+    Outcome,
+    Rule,
+    SchemaPair,
+    inner,
+    inner_later,
+    mismatches,
+)
+from topicschema.core.formats.avro.resolution.promotions import READ_BY
+from topicschema.core.formats.avro.resolution.unions import Equivalence
 from topicschema.core.formats.format import Mismatch
 from topicschema.core.steps import PER_PAIR, PER_TRY, Steps, TooComplexError
 
@@ -40,18 +50,18 @@ def unreadable(
     that needs more than the `steps` left.
     """
     steps = steps or Steps()
-    lore = lore_of(reader)
-    if lore.is_tangled or lore.is_aliased:
-        same = identity.equal(reader, writer)
+    traits = traits_of(reader)
+    if traits.is_tangled or traits.is_aliased:
+        same = fingerprint.equal(reader, writer)
     else:
         same = reader is writer or (bool(reader.digest) and reader.digest == writer.digest)
-    if same and not lore.is_tangled:
+    if same and not traits.is_tangled:
         return ()
-    renamed, faults = aliases.apply(writer, reader, library, steps) if lore.is_aliased and not same else (writer, [])
+    renamed, faults = aliases.apply(writer, reader, library, steps) if traits.is_aliased and not same else (writer, [])
     resolution = Resolution(reader, library, steps)
     outcome = resolution.resolve(renamed, reader)
-    if lore.is_tangled:
-        faults += grammar.faults(renamed, reader, resolution.decided, steps)
+    if traits.is_tangled:
+        faults += crashes.faults(renamed, reader, resolution.decided, steps)
     if outcome is None and not (faults or resolution.fatal):
         return ()
     return mismatches(outcome, faults + resolution.fatal, steps)
@@ -61,11 +71,11 @@ class Resolution:
     """One comparison: what is decided on the way, and what makes Avro throw."""
 
     def __init__(self, root: Node, library: Library, steps: Steps) -> None:
-        lore = lore_of(root)
-        self.shortcuts = Shortcuts(root, lore, steps)
+        traits = traits_of(root)
+        self.shortcuts = Shortcuts(root, traits, steps)
         self.decided = Decisions(Equivalence(steps))
         self.fatal: list[Fault] = []
-        self._tangled = lore.is_tangled
+        self._tangled = traits.is_tangled
         self._pairs = self.decided.pairs
         self._unions = self.decided.unions
         self._survey = Survey(steps)
@@ -151,7 +161,7 @@ class Resolution:
                 answer = Fault(Rule.UNION_BRANCH_UNREADABLE, reader, branch)
             if answer is not None:
                 parts.append(answer)
-        return Inner(tuple(parts)) if parts else None
+        return Nested(tuple(parts)) if parts else None
 
     def _record(self, writer: Record, reader: Node) -> _Answer:
         if reader.__class__ is Record:
@@ -170,9 +180,9 @@ class Resolution:
 
     def _choose(self, writer: Record, reader: Union) -> Step[Outcome | None]:
         """The branch of the full name, else one of the same structure."""
-        tried: dict[Record, Pair] = {}
+        tried: dict[Record, SchemaPair] = {}
         asked_before = self._asked_of_open
-        likely = self.shortcuts.likely(writer, reader)
+        likely = self.shortcuts.candidate_branches(writer, reader)
         chosen = yield (
             self._of_all(writer, reader, tried) if likely is None else self._of_likely(writer, likely, tried)
         )
@@ -187,7 +197,7 @@ class Resolution:
             self._final[writer, reader] = found
         return found
 
-    def _of_all(self, writer: Record, reader: Union, tried: dict[Record, Pair]) -> Step[Record | None]:
+    def _of_all(self, writer: Record, reader: Union, tried: dict[Record, SchemaPair]) -> Step[Record | None]:
         """All are tried that come before the one of the full name: trying one leaves the pair known."""
         chosen: Record | None = None
         own_name = writer.simple_name
@@ -206,7 +216,9 @@ class Resolution:
                 chosen = branch
         return chosen
 
-    def _of_likely(self, writer: Record, likely: Iterable[Record], tried: dict[Record, Pair]) -> Step[Record | None]:
+    def _of_likely(
+        self, writer: Record, likely: Iterable[Record], tried: dict[Record, SchemaPair]
+    ) -> Step[Record | None]:
         for branch in likely:
             self._steps.take(PER_TRY)
             answer = yield settled(self._pair(writer, branch))
@@ -222,10 +234,10 @@ class Resolution:
             return known
         if self.shortcuts.is_readable(writer, reader):
             return None
-        pair = self._pairs[key] = Pair(writer, reader)
+        pair = self._pairs[key] = SchemaPair(writer, reader)
         return self._fields(pair)
 
-    def _fields(self, pair: Pair) -> Step[Outcome | None]:
+    def _fields(self, pair: SchemaPair) -> Step[Outcome | None]:
         self._steps.take(PER_PAIR + len(pair.writer.fields) + len(pair.reader.fields))
         absent = {each.name: each for each in pair.reader.fields}
         for written in pair.writer.fields:
@@ -249,7 +261,7 @@ class Resolution:
         self.shortcuts.remember(pair.writer, pair.reader)
         return None
 
-    def _put_in(self, pair: Pair, absent: Iterable[Field]) -> Step[None]:
+    def _put_in(self, pair: SchemaPair, absent: Iterable[Field]) -> Step[None]:
         """Note the fields that only the reader has and that cannot be put in.
 
         Avro throws on a default it cannot encode, unless a field before it had none at all.
@@ -268,12 +280,12 @@ class Resolution:
                 trouble = None if endless is None else never_read_back(endless)
             if trouble is not None:
                 fault = Fault(Rule(trouble[0]), read, pair.writer, trouble[1])
-                pair.parts.append((read, Inner((fault,))))
+                pair.parts.append((read, Nested((fault,))))
                 if not lacking:
                     self.fatal.append(fault)
         pair.lacks_field = lacking
 
-    def _skip(self, pair: Pair, written: Field) -> None:
+    def _skip(self, pair: SchemaPair, written: Field) -> None:
         """A field that only the writer has is skipped, whatever it is; its grammar is built all the same."""
         endless = None if written.type.__class__ is Primitive else self._survey.endless(written.type)
         if endless is not None:
@@ -291,9 +303,9 @@ class Resolution:
     }
 
 
-def _takes(answer: Outcome | None, branch: Record, tried: dict[Record, Pair]) -> bool:
+def _takes(answer: Outcome | None, branch: Record, tried: dict[Record, SchemaPair]) -> bool:
     """Whether a branch takes a record; `answer` is what comparing the two brought up."""
-    if not isinstance(answer, Pair) or not (answer.lacks_field or answer.wrong_field):
+    if not isinstance(answer, SchemaPair) or not (answer.lacks_field or answer.wrong_field):
         return True
     tried.pop(branch, None)  # what is tried again goes to the end
     tried[branch] = answer

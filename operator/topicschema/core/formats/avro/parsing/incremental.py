@@ -1,7 +1,7 @@
-"""Reads large texts, and knows again what stands in a schema that is alive: records of the same text at the same place.
+"""Incremental reading of a large text: records that a live schema defines alike at the same place are not read again.
 
-The value comes as it would from `json_text`, but that each record's definition in it knows its text (`Defined`), or is
-not read at all because it was read before (`Known`). A text that is unusual in any way is left to `json_text`.
+The value is that of `json_text`, but that a record's definition knows its text (`Definition`), or is not read because
+it was read before (`KnownType`). A text that is unusual in any way is left to `json_text`.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ _SHALLOW: Final = json_text.MAX_DEPTH - _DEEPEST
 _UNUSUAL: Final = (IndexError, StopIteration, ValueError, RecursionError)
 
 
-class Defined(dict[str, Any]):
+class Definition(dict[str, Any]):
     """A definition, which may be a record's, and where it stands in the text."""
 
     __slots__ = ("begin", "end")
@@ -43,7 +43,7 @@ class Defined(dict[str, Any]):
     end: int
 
 
-class Known:
+class KnownType:
     """The place of a definition whose text is that of `record`, a part of another schema."""
 
     __slots__ = ("_text", "begin", "record")
@@ -58,7 +58,7 @@ class Known:
         return json_text.scan(self._text, self.begin)[0]
 
 
-class Reading:
+class IncrementalReader:
     """One text, and the root of a schema that may be like it."""
 
     def __init__(self, text: str, guide: Record | None) -> None:
@@ -75,14 +75,14 @@ class Reading:
             return json_text.read(text)
         return value if _end(_space(text, end)) == len(text) else json_text.read(text)
 
-    def inside(self, known: Known) -> Any:
+    def inside(self, known: KnownType) -> Any:
         """The definition of a record that is known but may not stand for it; what is within may be known as well."""
         try:
             return self._definition(known.begin, known.record, 0)[0]
         except _UNUSUAL:  # far inside
             return known.plain()
 
-    def digest(self, value: Defined) -> bytes:
+    def digest(self, value: Definition) -> bytes:
         """What is equal for two definitions exactly when their texts are the same."""
         return _digest(self._text[value.begin : value.end])
 
@@ -92,7 +92,7 @@ class Reading:
         if char == "{" and isinstance(guide, Record):
             end = self._end_of_same(at, guide)
             if end:
-                return Known(self._text, at, guide), end
+                return KnownType(self._text, at, guide), end
         if level < _DEEPEST and char == "{":
             return self._definition(at, guide, level)
         if level < _DEEPEST and char == "[":
@@ -169,7 +169,7 @@ class Reading:
             self._read_again += end - at
             if self._read_again > _MOST_READ_AGAIN * len(text):
                 raise ValueError
-        made = Defined()
+        made = Definition()
         made.begin = at
         more = _first_name(text, at)
         while more is not None:

@@ -14,12 +14,13 @@ and with it the records that it shares with what is read, so it may begin with a
 
 from dataclasses import dataclass, field
 
-from topicschema.core.formats.avro import circles, identity
-from topicschema.core.formats.avro.findings import Fault, Pair, Rule
+from topicschema.core.formats.avro import fingerprint
+from topicschema.core.formats.avro.graph import cycles
+from topicschema.core.formats.avro.graph.trampoline import Step, run
 from topicschema.core.formats.avro.model import Array, Map, Node, Primitive, Record, Union
 from topicschema.core.formats.avro.names import shown
-from topicschema.core.formats.avro.stackless import Step, run
-from topicschema.core.formats.avro.unions import Equivalence
+from topicschema.core.formats.avro.resolution.findings import Fault, Rule, SchemaPair
+from topicschema.core.formats.avro.resolution.unions import Equivalence
 from topicschema.core.steps import Steps
 
 _PER_SYMBOL = 5
@@ -30,7 +31,7 @@ class Decisions:
     """What comparing two schemas has decided, which the grammar is built by."""
 
     unions: Equivalence
-    pairs: dict[tuple[Record, Record], Pair | None] = field(default_factory=dict)
+    pairs: dict[tuple[Record, Record], SchemaPair | None] = field(default_factory=dict)
     branches: dict[tuple[Record, Union], Record] = field(default_factory=dict)
 
     def __del__(self) -> None:
@@ -79,11 +80,11 @@ _Symbol = _Sequence | _Repeater | _Alternative
 
 def faults(writer: Node, reader: Node, decisions: Decisions, steps: Steps) -> list[Fault]:
     """The records on which Avro breaks down, none where the grammar can be built."""
-    identity.seal(reader)
-    identity.seal(writer)
+    fingerprint.assign_digests(reader)
+    fingerprint.assign_digests(writer)
     grammar = _Grammar(writer, decisions, steps)
     root = run(grammar.symbol(writer, reader))
-    endless = circles.find(grammar.sequences, lambda each: [part for part in each.parts if isinstance(part, _Sequence)])
+    endless = cycles.find(grammar.sequences, lambda each: [part for part in each.parts if isinstance(part, _Sequence)])
     if endless is not None:
         return [Fault(Rule.INFINITE_RECORD, endless.reader, endless.writer, shown(endless.reader.full_name))]
     if root is None:

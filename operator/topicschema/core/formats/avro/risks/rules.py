@@ -9,13 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from topicschema.core.formats.avro import identity, risk_words
-from topicschema.core.formats.avro.choices import Choices, is_called
-from topicschema.core.formats.avro.library import Library
-from topicschema.core.formats.avro.logical import DECIMAL, logical
+from topicschema.core.formats.avro import fingerprint
+from topicschema.core.formats.avro.avro_version import Library
 from topicschema.core.formats.avro.model import Array, Enum, Field, Map, Named, Node, Primitive, Record, Union
-from topicschema.core.formats.avro.risk_words import Risk, Trouble
-from topicschema.core.formats.avro.unions import Equivalence
+from topicschema.core.formats.avro.resolution.branch_selection import Choices, is_called
+from topicschema.core.formats.avro.resolution.unions import Equivalence
+from topicschema.core.formats.avro.risks import messages
+from topicschema.core.formats.avro.risks.logical import DECIMAL, logical
+from topicschema.core.formats.avro.risks.messages import Risk, RiskRule
 from topicschema.core.formats.format import Mismatch
 from topicschema.core.steps import PER_FINDING, Steps
 
@@ -29,7 +30,7 @@ def between(reader: Node, writer: Node, library: Library, steps: Steps, *, is_js
     `is_json` tells that messages are JSON documents: these hold no names of types, and no default saves a symbol.
     """
     walk = _Walk(Choices(reader, writer, library, steps), steps, Equivalence(steps), is_json=is_json)
-    return tuple(dict.fromkeys(map(risk_words.mismatch, walk.over(reader, writer))))
+    return tuple(dict.fromkeys(map(messages.mismatch, walk.over(reader, writer))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class _Walk:
 
     def over(self, reader: Node, writer: Node) -> Iterator[Risk]:
         seen: set[tuple[Node, Node]] = set()
-        ahead = [] if identity.equal(reader, writer) else [_Meeting(reader, writer)]  # aliases do not count then
+        ahead = [] if fingerprint.equal(reader, writer) else [_Meeting(reader, writer)]  # aliases do not count then
         while ahead:
             meeting = ahead.pop()
             pair = meeting.reader, meeting.writer
@@ -96,9 +97,9 @@ class _Walk:
         for read, written in fields if self.is_json else ():
             if read.name != written.name:
                 self.steps.take(PER_FINDING)
-                yield Risk(Trouble.ALIAS_IN_JSON, read, written)
+                yield Risk(RiskRule.ALIAS_IN_JSON, read, written)
 
-    def _troubles(self, meeting: _Meeting) -> Iterator[Trouble]:
+    def _troubles(self, meeting: _Meeting) -> Iterator[RiskRule]:
         reader, writer = meeting.reader, meeting.writer
         if isinstance(reader, Primitive) and isinstance(writer, Primitive):
             yield from self._promotion(writer.kind, reader.kind)
@@ -108,21 +109,21 @@ class _Walk:
             yield from self._name(meeting, reader, writer)
         if isinstance(reader, Enum) and isinstance(writer, Enum) and not set(writer.symbols) <= set(reader.symbols):
             is_saved = reader.default is not None and not self.is_json
-            yield Trouble.ENUM_SYMBOL_REPLACED if is_saved else Trouble.ENUM_SYMBOL_UNKNOWN
+            yield RiskRule.ENUM_SYMBOL_REPLACED if is_saved else RiskRule.ENUM_SYMBOL_UNKNOWN
         yield from _logical(reader, writer)
 
-    def _promotion(self, written: str, read: str) -> Iterator[Trouble]:
+    def _promotion(self, written: str, read: str) -> Iterator[RiskRule]:
         if (written, read) in _ROUNDED:
-            yield Trouble.NUMBER_ROUNDED
+            yield RiskRule.NUMBER_ROUNDED
         elif (written, read) == ("bytes", "string") or (self.is_json and (written, read) == ("string", "bytes")):
-            yield Trouble.BYTES_AS_TEXT
+            yield RiskRule.BYTES_AS_TEXT
 
-    def _name(self, meeting: _Meeting, reader: Named, writer: Named) -> Iterator[Trouble]:
+    def _name(self, meeting: _Meeting, reader: Named, writer: Named) -> Iterator[RiskRule]:
         if self.is_json or reader.simple_name == writer.simple_name:
             if not is_called(reader, writer):  # an alias tells of the new name, whichever of the two has it
-                yield Trouble.CLASS_RENAMED
+                yield RiskRule.CLASS_RENAMED
         elif isinstance(reader, Record):
-            yield Trouble.UNION_BRANCH_BY_STRUCTURE if meeting.is_branch else Trouble.RECORD_RENAMED
+            yield RiskRule.UNION_BRANCH_BY_STRUCTURE if meeting.is_branch else RiskRule.RECORD_RENAMED
 
 
 def _width(node: Node) -> int:
@@ -163,16 +164,16 @@ def _elements(meeting: _Meeting) -> list[_Meeting]:
     return []
 
 
-def _logical(reader: Node, writer: Node) -> Iterator[Trouble]:
+def _logical(reader: Node, writer: Node) -> Iterator[RiskRule]:
     read, written = logical(reader), logical(writer)
     if read == written:
         return
     if read is None or written is None:
-        yield Trouble.LOGICAL_TYPE_ONE_SIDED
+        yield RiskRule.LOGICAL_TYPE_ONE_SIDED
     elif not read.name == written.name == DECIMAL:
-        yield Trouble.LOGICAL_TYPE_CHANGED
+        yield RiskRule.LOGICAL_TYPE_CHANGED
     else:
         if read.scale != written.scale:
-            yield Trouble.DECIMAL_SCALE_CHANGED
+            yield RiskRule.DECIMAL_SCALE_CHANGED
         if read.precision < written.precision:
-            yield Trouble.DECIMAL_PRECISION_REDUCED
+            yield RiskRule.DECIMAL_PRECISION_REDUCED

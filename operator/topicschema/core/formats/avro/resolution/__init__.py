@@ -1,0 +1,1 @@
+"""Resolution: what a reader of one schema can read of what was written with another, and the findings."""

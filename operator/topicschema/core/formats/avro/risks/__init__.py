@@ -1,0 +1,1 @@
+"""Risks: what the broker accepts and consumers then lose or misread."""
