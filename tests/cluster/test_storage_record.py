@@ -183,7 +183,7 @@ async def test_what_was_found_before_the_first_write_stays_when_the_claim_passes
     with pytest.raises(ConflictError):
         await claims.put_settings(taken, NamespaceSettings(), (Setting.AUTO_UPDATE,))
     passed = await claims.put_claim(await claims.put_claim(noted, None), ANOTHER)
-    assert (passed.owner, passed.found, passed.managed) == (ANOTHER, found, (Setting.STRATEGY,))
+    assert (passed.owner, passed.original, passed.managed) == (ANOTHER, found, (Setting.STRATEGY,))
     assert await claims.get_claim(CLAIM) == passed
 
 

@@ -89,21 +89,21 @@ def modules() -> list[str]:
     return sorted(str(path.relative_to(ROOT)) for path in paths)
 
 
-def is_property(node: Definition) -> bool:
+def is_property(node: Definition | None) -> bool:
     """Return True if the docstring is that of a property, which names a thing."""
     if not isinstance(node, ast.FunctionDef):
         return False
     return any(ast.unparse(each).endswith("property") for each in node.decorator_list)
 
 
-def docstrings(tree: ast.Module) -> Iterator[tuple[int, Definition, str]]:
-    """Yield the line, the definition and the text of each docstring, those of constants and fields included."""
+def docstrings(tree: ast.Module) -> Iterator[tuple[int, Definition | None, str]]:
+    """Yield line, definition and text of each docstring. That of a constant or a field has no definition."""
     for node in ast.walk(tree):
-        for statement in node.body if isinstance(node, Definition) else ():
-            match statement:
-                case ast.Expr(ast.Constant(str(text))):
-                    owner = node if statement is node.body[0] else ast.Module()
-                    yield statement.lineno, owner, inspect.cleandoc(text)
+        if isinstance(node, Definition):
+            for statement in node.body:
+                match statement:
+                    case ast.Expr(ast.Constant(str(text))):
+                        yield statement.lineno, node if statement is node.body[0] else None, inspect.cleandoc(text)
 
 
 def banned_words(place: str, text: str, words: Mapping[str, str]) -> Iterator[str]:
