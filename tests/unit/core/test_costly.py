@@ -15,9 +15,10 @@ from support.work import growth as growth_of
 from support.work import steps
 from topicschema.core import compatibility, formats
 from topicschema.core.compatibility import Predecessor
+from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.avro.graph import traits
 from topicschema.core.policy import Policy, Strictness
-from topicschema.core.schemas import Schema, SchemaInfo, SchemaType
+from topicschema.core.schemas import PulsarLine, Schema, SchemaInfo, SchemaType
 from topicschema.core.steps import Steps
 from topicschema.core.strategies import Strategy
 from topicschema.core.verdict import Candidate, Outcome, judge
@@ -156,3 +157,14 @@ def test_what_is_put_in_or_skipped_counts_for_each_version_with_all_it_holds(sha
         return left.taken
 
     assert taken(500, 3) - taken(5, 3) > 3 * 450
+
+
+def test_partial_values_of_a_wide_record_are_checked_until_no_steps_are_left() -> None:
+    fields = [{"name": f"f{number}", "type": "int", "default": 0} for number in range(2_000)]
+    rows = [{f"f{number}": 1} for number in range(2_000)]
+    wide = {"name": "w", "type": {"type": "record", "name": "Wide", "fields": fields}, "default": {}}
+    values = {"name": "v", "type": {"type": "array", "items": ["null", "Wide"]}, "default": rows}
+    text = json.dumps({"type": "record", "name": "R", "fields": [wide, values]}).encode()
+    with pytest.raises(InvalidSchemaError) as caught:
+        formats.parse(SchemaInfo(SchemaType.AVRO, text), PulsarLine.V4_1)
+    assert (caught.value.rule, caught.value.place.path) == ("COMPARISON_TOO_COMPLEX", "$.fields[1].default")

@@ -7,6 +7,7 @@ starts with a bad default refuses everything. We refuse it from the start.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final
 
@@ -29,7 +30,7 @@ from topicschema.core.formats.avro.model import (
 )
 from topicschema.core.formats.avro.parsing import scalar_defaults, union_defaults
 from topicschema.core.formats.avro.parsing.union_defaults import Fitting, IncompleteError
-from topicschema.core.steps import PER_DEFAULT, Steps
+from topicschema.core.steps import MOST_STEPS, PER_DEFAULT, Steps, TooComplexError
 
 _Work = tuple[Node, Any, str]
 _LEAVES: Final = frozenset({Primitive, Enum, Fixed})
@@ -45,15 +46,27 @@ _KINDS: Final = {
 
 
 def check(fields: Iterable[Field], library: Library) -> None:
-    """Raises InvalidSchemaError INVALID_DEFAULT with the exact place for the first default that does not fit.
+    """Raise InvalidSchemaError INVALID_DEFAULT with the exact place for the first default that does not fit.
+
+    COMPARISON_TOO_COMPLEX if all defaults together take too many steps.
 
     `fields` are all fields of a schema in the order of the text: a default that leans on another field's default may
     then take that one for checked.
     """
-    checker = Checker(library)
+    checker = Checker(library, Steps())
     for field in fields:
         if field.default is not ABSENT:
-            checker.check(field)
+            with _bounded(f"{field.path}.default"):
+                checker.check(field)
+
+
+@contextmanager
+def _bounded(path: str) -> Iterator[None]:
+    try:
+        yield
+    except TooComplexError:
+        message = f"to check the defaults takes more than {MOST_STEPS:,} steps; make large defaults smaller"
+        raise InvalidSchemaError("COMPARISON_TOO_COMPLEX", message, Place(path)) from None
 
 
 def _fits_at_sight(field: Field) -> bool:
@@ -69,14 +82,16 @@ def check_ahead(fields: Iterable[Field], named: Iterable[Named], ahead: frozense
 
     Until then such a type is a record without fields to Avro; the defaults are asked about again when it is known.
     """
-    has_met_record = False
+    has_met_record, steps = False, Steps()
     for field in fields:
         if field.default is not ABSENT:
-            asked = Fitting(_within(field), ahead)
-            if not _is_fit(asked, field):
-                raise _misfit(field, f"{field.path}.default", _AHEAD)
+            asked = Fitting(_within(field), ahead, steps)
+            with _bounded(f"{field.path}.default"):
+                if not _is_fit(asked, field):
+                    raise _misfit(field, f"{field.path}.default", _AHEAD)
             has_met_record |= asked.has_met_record
-    misfit = union_defaults.misfit_when_resolved(named, ahead) if has_met_record else None
+    with _bounded("$"):
+        misfit = union_defaults.misfit_when_resolved(named, ahead, steps) if has_met_record else None
     if misfit is not None:
         raise _misfit(misfit, f"{misfit.path}.default", _AHEAD)
 

@@ -89,6 +89,8 @@ class Fitting:
         if not isinstance(value, dict):
             return False
         self.has_met_record = True
+        if self._steps:
+            self._steps.take(len(node.fields))
         if self._is_open(node):
             raise IncompleteError
         for field in node.fields:
@@ -98,9 +100,9 @@ class Fitting:
         return True
 
 
-def misfit_when_resolved(named: Iterable[Named], ahead: frozenset[str]) -> Field | None:
+def misfit_when_resolved(named: Iterable[Named], ahead: frozenset[str], steps: Steps) -> Field | None:
     """The first field whose default Avro refuses, or throws on, while it resolves names; None when there is none."""
-    visits = _Visits(ahead)
+    visits = _Visits(ahead, steps)
     for node in named:
         run(visits.visit(node))
     return visits.misfit
@@ -109,8 +111,9 @@ def misfit_when_resolved(named: Iterable[Named], ahead: frozenset[str]) -> Field
 class _Visits:
     """Goes through a schema as Avro's visitor does: unions backwards, and anew from each name of a later type."""
 
-    def __init__(self, ahead: frozenset[str]) -> None:
+    def __init__(self, ahead: frozenset[str], steps: Steps) -> None:
         self.misfit: Field | None = None
+        self._steps = steps
         self._ahead = ahead
         self._begun: set[Node | str] = set()
         self._complete: set[Node] = set()
@@ -149,7 +152,7 @@ class _Visits:
 
     def _fits(self, field: Field) -> bool:
         try:
-            return Fitting(lambda record: record not in self._complete).fits(field)
+            return Fitting(lambda record: record not in self._complete, steps=self._steps).fits(field)
         except IncompleteError:
             return False
 
