@@ -1,8 +1,8 @@
-"""The review of a TopicSchema: may this spec be stored?
+"""Review of a TopicSchema.
 
-parse → the policy in force → judge against the history, and against an edit that is still on its way → yes, perhaps
-with warnings, or no, with one cause per incompatibility. Policy, claim and history are read anew for every review.
-Edits of one Kubernetes namespace are judged one after the other, so that they hold up no other's.
+The steps are: parse, find the policy, judge against the history and against a pending edit, allow with warnings or
+refuse with one cause per incompatibility. Every review reads policy, claim and history from the API server. Edits of
+one Kubernetes namespace are judged one after the other, so that they do not delay those of others.
 """
 
 import asyncio
@@ -30,13 +30,13 @@ from topicschema.judging.policies import NOT_IN_FORCE, FoundPolicy, PolicyResolv
 from topicschema.storage.protocol import SchemaStorage, Stored
 
 _LOST = "HistoryLost"
-# The share of the time in which the API server waits; the rest is for the answer.
+# Share of the API server's timeout; the rest is for the answer.
 _TO_JUDGE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What is judged: the resource as it shall be and as it was, and its schema."""
+    """The resource as it shall be and as it was, and its schema."""
 
     resource: TopicSchema
     old: TopicSchema | None
@@ -53,7 +53,7 @@ class _Asked:
 
     @property
     def predecessor(self) -> TopicSchema | None:
-        """The stored resource, if it speaks of the same topic (as it always does unless it bypassed the CRD)."""
+        """The stored resource, if it has the same topic, as it always does unless it bypassed the CRD."""
         return self.old if self.old and self.old.spec.topic == self.resource.spec.topic else None
 
     @property
@@ -62,7 +62,7 @@ class _Asked:
 
 
 class TopicSchemas:
-    """Reviews TopicSchemas."""
+    """Reviewer of TopicSchemas."""
 
     def __init__(self, client: Reader, storage: SchemaStorage, policies: PolicyResolver, judge: Judge) -> None:
         self._client = client
@@ -72,7 +72,7 @@ class TopicSchemas:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def review(self, review: Review) -> Answer:
-        """The answer; WaitingError when the API server cannot be asked now."""
+        """Return the answer. Raises WaitingError if the API server is unreachable."""
         wanted = review.wanted
         if wanted is None or not review.changes_spec:
             return allow()
@@ -107,7 +107,7 @@ class TopicSchemas:
         except InvalidSchemaError as error:
             return deny(error.reason, [messages.invalid_schema(error, spec)])
         except ApiRefusedError:
-            raise  # what we asked was wrong, not what the user did
+            raise  # the request to the API server was wrong, not the user's edit
         except StalledError as error:
             return _not_judged(error) if error.reason in NOT_IN_FORCE else deny(error.reason, [_damaged(error)])
         except WaitingError as error:
@@ -116,7 +116,7 @@ class TopicSchemas:
             return _not_judged(error)
 
     async def _read(self, namespace: str, topic: Topic, spec: TopicSchemaSpec) -> tuple[FoundPolicy, Stored]:
-        """Return the policy in force and the history as they are now: read at once if the key is known."""
+        """Return the effective policy and the current history, read in parallel if the key can be predicted."""
         expected = self._policies.expected_key(namespace, topic)
         finding = self._policies.resolve(namespace, topic.pulsar_namespace)
         try:
@@ -162,7 +162,7 @@ class TopicSchemas:
     async def _refused_by_policy(
         self, asked: _Asked, policy: Policy, history: History, earlier: Schema | None
     ) -> frozenset[Incompatibility]:
-        """What a Strict policy refuses and the broker would not: the refusal says so."""
+        """Return the findings that only a Strict policy refuses. The refusal's message names it."""
         if policy.strictness is Strictness.BROKER:
             return frozenset()
         lenient = replace(policy, strictness=Strictness.BROKER)
@@ -172,12 +172,12 @@ class TopicSchemas:
 
 
 def _judged(resource: TopicSchema) -> TopicSchemaSpec:
-    """What an edit that is let through unjudged leaves alone: all of spec but how the operator goes about it."""
+    """Return the parts of a spec that must not change in an edit that is allowed without a judgement."""
     return replace(resource.spec, suspend=False, deletion_policy=DeletionPolicy.RETAIN)
 
 
 def _refused(asked: _Asked, reason: str, causes: tuple[Cause, ...]) -> Answer:
-    """No; but an edit of what is not judged passes, so that a policy made stricter never blocks `suspend`."""
+    """Return a refusal. An edit of an unjudged field is allowed, so that a stricter policy never blocks `suspend`."""
     if asked.changes_what_is_judged:
         return deny(reason, causes)
     return allow(
@@ -190,7 +190,7 @@ def _not_judged(error: TopicSchemaError) -> Answer:
 
 
 def _not_in_time(policy: Policy, history: History) -> Answer:
-    """Admit the edit for the controller to judge; under Strict refuse it, because consumers may suffer from it."""
+    """Admit the edit for the controller to judge. Under Strict refuse it, because it may harm consumers."""
     what = f"NotJudgedInTime: comparing with {history.version_count} versions takes longer than the API server waits"
     if policy.strictness is Strictness.BROKER:
         return allow(f"{what}; admitted unjudged: the controller judges it, and the status says what comes of it")
@@ -211,7 +211,7 @@ def _claimed(holder: Owner) -> Cause:
 
 
 def _lost(old: TopicSchema | None, history: History) -> Iterator[str]:
-    """A status tells of this resource's versions only, and is written after the record: what it tells of was there."""
+    """Yield a warning if the status lists versions that the record lacks. A status is written after the record."""
     if old is not None and history.lacks(old.status.incarnation, old.status.version_count):
         there = history.version_count
         yield (
@@ -222,7 +222,7 @@ def _lost(old: TopicSchema | None, history: History) -> Iterator[str]:
 
 
 def _reported_loss(old: TopicSchema | None) -> Iterator[str]:
-    """Yield what the controller reported of a lost history: what a broker lost is still on record here."""
+    """Yield the controller's report of a lost history. A history that a broker lost is still recorded."""
     for condition in () if old is None else old.status.conditions:
         if condition.type is ConditionType.STALLED and condition.reason == _LOST:
             yield f"{_LOST}: {condition.message}"

@@ -141,8 +141,8 @@ async def is_set(topic: BrokeredTopic) -> None:
     assert topic.shop.there() == SET
     claim = await topic.shop.claim()
     assert claim.managed == tuple(Setting)
-    assert claim.found is not None
-    assert (claim.found.strategy, claim.found.allows_auto_update, claim.found.enforces_validation) == (
+    assert claim.original is not None
+    assert (claim.original.strategy, claim.original.allows_auto_update, claim.original.enforces_validation) == (
         "FULL",
         True,
         False,

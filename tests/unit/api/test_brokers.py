@@ -120,7 +120,7 @@ def test_a_record_from_before_there_were_brokers_is_the_operator_s_own() -> None
     old = json.loads(json.dumps(CLAIM))
     del old["spec"]["managed"]
     assert claim_from_wire(old) == claim
-    assert (claim.found, claim.managed) == (None, ())
+    assert (claim.original, claim.managed) == (None, ())
 
 
 def test_the_record_tells_what_was_found_and_what_is_written_also_one_that_an_earlier_release_wrote() -> None:

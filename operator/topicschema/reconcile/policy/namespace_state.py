@@ -116,7 +116,7 @@ async def _undeclared(
 async def _write(ctx: ReconcileContext, place: _Place, change: NamespaceSettings) -> rules.Recorded:
     """What is on record once `change` is written."""
     claim = place.claim
-    known = rules.Recorded(claim.found or NamespaceSettings(), claim.managed)
+    known = rules.Recorded(claim.original or NamespaceSettings(), claim.managed)
     if not rules.named(change):
         return known
     due = rules.recorded_before(known, place.seen, change)

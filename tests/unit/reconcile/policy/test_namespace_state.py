@@ -125,7 +125,7 @@ async def test_what_differs_is_written_once_and_read_back_and_what_was_there_is_
     assert state.observed is not None
     assert state.observed.schema_compatibility_strategy is Strategy.FULL
     claim = await world.claim()
-    assert claim.found == NamespaceSettings(Strategy.FORWARD)
+    assert claim.original == NamespaceSettings(Strategy.FORWARD)
     assert claim.managed == (Setting.STRATEGY, Setting.ENFORCEMENT)
     assert (await world.get()).observed == state.observed
     assert world.written == []
@@ -137,12 +137,12 @@ async def test_what_was_found_first_stays_on_record_when_a_write_fails_and_other
     world.namespace.fails = 500
     state = await world.get()
     assert state.error is not None
-    assert (await world.claim()).found == NamespaceSettings()
+    assert (await world.claim()).original == NamespaceSettings()
     world.namespace.fails = 0
     world.namespace.there["schema_compatibility_strategy"] = "FORWARD"
     assert (await world.get()).error is None
     claim = await world.claim()
-    assert (claim.found, claim.managed) == (NamespaceSettings(), (Setting.STRATEGY,))
+    assert (claim.original, claim.managed) == (NamespaceSettings(), (Setting.STRATEGY,))
 
 
 async def test_a_lock_that_others_lifted_is_seen_though_the_topics_may_not_be_listed(world: World) -> None:
