@@ -1,1 +1,1 @@
-"""Judges schemas for webhook and controller: policies, stored versions, and the workers that compare large schemas."""
+"""Judging of schemas for the webhook and the controller: policies, stored versions, and workers for large schemas."""

@@ -1,4 +1,4 @@
-"""What versions that came from a broker ask of judging, which those that we registered never do. Pure."""
+"""Rules for versions that other clients registered at the broker. Pure."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ _PYTHONS_STRING = b"null"
 
 
 class UnreadableVersionError(StalledAtBrokerError):
-    """A version that a broker of the policy's line has to read, and cannot; `finding` says so by the rule's id."""
+    """A broker of the policy's line must read this version, and cannot. `finding` has the rule ID INVALID_HISTORY."""
 
     def __init__(self, entry: VersionEntry, why: str) -> None:
         message = f"version {entry.schema_version} {why}"
@@ -30,9 +30,9 @@ class UnreadableVersionError(StalledAtBrokerError):
 
 
 def text_on_record(info: SchemaInfo, history: History | None) -> SchemaInfo:
-    """The candidate, a STRING without text as the one that the broker has: Python's clients register the text `null`.
+    """Return the candidate, with the text `null` if a Python client registered the STRING schema so.
 
-    Otherwise the topic would get a version more that differs in nothing that anybody reads.
+    This applies to a STRING schema without text. Without it, the topic would get a second, equivalent version.
     """
     if history is None or info.type is not SchemaType.STRING or info.schema:
         return info
@@ -44,9 +44,9 @@ def text_on_record(info: SchemaInfo, history: History | None) -> SchemaInfo:
 
 
 def demand_readable(candidate: Candidate, history: History) -> None:
-    """UnreadableVersionError where a broker reads a version, and fails, before it judges the candidate at all.
+    """Raise UnreadableVersionError if a broker fails to parse a version before it compares the candidate.
 
-    The history is one as the broker's line reads it.
+    `history` must have the flaws of the broker's line.
     """
     if candidate.schema.info.type not in AVRO_TEXTS or all(entry.flaw is Flaw.NONE for entry in history.trimmed):
         return
@@ -58,7 +58,7 @@ def demand_readable(candidate: Candidate, history: History) -> None:
 
 
 def unreadable(entry: VersionEntry, line: PulsarLine, error: InvalidSchemaError) -> UnreadableVersionError:
-    """What is told of a version that the parser of `line` does not take."""
+    """Return the error for a version that the parser of `line` refuses."""
     why = f"{error.rule} at {error.place}"
     if entry.line is line:
         return UnreadableVersionError(entry, f"cannot be read, so nothing can be compared with it: {why}")

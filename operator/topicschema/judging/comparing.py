@@ -1,4 +1,4 @@
-"""Comparison of schema texts, by a worker process, or by the event loop itself if it is little."""
+"""Comparison of schema texts: small ones in the event loop, large ones in a worker process."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ _Key = tuple[SchemaType, str, PulsarLine]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The candidate as text, and how it is compared.
+    """The candidate as text, and the parameters of its comparison.
 
-    `is_equal` if the broker takes it for an earlier version; `is_first` for the first part, whose answer has the risks
-    of the candidate by itself, too.
+    `is_equal` is True if the broker considers it equal to an earlier version. `is_first` is True for the first part,
+    whose answer also has the risks of the candidate itself.
     """
 
     candidate: SchemaInfo
@@ -36,7 +36,7 @@ class Question:
 
 
 class Version(NamedTuple):
-    """An earlier version; without `info` its type alone decides, and one that is not compared must only parse."""
+    """An earlier version. Without `info` only its type is compared. If `is_compared` is False, it must only parse."""
 
     schema_version: int | None
     type: SchemaType
@@ -45,7 +45,7 @@ class Version(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Findings, and the errors of versions that do not parse, by number."""
+    """Findings, and the parse errors of versions by version number."""
 
     found: Found
     unreadable: Mapping[int, InvalidSchemaError]
@@ -57,7 +57,7 @@ def size_of(question: Question, versions: Sequence[Version]) -> int:
 
 
 class Comparer:
-    """Parses and compares; caches parsed schemas.
+    """Parser and comparison of schemas, with a cache of parsed schemas.
 
     `cache_bytes` limits the estimated size of the cache. Versions are immutable, so no entry is stale.
     """
@@ -66,7 +66,10 @@ class Comparer:
         self._cache: LruCache[_Key, Schema] = LruCache(cache_bytes)
 
     def answer(self, question: Question, versions: Sequence[Version], most_steps: int) -> Answer:
-        """Compare the candidate with one part of the versions, newest first."""
+        """Return the result for one part of the versions, newest first.
+
+        Raise InvalidSchemaError if the candidate does not parse.
+        """
         candidate = self.parsed(question.candidate, question.line)
         predecessors, unreadable = list[Predecessor](), dict[int, InvalidSchemaError]()
         for number, kind, info, is_compared in versions:
@@ -88,7 +91,7 @@ class Comparer:
         return Answer(found, unreadable)
 
     def parsed(self, info: SchemaInfo, line: PulsarLine) -> Schema:
-        """Return the parsed schema, from the cache if it is there; InvalidSchemaError with rule and place."""
+        """Return the parsed schema, cached if possible. Raise InvalidSchemaError with rule and place."""
         schema = self.cached(info.type, info.content_hash, line)
         if schema is None:
             schema = formats.parse(info, line)
@@ -96,7 +99,7 @@ class Comparer:
         return schema
 
     def cached(self, kind: SchemaType, content_hash: str, line: PulsarLine) -> Schema | None:
-        """Return the schema, if it is cached."""
+        """Return the cached schema, or None."""
         return self._cache.get((kind, content_hash, line))
 
     def cache(self, schema: Schema, line: PulsarLine, size: int) -> None:
@@ -108,10 +111,10 @@ _OF_WORKER: Final = Comparer(_CACHE_BYTES // 2)
 
 
 def answer(question: Question, versions: Sequence[Version], most_steps: int) -> Answer:
-    """Call `Comparer.answer`, in a worker."""
+    """Return the result of `Comparer.answer` with the worker's own cache."""
     return _OF_WORKER.answer(question, versions, most_steps)
 
 
 def fingerprint(info: SchemaInfo, line: PulsarLine) -> str:
-    """Return the fingerprint of the parsed schema, in a worker; errors as above."""
+    """Return the fingerprint of the parsed schema, with the worker's own cache. Raise InvalidSchemaError."""
     return _OF_WORKER.parsed(info, line).fingerprint

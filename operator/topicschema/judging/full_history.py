@@ -1,6 +1,6 @@
-"""Messages about a topic whose record has no room for another version, or soon will have none.
+"""Messages about a topic whose record has as many versions as it can store, or soon will have.
 
-Webhook and controller give the same reason; `core.plan` writes nothing then.
+The webhook and the controller report the same reason. `core.plan` plans no write then.
 """
 
 from topicschema.core.alignment import Alignment, HistoryBehind
@@ -14,7 +14,7 @@ _BEGIN_ANEW = f"{_MOVE} delete this resource with deletionPolicy: Delete and cre
 
 
 def refusal(history: History, verdict: Verdict | None) -> StalledError | None:
-    """Return why the candidate cannot become the next version, or None where the record has room or needs none."""
+    """Return the error if the candidate needs a version more than the record can store, else None."""
     if verdict is None or verdict.outcome is not Outcome.NEXT_VERSION or history.room > 0:
         return None
     message = f"the record of topic {history.key.topic} has {len(history.entries):,} versions, as many as it takes"
@@ -22,7 +22,7 @@ def refusal(history: History, verdict: Verdict | None) -> StalledError | None:
 
 
 def refusal_of_broker(history: History, found: Alignment) -> StalledError | None:
-    """Return why what the broker has cannot come on record, or None where it can."""
+    """Return the error if the record cannot store all versions of the broker, else None."""
     if not isinstance(found, HistoryBehind) or found.history.room >= 0:
         return None
     message = (
@@ -34,7 +34,7 @@ def refusal_of_broker(history: History, found: Alignment) -> StalledError | None
 
 
 def warnings(history: History, verdict: Verdict) -> tuple[str, ...]:
-    """Return a warning where the candidate becomes one of the last versions that the record takes."""
+    """Return one warning if the candidate becomes one of the last versions that the record can store, else ()."""
     if verdict.outcome is not Outcome.NEXT_VERSION or len(history.entries) < WARNED_FROM:
         return ()
     count = f"the record of this topic has {len(history.entries):,} versions; after this one it takes"

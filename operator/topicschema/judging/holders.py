@@ -1,6 +1,7 @@
-"""The holders of claims that still count: webhook and controller ask the same of policies and of topics.
+"""Validity of claims on topics and Pulsar namespaces, for the webhook and the controller.
 
-A holder counts while it exists, is not being deleted, and its Kubernetes namespace may govern the Pulsar namespace.
+A claim is valid while its holder exists, is not being deleted, and its Kubernetes namespace may govern the Pulsar
+namespace.
 """
 
 from typing import Any
@@ -17,7 +18,10 @@ from topicschema.judging.policies import Reader
 
 
 async def may_govern(client: Reader, namespace: str, key: PulsarNamespaceKey, *, anyone_may: bool) -> bool:
-    """Return whether the Kubernetes namespace exists and its annotation lets it claim the Pulsar namespace."""
+    """Return True if the Kubernetes namespace exists and its annotation allows a claim on the Pulsar namespace.
+
+    If `anyone_may` is True, return True without a request.
+    """
     if anyone_may:
         return True
     try:
@@ -29,7 +33,7 @@ async def may_govern(client: Reader, namespace: str, key: PulsarNamespaceKey, *,
 
 
 async def holds_namespace(client: Reader, holder: Owner, key: PulsarNamespaceKey, *, anyone_may: bool) -> bool:
-    """Return whether the policy that holds the claim on a Pulsar namespace still counts."""
+    """Return True if the policy `holder` still has a valid claim on the Pulsar namespace."""
     metadata = await _metadata(client, NAMESPACE_SCHEMA_POLICY, holder)
     if metadata is None or metadata.deletion_timestamp is not None:
         return False
@@ -37,9 +41,10 @@ async def holds_namespace(client: Reader, holder: Owner, key: PulsarNamespaceKey
 
 
 async def other_holder(client: Reader, claim: Owner | None, owner: Owner) -> Owner | None:
-    """Return which other TopicSchema holds the topic whose history has `claim`; the policy is in `owner`'s namespace.
+    """Return the other TopicSchema that holds the topic by `claim` of its history, or None.
 
-    One that is being deleted counts until the operator has deleted what it was to delete.
+    The policy is in the namespace of `owner`. A TopicSchema that is being deleted holds the topic until the operator
+    removes its finalizer.
     """
     if claim is None or claim == owner or claim.namespace != owner.namespace:
         return None
@@ -50,7 +55,7 @@ async def other_holder(client: Reader, claim: Owner | None, owner: Owner) -> Own
 
 
 async def _metadata(client: Reader, kind: Kind, holder: Owner) -> Metadata | None:
-    """Return the holder's metadata, or None if it is gone: another resource of its name is not the one that claimed."""
+    """Return the holder's metadata, or None if it is deleted. A resource with another UID is not the holder."""
     try:
         wire: dict[str, Any] = await client.get(kind, holder.namespace, holder.name)
     except NotFoundError:

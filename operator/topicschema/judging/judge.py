@@ -1,7 +1,7 @@
-"""judge() with its reads: the payloads that a verdict needs, fetched and compared. The verdict is `core.verdict`'s.
+"""Judging with its reads: fetches the payloads that a verdict needs, and compares them. See `core.verdict`.
 
-Webhook and controller both ask here, so there is one validation path. Versions are read and compared a part at a time,
-in a worker process where it is more than a little.
+The webhook and the controller share this validation path. It reads and compares versions in parts. Large comparisons
+run in a worker process.
 """
 
 import asyncio
@@ -35,20 +35,20 @@ from topicschema.storage.protocol import SchemaStorage
 T = TypeVar("T")
 
 _CACHE_BYTES = 64 * 1024 * 1024
-# Some milliseconds of work. What needs more begins again in a worker.
+# Some milliseconds of work. A comparison with more steps restarts in a worker.
 _FEW_STEPS = 30_000
 # An API server waits 10 seconds for the webhook.
 _PATIENCE = 5.0
 _AFTER_TIMEOUT = 30.0
 
-# Of the versions before one, those whose consumers are thought of when its status is told: as many as a status lists.
+# The number of earlier versions whose consumers count for the risks in a status: as many as a status lists.
 _TOLD = 100
 _RISKS_BYTES = 8 * 1024 * 1024
 _BYTES_PER_RISK = 500
 
 
 class _RisksKey(NamedTuple):
-    """A version and those before it by their hashes, and what else decides about the risks."""
+    """A hash of a version and its predecessors, and the other inputs of its risks."""
 
     versions: str
     strategy: Strategy
@@ -56,14 +56,14 @@ class _RisksKey(NamedTuple):
 
 
 class CheckerTimeoutError(WaitingError):
-    """A checker that is plugged in was too slow, this time at least: no edit of the resource would help."""
+    """A custom checker exceeded its timeout. No edit of the resource helps, but a retry may."""
 
 
 class Judge:
-    """Answers whether a schema may be a topic's next version.
+    """Judge of candidates: may a schema be the next version of a topic.
 
-    `cache_bytes` bounds the parsed schemas that are kept in memory. `checkers` are those that are plugged in,
-    `patience` is how long they may take for one verdict, in seconds.
+    `cache_bytes` limits the cache of parsed schemas. `checkers` are the custom checkers, and `patience` is their
+    timeout for one verdict, in seconds.
     """
 
     def __init__(
@@ -86,19 +86,19 @@ class Judge:
 
     @property
     def has_checkers(self) -> bool:
-        """Whether any are plugged in."""
+        """True if there are custom checkers."""
         return bool(self._checkers)
 
     def close(self) -> None:
-        """End the processes and threads; what is under way in them fails."""
+        """End the processes and threads. Their pending calls fail."""
         self._workers.close()
         self._asking.shutdown(wait=False, cancel_futures=True)
 
     async def schema_of(self, spec: TopicSchemaSpec, line: PulsarLine, history: History | None) -> Schema:
-        """The parsed schema that a resource stands for; InvalidSchemaError with rule and place.
+        """Return the parsed schema of a resource. Raise InvalidSchemaError with rule and place.
 
-        Sources that a version of the history was compiled from are what they became then, whatever a compiler would
-        make of them now. WaitingError when sources could not be compiled for reasons that are not theirs.
+        If a version of the history has the same Protobuf sources, its envelope is used, and the compiler is not
+        called. Raise WaitingError if the compiler fails for a reason other than the sources.
         """
         sources = sources_of(spec)
         known = None if sources is None or history is None else history.compiled_from(sources.source_hash)
@@ -108,7 +108,7 @@ class Judge:
         return await self.versions.parse(SchemaInfo(spec.type, envelope, dict(spec.properties)), line)
 
     async def require_supported_version(self, spec: TopicSchemaSpec) -> None:
-        """Nothing, where some line's broker takes the schema; else InvalidSchemaError, that of the first line."""
+        """Raise the InvalidSchemaError of the first Pulsar line if no line accepts the schema."""
         info, refusals = await self._written(spec), []
         for line in PulsarLine:
             try:
@@ -120,21 +120,21 @@ class Judge:
         raise refusals[0]
 
     async def _written(self, spec: TopicSchemaSpec) -> SchemaInfo:
-        """The schema as a broker stores it, of sources as the compiler here makes it; errors as above."""
+        """Return the schema as a broker stores it; compile Protobuf sources. Errors as in `schema_of`."""
         sources = sources_of(spec)
         if sources is not None:
             return SchemaInfo(spec.type, await self._envelopes.get(sources), dict(spec.properties))
-        size = size_of(spec) if spec.key_value else 0  # only pairs are written anew
+        size = size_of(spec) if spec.key_value else 0  # only the JSON of pairs is compacted
         return await self.versions.read(size, info_of, spec)
 
     async def for_version(self, history: History, line: PulsarLine) -> History:
-        """The history on record as a broker of that line reads it: what is judged by, and what follows, starts here."""
+        """Return the stored history with the flaws of that line. Judging requires this history."""
         return await self._rereading.for_version(history, line)
 
     async def judge(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
-        """The verdict on the candidate as the next version; StalledError(RecordDamaged) when the record is unusable.
+        """Return the verdict on the candidate. Raise StalledError(RecordDamaged) if the record is unusable.
 
-        Of a version that the broker has to read, and cannot, the verdict is no, with the rule INVALID_HISTORY.
+        If the broker must read a version and cannot, the verdict is a refusal with the rule INVALID_HISTORY.
         """
         broken = verdict.refused_by_constraints(candidate, policy)
         if broken is not None:
@@ -153,10 +153,10 @@ class Judge:
         return verdict.concluded(candidate, history, policy, verdict.strictly(policy, found, strategy))
 
     async def compare(self, asked: Candidate, earlier: Schema | None, history: History, policy: Policy) -> Comparison:
-        """Why the candidate may not follow an edit that is on no record yet, if there is one, and who then suffers.
+        """Return the incompatibilities and risks of the candidate after `earlier`, an edit that is not stored yet.
 
-        That edit would stand behind all that is on record. A checker that is plugged in may look at several versions
-        together, so it gets what it will be given once the edit is registered.
+        `earlier` would follow all stored versions. A custom checker may compare several versions together. So it also
+        gets the stored versions, as it will after the edit is registered.
         """
         candidate, strategy = asked.schema, effective_strategy(policy, asked.strategy).value
         if earlier is None or candidate.info == earlier.info:
@@ -169,7 +169,7 @@ class Judge:
         return verdict.strictly(policy, (await self._answer(question, part)).found, strategy)
 
     async def _judged_by_checkers(self, candidate: Candidate, history: History, policy: Policy) -> Verdict:
-        """The verdict where checkers that are plugged in are asked, of all versions together."""
+        """Return the verdict of the custom checkers on all versions together."""
         policy = self._with_checkers(policy)
         wanted, must = verdict.needed(candidate, history, policy), verdict.required(candidate, history, policy)
         payloads = await self._payloads(history, wanted, policy.profile.line, must)
@@ -190,10 +190,10 @@ class Judge:
         return replace(policy, profile=replace(policy.profile, checkers=self._checkers))
 
     async def _by_checkers(self, work: Callable[[], T]) -> T:
-        """What `work` returns; CheckerTimeoutError where a plugged checker keeps it too long.
+        """Return the result of `work` in a thread. Raise CheckerTimeoutError if it takes too long.
 
-        A thread cannot be ended from outside. One that hangs is lost until the process is, and so in the end are all
-        that could ask: there is no answer then. Types whose checkers are built in never wait for them.
+        A thread cannot be ended from outside, so a checker that hangs occupies one until the process ends. If all
+        threads hang, all such calls time out. Types with built-in checkers do not use these threads.
         """
         asked = asyncio.get_running_loop().run_in_executor(self._asking, work)
         try:
@@ -204,7 +204,7 @@ class Judge:
             raise CheckerTimeoutError("CheckerTimeout", f"{message}; it is asked again later", _AFTER_TIMEOUT) from None
 
     async def _found(self, question: Question, history: History, looks: Sequence[Look], must: Collection[int]) -> Found:
-        """Compare with all parts; UnreadableVersionError if a version that is a must does not parse."""
+        """Return the findings of all parts. Raise UnreadableVersionError if a version of `must` does not parse."""
         found = Found()
         musts = {look.entry.schema_version: look.entry for look in looks if look.entry.schema_version in must}
         async for part in self.versions.parts(history, looks):
@@ -219,7 +219,7 @@ class Judge:
         return found
 
     async def _answer(self, question: Question, part: Sequence[Version], most_steps: int = MOST_STEPS) -> Answer:
-        """Compare with one part, within this many steps: here if it is little, in a worker if it is more."""
+        """Return the result for one part, within `most_steps`. A large comparison runs in a worker."""
         if comparing.size_of(question, part) < LARGE:
             answer = self._comparer.answer(question, part, min(_FEW_STEPS, most_steps))
             if answer.found.given_up is None or most_steps <= _FEW_STEPS:
@@ -234,10 +234,10 @@ class Judge:
     async def risks(
         self, verdict: Verdict, history: History, strategy: Strategy | None, policy: Policy
     ) -> tuple[Incompatibility, ...]:
-        """What consumers may suffer from the version on record that the verdict came to.
+        """Return the risks for consumers of the stored version that has the verdict's number.
 
-        The verdict itself compares no more, once there is an equal version. So the version is judged anew after the
-        `_TOLD` before it, as if it came now: the answer depends on nothing but record and policy, whoever asks when.
+        After an equal version, the verdict itself compares no more. So the version is compared again with the `_TOLD`
+        versions before it. The result depends on the record and the policy only.
         """
         entry = next((each for each in history.trimmed if each.schema_version == verdict.schema_version), None)
         if entry is None:
@@ -256,7 +256,7 @@ class Judge:
         return tuple(dict.fromkeys((*verdict.risks, *found)))
 
     async def _risks_after(self, candidate: Candidate, history: History, policy: Policy) -> tuple[Incompatibility, ...]:
-        """The risks alone: of what the strategy compares, and without the checkers, which have no say in them."""
+        """Return the risks of the versions that the strategy compares. Custom checkers report no risks."""
         strategy = effective_strategy(policy, candidate.strategy).value
         question = Question(candidate.schema.info, policy.profile.line, strategy)
         found = await self._found(question, history, verdict.looks_for_risks(candidate, history, policy), ())
@@ -265,7 +265,7 @@ class Judge:
     async def _payloads(
         self, history: History, wanted: Iterable[VersionEntry], line: PulsarLine, must: Collection[VersionEntry]
     ) -> Mapping[int, Schema]:
-        """The schemas by number; one that nobody can read is left out, unless it is a must."""
+        """Return the schemas by number, without unreadable ones. Raise UnreadableVersionError for one of `must`."""
         entries, musts = tuple(wanted), {each.schema_version for each in must}
         read = await asyncio.gather(
             *(self._read(history, each, line, is_must=each.schema_version in musts) for each in entries)

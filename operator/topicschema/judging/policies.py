@@ -1,7 +1,7 @@
-"""Which NamespaceSchemaPolicy governs a topic: the one in the topic's own Kubernetes namespace that holds the claim.
+"""Search for the policy of a topic: the one in the topic's own Kubernetes namespace that holds the claim.
 
-Everything is read from the API server at each call, so an answer is never older than its question. Making and
-releasing claims is `policy`'s matter.
+Each call reads from the API server, so a result is never older than its call. `reconcile.policy` makes and releases
+claims.
 """
 
 import asyncio
@@ -29,31 +29,31 @@ _REMEMBERED = 10_000
 _NOTHING_SEEN = ObservedSettings()
 _BLOCKING_REASONS = ("ClaimNotAllowed", "TopicAlreadyClaimed")
 NOT_IN_FORCE = frozenset({"PolicyNotFound", *_BLOCKING_REASONS})
-"""Reasons for which no policy governs a topic."""
+"""Condition reasons for which no policy governs a topic."""
 
 
 class Reader(Protocol):
-    """What is asked of the API server."""
+    """Read access to the API server."""
 
     async def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any]:
-        """The object; NotFoundError."""
+        """Return the object. Raise NotFoundError."""
 
     async def list(self, kind: Kind, namespace: str = "") -> Sequence[dict[str, Any]]:
-        """All objects of the kind in the namespace."""
+        """Return all objects of the kind in the namespace."""
 
 
 class ClaimReader(Protocol):
-    """Where claims are kept."""
+    """Read access to claims."""
 
     async def get_claim(self, key: PulsarNamespaceKey) -> StoredClaim:
-        """The claim as it stands now; its owner is None when nobody holds it."""
+        """Return the current claim. Its owner is None if it is free."""
 
     async def list_held(self, pulsar_namespace: str, address: str) -> Sequence[StoredClaim]:
-        """The claims on `tenant/namespace` that are held at the broker there, for whatever Pulsar cluster."""
+        """Return the owned claims on `tenant/namespace` at the broker of `address`, of all Pulsar clusters."""
 
 
 class _Known(NamedTuple):
-    """The names of the last policy that was found."""
+    """The names of the policy of the last call."""
 
     name: str
     pulsar_cluster: str
@@ -62,24 +62,24 @@ class _Known(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FoundPolicy:
-    """A policy that is in force: the resource, and what it says of judging."""
+    """A policy that governs its Pulsar namespace: the resource, and its rules for judging."""
 
     resource: NamespaceSchemaPolicy
     policy: Policy
 
     def key(self, topic: Topic) -> TopicKey:
-        """The key of one of its topics."""
+        """Return the key of one of its topics."""
         return TopicKey(self.resource.spec.pulsar_cluster, topic)
 
 
 class PolicyResolver:
-    """Finds the policy that is in force.
+    """Resolver of the policy that governs a Pulsar namespace.
 
-    The name of each policy found is remembered, so that the next question is two GETs at once and no LIST. What the
-    policy says and who holds the claim is read after each question; questions asked at the same time share a read.
+    It caches the policies' names, so that the next call needs two concurrent GETs and no LIST. Each call reads the
+    policy and its claim again; concurrent calls share a read.
 
-    With `trust_status` a policy whose own status calls it in force is not asked for its claim: enough to answer by,
-    never to register by (docs/decisions/0009-two-reads-for-an-answer.md).
+    With `trust_status`, the claim is not read if the policy's own status reports that it applies. This suffices for a
+    review, but not for a registration (docs/decisions/0009-two-reads-for-an-answer.md).
     """
 
     def __init__(self, client: Reader, claims: ClaimReader, *, trust_status: bool = False) -> None:
@@ -90,20 +90,20 @@ class PolicyResolver:
         self._reads = SingleFlight(self._find)
 
     async def resolve(self, namespace: str, pulsar_namespace: str) -> FoundPolicy:
-        """Return the policy in force for `tenant/namespace` in that Kubernetes namespace.
+        """Return the policy that governs `tenant/namespace` in that Kubernetes namespace.
 
-        WaitingError(PolicyNotFound) if no policy names it; that or StalledError(ClaimNotAllowed, TopicAlreadyClaimed)
-        if one does and has no claim.
+        Raise WaitingError(PolicyNotFound) if no policy names it. If one does and has no claim, raise that error, or
+        StalledError(ClaimNotAllowed, TopicAlreadyClaimed), or ConflictError.
         """
         return await self._reads.get((namespace, pulsar_namespace))
 
     def expected_key(self, namespace: str, topic: Topic) -> TopicKey | None:
-        """The key the topic had at the last find, or None: good enough to begin reading, never to answer with."""
+        """Return the topic's key of the last call, or None. It may be stale: use it only to prefetch."""
         known = self._remembered.get((namespace, topic.pulsar_namespace))
         return TopicKey(known.pulsar_cluster, topic) if known else None
 
     def expected_address(self, namespace: str, pulsar_namespace: str) -> str | None:
-        """The address of the broker at the last find, "" for none, or None: it says whose limit applies, no more."""
+        """Return the broker's address of the last call, "" for none, or None. It may be stale: only for limits."""
         known = self._remembered.get((namespace, pulsar_namespace))
         return known.address if known else None
 
@@ -139,21 +139,21 @@ class PolicyResolver:
         return FoundPolicy(resource, policy_of(resource))
 
     async def find_holder(self, namespace: str, pulsar_namespace: str) -> NamespaceSchemaPolicy | None:
-        """A policy in that Kubernetes namespace with a claim on `tenant/namespace`, for whatever Pulsar cluster."""
+        """Return a policy in that Kubernetes namespace with a claim on `tenant/namespace` of any Pulsar cluster."""
         naming, claims = await self._naming(namespace, pulsar_namespace)
         return next((r for r, claim in zip(naming, claims, strict=True) if _owns(claim, r)), None)
 
     async def _naming(
         self, namespace: str, pulsar_namespace: str
     ) -> tuple[list[NamespaceSchemaPolicy], list[StoredClaim]]:
-        """The policies that name it, and the claim that each asks for."""
+        """Return the policies that name the Pulsar namespace, and the claim under each one's key."""
         listed = await self._client.list(NAMESPACE_SCHEMA_POLICY, namespace)
         here = [r for r in map(_readable, listed) if r is not None and r.metadata.deletion_timestamp is None]
         naming = [r for r in here if r.spec.pulsar_namespace == pulsar_namespace]
         return naming, await asyncio.gather(*(self._claims.get_claim(_claim_key(r)) for r in naming))
 
     def _holds(self, claim: StoredClaim, resource: NamespaceSchemaPolicy) -> bool:
-        """Whether the policy governs; to register, at the broker that it names now, which may be another's by then."""
+        """Return True if the policy owns the claim; without `trust_status`, at the broker that it names now."""
         is_there = self._trust_status or claim.address == address_of(resource)
         return is_there and _owns(claim, resource)
 
@@ -172,7 +172,7 @@ class PolicyResolver:
 
 
 def policy_of(resource: NamespaceSchemaPolicy) -> Policy:
-    """What the resource says of judging, in core's words; where it says nothing, what was seen at its broker."""
+    """Return the resource's rules for judging. Settings of its broker, as observed, are the defaults."""
     spec, observed = resource.spec, resource.observed or _NOTHING_SEEN
     profile, limits, default = spec.broker_profile, spec.constraints, observed.broker or ObservedBroker()
     return Policy(
@@ -192,7 +192,7 @@ def policy_of(resource: NamespaceSchemaPolicy) -> Policy:
 
 
 def _namespace_strategy(spec: NamespaceSchemaPolicySpec, observed: ObservedSettings) -> Strategy | None:
-    """The strategy of the Pulsar namespace as it is, or will be once the controller has written it."""
+    """Return the strategy of the Pulsar namespace: that of the policy, which the controller writes, or the observed."""
     strategy = spec.schema_compatibility_strategy or observed.schema_compatibility_strategy
     if strategy is None or strategy is Strategy.UNDEFINED:
         return BY_AUTO_UPDATE_NAME.get(observed.schema_auto_update_compatibility_strategy or "", strategy)
@@ -200,12 +200,12 @@ def _namespace_strategy(spec: NamespaceSchemaPolicySpec, observed: ObservedSetti
 
 
 def owner_of(resource: NamespaceSchemaPolicy) -> Owner:
-    """The policy as the holder of a claim."""
+    """Return the policy as the holder of a claim."""
     return Owner(resource.metadata.namespace, resource.metadata.name, resource.metadata.uid)
 
 
 def address_of(resource: NamespaceSchemaPolicy) -> str:
-    """Where the policy's broker is, "" where it names none."""
+    """Return the address of the policy's broker, or "" for none."""
     return "" if resource.spec.pulsar is None else resource.spec.pulsar.address
 
 
@@ -214,7 +214,7 @@ def _claim_key(resource: NamespaceSchemaPolicy) -> PulsarNamespaceKey:
 
 
 def _readable(wire: Mapping[str, Any]) -> NamespaceSchemaPolicy | None:
-    # A policy that bypassed its CRD governs nothing; its own status tells why.
+    # A policy that bypassed its CRD governs nothing; its own status has the reason.
     try:
         resource = decode(NamespaceSchemaPolicy, wire)
         _claim_key(resource)
@@ -232,12 +232,12 @@ def _owns(claim: StoredClaim, resource: NamespaceSchemaPolicy) -> bool:
 
 
 def says_in_force(resource: NamespaceSchemaPolicy) -> bool:
-    """Whether its status says that it is in force, and speaks of what it is now; its broker may be away."""
+    """Return True if its status, of the current generation, has InSync, or Ready=True. Its broker may be away."""
     return any(each.type is ConditionType.IN_SYNC for each in _current(resource)) or says_ready(resource)
 
 
 def says_ready(resource: NamespaceSchemaPolicy) -> bool:
-    """Whether its status says that all it sets is so, and speaks of what it is now."""
+    """Return True if its status, of the current generation, has Ready=True."""
     return any(each.type is ConditionType.READY and each.status is ConditionStatus.TRUE for each in _current(resource))
 
 
@@ -253,7 +253,7 @@ def _unless_raised(outcome: T | BaseException) -> T:
 
 
 def _not_in_force(resource: NamespaceSchemaPolicy, claim: StoredClaim) -> TopicSchemaError:
-    """Why a policy that names the Pulsar namespace does not govern it. Never names what is in another namespace."""
+    """Return the error for a policy without the claim. It never names a resource of another namespace."""
     name = f"policy {resource.metadata.name}"
     told = _own_reason(resource)
     if told is not None:

@@ -1,6 +1,6 @@
-"""Check the newest version of a topic again, after its policy changed.
+"""Check of the newest version of a topic after its policy changed.
 
-Only the newest version is checked, against all versions before it. The time is linear in the number of versions.
+Only the newest version is compared with its predecessors. The time is linear in the number of versions.
 """
 
 import asyncio
@@ -16,13 +16,13 @@ from topicschema.core.verdict import Candidate
 from topicschema.judging.broker_versions import UnreadableVersionError
 from topicschema.judging.judge import Judge
 
-# The versions of one comparison: few, because nothing else runs meanwhile.
+# The versions of one comparison: few, because it blocks the event loop.
 _PART_VERSIONS = 16
 _PART_BYTES = 256 * 1024
 
 
 class Recheck:
-    """Checks newest versions until the limits are reached: how many versions it reads, and how many bytes of schemas.
+    """Check of newest versions within limits: the number of versions to read, and their schemas' bytes.
 
     Other tasks run between two reads and between two comparisons.
     """
@@ -35,10 +35,10 @@ class Recheck:
     async def newest(
         self, history: History, strategy: Strategy | None, policy: Policy
     ) -> tuple[Incompatibility, ...] | None:
-        """Return why the newest version would be refused now; () if it would pass, None if a limit is reached.
+        """Return the incompatibilities of the newest version, () for none, or None if a limit is reached.
 
-        `strategy` is the topic's own. The constraints are not checked, because they concern a resource and not a
-        version. The reasons are those of the first versions that refuse it, from the newest on.
+        `strategy` is the topic's own. The policy's constraints are not checked, because they apply to resources, not to
+        versions. The result is that of the first part with incompatibilities, newest versions first.
         """
         line, is_strict = policy.profile.line, policy.strictness is Strictness.STRICT
         history = await self._judge.for_version(history, line)
@@ -60,7 +60,7 @@ class Recheck:
         return ()
 
     async def _parts(self, candidate: Candidate, earlier: History, policy: Policy) -> AsyncIterator[History]:
-        """The earlier versions, newest first, in parts whose schemas are read and are in memory together."""
+        """Yield the earlier versions in parts, newest first. The schemas of a part are in memory together."""
         wanted = {entry.schema_version for entry in verdict.needed(candidate, earlier, policy)}
         is_divisible = self._is_divisible(candidate, earlier, policy)
         part: list[VersionEntry] = []
@@ -76,13 +76,13 @@ class Recheck:
             yield replace(earlier, entries=tuple(reversed(part)))
 
     def _is_divisible(self, candidate: Candidate, earlier: History, policy: Policy) -> bool:
-        """Return whether each version is compared by itself. A plugged checker may look at all of them together."""
+        """Return True if each version is compared by itself. A custom checker may compare all of them together."""
         is_transitive = effective_strategy(policy, candidate.strategy).value.is_transitive
         is_new = earlier.equal_to(candidate.schema.fingerprint) is None
         return is_transitive and is_new and not self._judge.has_checkers
 
     async def _read(self, history: History, entry: VersionEntry) -> int:
-        """Read a version into memory, unless a limit is reached; return how many bytes its schema has."""
+        """Read a version into memory. Return the bytes of its schema, or 0 if a limit is reached."""
         self._versions_left -= 1
         if self._versions_left < 0 or self._bytes_left < 0:
             return 0

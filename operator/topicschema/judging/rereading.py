@@ -1,7 +1,7 @@
-"""A record under the line of the policy that governs now: what another line's parser found wrong is read again.
+"""Parsing of flawed versions again under the line of the current policy.
 
-A flaw is a broker's of one line. Whoever sets `brokerProfile.line` right, or upgrades a broker, is told by what that
-line makes of a version, not by what the one before did.
+A flaw belongs to one Pulsar line. After a change of `brokerProfile.line` or an upgrade of the broker, the parser of
+the new line decides.
 """
 
 import asyncio
@@ -17,14 +17,14 @@ _BYTES_PER_ENTRY = 1_000
 
 
 class Rereading:
-    """Reads flawed versions again; remembers what came of it, for the record tells only once it is next written."""
+    """Reader of flawed versions, with a cache, because the record has the new result only after its next write."""
 
     def __init__(self, versions: Versions) -> None:
         self._versions = versions
         self._cache: LruCache[tuple[VersionEntry, PulsarLine], VersionEntry] = LruCache(_KEPT_BYTES)
 
     async def for_version(self, history: History, line: PulsarLine) -> History:
-        """The history as a broker of that line reads it; StalledError(RecordDamaged) when the record is unusable."""
+        """Return the history with the flaws of that line. Raise StalledError(RecordDamaged) for an unusable record."""
         flawed = history.flawed_by_another(line)
         if not flawed:
             return history

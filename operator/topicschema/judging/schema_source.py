@@ -1,6 +1,6 @@
-"""From a TopicSchema's spec to the schema that is judged: texts, pairs, and protobuf's sources compiled.
+"""The schema of a TopicSchema's spec: a text, a KEY_VALUE pair, or compiled Protobuf sources.
 
-Webhook and controller both come here, so that what was reviewed is what is registered.
+The webhook and the controller share this code, so that the operator registers the schema that the webhook reviewed.
 """
 
 from dataclasses import replace
@@ -20,16 +20,16 @@ _KEPT_BYTES = 16 * 1024 * 1024
 
 
 def sources_of(spec: TopicSchemaSpec) -> ProtobufSources | None:
-    """The sources that the schema is compiled from, None where it is written down as Pulsar takes it."""
+    """Return the Protobuf sources of the schema, or None if the spec has it in Pulsar's own form."""
     if spec.type is not SchemaType.PROTOBUF_NATIVE or spec.protobuf is None:
         return None
     return ProtobufSources(spec.protobuf.message, spec.protobuf.files)
 
 
 def info_of(spec: TopicSchemaSpec) -> SchemaInfo:
-    """The schema as a broker stores it, of a spec without sources.
+    """Return the schema as a broker stores it, of a spec without Protobuf sources.
 
-    InvalidSchemaError where a part of a pair is not JSON, which is written anew without space as it is over REST.
+    The JSON of a pair's parts is compacted, as over REST. Raise InvalidSchemaError if a part is not JSON.
     """
     if spec.type is not SchemaType.KEY_VALUE or spec.key_value is None:
         return SchemaInfo(spec.type, spec.schema.encode(), dict(spec.properties))
@@ -39,13 +39,13 @@ def info_of(spec: TopicSchemaSpec) -> SchemaInfo:
 
 
 def size_of(spec: TopicSchemaSpec) -> int:
-    """How many characters the schema has in its spec: what reading it costs."""
+    """Return the number of characters of the schema in its spec, as an estimate of its cost."""
     parts = (spec.key_value.key, spec.key_value.value) if spec.key_value else ()
     return len(spec.schema) + sum(len(part.schema) for part in parts)
 
 
 def field_of(spec: TopicSchemaSpec, path: str) -> str:
-    """The field of the resource in which the place `path` (a JSON path from `$`) of its schema stands."""
+    """Return the field of the resource that has the place `path`, a JSON path from `$` in its schema."""
     if spec.type is SchemaType.KEY_VALUE and spec.key_value is not None:
         side = next((side for side in Side if path.startswith(f"$.{side}")), None)
         return f"spec.keyValue.{side}.schema" if side else "spec.keyValue"
@@ -59,7 +59,7 @@ def field_of(spec: TopicSchemaSpec, path: str) -> str:
 
 
 def placed(finding: Incompatibility, spec: TopicSchemaSpec) -> Incompatibility:
-    """The finding, said of the field that the schema really stands in where it is said of `spec.schema`."""
+    """Return the finding. If its path is `spec.schema`, replace it with the field that has the schema."""
     return replace(finding, path=field_of(spec, "$")) if finding.path == SCHEMA_FIELD else finding
 
 
@@ -73,13 +73,13 @@ def _part(side: Side, part: PartSpec) -> Part:
 
 
 class Envelopes:
-    """What sources were compiled to, kept within a bound of bytes."""
+    """A cache of the envelopes of compiled sources, with a limit in bytes."""
 
     def __init__(self, limit: int = _KEPT_BYTES) -> None:
         self._cache: LruCache[str, bytes] = LruCache(limit)
 
     async def get(self, sources: ProtobufSources) -> bytes:
-        """The envelope; InvalidSchemaError with rule and place, WaitingError when the machine is at fault."""
+        """Return the envelope. Raise InvalidSchemaError with rule and place, or WaitingError if the system fails."""
         key = sources.source_hash
         envelope = self._cache.get(key)
         if envelope is None:

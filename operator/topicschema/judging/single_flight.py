@@ -1,7 +1,7 @@
-"""Single flight: concurrent calls for one key share a read, and no call gets an answer from before it was made.
+"""Single flight: concurrent calls for one key share a read, and no result is older than its call.
 
-A read that is under way may have been answered before a later call. So a later call waits for the next read, together
-with all others that come meanwhile.
+A pending read may be older than a later call. So a later call waits for the next read, and shares it with the calls
+that arrive in the meantime.
 """
 
 import asyncio
@@ -11,12 +11,12 @@ from typing import Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
-# Seconds. A read that hangs, on a connection that died, delays only the calls that share it.
+# Seconds. A read that hangs on a dead connection delays only the calls that share it.
 _LONGEST_WAIT = 0.25
 
 
 class SingleFlight(Generic[K, T]):
-    """Shared reads by key; each answer is of a read that began after the call. One event loop uses it."""
+    """Shared reads by key. Each read begins after the calls that share it. For one event loop."""
 
     def __init__(self, read: Callable[[K], Awaitable[T]]) -> None:
         self._read = read
@@ -24,7 +24,7 @@ class SingleFlight(Generic[K, T]):
         self._next: dict[K, asyncio.Task[T]] = {}
 
     async def get(self, key: K) -> T:
-        """Return the answer of a read that has not begun yet; its error is raised to all calls that share it."""
+        """Return the result of a read that begins after this call. All calls that share it raise its error."""
         task = self._next.get(key)
         if task is None:
             task = asyncio.create_task(self._after(self._running.get(key), key))
@@ -44,6 +44,6 @@ class SingleFlight(Generic[K, T]):
 
 
 def _consume_error(task: asyncio.Task[T]) -> None:
-    """Take the error of a task that no call waits for, so that asyncio does not log it."""
+    """Retrieve the error of a task that no call awaits, so that asyncio does not log it."""
     if not task.cancelled():
         task.exception()

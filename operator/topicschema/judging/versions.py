@@ -1,4 +1,4 @@
-"""Schemas and texts of stored versions: reads and parses them, in a worker process if they are large."""
+"""Schemas and texts of stored versions. Large ones are parsed in a worker process."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -17,12 +17,12 @@ from topicschema.storage.protocol import SchemaStorage
 T = TypeVar("T")
 
 LARGE: Final = 64 * 1024
-"""Texts from this size on (bytes) are read, or compared, by a worker: smaller ones take a few milliseconds."""
+"""Bytes. A worker parses or compares texts of this size or more; smaller ones take a few milliseconds."""
 _READS_AT_ONCE: Final = 16
 
 
 class Versions:
-    """Reads and parses. A large schema is a ReadSchema, without its parts, unless `are_whole`."""
+    """Reader and parser of versions. A large schema is a ReadSchema, without its parts, unless `are_whole` is True."""
 
     def __init__(self, storage: SchemaStorage, workers: Workers, comparer: Comparer, *, are_whole: bool) -> None:
         self._storage = storage
@@ -32,7 +32,7 @@ class Versions:
         self._reads = asyncio.Semaphore(_READS_AT_ONCE)
 
     async def parse(self, info: SchemaInfo, line: PulsarLine) -> Schema:
-        """The parsed schema; InvalidSchemaError with rule and place."""
+        """Return the parsed schema. Raise InvalidSchemaError with rule and place."""
         if len(info.schema) < LARGE:
             return self._comparer.parsed(info, line)
         if self._are_whole:
@@ -44,9 +44,10 @@ class Versions:
         return schema
 
     async def version(self, history: History, entry: VersionEntry, line: PulsarLine) -> Schema:
-        """The parsed schema of a version on record.
+        """Return the parsed schema of a stored version.
 
-        StalledError(RecordDamaged) when the record is unusable, UnreadableVersionError when the text does not parse.
+        Raise StalledError(RecordDamaged) if the record is unusable, and UnreadableVersionError if the text does not
+        parse.
         """
         cached = self._comparer.cached(entry.type, entry.content_hash, line)
         if cached is not None:
@@ -57,12 +58,12 @@ class Versions:
             raise broker_versions.unreadable(entry, line, error) from None
 
     async def payload(self, history: History, entry: VersionEntry) -> SchemaInfo:
-        """The SchemaInfo of a version on record; StalledError as above."""
+        """Return the SchemaInfo of a stored version. Raise StalledError(RecordDamaged) if the record is unusable."""
         async with self._reads:
             return await self._storage.get(history.key, history.incarnation, entry)
 
     async def parts(self, history: History, looks: Sequence[Look]) -> AsyncIterator[list[Version]]:
-        """Yield the versions in parts, of which one at a time is in memory; StalledError as above."""
+        """Yield the versions in parts, one at a time in memory. Raise StalledError(RecordDamaged) as `payload` does."""
         part, size = list[Version](), 0
         for start in range(0, len(looks), _READS_AT_ONCE):
             some = looks[start : start + _READS_AT_ONCE]
@@ -79,9 +80,9 @@ class Versions:
         return Version(look.entry.schema_version, look.entry.type, info, look.is_compared)
 
     async def read(self, size: int, function: Callable[..., T], *arguments: Any) -> T:
-        """Call the function, which reads a text of `size` bytes, without delaying other tasks; return its result.
+        """Return the result of the function, which parses a text of `size` bytes. A large text is parsed in a worker.
 
-        InvalidSchemaError COMPARISON_TOO_COMPLEX, too, if that takes more memory than a worker has.
+        Raise InvalidSchemaError(COMPARISON_TOO_COMPLEX) if this takes more memory than a worker may use.
         """
         if size < LARGE:
             return function(*arguments)

@@ -1,6 +1,6 @@
-"""The program of a worker process: receives calls of functions, and sends their results or errors.
+"""The program of a worker process: receives function calls, and sends their results or errors.
 
-It ends when the process that started it does, and when it has grown, so that its memory is free again.
+It ends with its parent process. It also ends when its memory has grown, to free it.
 """
 
 import copyreg
@@ -17,21 +17,21 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 MOST_BYTES: Final = 256 * 1024 * 1024
-"""The memory that one call may take, the interpreter's own included."""
+"""The memory limit of one call in bytes, including the interpreter."""
 _GROWN_BYTES: Final = 128 * 1024 * 1024
 _COLLECTOR: Final = (50_000, 20, 20)
-"""Few collections: nearly all that a call makes lives until its end."""
+"""Thresholds of the garbage collector for few collections, because most objects live until the end of a call."""
 
 
 class Call(NamedTuple):
-    """A function of a module, and its arguments."""
+    """A module-level function, and its arguments."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
 
 
 class Answer(NamedTuple):
-    """Result of a call, or the `error` that it raised. The worker ends after it if `is_last`."""
+    """Result of a call, or the `error` that it raised. If `is_last` is True, the worker ends after it."""
 
     value: Any
     error: Exception | MemoryError | None = None
@@ -39,13 +39,13 @@ class Answer(NamedTuple):
 
 
 def sendable() -> None:
-    """Let read-only mappings be sent, which pickle does not know."""
+    """Register a reducer for read-only mappings, which pickle does not support."""
     copyreg.pickle(MappingProxyType, lambda mapping: (_read_only, (dict(mapping),)))
 
 
 def main(socket: int) -> None:
-    """Answer the calls that come over the socket of that number."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
+    """Answer the calls from the socket with that file descriptor."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process
     sendable()
     _limit()
     with Connection(socket) as connection, suppress(EOFError, ConnectionError):
@@ -65,7 +65,7 @@ def _answered(call: Call) -> Answer:
         value = call.function(*call.arguments)
     except MemoryError:
         return Answer(None, MemoryError(), is_last=True)
-    except Exception as error:  # noqa: BLE001 - raised again where the call came from
+    except Exception as error:  # noqa: BLE001 - the parent process raises it again
         error.add_note(traceback.format_exc())
         return Answer(None, error, is_last=_has_grown())
     return Answer(value, is_last=_has_grown())
@@ -77,7 +77,7 @@ def _has_grown() -> bool:
 
 
 def _limit() -> None:
-    """Limit the memory, and let the process that waits for the answers, and others, go first."""
+    """Limit the memory, and lower the priority below that of the parent process."""
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     most = MOST_BYTES if hard == resource.RLIM_INFINITY else min(MOST_BYTES, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (most, hard))

@@ -1,4 +1,4 @@
-"""Processes for long computations: the event loop goes on meanwhile, and they can be ended.
+"""Processes for long computations. They do not block the event loop, and they can be ended.
 
 A thread would share the interpreter, and cannot be ended from outside.
 """
@@ -22,18 +22,18 @@ T = TypeVar("T")
 
 _AT_ONCE: Final = 2
 _SECONDS: Final = 60.0
-"""For one call, on a machine that is busy with others."""
+"""The timeout of one call, on a busy machine."""
 
 
 class OutOfMemoryError(Exception):
-    """The call needs more memory than a worker may take."""
+    """The call needs more memory than a worker may use."""
 
     def __init__(self) -> None:
         super().__init__(f"takes more than {MOST_BYTES >> 20} MiB of memory")
 
 
 class Workers:
-    """Worker processes, started when they are first needed; calls wait for their turn."""
+    """Worker processes, started on demand. Calls wait for a free one."""
 
     def __init__(self, at_once: int = _AT_ONCE, seconds: float = _SECONDS) -> None:
         self._turns = asyncio.Semaphore(at_once)
@@ -44,10 +44,10 @@ class Workers:
         worker.sendable()
 
     async def call(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Call the function of a module in a worker, and return its result or raise its error.
+        """Call the module-level function in a worker. Return its result or raise its error.
 
-        Cancelling the call ends the process. OutOfMemoryError if it takes too much memory; WaitingError if it takes too
-        long, or if the process could not be started or was ended from outside.
+        Cancellation ends the process. Raise OutOfMemoryError if the call takes too much memory. Raise WaitingError if
+        it takes too long, or if the process did not start or was ended from outside.
         """
         async with self._turns:
             turn = _Turn(self._idle, Call(function, arguments))
@@ -69,7 +69,7 @@ class Workers:
         return value
 
     def close(self) -> None:
-        """End all processes; calls that are under way fail."""
+        """End all processes. Pending calls fail."""
         for turn in tuple(self._running):
             turn.stop()
         self._threads.shutdown()
@@ -78,7 +78,7 @@ class Workers:
 
 
 class _Turn:
-    """One call. The process that answers it is ended with it if it is stopped."""
+    """One call. `stop` ends the process that runs it."""
 
     def __init__(self, idle: "deque[_Worker]", call: Call) -> None:
         self._idle = idle
@@ -88,14 +88,14 @@ class _Turn:
         self._is_stopped = False
 
     def stop(self) -> None:
-        """End the process that works on it, if one does, and keep one from being started."""
+        """End the process that runs the call, if any, and prevent a start."""
         with self._lock:
             self._is_stopped = True
             if self._worker is not None:
                 self._worker.kill()
 
     def answer(self) -> Answer:
-        """Return the answer; blocks until it is there. WaitingError when the process ends without one."""
+        """Return the answer; block until the worker sends it. Raise WaitingError if the process ends without one."""
         try:
             mine = self._taken()
         except OSError as error:  # no memory, no more processes or files
@@ -132,13 +132,13 @@ class _Turn:
 
 
 class _Worker:
-    """A process, and the socket over which it is asked. One thread at a time uses it."""
+    """A process, and the socket for its calls. One thread at a time uses it."""
 
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
         with ours, theirs:
             program = f"from {worker.__name__} import main; main({theirs.fileno()})"
-            self._process = subprocess.Popen(  # noqa: S603 - our own program; what is foreign is what it is asked
+            self._process = subprocess.Popen(  # noqa: S603 - our own program; only the calls have foreign data
                 [sys.executable, "-c", program], stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()]
             )
             self._connection = Connection(ours.detach())
@@ -149,17 +149,17 @@ class _Worker:
         return self._process.poll() is None
 
     def ask(self, call: Call) -> Answer:
-        """Return the answer; EOFError or OSError when the process has ended."""
+        """Return the answer. Raise EOFError or OSError if the process has ended."""
         self._connection.send(call)
         answer: Answer = self._connection.recv()
         return answer
 
     def kill(self) -> None:
-        """End the process; a thread that waits for its answer gets EOFError."""
+        """End the process. A thread that waits for its answer gets EOFError."""
         self._process.kill()
 
     def end(self) -> int:
-        """End the process, and return its exit status."""
+        """End the process and return its exit status."""
         self._process.kill()
         self._connection.close()
         return self._process.wait()
