@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2] / "operator" / "topicschema"
 PACKAGES = (
     "__main__.py",
     "admission",
+    "broker",
     "checkers.py",
     "cli",
     "cluster",
@@ -30,7 +31,7 @@ PACKAGES = (
     "webhook",
 )
 # Those of them whose names, comments and messages are not rewritten yet.
-ONLY_DOCSTRINGS = ("admission", "judging")
+ONLY_DOCSTRINGS = ("admission", "broker", "judging")
 # The banned words of documents hold for comments and messages, too; but a lease and a claim are held.
 WORDS = {pattern: term for pattern, term in TERMS.items() if pattern != "held"}
 # Docstrings have some more, each as a pattern with the term to use instead.

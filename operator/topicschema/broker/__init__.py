@@ -1,4 +1,4 @@
-"""Pulsar's admin REST API, as the product talks to it: schemas and settings as values of `core.remote`, errors ours.
+"""Client of Pulsar's admin REST API: schemas and settings as values of `core.remote`, errors of `broker.errors`.
 
-Why a version is uploaded, imported or deleted is decided in `reconcile`; what is remembered of it is kept in `storage`.
+`reconcile` decides on uploads, imports and deletions. `storage` stores their results.
 """

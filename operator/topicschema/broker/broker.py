@@ -1,4 +1,4 @@
-"""Broker: what the product asks of one Pulsar cluster, as values of `core.remote`. `transport` knows how to ask."""
+"""The calls to one Pulsar cluster, with values of `core.remote`. `transport` sends the requests."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -34,31 +34,32 @@ _Value = Strategy | bool | None
 
 
 class Broker:
-    """One Pulsar cluster as one policy reaches it. Errors are those of `broker.errors`, by `foreign`'s table.
+    """One Pulsar cluster with the access of one policy. Calls raise `broker.errors`, by the table of `error_mapping`.
 
-    While a broker does not answer, calls fail at once: docs/broker.md has how often it is asked.
-    To make one asks nobody, and raises only SecretInvalidError and BrokerNotAllowedError, for what it is made from.
+    While a broker does not answer, calls fail at once; docs/broker.md has the schedule of the probes. The constructor
+    sends no request. It raises SecretInvalidError or BrokerNotAllowedError for an invalid `access`.
     """
 
     def __init__(self, access: Access, clock: Clock = _CLOCK) -> None:
         self._transport = Transport(access, clock)
 
     async def close(self) -> None:
-        """End all connections; a call that is under way, or comes later, fails."""
+        """Close all connections. Pending and later calls fail."""
         await self._transport.close()
 
     async def latest(self, topic: Topic) -> RemoteVersion | None:
-        """The newest version; None only where the broker itself says that there is none, or that it is deleted."""
+        """Return the newest version, or None only if the broker itself reports that it does not exist or is deleted."""
         return await self._schema("latest", topic, "schema")
 
     async def version(self, topic: Topic, number: int) -> RemoteVersion | None:
-        """The version of that number; None where there is none, or a tombstone at it or after it."""
+        """Return the version of that number, or None if it does not exist, is a tombstone or precedes one."""
         return await self._schema("version", topic, f"schema/{number}")
 
     async def versions(self, topic: Topic, since: int = 0) -> AsyncIterator[RemoteVersion]:
-        """The versions after the newest tombstone from the number `since` on, in no order, one at a time in memory.
+        """Yield the versions after the newest tombstone from the number `since` on, in no order.
 
-        Where they are too large for one answer, or it takes too long, they are asked for one by one, newest first.
+        If one answer with all of them is too large or takes too long, fetch each by itself, newest first. Then only one
+        is in memory at a time.
         """
         try:
             listed = await self._list("versions", wire.schemas_path(topic, "schemas"), _VERSIONS_BYTES)
@@ -72,20 +73,21 @@ class Broker:
                 yield version
 
     async def index(self, topic: Topic) -> tuple[int, ...]:
-        """All numbers that the topic's storage holds, tombstones too, in order; () where there is no storage."""
+        """Return all numbers in the topic's storage, with tombstones, in ascending order; () without storage."""
         return wire.index_of(await self._read("index", wire.schemas_path(topic, "metadata")))
 
     async def number_of(self, topic: Topic, info: SchemaInfo) -> int | None:
-        """The number under which these very bytes are registered after the newest tombstone; None if they are not."""
+        """Return the number of exactly this schema after the newest tombstone, or None if it is not registered."""
         path = wire.schemas_path(topic, "version")
         request = Request("number_of", Call.READ, "POST", path, Body(wire.written(info)))
         number = wire.number_of(await self._transport.ask(request))
         return None if number < 0 else number
 
     async def stored(self, topic: Topic, shown: RemoteVersion, likely: SchemaInfo | None = None) -> RemoteVersion:
-        """The version with the schema that the broker compares, where a GET does not tell it: it is asked which it has.
+        """Return the version `shown` by a GET with the schema that the broker compares.
 
-        A schema that is `likely` counts where a GET would show it so, and is asked for first.
+        Where a GET is ambiguous, request the number of each possible spelling. `likely` is the first one, if a GET
+        would show it like `shown`.
         """
         first = likely if likely is not None and wire.same_content(likely, shown.info) else shown.info
         spellings = wire.spellings(first)
@@ -98,10 +100,10 @@ class Broker:
         return shown
 
     async def upload(self, topic: Topic, info: SchemaInfo) -> int:
-        """The number that the broker gives the schema: an old one where it has its equal already.
+        """Upload the schema and return its number: that of an equal version, if the broker has one.
 
-        To be believed only when it was read back. RefusedByBrokerError where the broker will never take it;
-        InvalidSchemaError or RefusedByBrokerError, and nothing sent, for a type that must never reach one.
+        The caller must read the version back. Raise RefusedByBrokerError if the broker will never accept the schema.
+        Raise InvalidSchemaError or RefusedByBrokerError, and send nothing, for a schema that a broker must never get.
         """
         path = wire.schemas_path(topic, "schema")
         body = Body(wire.written(info))
@@ -109,17 +111,20 @@ class Broker:
         return wire.number_of(await self._ask_within(topic.tenant, request))
 
     async def soft_delete(self, topic: Topic) -> int:
-        """The number of the tombstone that now hides all versions. Each call adds another: look first."""
+        """Add a tombstone, which hides all versions, and return its number. Each call adds another: check first."""
         path = wire.schemas_path(topic, "schema?force=false")
         return wire.number_of(await self._transport.ask(Request("soft_delete", Call.DELETE, "DELETE", path)))
 
     async def namespace_settings(self, key: PulsarNamespaceKey) -> NamespaceSettings:
-        """What is set on the Pulsar namespace, in one request; NamespaceNotFoundError or TenantNotFoundError."""
+        """Return the settings of the Pulsar namespace, by one request.
+
+        Raise NamespaceNotFoundError or TenantNotFoundError.
+        """
         request = Request("namespace_settings", Call.READ, "GET", wire.namespace_path(key))
         return wire.namespace_settings_of(await self._ask_within(key.tenant, request))
 
     async def set_namespace(self, key: PulsarNamespaceKey, settings: NamespaceSettings) -> None:
-        """Write the settings that are not None and read them back; BrokerInconsistentError where they differ."""
+        """Write the settings that are not None and read them back. Raise BrokerInconsistentError if they differ."""
         for setting, wanted in (
             (Setting.STRATEGY, settings.strategy),
             (Setting.AUTO_UPDATE, settings.allows_auto_update),
@@ -133,7 +138,7 @@ class Broker:
         _compare(Setting.ENFORCEMENT, settings.enforces_validation, found.enforces_validation)
 
     async def broker_settings(self) -> BrokerSettings | None:
-        """What the broker does where nothing is set; None where we may not read it (it takes a superuser)."""
+        """Return the broker's defaults, or None if the operator may not read them (only a superuser may)."""
         try:
             configuration = await self._read("broker_settings", "/admin/v2/brokers/configuration/runtime")
         except BrokerForbiddenError:
@@ -143,7 +148,7 @@ class Broker:
         return wire.broker_settings_of(configuration, version)
 
     async def topic_settings(self, topic: Topic, domain: str) -> TopicSettings:
-        """What is set on the topic itself, in two requests; TopicNotFoundError when it does not exist.
+        """Return the settings of the topic itself, by two requests. Raise TopicNotFoundError if it does not exist.
 
         `domain` is `persistent` or `non-persistent`.
         """
@@ -152,11 +157,14 @@ class Broker:
         return TopicSettings(strategy, wire.flag_of(enforced))
 
     async def topic_strategy(self, topic: Topic, domain: str) -> Strategy | None:
-        """The strategy that is set on the topic itself, in one request; TopicNotFoundError when it does not exist."""
+        """Return the strategy of the topic itself, by one request. Raise TopicNotFoundError if it does not exist."""
         return wire.strategy_of(await self._read("topic_settings", wire.topic_path(topic, domain, Setting.STRATEGY)))
 
     async def exists(self, topic: Topic, domain: str) -> bool:
-        """Whether the topic exists, partitioned or not, in one request that makes none; BrokerForbiddenError."""
+        """Return True if the topic exists, partitioned or not. The one request does not create it.
+
+        Raise BrokerForbiddenError.
+        """
         try:
             await self._read("exists", wire.topic_path(topic, domain, "partitions?checkAllowAutoCreation=false"))
         except TopicNotFoundError:
@@ -164,7 +172,7 @@ class Broker:
         return True
 
     async def set_topic(self, topic: Topic, domain: str, settings: TopicSettings) -> None:
-        """Write the settings that are not None and read them back; BrokerInconsistentError where they differ."""
+        """Write the settings that are not None and read them back. Raise BrokerInconsistentError if they differ."""
         for setting, wanted in (
             (Setting.STRATEGY, settings.strategy),
             (Setting.ENFORCEMENT, settings.enforces_validation),
@@ -176,7 +184,7 @@ class Broker:
         _compare(Setting.ENFORCEMENT, settings.enforces_validation, found.enforces_validation)
 
     async def topics(self, key: PulsarNamespaceKey) -> tuple[str, ...]:
-        """The local names of all topics of both domains, in order, without partitions and the broker's own topics."""
+        """Return the local names of all topics of both domains, sorted, without partitions and system topics."""
         found: set[str] = set()
         for domain in _DOMAINS:
             for call in ("", "partitioned"):
@@ -198,7 +206,10 @@ class Broker:
             yield version
 
     async def _ask_within(self, tenant: str, request: Request) -> Any:
-        """The answer; without authorization, brokers say of a missing tenant that its namespace is missing."""
+        """Return the answer. Raise TenantNotFoundError or NamespaceNotFoundError.
+
+        Without authorization, brokers report a missing tenant as a missing namespace, so the tenant is read, too.
+        """
         try:
             return await self._transport.ask(request)
         except NamespaceNotFoundError:
@@ -214,8 +225,8 @@ class Broker:
         return await self._transport.ask(request)
 
 
-def _setting(name: str, path: str, wanted: Strategy | bool) -> Request:  # noqa: FBT001 - it is what is to be set
-    # A strategy is one of our enum's names, never any text: the broker answers yes to an unknown one, and unsets.
+def _setting(name: str, path: str, wanted: Strategy | bool) -> Request:  # noqa: FBT001 - the value of the setting
+    # A strategy is a name of our enum, never free text: the broker accepts an unknown one and unsets the setting.
     if isinstance(wanted, Strategy):
         return Request(name, Call.WRITE, "PUT", path, Body(wanted.value))
     return Request(name, Call.WRITE, "POST", path, Body(wanted))

@@ -1,4 +1,4 @@
-"""The circuit breaker of one broker: while it gives no answer, calls fail at once and only probes go out."""
+"""The circuit breaker of one broker: while it does not answer, calls fail at once and only probes are sent."""
 
 import copy
 from collections.abc import Iterator
@@ -19,10 +19,9 @@ _SPREAD: Final = 0.25
 class CircuitBreaker:
     """A circuit breaker. It opens after three calls in a row without an answer; any answer closes it.
 
-    All policies that name the broker share it, so an answer that one policy alone gets (an error of its Pulsar
-    namespace, of its token or of its certificate) counts as an answer. While it is open, calls get the error that
-    opened it. A probe goes out after five seconds, and each next one after twice the time, up to a minute (each time a
-    quarter longer or shorter).
+    All policies that name the broker share it. So an error of one policy's Pulsar namespace, token or certificate is an
+    answer, too. While it is open, calls raise the error that opened it. The first probe is due after 5 seconds, and
+    each next one after twice the time, up to 60 seconds, with a random deviation of up to 25 percent.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -46,7 +45,7 @@ class CircuitBreaker:
 
     @contextmanager
     def probe(self) -> Iterator[None]:
-        """Let one probe out if it is due; else raise as `check`."""
+        """Allow one probe if it is due; else raise like `check`."""
         if self._probe_at is not None and (self._is_probing or self._clock.now() < self._probe_at):
             self.check()
         self._is_probing = True
@@ -56,14 +55,14 @@ class CircuitBreaker:
             self._is_probing = False
 
     def succeed(self) -> None:
-        """Close the breaker: there was an answer."""
+        """Close the breaker after an answer."""
         self.answers += 1
         self._failures = self._openings = 0
         self._probe_at = None
         telemetry.OPEN_CIRCUIT_BREAKERS.discard(self)
 
     def fail(self, error: TopicSchemaError, answers: int) -> None:
-        """Count a call without an answer, unless others were answered since it went out, when there were `answers`."""
+        """Count a call without an answer, unless other calls got one since it was sent. `answers` is the count then."""
         if self.is_open or answers != self.answers:
             return
         self._failures += 1
@@ -71,7 +70,7 @@ class CircuitBreaker:
             self.open(error)
 
     def open(self, error: TopicSchemaError) -> None:
-        """Open the breaker, or keep it open for longer after a probe without an answer."""
+        """Open the breaker, or extend its time after a probe without an answer."""
         pause = min(_SHORTEST * 2**self._openings, _LONGEST)
         self._openings = min(self._openings + 1, 10)
         self._probe_at = self._clock.now() + pause * self._clock.spread(1 - _SPREAD, 1 + _SPREAD)
@@ -80,7 +79,7 @@ class CircuitBreaker:
 
 
 def _again(error: TopicSchemaError, after: float) -> TopicSchemaError:
-    """Return the same error for another call. An exception that is raised twice collects two tracebacks."""
+    """Return a copy of the error for another call. An exception that is raised twice collects two tracebacks."""
     twin = copy.copy(error)
     if isinstance(twin, WaitingError):
         twin.after = after

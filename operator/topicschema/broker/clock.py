@@ -1,4 +1,4 @@
-"""The passing of time, as far as calls to a broker wait for it: one value, so that tests may have their own."""
+"""The clock of calls to a broker, as one value, so that tests can replace it."""
 
 import asyncio
 import random
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """`now` counts seconds from anywhere; `spread` is a random number between its two bounds."""
+    """`now` returns seconds from an arbitrary start; `spread` returns a random number between its two bounds."""
 
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep

@@ -1,6 +1,6 @@
-"""Connections to one broker: requests out and answers in, inside the allowed hosts, in bounded time and memory.
+"""HTTP connections to one broker, to allowed hosts only, with limits of time and memory.
 
-What an answer means is read in `foreign`; when a request may go out is `transport`'s to say.
+`error_mapping` interprets the answers; `transport` schedules the requests.
 """
 
 import io
@@ -23,7 +23,7 @@ _CONNECT_SECONDS: Final = 5.0
 _KEPT_SECONDS: Final = 60.0
 _MAX_ERROR_BYTES: Final = 64 << 10
 _LARGE_BYTES: Final = 1 << 20
-# Jetty repeats a refusal, which quotes two schemas, as the reason phrase of its status line.
+# Jetty repeats a refusal, which quotes two schemas, in the reason phrase of its status line.
 _MAX_STATUS_LINE: Final = 16 << 20
 _HEADERS: Final = {"User-Agent": "topicschema", "Accept-Encoding": "identity", "Accept": "application/json"}
 _REDIRECTS: Final = frozenset({307, 308})
@@ -31,7 +31,7 @@ _REDIRECTS: Final = frozenset({307, 308})
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request to be sent; `asked` names it in errors, `max_bytes` bounds the answer, an error's is cut."""
+    """One HTTP request. `asked` names it in errors. `max_bytes` limits the answer; that of an error is truncated."""
 
     method: str
     url: URL
@@ -44,7 +44,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back."""
+    """The HTTP response."""
 
     status: int
     headers: Mapping[str, str]
@@ -52,20 +52,20 @@ class Answer:
 
     @property
     def is_good(self) -> bool:
-        """Whether it is a yes; a redirect is none."""
+        """True if the status is 2xx."""
         return 200 <= self.status < 300  # noqa: PLR2004 - HTTP's numbers
 
     def next_url(self, url: URL) -> URL | None:
-        """The same question to the broker that owns what is asked for, where this one sends us there; None elsewhere.
+        """Return the URL of the same request at the broker that a redirect names, or None without a redirect.
 
-        Of the target only the address is taken, and `authoritative`, Pulsar's own mark of such a question: an answer
-        says who is to be asked, never what.
+        Only the address of the target is used, and its parameter `authoritative`, by which Pulsar marks such requests.
+        So a redirect can change the broker of a request, but not its path.
         """
         if self.status not in _REDIRECTS:
             return None
         try:
             target = url.join(URL(self.headers.get("Location", ""), encoded=True))
-            is_whole = bool(target.host and target.port)  # which are parsed only when they are asked for
+            is_whole = bool(target.host and target.port)  # yarl parses them on first access
         except ValueError:
             return None
         return _asked_at(target, url) if is_whole else None
@@ -81,7 +81,7 @@ def _asked_at(target: URL, url: URL) -> URL:
 
 
 class Connections:
-    """A pool of connections, opened when it is first needed. SecretInvalidError for certificates that are none."""
+    """A pool of connections, opened on demand. Raise SecretInvalidError for invalid certificates."""
 
     def __init__(self, allowed: AllowedHosts, credential: Credential, ca: bytes | None) -> None:
         self._allowed = allowed
@@ -94,13 +94,16 @@ class Connections:
         self._is_closed = False
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         self._is_closed = True
         if self._session is not None:
             await self._session.close()
 
     async def send(self, exchange: Exchange, *, to_issuer: bool = False) -> Answer | Trouble:
-        """The answer, whatever its status, or what its absence means; BrokerNotAllowedError before anything is sent."""
+        """Return the answer of any status, or the meaning of its absence.
+
+        Raise BrokerNotAllowedError, and send nothing, if the host is not allowed.
+        """
         self._allowed.check(exchange.url)
         try:
             async with self._open().request(
@@ -120,7 +123,7 @@ class Connections:
             return Trouble(error)
 
     def _tls(self, *, to_issuer: bool) -> ssl.SSLContext:
-        """The context, made when it is first needed: reading the system's certificates takes tens of milliseconds."""
+        """Return the TLS context, made on demand: reading the system's certificates takes tens of milliseconds."""
         if to_issuer not in self._contexts:
             credential = None if to_issuer else self._credential
             self._contexts[to_issuer] = context_of(credential, self._ca, trusts_system=to_issuer)
@@ -144,13 +147,13 @@ class Connections:
 
 
 def check_downgrade(before: URL, after: URL) -> None:
-    """BrokerNotAllowedError where a redirect would send credentials in clear text that were not."""
+    """Raise BrokerNotAllowedError if a redirect from HTTPS would send credentials in clear text."""
     if before.scheme == "https" and after.scheme != "https":
         raise BrokerNotAllowedError(f"the broker redirects from https to {after.scheme}://{(after.host or '')[:200]}")
 
 
 async def _only_once(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """The answer to a request that aiohttp must not send again by itself, as it does with a DELETE, too."""
+    """Return the answer of a request that aiohttp must not retry by itself, as it does even for a DELETE."""
     try:
         return await send(request)
     except aiohttp.ClientConnectorError:
@@ -160,7 +163,7 @@ async def _only_once(request: aiohttp.ClientRequest, send: aiohttp.ClientHandler
 
 
 async def _body(response: aiohttp.ClientResponse, exchange: Exchange) -> bytes:
-    """The body; an error's no longer than people read, a good answer's no longer than such an answer may be."""
+    """Return the body. Truncate that of an error; raise AnswerTooLargeError for another that exceeds its limit."""
     is_error = not response.ok
     limit = _MAX_ERROR_BYTES if is_error else exchange.max_bytes
     whole = bytearray()
@@ -178,4 +181,4 @@ async def _body(response: aiohttp.ClientResponse, exchange: Exchange) -> bytes:
 
 
 def _sendable(body: bytes | None) -> bytes | io.BytesIO | None:
-    return io.BytesIO(body) if body is not None and len(body) >= _LARGE_BYTES else body  # sent piece by piece
+    return io.BytesIO(body) if body is not None and len(body) >= _LARGE_BYTES else body  # sent in chunks

@@ -1,4 +1,4 @@
-"""Who we are to a broker: values only, which no repr, log or error ever shows. What is done with them: `identity`."""
+"""Credentials for a broker, as values that no repr, log or error shows. `identity` uses them."""
 
 import re
 from dataclasses import dataclass, field
@@ -11,19 +11,19 @@ _SENDABLE = re.compile(r"[\x21-\x7e]+")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token as it is sent."""
+    """A bearer token."""
 
     text: str = field(repr=False)
 
     @classmethod
     def of(cls, content: bytes) -> Self:
-        """The token in a Secret or a file, without the space around it; SecretInvalidError where there is none."""
+        """Return the token in a Secret or a file, stripped. Raise SecretInvalidError if it is empty or invalid."""
         return cls(_text(content, "the token"))
 
 
 @dataclass(frozen=True, slots=True)
 class OAuth2ClientCredentials:
-    """OAuth 2.0 client credentials; the issuer's well-known document names the token endpoint (as Pulsar's clients do).
+    """OAuth 2.0 client credentials. As for Pulsar's clients, the issuer's well-known document has the token endpoint.
 
     Empty texts are not sent.
     """
@@ -36,20 +36,20 @@ class OAuth2ClientCredentials:
 
     @staticmethod
     def secret_of(content: bytes) -> str:
-        """The client's secret in a Secret or a file; SecretInvalidError where there is none."""
+        """Return the client's secret in a Secret or a file. Raise SecretInvalidError if it is empty or invalid."""
         return _text(content, "the client's secret")
 
 
 @dataclass(frozen=True, slots=True)
 class ClientCertificate:
-    """A client certificate with its chain, and its key: PEM, the key without a password."""
+    """A client certificate with its chain, and its key without a password, both PEM."""
 
     certificate: bytes = field(repr=False)
     key: bytes = field(repr=False)
 
 
 Credential = Token | OAuth2ClientCredentials | ClientCertificate | None
-"""None: nobody in particular."""
+"""None means anonymous access."""
 
 
 def _text(content: bytes, what: str) -> str:

@@ -1,7 +1,7 @@
-"""What a broker or the network answers instead of what was asked for, in our errors: the one table foreign to ours.
+"""Mapping of HTTP statuses and network errors to the errors of this package, in one table.
 
-docs/broker.md has the same table in words. Messages are for people: they say what was asked and what the broker called
-it, in few characters. The broker quotes schemas in its refusals, so a text is cut where a quotation may begin.
+docs/broker.md has the same table in words. A message has the request and the broker's own short reason. The broker
+quotes schemas in its refusals, so a text is truncated where a quotation may begin.
 """
 
 import asyncio
@@ -35,10 +35,10 @@ from topicschema.core.errors import TopicSchemaError
 
 
 class Call(Enum):
-    """The kinds of call, as far as one status means different things."""
+    """The kinds of call that give one status different meanings."""
 
     READ = auto()
-    LISTING = auto()  # a read of much at once, which may take a broker longer than it is waited for
+    LISTING = auto()  # a large read, which may take a broker longer than the timeout
     UPLOAD = auto()
     WRITE = auto()
     DELETE = auto()
@@ -46,7 +46,7 @@ class Call(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What was asked, for the words of an error: the request, and the broker where it is nobody else's matter."""
+    """The request, and the address of its broker, for the message of an error."""
 
     call: Call
     request: str
@@ -55,10 +55,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What an answer, or its absence, means: our error, and whether the same request may be sent again at once.
+    """The meaning of an error status, or of no answer.
 
-    `is_unreachable`: there was no answer, and nobody else would have got one. `wanted` are the seconds for which the
-    broker asked to be left alone, None where it did not.
+    If `is_repeated` is True, the request may be sent again at once. If `is_unreachable` is True, the broker answers no
+    client. `wanted` is the broker's Retry-After in seconds, or None.
     """
 
     error: TopicSchemaError
@@ -68,7 +68,7 @@ class Trouble:
 
 
 FOREIGN: Final = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
-"""What aiohttp raises when no answer came: refused, cut, reset, timed out, or a certificate that is no good."""
+"""The errors that aiohttp raises without an answer: refused, closed or reset connection, timeout, bad certificate."""
 
 _MAX_AFTER: Final = 60.0
 _PATIENT: Final = frozenset({408, 429, 502, 503, 504})
@@ -82,7 +82,10 @@ _Make = Callable[[str, int, float | None], TopicSchemaError]
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One line of the table. `pattern` is looked for in all that the broker said; `bare` wants an answer of its own."""
+    """One row of the table. `pattern` is a regular expression, searched in the whole text of the broker.
+
+    `has_reason` requires (True) or excludes (False) a text that the admin API itself wrote.
+    """
 
     status: range
     calls: frozenset[Call]
@@ -92,7 +95,7 @@ class _Row:
     is_repeated: bool = False
 
     def fits(self, call: Call, status: int, words: Words) -> bool:
-        """Whether the line is about that answer."""
+        """Return True if the row applies to the answer."""
         if status not in self.status or call not in self.calls:
             return False
         if self.has_reason is not None and self.has_reason is not words.is_reason:
@@ -129,7 +132,7 @@ _PERMANENT: Final = (
     r"|StackOverflowError|IllegalArgumentException|ClassCastException|IndexOutOfBounds|BufferUnderflow"
     r"|org\.apache\.avro\.|com\.fasterxml\.jackson\.|com\.google\.gson\.|InvalidSchemaDataException"
 )
-# What authorization says, with 401 too, to those whom authentication let in; a stranger gets the container's page.
+# Texts of authorization, with 401 too, after a successful authentication; else the container's page is returned.
 _NO_PERMISSION: Final = r"^Unauthorized to |[Pp]ermission|requires super-?user"
 _TABLE: Final = (
     _Row(_one(401), _ANY, _plain(BrokerForbiddenError), _NO_PERMISSION, has_reason=True),
@@ -147,7 +150,7 @@ _TABLE: Final = (
     _Row(_one(412), _ANY, _away, is_repeated=True),
     _Row(_one(408), _ANY, _away, is_repeated=True),
     _Row(_one(429), _ANY, _away, is_repeated=True),
-    _Row(_one(405), _ANY, _refused, r"[Tt]opic level polic"),  # it has switched them off, for all of its topics
+    _Row(_one(405), _ANY, _refused, r"[Tt]opic level polic"),  # the broker has disabled them for all of its topics
     _Row(range(400, 500), WRITES, _refused),
     _Row(range(400, 500), _ANY, _stranger),
     _Row(_one(500), _ONLY_UPLOAD, _refused, _PERMANENT),
@@ -158,7 +161,7 @@ _TABLE: Final = (
 
 
 def from_answer(asked: Asked, status: int, headers: Mapping[str, str], body: bytes) -> Trouble:
-    """The meaning of an answer that is not 2xx."""
+    """Return the meaning of an answer that is not 2xx."""
     words = words_of(body)
     row = next(each for each in _TABLE if each.fits(asked.call, status, words))
     text = f"{asked.request}: {status} {words.short or http.client.responses.get(status, '')}".rstrip()
@@ -167,10 +170,10 @@ def from_answer(asked: Asked, status: int, headers: Mapping[str, str], body: byt
 
 
 def from_silence(error: BaseException, asked: Asked) -> Trouble:
-    """The meaning of no answer."""
+    """Return the meaning of no answer."""
     where = asked.broker
     if isinstance(error, TimeoutError):
-        # Much may take long to list: that it did does not say whether anybody is there.
+        # A large listing may take long, so its timeout does not mean that the broker is unreachable.
         is_silent = asked.call is not Call.LISTING
         return Trouble(BrokerSilentError(f"{where}: no answer in time"), is_unreachable=is_silent)
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
@@ -180,15 +183,15 @@ def from_silence(error: BaseException, asked: Asked) -> Trouble:
     if tls is not None:
         return Trouble(_of_tls(tls, where))
     what = _NAMES.get(type(error), type(error).__name__)
-    # TLS 1.3 refuses a client's certificate, or its absence, after the handshake: asyncio sees the end and no reason.
+    # TLS 1.3 refuses a client's certificate, or its absence, after the handshake: asyncio gets an EOF, but no reason.
     hint = "; does it want a client certificate?" if what == _ENDED and where.startswith("https:") else ""
     unavailable = BrokerUnavailableError(f"{where}: {what}{hint}")
-    # One that ends may be about our certificate, and the broker takes another policy's.
+    # The broker may have closed the connection for this policy's certificate, and accept another policy's.
     return Trouble(unavailable, is_repeated=True, is_unreachable=isinstance(error, aiohttp.ClientConnectorError))
 
 
 def from_stranger(asked: Asked, what: str) -> Trouble:
-    """The meaning of a 2xx answer that no broker would give, for instance a login page."""
+    """Return the meaning of a 2xx answer that is not a broker's, for instance a login page."""
     return Trouble(BrokerUnavailableError(f"{asked.broker}: {what}; {_WHOSE}", after=30.0))
 
 
@@ -202,7 +205,7 @@ _NAMES: Final[Mapping[type[BaseException], str]] = {
 
 
 def _tls(error: BaseException) -> ssl.SSLError | None:
-    """What OpenSSL said, out of what aiohttp wraps around it."""
+    """Return the error of OpenSSL that aiohttp's error wraps, or None."""
     around: BaseException | None = getattr(error, "os_error", error)
     while around is not None and not isinstance(around, ssl.SSLError):
         around = around.__cause__
@@ -219,7 +222,7 @@ def _of_tls(error: ssl.SSLError, where: str) -> TopicSchemaError:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that the answer asks us to wait, at most a minute, by a number or a date; None where it does not."""
+    """Return the seconds of the header Retry-After (a number or a date), at most 60, or None without a valid one."""
     text = headers.get("Retry-After", "")
     try:
         wanted = float(text)
@@ -227,14 +230,14 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         until = _date(text)
         if until is None:
             return None
-        # By the clock of who answers, where it tells: ours may be another one.
+        # By the server's clock, if it sends a Date: ours may differ.
         wanted = (until - (_date(headers.get("Date", "")) or datetime.now(UTC))).total_seconds()
-    # No number is neither more nor less than another, and no clock ever comes to it.
+    # NaN compares with no number, and no clock ever reaches it.
     return None if math.isnan(wanted) else min(max(wanted, 0.0), _MAX_AFTER)
 
 
 def _date(text: str) -> datetime | None:
-    """The date as HTTP writes it (RFC 9110, section 5.6.7), which is always in UTC; None where it is none."""
+    """Return the parsed HTTP date, always in UTC (RFC 9110, section 5.6.7), or None if it is invalid."""
     try:
         return parsedate_to_datetime(text).replace(tzinfo=UTC)
     except (ValueError, OverflowError):

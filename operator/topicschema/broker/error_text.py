@@ -1,4 +1,4 @@
-"""What a broker said in an error, in words that may be shown: short, and without the schemas that it quotes."""
+"""Texts of a broker's errors, shortened and without quoted schemas, for conditions and logs."""
 
 import html
 import json
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 _MAX_SHORT: Final = 200
 _MAX_WHOLE: Final = 8000
-# Where a schema, a default or a name of the schema's may begin. What follows is not repeated.
+# A schema, a default or a name of the schema may begin at a match. The text from there on is not repeated.
 _QUOTATION: Final = re.compile(r"[\n\r{\[\"'<]| : |: -?\d")
 _BANNER: Final = re.compile(r"Message: ([^\n]*)")
 _CLASS: Final = re.compile(r"(?:[a-z]\w*\.){2,}(?=[A-Z])")
@@ -16,7 +16,7 @@ _CLASS: Final = re.compile(r"(?:[a-z]\w*\.){2,}(?=[A-Z])")
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """`whole` is for looking things up, `short` for people; `is_reason` where the admin API itself wrote it."""
+    """`whole` is for searches, `short` for messages. `is_reason` is True if the admin API itself wrote the text."""
 
     whole: str
     short: str
@@ -24,7 +24,7 @@ class Words:
 
 
 def words_of(body: bytes) -> Words:
-    """The words of an error's body: Pulsar's `{"reason": …}`, its container's page, or anything else."""
+    """Return the text of an error's body: Pulsar's `{"reason": …}`, its container's page, or any other body."""
     told = _parsed(body)
     if isinstance(told, dict) and isinstance(told.get("reason"), str):
         whole = told["reason"][:_MAX_WHOLE]
@@ -36,7 +36,7 @@ def words_of(body: bytes) -> Words:
 
 
 def _parsed(body: bytes) -> Any:
-    """The body's JSON; Pulsar 4.2 repeats a schema's line breaks in it as they are, which JSON does not allow."""
+    """Return the body's JSON, or None. Pulsar 4.2 does not escape a schema's line breaks in it, so accept them."""
     try:
         return json.loads(body, strict=False)
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""Which hosts the operator may call: a tenant names a broker's address, and must not make the operator its proxy.
+"""The allow list of broker hosts, so that no tenant can use the operator as a proxy (SSRF).
 
-An address is checked when it is written (the name) and again when it is called (the addresses that the name has then),
-so a name that changes its address between the two gains nothing.
+The host name is checked when a policy names it, and its resolved addresses at each call. So a change of DNS between the
+two (DNS rebinding) bypasses nothing.
 """
 
 import re
@@ -21,7 +21,7 @@ from topicschema.broker.errors import BrokerNotAllowedError
 _PORTS: Final = {"http": 80, "https": 443}
 _SERVICE_PORTS: Final = {"pulsar": 6650, "pulsar+ssl": 6651}
 _NAT64: Final = IPv6Network("64:ff9b::/96")
-# What clouds answer to whoever asks from inside a machine; those of link-local addresses need not be named.
+# The metadata services of clouds. Those with link-local addresses are refused anyway.
 _METADATA: Final = frozenset(
     map(ip_address, ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"))
 )
@@ -33,36 +33,37 @@ _Address = IPv4Address | IPv6Address
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """One entry of the list; `port` None means any."""
+    """One entry of the list. None as `port` means any port."""
 
     host: str
     port: int | None
 
     def names(self, host: str, port: int) -> bool:
-        """Whether the entry means the host; `*` is any text without a dot."""
+        """Return True if the entry matches the host and port. `*` matches any text without a dot."""
         pieces = (re.escape(piece) for piece in self.host.split("*"))
         return self.port in {None, port} and re.fullmatch("[^.]*".join(pieces), host) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class AllowedHosts:
-    """The allow list of broker hosts, and the API server's addresses, which no list can allow."""
+    """The allow list of broker hosts, and the API servers' addresses, which no list can allow."""
 
     patterns: tuple[_Pattern, ...] = ()
     api_servers: frozenset[tuple[str, int]] = frozenset()
 
     @classmethod
     def parse(cls, text: str, api_servers: Iterable[str] = ()) -> Self:
-        """The list that `text` holds: hosts, `*` for any text without a dot, an optional `:port`, commas between.
+        """Return the list of `text`, `HOST[:PORT]` separated by commas. `*` matches any text without a dot.
 
-        An empty text allows no host. `api_servers` are the URLs of the cluster's own. ValueError for a broken entry.
+        An empty text allows no host. `api_servers` are the URLs of the cluster's API servers. Raise ValueError for an
+        invalid entry.
         """
         patterns = tuple(_pattern(entry.strip()) for entry in text.split(",") if entry.strip())
         own = frozenset((_host(url), url.port or _PORTS["https"]) for url in map(URL, api_servers))
         return cls(patterns, own)
 
     def check(self, url: URL) -> None:
-        """BrokerNotAllowedError unless it is an HTTP address on an allowed host."""
+        """Raise BrokerNotAllowedError unless it is an HTTP or HTTPS URL with an allowed host."""
         if url.scheme not in _PORTS or not url.host or url.user is not None or url.password is not None:
             raise BrokerNotAllowedError("a broker's address must read http://HOST:PORT or https://HOST:PORT")
         self._check_host(_host(url), url.port or _PORTS[url.scheme])
@@ -79,14 +80,14 @@ class AllowedHosts:
         if literal is not None:
             self.check_address(host, str(literal), port)
         elif _NUMERIC.fullmatch(host):
-            raise _forbidden(host, port)  # an address in another spelling, which would be called without being resolved
+            raise _forbidden(host, port)  # an address in another notation, which would not be resolved
 
     def check_text(self, text: str) -> None:
-        """The same for an address as people write it; BrokerNotAllowedError also for what is none."""
+        """Raise BrokerNotAllowedError like `check`, and for a text that is not a URL."""
         self.check(_parsed(text))
 
     def check_service(self, text: str) -> None:
-        """BrokerNotAllowedError unless all hosts that a service URL names are allowed, each with its port."""
+        """Raise BrokerNotAllowedError unless all hosts of a service URL are allowed with their ports."""
         scheme, _, hosts = text.rstrip("/").partition("://")
         for each in hosts.split(","):
             url = _parsed(f"{scheme}://{each}")
@@ -95,7 +96,7 @@ class AllowedHosts:
             self._check_host(_host(url), url.port or _SERVICE_PORTS[scheme])
 
     def check_address(self, host: str, address: str, port: int) -> None:
-        """BrokerNotAllowedError for an address that no host may have, whatever the list says of its name."""
+        """Raise BrokerNotAllowedError for an address that no host may have, even if the list has its name."""
         found = _innermost(ip_address(address.partition("%")[0]))
         is_refused = found.is_link_local or found.is_unspecified or found.is_multicast or found in _METADATA
         if is_refused or (str(found), port) in self.api_servers:
@@ -110,7 +111,7 @@ class AllowedHosts:
 
 
 class GuardedResolver(AbstractResolver):
-    """Names as addresses, of which not one may be an address that is refused."""
+    """A resolver that refuses a name if one of its addresses is not allowed."""
 
     def __init__(self, allowed: AllowedHosts) -> None:
         self._allowed = allowed
@@ -120,7 +121,7 @@ class GuardedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """The host's addresses; BrokerNotAllowedError where one of them is refused, OSError where there are none."""
+        """Return the host's addresses. Raise BrokerNotAllowedError if one is refused, OSError if there are none."""
         found = await self._names.resolve(host, port, family)
         own = await self._api_servers(port)
         for each in found:
@@ -131,10 +132,10 @@ class GuardedResolver(AbstractResolver):
 
     @override
     async def close(self) -> None:
-        """Nothing is kept open."""
+        """Do nothing: the resolver has no open resources."""
 
     async def _api_servers(self, port: int) -> set[str]:
-        """The addresses that the API server's names have now, where it listens on that port."""
+        """Return the current addresses of the API servers' names with that port."""
         found: set[str] = set()
         for name, its_port in self._allowed.api_servers:
             if its_port == port and _literal(name) is None:
@@ -155,7 +156,7 @@ def _pattern(entry: str) -> _Pattern:
 def _parsed(text: str) -> URL:
     try:
         url = URL(text)
-        url.origin()  # some of it is parsed only when it is asked for
+        url.origin()  # yarl parses some of it on first access
     except ValueError:
         raise BrokerNotAllowedError(f"{text[:200]!r} is not a URL") from None
     return url
@@ -173,7 +174,7 @@ def _literal(host: str) -> _Address | None:
 
 
 def _innermost(address: _Address) -> _Address:
-    """The IPv4 address that an IPv6 address stands for, where it does."""
+    """Return the IPv4 address that an IPv6 address embeds (NAT64, mapped, 6to4), else the address itself."""
     if isinstance(address, IPv4Address):
         return address
     if address in _NAT64:

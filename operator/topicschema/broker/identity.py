@@ -1,7 +1,7 @@
-"""How a request says who we are: the header for a credential, and OAuth 2.0's tokens, which are asked for when needed.
+"""Authorization headers: bearer tokens, and OAuth 2.0 access tokens, fetched on demand.
 
-Source: RFC 6749 section 4.4, and Pulsar's Java client (ClientCredentialsFlow): the issuer's well-known document names
-the token endpoint, which takes a form.
+Source: RFC 6749 section 4.4, and Pulsar's Java client (ClientCredentialsFlow). The issuer's well-known document has the
+token endpoint, to which a form is posted.
 """
 
 import asyncio
@@ -23,19 +23,19 @@ _UNTOLD_SECONDS: Final = 300.0
 _EARLY_SECONDS: Final = 60.0
 
 Fetch = Callable[[str, str, bytes | None, Mapping[str, str]], Awaitable[tuple[int, bytes]]]
-"""Method, URL, body and headers to status and body, inside the allowed hosts."""
+"""A function from method, URL, body and headers to status and body, for allowed hosts only."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """A token that was given out; it is used until `until`."""
+    """An issued access token. It is used until `until`, a time of the clock in seconds."""
 
     token: str
     until: float
 
 
 class Identity:
-    """Who we are to one broker, kept up to date."""
+    """The current credential for one broker, with its access token."""
 
     def __init__(
         self, credential: Credential, reread: Callable[[], Awaitable[Credential]] | None, fetch: Fetch, clock: Clock
@@ -49,7 +49,7 @@ class Identity:
         self._turn = asyncio.Lock()
 
     async def headers(self) -> dict[str, str]:
-        """The headers of a request; what the issuer of tokens answers instead of one is raised."""
+        """Return the headers of a request. Raise WaitingError or BrokerNotAllowedError if the issuer gives no token."""
         if isinstance(self._credential, OAuth2ClientCredentials):
             async with self._turn:
                 if self._given is None or self._clock.now() >= self._given.until:
@@ -57,9 +57,9 @@ class Identity:
         return self._known()
 
     async def renew(self, refused: Mapping[str, str]) -> bool:
-        """Whether there is something else to try now that these headers were refused: the Secret is read again.
+        """Read the Secret again after a broker refused the headers. Return True if other headers may be available.
 
-        Of several callers that were refused at once, the first one reads it.
+        If several callers were refused at the same time, only the first one reads it.
         """
         async with self._turn:
             if self._known() != refused:
@@ -72,7 +72,7 @@ class Identity:
             return isinstance(self._credential, OAuth2ClientCredentials) or self._credential != before
 
     def _known(self) -> dict[str, str]:
-        """The headers as far as they are known without asking anybody."""
+        """Return the headers that are known without a request."""
         if isinstance(self._credential, Token):
             return {"Authorization": f"Bearer {self._credential.text}"}
         if self._given is not None:
@@ -80,7 +80,7 @@ class Identity:
         return {}
 
     def hide(self, body: bytes) -> bytes:
-        """The body of an error without our secrets, should somebody have repeated them."""
+        """Return the body of an error with the operator's secrets masked, in case the server repeated them."""
         for secret in self._secrets():
             body = body.replace(secret.encode(), b"***")
         return body
@@ -94,7 +94,7 @@ class Identity:
         return given
 
     async def _renewed(self, credential: OAuth2ClientCredentials) -> _Given:
-        """Return another token. After an error the issuer is left alone for the error's time: it may lock clients."""
+        """Return another token. After an error, raise it again until its retry time: the issuer may lock clients."""
         if self._failure is not None and self._clock.now() < self._failure[0]:
             raise copy.copy(self._failure[1])
         try:
@@ -145,13 +145,13 @@ def _object(body: bytes) -> dict[str, Any]:
 
 
 def _code(told: Mapping[str, Any]) -> str:
-    """OAuth's own word for it (`invalid_client`), never the description, which is anybody's text."""
+    """Return the error code of OAuth (`invalid_client`) or "". The description is free text and not used."""
     word = told.get("error")
     return word[:40] if isinstance(word, str) and word.isidentifier() else ""
 
 
 def _lifetime(told: Mapping[str, Any]) -> float:
-    """The seconds for which a token is used: shorter than it lasts, by a minute or half of it."""
+    """Return the seconds for which a token is used: its lifetime less 60 seconds or half of it, and at least 1."""
     try:
         lasts = float(told.get("expires_in") or _UNTOLD_SECONDS)
     except (TypeError, ValueError):

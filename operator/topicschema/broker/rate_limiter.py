@@ -1,4 +1,4 @@
-"""The rate limiter of one broker: a token bucket, first come first served, which a broker may ask to pause."""
+"""The rate limiter of one broker: a token bucket in FIFO order, with a pause for Retry-After."""
 
 from typing import Final
 
@@ -6,14 +6,13 @@ from topicschema.broker.clock import Clock
 
 PER_SECOND: Final = 20
 BURST_SECONDS: Final = 2
-"""After a rest, the requests of this many seconds go out at once."""
+"""After an idle time, the requests of this number of seconds are sent at once."""
 
 
 class RateLimiter:
-    """A token bucket, by its virtual time: when it would be full of requests that came one interval apart.
+    """A token bucket with a virtual clock (GCRA). `_filled` is the due time of the next request at the exact rate.
 
-    `per_second` requests go out at most, after a burst of two seconds' worth. Requests beyond the burst wait in the
-    order in which they came.
+    It allows `per_second` requests each second, and a burst of `BURST_SECONDS`. Other requests wait in FIFO order.
     """
 
     def __init__(self, clock: Clock, per_second: int = PER_SECOND) -> None:
@@ -24,7 +23,7 @@ class RateLimiter:
         self._filled = clock.now()
 
     async def take(self) -> None:
-        """Return when the next request may go out."""
+        """Wait until the next request may be sent."""
         now = self._clock.now()
         due = max(self._filled, now)
         self._filled = due + self._interval
@@ -32,5 +31,5 @@ class RateLimiter:
             await self._clock.sleep(due - self._tolerance - now)
 
     def pause(self, seconds: float) -> None:
-        """Hold back all requests for that time: the broker asked for it (`Retry-After`)."""
+        """Delay all requests for the seconds of the broker's `Retry-After`."""
         self._filled = max(self._filled, self._clock.now() + seconds + self._tolerance)

@@ -1,4 +1,4 @@
-"""TLS towards a broker: whom to trust and who we are, from PEM in memory. Nothing of it is ever written to a disk."""
+"""TLS contexts for a broker, from PEM in memory. Certificates and keys are never written to a disk."""
 
 import os
 import ssl
@@ -8,9 +8,9 @@ from topicschema.broker.errors import SecretInvalidError
 
 
 def context_of(credential: Credential, ca: bytes | None, *, trusts_system: bool) -> ssl.SSLContext:
-    """The context with these; SecretInvalidError where the PEM is none, or key and certificate do not belong together.
+    """Return the TLS context. Raise SecretInvalidError for invalid PEM, or a key that does not match its certificate.
 
-    Without a CA the system's are trusted; with one, they are only where `trusts_system` says so.
+    Without a CA, the system's CAs are trusted. With one, they are trusted only if `trusts_system` is True.
     """
     context = ssl.create_default_context() if ca is None else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if ca is not None:
@@ -30,7 +30,7 @@ def _trust(context: ssl.SSLContext, ca: bytes) -> None:
 
 
 def _present(context: ssl.SSLContext, credential: ClientCertificate) -> None:
-    # OpenSSL reads files only, so it is given one that has no name and no place: an anonymous piece of memory.
+    # OpenSSL reads only files, so it gets an anonymous file in memory.
     descriptor = os.memfd_create("client-certificate", os.MFD_CLOEXEC)
     try:
         os.write(descriptor, credential.certificate.strip() + b"\n" + credential.key.strip() + b"\n")
@@ -43,4 +43,4 @@ def _present(context: ssl.SSLContext, credential: ClientCertificate) -> None:
 
 
 def _no_password() -> bytes:
-    raise ValueError("the key has a password")  # without this, OpenSSL would ask for it on the terminal
+    raise ValueError("the key has a password")  # without this, OpenSSL would prompt for it

@@ -1,4 +1,4 @@
-"""Requests to one broker: when they are sent, and what becomes of the answers. Times are seconds."""
+"""Requests to one broker with rate limit, circuit breaker, redirects and retry. Times are seconds."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -22,7 +22,7 @@ from topicschema.broker.rate_limiter import PER_SECOND, RateLimiter
 from topicschema.core.errors import TopicSchemaError, WaitingError
 
 _PAUSE: Final = 0.3
-_PATIENCE: Final = 2.0  # a longer Retry-After is the caller's to wait for
+_PATIENCE: Final = 2.0  # the caller waits for a longer Retry-After
 _MAX_REDIRECTS: Final = 3
 _MAX_ANSWER_BYTES: Final = 16 << 20
 _MAX_TOKEN_BYTES: Final = 1 << 20
@@ -31,7 +31,7 @@ _PROBE: Final = "/admin/v2/brokers/version"
 
 
 def _no_fence() -> None:
-    """Whoever is nobody in particular may always write."""
+    """Allow all writes."""
 
 
 class Limits:
@@ -44,11 +44,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How to reach a broker's admin REST API, who we are there, and whom to trust.
+    """Address, credential and CA of a broker's admin REST API.
 
-    `ca` is PEM, and None means the system's own. `reread` reads the Secret again when the broker refuses what was in
-    it; what it raises is raised to whoever asked. `limits` is shared by all who ask the same broker, None means limits
-    of its own. `fence` is called before each write, and what it raises stops that.
+    `ca` is PEM; None means the system's CAs. `reread` reads the Secret again if the broker refuses the credential, and
+    its errors are raised to the caller. All clients of a broker share `limits`; None means separate limits. `fence` is
+    called before each write, and its error stops the write.
     """
 
     admin_url: str
@@ -62,21 +62,21 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A request's body, as JSON; `null` is one, too."""
+    """A request's body as a JSON value. None is sent as `null`."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What the broker told; None where it said yes and nothing more."""
+    """The value of an answer, or None if its body is empty."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request. `name` is what the metrics call it; `path` is percent-encoded as it is to be sent."""
+    """One request. `name` is its label in metrics; `path` is percent-encoded."""
 
     name: str
     call: Call
@@ -89,22 +89,22 @@ class Request:
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether it does no harm to send it twice: all but a deletion, which adds a tombstone each time."""
+        """True if a retry is safe: for all requests but a deletion, which adds a tombstone each time."""
         return self.call is not Call.DELETE
 
     def __str__(self) -> str:
-        """The request for people, its path decoded."""
+        """Return method and decoded path, for messages."""
         return f"{self.method} {unquote(unquote(self.path.partition('?')[0]))}"[:300]
 
     def asked_at(self, url: URL) -> Asked:
-        """The request as it is sent there, for errors."""
+        """Return the request to that URL, for the messages of errors."""
         return Asked(self.call, str(self), str(url.origin()))
 
 
 class Transport:
-    """One policy's way to a broker: within the broker's limits, over its own connections, with its own credentials.
+    """One policy's client of a broker: within the broker's limits, with its own connections and credentials.
 
-    A request that may do so is sent once more; all other retries are the work queue's.
+    A repeatable request is retried once; the work queue does all other retries.
     """
 
     def __init__(self, access: Access, clock: Clock) -> None:
@@ -116,15 +116,15 @@ class Transport:
         self._identity = Identity(access.credential, access.reread, self._fetch, clock)
 
     async def close(self) -> None:
-        """End all connections; what is under way fails."""
+        """Close all connections. Pending requests fail."""
         await self._connections.close()
 
     async def identity(self) -> Mapping[str, str]:
-        """The headers that say who we are; what the issuer of tokens answers instead of one is raised."""
+        """Return the authorization headers. Errors as in `Identity.headers`."""
         return await self._identity.headers()
 
     async def ask(self, request: Request) -> Any:
-        """The answer, parsed; None where there is none but yes. The errors are those of `foreign`'s table."""
+        """Return the parsed answer, or None if its body is empty. Raise the errors of the table in `error_mapping`."""
         started, outcome = self._clock.now(), "Abandoned"
         try:
             answer = await self._ask(request)
@@ -139,7 +139,7 @@ class Transport:
             telemetry.BROKER_REQUEST_DURATION.labels(request.name).observe(self._clock.now() - started)
 
     async def _ask(self, request: Request) -> Any:
-        """Return the answer; raise at once while the circuit breaker is open."""
+        """Return the answer. Raise at once while the circuit breaker is open."""
         if self._limits.breaker.is_open:
             await self._probe()
         answers = self._limits.breaker.answers
@@ -151,9 +151,9 @@ class Transport:
         raise found.error
 
     async def _probe(self) -> None:
-        """Ask the broker for its version, if a probe is due; raise unless there is an answer, whatever it says.
+        """Send a probe, a GET of the broker's version, if it is due. Raise unless the broker answers, with any status.
 
-        The probe concerns no Pulsar namespace and has no credentials, so what fails for one policy keeps no other out.
+        The probe has no Pulsar namespace and no credentials. So the errors of one policy do not block other policies.
         """
         with self._limits.breaker.probe():
             url = URL(self._base + _PROBE, encoded=True)
@@ -167,7 +167,7 @@ class Transport:
         self._limits.breaker.check()
 
     async def _tried(self, request: Request) -> Told | Trouble:
-        """Return what comes back; send once more where that does no harm and may help."""
+        """Return the answer or its error. Retry once if that is safe and may help."""
         found = await self._as_ourselves(request)
         if isinstance(found, Told) or not (found.is_repeated and request.is_repeatable):
             return found
@@ -177,7 +177,7 @@ class Transport:
         return await self._as_ourselves(request)
 
     async def _as_ourselves(self, request: Request) -> Told | Trouble:
-        """What comes back to us; where we are not known, to what the Secret says now."""
+        """Return the answer or its error. After a 401, retry with the Secret's current content."""
         try:
             headers = await self._identity.headers()
         except WaitingError as error:
@@ -194,7 +194,7 @@ class Transport:
         return found
 
     async def _to_owner(self, request: Request, headers: Mapping[str, str]) -> Told | Trouble:
-        """What comes back from the broker that owns what is asked for; others redirect to it."""
+        """Return the answer or error of the broker that owns the resource. Other brokers redirect to it."""
         url = URL(self._base + request.path, encoded=True)
         for _ in range(_MAX_REDIRECTS + 1):
             await self._limits.rate.take()
@@ -219,7 +219,7 @@ class Transport:
         return error_mapping.from_stranger(exchange.asked, "redirected in circles")
 
     async def _fetch(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
-        """Status and body of what an issuer of tokens answers."""
+        """Return status and body of a token issuer's answer. Raise the error of no answer."""
         await self._limits.rate.take()
         target = _url(url)
         asked = Asked(Call.READ, f"{method} {target.host}{target.path}"[:300], str(target.origin()))
@@ -240,7 +240,7 @@ def _base(admin_url: str) -> str:
 def _url(text: str) -> URL:
     try:
         url = URL(text)
-        url.origin()  # what is no whole address is told of only when it is asked for
+        url.origin()  # yarl checks the address on first access
     except ValueError:
         raise BrokerNotAllowedError(f"{text[:200]!r} is not a URL") from None
     return url
@@ -249,7 +249,7 @@ def _url(text: str) -> URL:
 def _exchange(request: Request, url: URL, headers: Mapping[str, str]) -> Exchange:
     body = None
     if request.body is not None:
-        # Escaped to ASCII, so that no text can be without an encoding.
+        # Escaped to ASCII, so that any text can be encoded.
         body = json.dumps(request.body.value, separators=(",", ":")).encode("ascii")
         headers = {**headers, "Content-Type": "application/json"}
     return Exchange(request.method, url, body, headers, request.seconds, request.max_bytes, request.asked_at(url))

@@ -1,6 +1,6 @@
-"""Schemas, topics and settings as Pulsar's admin REST API writes them, and back. No network here.
+"""Conversion of schemas, topics and settings to and from Pulsar's admin REST API. Pure.
 
-Source: Pulsar's SchemasResourceBase, SchemaUtils and Policies (line 4.0); docs/broker.md tells the traps.
+Source: Pulsar's SchemasResourceBase, SchemaUtils and Policies (line 4.0); docs/broker.md has the pitfalls.
 """
 
 import json
@@ -23,35 +23,41 @@ from topicschema.core.topics import PulsarNamespaceKey, Topic, is_system_topic
 
 _NEVER_SENT: Final = frozenset({SchemaType.BYTES, SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLISH})
 _MOST_VERSIONS: Final = 10**9
-# In a namespace of its own for each broker, to which nobody else sends anything.
+# Each broker has it in a namespace of its own, to which no other client sends messages.
 _HEALTH_CHECK: Final = "healthcheck"
 _PARTITION: Final = re.compile(r"-partition-\d+$")
 
 
 def schemas_path(topic: Topic, call: str) -> str:
-    """The path of a topic's schemas. The broker decodes the name twice, the second time with `+` as a space."""
+    """Return the path of a topic's schemas. The broker decodes the name twice, the second time with `+` as a space."""
     name = quote(quote(topic.local_name, safe=""), safe="")
     return f"/admin/v2/schemas/{_entity(topic.tenant)}/{_entity(topic.namespace)}/{name}/{call}"
 
 
 def topic_path(topic: Topic, domain: str, call: str) -> str:
-    """The path of a topic's own settings, whose name is decoded once; `domain` is `persistent` or `non-persistent`."""
+    """Return the path of a topic's own settings. The broker decodes its name once.
+
+    `domain` is `persistent` or `non-persistent`.
+    """
     return f"/admin/v2/{domain}/{_entity(topic.tenant)}/{_entity(topic.namespace)}/{_entity(topic.local_name)}/{call}"
 
 
 def namespace_path(key: PulsarNamespaceKey, call: str = "", root: str = "namespaces") -> str:
-    """The path of a Pulsar namespace, or of something below it."""
+    """Return the path of a Pulsar namespace, or of a call below it."""
     below = f"/{call}" if call else ""
     return f"/admin/v2/{root}/{_entity(key.tenant)}/{_entity(key.namespace)}{below}"
 
 
 def tenant_path(tenant: str) -> str:
-    """The path that lists a tenant's namespaces."""
+    """Return the path that lists a tenant's namespaces."""
     return f"/admin/v2/namespaces/{_entity(tenant)}"
 
 
 def written(info: SchemaInfo) -> dict[str, Any]:
-    """The body of an upload. What must never reach a broker is refused: RefusedByBrokerError, InvalidSchemaError."""
+    """Return the body of an upload.
+
+    Raise RefusedByBrokerError or InvalidSchemaError for a schema that must never be sent to a broker.
+    """
     if info.type in _NEVER_SENT:
         raise RefusedByBrokerError(
             f"a schema of type {info.type} is never sent to a broker: it would block the topic", 0
@@ -65,7 +71,10 @@ def written(info: SchemaInfo) -> dict[str, Any]:
 
 
 def version_of(answer: Any) -> RemoteVersion:
-    """The version in a GetSchemaResponse; StalledAtBrokerError(UnsupportedSchemaType) for an unknown type."""
+    """Return the version in a GetSchemaResponse.
+
+    Raise StalledAtBrokerError(UnsupportedSchemaType) for an unknown type.
+    """
     try:
         number, kind, data = _counted(answer["version"]), str(answer["type"]), str(answer["data"])
         properties = {str(name): str(text) for name, text in (answer.get("properties") or {}).items()}
@@ -80,7 +89,7 @@ def version_of(answer: Any) -> RemoteVersion:
 
 
 def listed_of(answer: Any) -> list[Any]:
-    """What is listed in the answer to a listing of versions."""
+    """Return the items of a listing of versions."""
     found = answer.get("getSchemaResponses") if isinstance(answer, dict) else None
     if not isinstance(found, list):
         raise _unlike("a list of schemas")
@@ -88,7 +97,7 @@ def listed_of(answer: Any) -> list[Any]:
 
 
 def index_of(answer: Any) -> tuple[int, ...]:
-    """All numbers that a topic's storage names, tombstones too; no answer at all means that there is no storage."""
+    """Return all numbers in a topic's storage, with tombstones, ascending. An empty answer means no storage."""
     if answer is None:
         return ()
     try:
@@ -98,7 +107,7 @@ def index_of(answer: Any) -> tuple[int, ...]:
 
 
 def _counted(number: Any) -> int:
-    """A number that a version can have, and the record a place for; ValueError where it is none."""
+    """Return the number as an int. Raise ValueError if no version can have it, or the record cannot store it."""
     counted = int(number)
     if not 0 <= counted < _MOST_VERSIONS:
         raise ValueError(number)
@@ -106,7 +115,7 @@ def _counted(number: Any) -> int:
 
 
 def number_of(answer: Any) -> int:
-    """The number in `{"version": 3}` or `{"version": {"version": 3}}`."""
+    """Return the number in `{"version": 3}` or `{"version": {"version": 3}}`."""
     inner = answer.get("version") if isinstance(answer, dict) else None
     number = inner.get("version") if isinstance(inner, dict) else inner
     if not isinstance(number, int) or isinstance(number, bool):
@@ -115,10 +124,10 @@ def number_of(answer: Any) -> int:
 
 
 def same_content(sent: SchemaInfo, read: SchemaInfo) -> bool:
-    """Whether `read`, as a GET shows it, is what is stored of `sent`.
+    """Return True if `read`, the result of a GET, is the stored form of `sent`.
 
-    A GET of a pair spells numbers anew (1.00 as 1.0), so the parts of a KEY_VALUE are compared as JSON. It shows the
-    text `null` of a STRING part as none.
+    A GET of a pair rewrites numbers (1.00 as 1.0), so the parts of a KEY_VALUE are compared as JSON. A GET shows the
+    text `null` of a STRING part as empty.
     """
     if sent.type is not read.type or dict(sent.properties) != dict(read.properties):
         return False
@@ -131,7 +140,7 @@ def same_content(sent: SchemaInfo, read: SchemaInfo) -> bool:
 
 
 def spellings(info: SchemaInfo) -> tuple[SchemaInfo, ...]:
-    """The schema, and what else may be stored where a GET shows it: a STRING part's text may be none, or `null`."""
+    """Return the schema, and all others that a GET shows the same: a STRING part's text may be empty or `null`."""
     if info.type is not SchemaType.KEY_VALUE:
         return (info,)
     try:
@@ -143,7 +152,7 @@ def spellings(info: SchemaInfo) -> tuple[SchemaInfo, ...]:
 
 
 def namespace_settings_of(answer: Any) -> NamespaceSettings:
-    """What a Pulsar namespace's policies say of schemas."""
+    """Return the schema settings in a Pulsar namespace's policies."""
     if not isinstance(answer, dict):
         raise _unlike("a namespace's policies")
     automatic = answer.get("schema_auto_update_compatibility_strategy")
@@ -156,7 +165,7 @@ def namespace_settings_of(answer: Any) -> NamespaceSettings:
 
 
 def broker_settings_of(configuration: Any, version: str | None) -> BrokerSettings:
-    """What a broker's runtime configuration, whose values are all texts, says of schemas."""
+    """Return the schema settings in a broker's runtime configuration, whose values are all strings."""
     if not isinstance(configuration, dict):
         raise _unlike("a broker's configuration")
     return BrokerSettings(
@@ -168,20 +177,20 @@ def broker_settings_of(configuration: Any, version: str | None) -> BrokerSetting
 
 
 def strategy_of(value: Any) -> Strategy | None:
-    """The strategy; None where nothing is set, which the broker also calls UNDEFINED."""
+    """Return the strategy, or None if it is unset, which the broker also calls UNDEFINED."""
     known = isinstance(value, str) and value in Strategy.__members__ and value != Strategy.UNDEFINED
     return Strategy(value) if known else None
 
 
 def flag_of(value: Any) -> bool | None:
-    """The flag, as JSON has it or as a text; None where nothing is set."""
+    """Return the flag of a JSON boolean or a string, or None if it is unset."""
     if isinstance(value, str):
         return {"true": True, "false": False}.get(value.lower())
     return value if isinstance(value, bool) else None
 
 
 def local_names(names: Iterable[str]) -> Iterator[str]:
-    """The local names in `persistent://t/n/x`, partitions as their topic, the broker's own topics left out.
+    """Yield the local names of `persistent://t/n/x`, without system topics. A partition yields its topic's name.
 
     A listing has the names as clients write them, not percent-encoded.
     """
@@ -192,7 +201,7 @@ def local_names(names: Iterable[str]) -> Iterator[str]:
 
 
 def names_of(answer: Any) -> list[str]:
-    """The texts in a list of them."""
+    """Return the answer, a list of strings."""
     if not isinstance(answer, list) or not all(isinstance(each, str) for each in answer):
         raise _unlike("a list of topics")
     return answer
@@ -227,7 +236,7 @@ def _parts(info: SchemaInfo) -> tuple[bytes, bytes]:
 
 
 def _other_text(part: SchemaInfo) -> tuple[bytes, ...]:
-    """The other text of a part that a GET shows as this one."""
+    """Return the other texts that a GET shows like this part's: one for a STRING, else ()."""
     others = {b"": (b"null",), b"null": (b"",)} if part.type is SchemaType.STRING else {}
     return others.get(part.schema, ())
 
@@ -240,7 +249,7 @@ def _same_json(one: bytes, other: bytes) -> bool:
 
 
 def _as_shown(text: bytes) -> Any:
-    """A part's JSON as a GET shows it: fractions as doubles, endless ones as texts; members keep their order."""
+    """Return a part's JSON as a GET shows it: fractions as doubles, infinite ones as strings, members in order."""
     return json.loads(text, parse_float=_shown, object_pairs_hook=tuple)
 
 
