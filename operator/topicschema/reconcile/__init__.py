@@ -1,1 +1,1 @@
-"""Reconciles one key at a time: gathers, judges, plans, acts and reports."""
+"""Reconciliation of one key at a time: gather, judge, plan, act and report."""

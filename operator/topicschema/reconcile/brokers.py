@@ -1,7 +1,7 @@
-"""The brokers of the policies: one for each policy that names one, made from its address and its Secrets.
+"""The brokers of the policies: one client for each policy that names a broker, from its address and its Secrets.
 
-A Secret is read by name from the policy's own Kubernetes namespace, and never watched: at the first need, at each look
-at the policy, and when a broker does not know us any more. What is said of one that is no good never quotes it.
+Secrets are read by name from the policy's own Kubernetes namespace and never watched. They are read on first use, at
+each reconcile of the policy, and after the broker refused the credentials. Errors never quote a Secret.
 """
 
 import asyncio
@@ -30,14 +30,14 @@ from topicschema.core.remote import BrokerSettings
 _CERTIFICATE, _KEY = "tls.crt", "tls.key"
 _CLOCK: Final = Clock()
 _OWN_SETTINGS_SECONDS: Final = 300.0
-_CLOSING_SECONDS: Final = 180.0  # longer than any call: whoever still asks the broker of before is not cut off
+_CLOSING_SECONDS: Final = 180.0  # longer than any call, so that pending calls to the former broker complete
 
 
 class SecretReader(Protocol):
-    """What is asked of the API server."""
+    """Read access to the API server."""
 
     async def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any]:
-        """The object; NotFoundError."""
+        """Return the object. Raise NotFoundError."""
 
 
 class SecretNotFoundError(WaitingError):
@@ -57,18 +57,18 @@ class _Secrets:
 
     @contextlib.contextmanager
     def named(self) -> Iterator[None]:
-        """Have errors of what was read name the Secrets that it was read from."""
+        """Add the names of the Secrets that were read to a SecretInvalidError."""
         try:
             yield
         except SecretInvalidError as error:
             raise SecretInvalidError(f"{error.message} (Secret {', '.join(self._read)})") from None
 
     async def member(self, ref: SecretKeyRef) -> bytes:
-        """The decoded content of one member, not empty."""
+        """Return the decoded content of one key. Raise SecretInvalidError if it is empty."""
         return (await self.members(ref.name, ref.key))[0]
 
     async def members(self, name: str, *keys: str) -> tuple[bytes, ...]:
-        """The decoded contents of several members, as one revision of the Secret has them."""
+        """Return the decoded contents of several keys, from one revision of the Secret."""
         self._read[name] = None
         try:
             wire = await self._client.get(SECRET, self._namespace, name)
@@ -90,7 +90,7 @@ def _member(wire: dict[str, Any], key: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A broker, what it was made for, and with what."""
+    """A broker, with the spec and the Secrets that it was created from."""
 
     pulsar: PulsarSpec
     secrets: tuple[Credential, bytes | None]
@@ -98,12 +98,10 @@ class _Made:
 
 
 class Brokers:
-    """The brokers in use. `allowed` says which hosts may be called at all; `fence` is called before each write.
+    """The brokers of the policies. `allowed` is the allow list of hosts, and `fence` is called before each write.
 
-    `per_second` is how many requests each broker gets in a second.
-
-    Policies that name one broker share its rate limiter and its circuit breaker, however they spell its address. Each
-    has its own connections and credentials.
+    `per_second` limits the requests to each broker. Policies with the same broker share its rate limiter and its
+    circuit breaker, in any spelling of its address. Each has its own connections and credentials.
     """
 
     def __init__(
@@ -119,16 +117,16 @@ class Brokers:
         self._fence = fence
         self._clock = clock
         self._per_second = per_second
-        # The brokers that were made hold them.
+        # The brokers have the strong references.
         self._limits: WeakValueDictionary[str, Limits] = WeakValueDictionary()
         self._made: dict[str, _Made] = {}
         self._closing: dict[asyncio.Task[None], Broker] = {}
         self._own: dict[tuple[str, str], tuple[float, BrokerSettings | None]] = {}
 
     async def of(self, policy: NamespaceSchemaPolicy, *, anew: bool = False) -> Broker | None:
-        """The broker that the policy names, None where it names none; `anew` reads its Secrets again.
+        """Return the broker that the policy names, or None. With `anew`, read its Secrets again.
 
-        BrokerNotAllowedError, SecretNotFoundError, SecretInvalidError.
+        Raise BrokerNotAllowedError, SecretNotFoundError or SecretInvalidError.
         """
         pulsar, uid = policy.spec.pulsar, policy.metadata.uid
         if pulsar is None:
@@ -141,7 +139,7 @@ class Brokers:
         secrets = _Secrets(self._client, policy.metadata.namespace)
         with secrets.named():
             read = (await _credential(secrets, pulsar.authentication), await _ca(secrets, pulsar.tls))
-            made = self._made.get(uid)  # another pass may have made it meanwhile
+            made = self._made.get(uid)  # another reconcile may have created it in the meantime
             if made is None or made.pulsar != pulsar or made.secrets != read:
                 fresh = _Made(pulsar, read, self._broker(pulsar, secrets, *read))
                 self.forget(uid)
@@ -149,10 +147,10 @@ class Brokers:
         return made.broker
 
     async def own_settings(self, policy: NamespaceSchemaPolicy, broker: Broker) -> BrokerSettings | None:
-        """What the policy's broker does where nothing is set, some minutes old at most; None where it does not tell.
+        """Return the broker's defaults, cached for some minutes, or None if they cannot be read.
 
-        What it told one policy holds for all; what it refused to one may be another's to read. Nobody waits for it: it
-        takes a superuser to read, and not every way to a broker leads there.
+        A result applies to all policies of the broker, and a failure only to this policy, because reading requires a
+        superuser. No error is raised.
         """
         if policy.spec.pulsar is None:
             return None
@@ -168,7 +166,7 @@ class Brokers:
         return told
 
     def forget(self, uid: str) -> None:
-        """The policy is gone, or names another broker: its connections end once nobody can be using them."""
+        """Remove the broker of a policy that is deleted or names another one. Close it when no call can use it."""
         made = self._made.pop(uid, None)
         if made is not None:
             self._forget_own(made.pulsar.address, uid)
@@ -177,7 +175,7 @@ class Brokers:
             task.add_done_callback(lambda task: self._closing.pop(task, None))
 
     async def aclose(self) -> None:
-        """End all connections, at once."""
+        """Close all connections at once."""
         for uid in tuple(self._made):
             self.forget(uid)
         leaving = tuple(self._closing.items())
@@ -187,7 +185,7 @@ class Brokers:
         await asyncio.gather(*(task for task, _ in leaving), return_exceptions=True)
 
     def _forget_own(self, where: str, uid: str) -> None:
-        """What a broker told of itself: to that policy, and to all once nobody asks there any more."""
+        """Remove the cached defaults of the policy, and those for all policies if no policy uses the broker now."""
         self._own.pop((where, uid), None)
         if all(each.pulsar.address != where for each in self._made.values()):
             self._own.pop((where, ""), None)

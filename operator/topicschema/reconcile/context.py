@@ -19,17 +19,16 @@ from topicschema.storage.protocol import SchemaStorage
 
 
 def utc_now() -> str:
-    """The time as the product writes it: RFC 3339, UTC, seconds."""
+    """Return the current time as stored: RFC 3339, UTC, seconds."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReconcileContext:
-    """Everything that reconciles share.
+    """The objects that all reconciles share.
 
-    `enqueue` has a key reconciled within some seconds; `claims_are_open` lets every namespace claim any Pulsar
-    namespace; `namespace` is the operator's own. `now` is the time that is written down; `clock`, which nobody sets
-    back, measures in seconds how long something lasts.
+    `enqueue` adds a key that is due within some seconds. `claims_are_open` allows every namespace to claim any Pulsar
+    namespace. `namespace` is the operator's own. `now` returns the time to store; `clock` is monotonic, in seconds.
     """
 
     client: ApiClient

@@ -1,6 +1,6 @@
-"""Write a status that differs from the one that was read, and emit an Event if a person must act, or should know.
+"""Writing of changed statuses, and Events for the user about errors and risks.
 
-Each kind's report computes its status. Success emits no Event: that would be one more write for each version.
+The `status` module of each kind computes the status. Success emits no Event, to save one write for each version.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,10 @@ from topicschema.reconcile.runtime.work_queue import Key
 
 
 async def write(ctx: ReconcileContext, kind: Kind, wire: Mapping[str, Any], status: Any) -> None:
-    """Write `status` to the resource read as `wire`, and emit its Events; ConflictError if the resource changed."""
+    """Write `status` to the resource read as `wire`, and emit its Events.
+
+    Raise ConflictError if the resource changed.
+    """
     metadata = wire["metadata"]
     key = Key(kind.plural, metadata["namespace"], metadata["name"])
     with ctx.own_writes.suppress(key, lambda: ctx.enqueue(key, 0.0)):
@@ -47,12 +50,12 @@ async def _emit_events(
 
 
 def _is_unreadable(condition: Condition) -> bool:
-    """Return whether validation found messages that cannot be read."""
+    """Return True if the validation has unreadable messages."""
     return condition.type is ConditionType.VALIDATED and condition.status is ConditionStatus.FALSE
 
 
 def _was_emitted(wire: Mapping[str, Any], condition: Condition) -> bool:
-    """Return whether the status as read has the same condition: its Event was emitted then."""
+    """Return True if the status in `wire` has the same condition. Its Event was emitted then."""
     before = (wire.get("status") or {}).get("conditions") or ()
     reported = ((one.get("type"), one.get("reason"), one.get("message")) for one in before)
     return (condition.type.value, condition.reason, condition.message) in reported

@@ -1,1 +1,1 @@
-"""Reconciles a NamespaceSchemaPolicy: its claim, the settings of its Pulsar namespace, its status."""
+"""Reconciliation of a NamespaceSchemaPolicy: its claim, the settings of its Pulsar namespace, its status."""

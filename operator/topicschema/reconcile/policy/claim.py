@@ -1,7 +1,7 @@
 """The claim on a Pulsar namespace: one policy in the Kubernetes cluster holds it, by compare-and-swap.
 
-It is held at one broker: of two policies that call one broker by two names of its cluster, who came first governs.
-A claim is free once its holder does not count any more (`holders`).
+The claim has the broker's address. Of two policies that use two cluster names for one broker, the first one governs.
+A claim is free if its holder is not valid any more (`judging.holders`).
 """
 
 from topicschema.api import PULSAR_NAMESPACES_ANNOTATION
@@ -16,9 +16,9 @@ from topicschema.storage.claims import StoredClaim
 
 
 async def acquire_claim(ctx: ReconcileContext, resource: NamespaceSchemaPolicy, key: PulsarNamespaceKey) -> StoredClaim:
-    """Return the claim that the policy holds; enqueue the keys that a change of holder concerns.
+    """Return the policy's claim; acquire it if it is free, and enqueue the keys that a change of holder affects.
 
-    StalledError(ClaimNotAllowed, TopicAlreadyClaimed) if the policy does not hold the claim and may not take it.
+    Raise StalledError(ClaimNotAllowed, TopicAlreadyClaimed) if the policy may not have the claim.
     """
     stored, me = await ctx.claims.get_claim(key), owner_of(resource)
     if not await may_govern(ctx.client, me.namespace, key, anyone_may=ctx.claims_are_open):
@@ -48,9 +48,9 @@ async def acquire_claim(ctx: ReconcileContext, resource: NamespaceSchemaPolicy, 
 
 
 async def _is_governed_there(ctx: ReconcileContext, key: PulsarNamespaceKey, address: str) -> bool:
-    """Whether somebody governs the Pulsar namespace at that broker under another name of its Pulsar cluster.
+    """Return True if a policy governs the Pulsar namespace at that broker under another name of its Pulsar cluster.
 
-    Each would put the settings back to its own, and each would keep a record of the same topics.
+    Two such policies would overwrite each other's settings, and both would have records of the same topics.
     """
     for held in await ctx.claims.list_held(key.pulsar_namespace, address):
         if held.key != key and held.owner is not None and await _holder_is_valid(ctx, held.owner, held.key):
@@ -59,7 +59,10 @@ async def _is_governed_there(ctx: ReconcileContext, key: PulsarNamespaceKey, add
 
 
 async def _refuse_second(ctx: ReconcileContext, me: Owner, key: PulsarNamespaceKey) -> None:
-    """A topic has one policy: two here for one Pulsar namespace name, of two Pulsar clusters, would govern nothing."""
+    """Raise StalledError(TopicAlreadyClaimed) if another policy of the namespace claims the same Pulsar namespace name.
+
+    A topic can have one policy. With two, for two Pulsar clusters, neither would apply.
+    """
     found = await ctx.policies.find_holder(me.namespace, key.pulsar_namespace)
     if found is not None:
         message = (
@@ -73,7 +76,7 @@ async def _transfer(
 ) -> StoredClaim:
     try:
         return await ctx.claims.put_claim(stored, owner, address)
-    finally:  # a write that got no answer may have happened
+    finally:  # a write without an answer may have succeeded
         _enqueue_touched(ctx, key, stored.owner, owner)
 
 

@@ -1,4 +1,4 @@
-"""The topics on record that would not pass the policy that is now in force.
+"""The stored topics whose newest version violates the current policy.
 
 All newest versions are checked when the policy changes, and once in each resync period. In between only topics in
 conflict are checked again, if they have another version or a strategy of their own.
@@ -21,14 +21,14 @@ from topicschema.reconcile.runtime.conditions import FINDING_BYTES, truncate
 from topicschema.reconcile.runtime.object_index import TopicSummary
 from topicschema.reconcile.runtime.work_queue import Key
 
-# What one check reads: some 25 seconds of work. The histories after that are not checked.
+# The limits of one check: about 25 seconds of work. The histories beyond them are not checked.
 _MOST_VERSIONS = 100_000
 _MOST_BYTES = 256 * 1024 * 1024
 _LISTED = 20
 
 
 class _Topic(NamedTuple):
-    """A resource's name, its topic's own strategy and newest version."""
+    """A resource's name, and its topic's own strategy and newest version."""
 
     name: str
     strategy: Strategy | None
@@ -40,7 +40,7 @@ _Topics = Mapping[str, _Topic]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The part of the status that is about the histories. `check` is None while a check is due."""
+    """The fields of the status for the histories. `check` is None while a check is due."""
 
     count: int
     conflicts: tuple[HistoryConflict, ...]
@@ -48,7 +48,7 @@ class Found:
 
 
 class HistoryConflicts:
-    """Checks the histories of policies; of each policy it remembers only when all were checked last."""
+    """Check of the histories of policies. It stores only the time of each policy's last full check."""
 
     def __init__(self, ctx: ReconcileContext, resync: float) -> None:
         self._ctx = ctx
@@ -56,7 +56,7 @@ class HistoryConflicts:
         self._checked_at: dict[Key, float] = {}
 
     def forget(self, key: Key) -> None:
-        """Forget a policy that is gone."""
+        """Remove a deleted policy."""
         self._checked_at.pop(key, None)
 
     async def check(
@@ -66,7 +66,7 @@ class HistoryConflicts:
         now: NamespaceSchemaPolicy,
         summaries: Mapping[Key, TopicSummary],
     ) -> Found:
-        """Return the conflicts. `before` is the policy as it was read, `now` the same with what its broker has now."""
+        """Return the conflicts. `before` is the policy as read, `now` the same with its broker's current settings."""
         topics, policy, time = _topics(summaries), policy_of(now), self._ctx.clock()
         claims = PulsarNamespaceKey.parse(now.spec.pulsar_cluster, now.spec.pulsar_namespace)
         last = self._checked_at.get(key)
@@ -83,7 +83,7 @@ class HistoryConflicts:
     async def _known(
         self, claims: PulsarNamespaceKey, before: NamespaceSchemaPolicy, policy: Policy, topics: _Topics
     ) -> Found | None:
-        """Return the conflicts of the status that are still there; None if some are over and it does not list all."""
+        """Return the remaining conflicts of the status, or None if some are over and it does not list all."""
         status = before.status
         known = {each.name: each for each in status.history_conflicts}
         changed = [history for history, topic in topics.items() if _may_be_over(known.get(topic.name), topic)]
@@ -97,7 +97,7 @@ class HistoryConflicts:
     async def _conflicts(
         self, claims: PulsarNamespaceKey, policy: Policy, topics: _Topics, names: Sequence[str]
     ) -> tuple[dict[str, HistoryConflict], int]:
-        """The conflicts by name, and how many of the histories were checked: one at a time is in memory."""
+        """Return the conflicts by name, and the number of checked histories. One at a time is in memory."""
         recheck, conflicts = Recheck(self._ctx.judge, _MOST_VERSIONS, _MOST_BYTES), dict[str, HistoryConflict]()
         for count, history_name in enumerate(names):
             stored = await self._ctx.storage.read_history(claims, history_name)
@@ -118,14 +118,17 @@ class HistoryConflicts:
 
 
 def unchecked(before: NamespaceSchemaPolicy, now: NamespaceSchemaPolicy) -> Found:
-    """Return what is known while not all topics were seen; no check if one is due, so that a restart makes it."""
+    """Return the conflicts of the status, for use before all topics are reconciled.
+
+    If a check is due, the result has no check, so that it also runs after a restart.
+    """
     status = before.status
     check = None if _is_due(before, now) else status.history_check
     return Found(status.history_conflict_count, status.history_conflicts, check)
 
 
 def _is_due(before: NamespaceSchemaPolicy, now: NamespaceSchemaPolicy) -> bool:
-    """Return whether the status has no check of the policy as it is now."""
+    """Return True if the status has no check of the current policy."""
     is_current = before.status.observed_generation == before.metadata.generation
     return not is_current or before.status.history_check is None or policy_of(before) != policy_of(now)
 
@@ -137,7 +140,7 @@ def _may_be_over(conflict: HistoryConflict | None, topic: _Topic) -> bool:
 
 
 def _topics(summaries: Mapping[Key, TopicSummary]) -> _Topics:
-    """Return the resource of each history; if there are several, the one that holds the topic."""
+    """Return the resource of each history. Of several, it is the one that holds the topic."""
     seen = sorted(summaries.items(), key=lambda item: (not item[1].lost_claim, item[0]))
     return {s.history: _Topic(key.name, s.strategy, s.latest) for key, s in seen if s.history is not None}
 
@@ -147,5 +150,5 @@ def _found(count: int, conflicts: Mapping[str, HistoryConflict], check: HistoryC
 
 
 def _conflict(name: str, schema_version: int, rule: str, path: str) -> HistoryConflict:
-    # A path is as long as the schema's author likes; the CRD would refuse the whole status for it.
+    # The schema's author decides the length of a path; the CRD would refuse the whole status for a long one.
     return HistoryConflict(name=name, schema_version=schema_version, rule=rule, path=truncate(path, FINDING_BYTES))

@@ -1,7 +1,7 @@
-"""What a policy wants of its Pulsar namespace at the broker, against what is there: pure, setting by setting.
+"""Comparison of a policy's settings with those of its Pulsar namespace at the broker. Pure.
 
-A field that the policy leaves out is not managed: the broker keeps what it has, and people are told of it. Asking and
-writing is `namespace_state`'s matter.
+A field that the policy omits is not managed: the broker's value stays, and the status reports it. `namespace_state`
+reads and writes the settings.
 """
 
 import re
@@ -27,14 +27,14 @@ _RELEASE: Final = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})[0-9A-Za-z.-]{0,40}")
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What the claim tells: what each managed setting was before the operator first wrote it."""
+    """The record in the claim: the managed settings, and their values before the operator first wrote them."""
 
     found: NamespaceSettings
     managed: tuple[Setting, ...]
 
 
 def wanted_by(spec: NamespaceSchemaPolicySpec) -> NamespaceSettings:
-    """What the policy sets; None where it says nothing."""
+    """Return the settings of the policy. An omitted one is None."""
     return NamespaceSettings(
         strategy=spec.schema_compatibility_strategy,
         allows_auto_update=spec.is_allow_auto_update_schema,
@@ -43,31 +43,31 @@ def wanted_by(spec: NamespaceSchemaPolicySpec) -> NamespaceSettings:
 
 
 def differing(wanted: NamespaceSettings, seen: NamespaceSettings) -> NamespaceSettings:
-    """What is wanted and not so; None for all that is."""
+    """Return the desired settings that differ from the observed ones. All others are None."""
     after = written_over(seen, wanted)
     return _taken(NamespaceSettings(), wanted, [each for each in Setting if _value(after, each) != _value(seen, each)])
 
 
 def written_over(seen: NamespaceSettings, wanted: NamespaceSettings) -> NamespaceSettings:
-    """What is there after `wanted` was written: UNDEFINED is not set."""
+    """Return the settings after `wanted` is written. UNDEFINED becomes None."""
     after = _taken(seen, wanted, named(wanted))
     return replace(after, strategy=None) if after.strategy is Strategy.UNDEFINED else after
 
 
 def named(settings: NamespaceSettings) -> tuple[Setting, ...]:
-    """The settings that say something."""
+    """Return the settings that are not None."""
     return tuple(each for each in Setting if _value(settings, each) is not None)
 
 
 def recorded_before(known: Recorded, seen: NamespaceSettings, change: NamespaceSettings) -> Recorded:
-    """What has to be on record before `change` is written; what was found first stays found."""
+    """Return the record to store before `change` is written. Values that are recorded already stay."""
     fresh = [each for each in named(change) if each not in known.managed]
     managed = tuple(each for each in Setting if each in known.managed or each in fresh)
     return Recorded(_taken(known.found, seen, fresh), managed)
 
 
 def left_behind(wanted: NamespaceSettings, seen: NamespaceSettings, known: Recorded) -> tuple[str, ...]:
-    """What is to be told of each setting that was managed and is no more, while it is not as it was found."""
+    """Return a note for each setting that is not managed any more and differs from its original value."""
     return tuple(
         f"{each} is not managed any more: the broker keeps {_shown(seen, each)}, and had "
         f"{_shown(known.found, each)} before the operator wrote it"
@@ -77,32 +77,32 @@ def left_behind(wanted: NamespaceSettings, seen: NamespaceSettings, known: Recor
 
 
 def is_lock(change: NamespaceSettings, seen: NamespaceSettings, own: BrokerSettings | None) -> bool:
-    """Whether the change shuts out clients that may add schemas now."""
+    """Return True if the change stops clients that may add schemas now."""
     is_locked_by_broker = seen.allows_auto_update is None and own is not None and own.allows_auto_update is False
     return change.allows_auto_update is False and not is_locked_by_broker
 
 
 def without_lock(change: NamespaceSettings) -> NamespaceSettings:
-    """The rest of the change."""
+    """Return the change without isAllowAutoUpdateSchema."""
     return replace(change, allows_auto_update=None)
 
 
 def undeclared(topics: Iterable[str], declared: Collection[str]) -> tuple[str, ...]:
-    """The topics that have no TopicSchema, in order; local names both."""
+    """Return the topics without a TopicSchema, sorted. Both arguments are local names."""
     return tuple(sorted(set(topics).difference(declared)))
 
 
 def overruled(wanted: NamespaceSettings, own: BrokerSettings | None) -> tuple[str, ...]:
-    """What is to be told of settings that a Pulsar namespace cannot make true."""
+    """Return notes about settings that a Pulsar namespace cannot override."""
     if wanted.enforces_validation is False and own is not None and own.enforces_validation:
         return (f"the broker itself sets {Setting.ENFORCEMENT}, which no Pulsar namespace can switch off",)
     return ()
 
 
 def other_line(line: PulsarLine, own: BrokerSettings | None) -> str:
-    """What is to be told of a broker of another release line than topics are judged by, "" where it is of that line.
+    """Return a note if the broker's release has another line than `line`, else "".
 
-    What came before the first line that is known has its rules, what comes after the last is taken for it.
+    A release before the first known line counts as the first, and one after the last as the last.
     """
     release = _RELEASE.match((own.version or "") if own is not None else "")
     if release is None:
@@ -115,12 +115,12 @@ def other_line(line: PulsarLine, own: BrokerSettings | None) -> str:
 
 
 def told_of(change: NamespaceSettings, seen: NamespaceSettings) -> str:
-    """What is wanted and what is there instead."""
+    """Return a text with the observed and the desired value of each setting in `change`."""
     return "; ".join(f"{each} is {_shown(seen, each)} and not {_shown(change, each)}" for each in named(change))
 
 
 def observed(seen: NamespaceSettings, own: BrokerSettings | None, address: str = "") -> ObservedSettings:
-    """What was seen at that address, as the status tells it."""
+    """Return the status field for the settings that were observed at that address."""
     broker = None
     if own is not None:
         broker = ObservedBroker(
@@ -139,7 +139,7 @@ def observed(seen: NamespaceSettings, own: BrokerSettings | None, address: str =
 
 
 def known_of_broker(before: ObservedSettings | None) -> BrokerSettings | None:
-    """What the broker told the last time; it counts while it tells no more."""
+    """Return the broker's defaults of the last status, or None. They apply while the broker does not return any."""
     known = None if before is None else before.broker
     if known is None:
         return None
@@ -159,7 +159,7 @@ def _value(settings: NamespaceSettings, setting: Setting) -> Strategy | bool | N
 
 
 def _taken(base: NamespaceSettings, other: NamespaceSettings, which: Collection[Setting]) -> NamespaceSettings:
-    """`base` with those settings as `other` has them."""
+    """Return `base` with the settings `which` of `other`."""
     return replace(
         base,
         strategy=(other if Setting.STRATEGY in which else base).strategy,

@@ -1,7 +1,7 @@
 """The broker's part of a policy's reconcile: read the settings of the Pulsar namespace, and write those that differ.
 
-What was there before is on record before anything is written over it. Nothing that the policy leaves out is written,
-and under Observe nothing at all. What to write is `namespace_settings`' matter.
+A value is recorded in the claim before it is overwritten. Settings that the policy omits are not written, and with
+managementPolicy Observe none is. `namespace_settings` computes the changes.
 """
 
 from collections.abc import Collection
@@ -22,10 +22,10 @@ from topicschema.storage.claims import StoredClaim
 
 @dataclass(frozen=True, slots=True)
 class NamespaceState:
-    """The settings of a Pulsar namespace at its broker, how they differ from the policy's, and notes to report.
+    """The settings of a Pulsar namespace at its broker, their difference from the policy's, and notes to report.
 
-    `undeclared` are the topics that a lock waits for, None where it waits until it is known which there are. `wrote`:
-    the broker had something else until now. `other_line` is told of a broker of another line than the policy says.
+    `undeclared` are the topics that a lock waits for, or None if they are not known yet. `wrote` is True if a setting
+    was changed. `other_line` is the note about a broker of another line than the policy's, or "".
     """
 
     observed: ObservedSettings | None = None
@@ -51,9 +51,9 @@ class _Place:
 async def apply_settings(
     ctx: ReconcileContext, resource: NamespaceSchemaPolicy, claim: StoredClaim, declared: Collection[str] | None
 ) -> NamespaceState:
-    """Return the state after the policy was applied, or the error; `declared` are the topics with a TopicSchema.
+    """Return the state after the policy was applied, or the state with the error.
 
-    None while it is not known which there are.
+    `declared` are the topics with a TopicSchema, or None while they are not known.
     """
     try:
         return await _read(ctx, resource, claim, declared)
@@ -84,14 +84,14 @@ async def _read(
     except ERRORS_WITHOUT_STATUS:
         raise
     except TopicSchemaError as error:
-        # What differs was seen, whoever may not mend it.
+        # The difference is known, even if the operator may not fix it.
         return NamespaceState(rules.observed(seen, own, address_of(resource)), rules.told_of(change, seen), error=error)
 
 
 async def _applied(
     ctx: ReconcileContext, place: _Place, change: NamespaceSettings, declared: Collection[str] | None
 ) -> NamespaceState:
-    """Write `change`, but for a lock that has to wait; return the state afterwards."""
+    """Write `change`, without a lock that must wait. Return the new state."""
     resource, seen, own = place.resource, place.seen, place.own
     undeclared = await _undeclared(place, change, declared)
     if undeclared or undeclared is None:
@@ -114,7 +114,7 @@ async def _undeclared(
 
 
 async def _write(ctx: ReconcileContext, place: _Place, change: NamespaceSettings) -> rules.Recorded:
-    """What is on record once `change` is written."""
+    """Write `change` after recording the original values. Return the record."""
     claim = place.claim
     known = rules.Recorded(claim.original or NamespaceSettings(), claim.managed)
     if not rules.named(change):

@@ -1,6 +1,6 @@
-"""One pass over a NamespaceSchemaPolicy: hold its claim, look at its broker, count its topics, check their histories.
+"""The reconcile of a NamespaceSchemaPolicy: its claim, its broker, the counts of its topics, and their histories.
 
-What a policy means for a topic is `policies`' and `core.policy`'s matter.
+`judging.policies` and `core.policy` apply a policy to a topic.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ _Summaries = Mapping[Key, TopicSummary]
 
 
 class NamespaceSchemaPolicies:
-    """Passes over NamespaceSchemaPolicies; `resync` is when a settled one is passed over by itself, in seconds."""
+    """The reconciler of NamespaceSchemaPolicies. `resync` is the period of their full checks, in seconds."""
 
     def __init__(self, ctx: ReconcileContext, resync: float) -> None:
         self._ctx = ctx
@@ -49,14 +49,14 @@ class NamespaceSchemaPolicies:
         self._histories = HistoryConflicts(ctx, resync)
 
     async def broker_of(self, key: Key) -> str:
-        """Return the address of the broker that a reconcile of `key` asks; "" if none, or if it cannot be read."""
+        """Return the address of the broker that a reconcile of `key` calls, or "" if it is unknown or there is none."""
         with suppress(TopicSchemaError):
             wire = await self._ctx.client.get(NAMESPACE_SCHEMA_POLICY, key.namespace, key.name)
             return address_of(decode(NamespaceSchemaPolicy, wire))
         return ""
 
     async def reconcile(self, key: Key) -> Result:
-        """Bring what the key names one step nearer to its spec, and report; raises what stands in the way."""
+        """Reconcile the policy and write its status. Raise the error that prevents Ready."""
         try:
             wire = await self._ctx.client.get(NAMESPACE_SCHEMA_POLICY, key.namespace, key.name)
         except NotFoundError:
@@ -65,7 +65,7 @@ class NamespaceSchemaPolicies:
         metadata = decode(Metadata, wire.get("metadata"), "metadata")
         if metadata.deletion_timestamp is not None:
             self._remember_claim(key, wire)
-            self._lost(key)  # it governs nothing any more, however long it is held
+            self._lost(key)  # it governs nothing any more, even while finalizers retain it
             return Result.DONE
         before = decode_status(NamespaceSchemaPolicyStatus, wire.get("status"))
         moment = ObservedAt(before.conditions, metadata.generation, self._ctx.now())
@@ -84,7 +84,7 @@ class NamespaceSchemaPolicies:
         return Result.DONE
 
     async def _settle(self, key: Key, wire: Mapping[str, Any], moment: ObservedAt) -> TopicSchemaError | None:
-        """What stands in the way of the policy's settings at its broker, once all else is done and reported."""
+        """Reconcile the policy and write its status. Return the error that prevents its settings, or None."""
         resource = decode(NamespaceSchemaPolicy, wire)
         claims = PulsarNamespaceKey.parse(resource.spec.pulsar_cluster, resource.spec.pulsar_namespace)
         if self._ctx.index.update_policy(key, claims):
@@ -108,10 +108,10 @@ class NamespaceSchemaPolicies:
         return policy_status.awaited(state)
 
     def _topics(self, key: Key, claims: PulsarNamespaceKey) -> _Summaries | None:
-        """What was seen of the policy's topics; None while there is one that no pass has reached."""
+        """Return the summaries of the policy's topics, or None until every topic of the namespace was reconciled."""
         summaries = self._ctx.index.all_summaries(key.namespace)
         if summaries is None:
-            # A broker may take minutes for the first look at all of them.
+            # After a start, a broker may take minutes for the first reconciles of all topics.
             after = self._unseen[key] = min(2 * self._unseen.get(key, _UNTIL_TOPICS_ARE_SEEN / 2), _LONGEST_UNTIL)
             self._ctx.enqueue(key, after)
             return None
@@ -121,7 +121,7 @@ class NamespaceSchemaPolicies:
     async def _tell(
         self, key: Key, wire: Mapping[str, Any], resource: NamespaceSchemaPolicy, state: NamespaceState
     ) -> None:
-        """Ring whom the broker's settings concern, and have an Event of what was not said before."""
+        """Enqueue the topics if the broker's settings changed, and emit an Event for each new note."""
         if state.wrote or state.observed != resource.status.observed:
             self._enqueue_topics(key)
         said = " ".join(condition.message for condition in resource.status.conditions)
@@ -133,10 +133,10 @@ class NamespaceSchemaPolicies:
     async def _counts(
         self, key: Key, resource: NamespaceSchemaPolicy, state: NamespaceState, ours: _Summaries | None
     ) -> NamespaceSchemaPolicyStatus:
-        """A status with the topics and their conflicts; as it was while the topics are not all seen.
+        """Return a status with the counts of the topics and their conflicts.
 
-        Counting half of them would be wrong, and at a restart a write for nothing. The generation is observed once the
-        histories were checked.
+        Until all topics were reconciled, it has the previous counts: a partial count would be wrong, and a needless
+        write after a restart. The generation is observed after the check of the histories.
         """
         now = replace(resource, status=replace(resource.status, observed=state.observed))
         if ours is None:
@@ -158,14 +158,14 @@ class NamespaceSchemaPolicies:
         )
 
     def _remember_claim(self, key: Key, wire: Mapping[str, Any]) -> None:
-        """Remember the policy's claim: those that wait for it are found by it."""
+        """Add the policy's Pulsar namespace to the index, by which `_lost` enqueues the policies that wait for it."""
         with suppress(StalledError):
             spec = decode(NamespaceSchemaPolicySpec, wire.get("spec"))
             claims = PulsarNamespaceKey.parse(spec.pulsar_cluster, spec.pulsar_namespace)
             self._ctx.index.update_policy(key, claims)
 
     def _know(self, key: Key, uid: str) -> None:
-        """Whose policy it is; of one that was deleted and made anew between two passes nothing is kept."""
+        """Store the UID of the policy. If it changed, the policy was created again: drop all data of the former one."""
         before = self._uids.get(key, uid)
         self._uids[key] = uid
         if before != uid:

@@ -1,7 +1,7 @@
-"""What a NamespaceSchemaPolicy's conditions say: a pure function of what came of a pass, situation by situation.
+"""The conditions of a NamespaceSchemaPolicy, from the result of its reconcile. Pure.
 
-InSync, whether the broker has what the policy sets, is said only by a policy that names a broker and holds its claim.
-A broker that is away changes nothing of whether the policy is in force: topics are judged by it all the same.
+InSync reports that the broker has the policy's settings. Only a policy with a broker and a claim has it. If the broker
+is unavailable, the policy still applies to its topics.
 """
 
 from typing import Final, NamedTuple
@@ -20,7 +20,7 @@ _LISTED: Final = 5
 
 
 class Note(NamedTuple):
-    """Something to tell once: the Event's type and reason, and the sentence."""
+    """A note to report once: the type, the reason and the text of an Event."""
 
     type: str
     reason: str
@@ -28,7 +28,7 @@ class Note(NamedTuple):
 
 
 def conditions(resource: NamespaceSchemaPolicy, state: NamespaceState) -> tuple[ConditionInput, ...]:
-    """What is to be said of a policy that holds its claim."""
+    """Return the conditions of a policy that holds its claim."""
     governs = "; ".join(filter(None, (f"governs {resource.spec.pulsar_namespace}", state.other_line)))
     error = awaited(state)
     if resource.spec.pulsar is None:
@@ -46,7 +46,7 @@ def conditions(resource: NamespaceSchemaPolicy, state: NamespaceState) -> tuple[
 
 
 def awaited(state: NamespaceState) -> TopicSchemaError | None:
-    """What stands in the way of the policy's settings."""
+    """Return the error that prevents the policy's settings, or None."""
     if state.error is not None or state.undeclared == ():
         return state.error
     if state.undeclared is None:
@@ -62,9 +62,9 @@ def awaited(state: NamespaceState) -> TopicSchemaError | None:
 
 
 def notes(state: NamespaceState) -> tuple[Note, ...]:
-    """What is worth an Event when it is said first."""
+    """Return the notes that get an Event when they first appear."""
     error = awaited(state)
-    if error is not None:  # what else there is to say stands in no condition yet, and would be said at each reconcile
+    if error is not None:  # other notes are in no condition yet, and would be emitted at each reconcile
         return (Note("Warning", UNDECLARED, error.message),) if state.undeclared else ()
     line = (Note("Warning", "PulsarVersionMismatch", state.other_line),) if state.other_line else ()
     return (*line, *(Note("Normal", "SettingRetained", text) for text in state.notes))

@@ -1,1 +1,1 @@
-"""Work queue, scheduling, events and conditions: what a controller needs whatever it reconciles."""
+"""Work queue, schedule, event handlers and conditions for controllers of any kind."""

@@ -1,4 +1,4 @@
-"""The concurrency limit of each broker: how many keys are reconciled at once."""
+"""The concurrency limit of each broker: the number of keys that are reconciled at once."""
 
 import asyncio
 from collections import Counter, defaultdict
@@ -10,9 +10,9 @@ K = TypeVar("K", bound=Hashable)
 
 
 class BrokerSlots(Generic[K]):
-    """A semaphore for each broker: at most `limit` keys have a slot of it, and the others wait for their turn.
+    """A semaphore for each broker: at most `limit` keys have a slot, and the others wait.
 
-    The keys in `urgent` come first, the others in the order in which they came.
+    The keys in `urgent` get a slot first, the others in FIFO order.
     """
 
     def __init__(self, limit: int = 1) -> None:
@@ -23,7 +23,7 @@ class BrokerSlots(Generic[K]):
 
     @asynccontextmanager
     async def take(self, broker: str, key: K) -> AsyncIterator[None]:
-        """Hold a slot of `broker` for `key` while the context lasts."""
+        """Acquire a slot of `broker` for `key`, and release it at the end of the context."""
         if self._taken[broker] < self.limit:
             self._taken[broker] += 1
         else:
@@ -35,7 +35,7 @@ class BrokerSlots(Generic[K]):
             self._release(broker)
 
     def _release(self, broker: str) -> None:
-        """Pass the slot on, or free it."""
+        """Give the slot to the next key, or free it."""
         waiting = self._waiting[broker]
         while waiting:
             turn = waiting.pop(next((key for key in self.urgent if key in waiting), next(iter(waiting))))

@@ -1,6 +1,6 @@
-"""Conditions as every kind reports them: Ready, Reconciling and Stalled as kstatus means them, and their times.
+"""Conditions of all kinds: Ready, Reconciling and Stalled by the rules of kstatus, with their transition times.
 
-Which situation means which condition is the matter of each kind's own report.
+The `status` module of each kind selects the conditions.
 """
 
 from collections.abc import Iterable
@@ -11,8 +11,8 @@ from topicschema.core.errors import InvalidSchemaError, StalledError, TopicSchem
 
 MESSAGE_BYTES = 1024
 FINDING_BYTES = 512
-"""Of the path and the message of one finding."""
-# As Go writes JSON; what it writes as \uXXXX takes most.
+"""The limits in bytes of the path and of the message of one finding."""
+# Go's JSON encoding writes these as \uXXXX, which is its longest form.
 _ESCAPED = "<>&"
 _MOST_BYTES = 6
 BUG_REASON = "InternalError"
@@ -22,7 +22,7 @@ CONSUMER_RISK = "ConsumerRisk"
 
 @dataclass(frozen=True, slots=True)
 class ConditionInput:
-    """One condition of a report: all but its times and its generation."""
+    """One condition of a report, without time and generation."""
 
     type: ConditionType
     status: ConditionStatus
@@ -32,14 +32,14 @@ class ConditionInput:
 
 @dataclass(frozen=True, slots=True)
 class ObservedAt:
-    """The part that all conditions of a report share: those of the last one, the generation, the time (RFC 3339)."""
+    """The common inputs of a report: the previous conditions, the generation, and the time (RFC 3339)."""
 
     before: tuple[Condition, ...]
     generation: int
     now: str
 
     def conditions(self, said: Iterable[ConditionInput]) -> tuple[Condition, ...]:
-        """The conditions in that order; what is not said is absent."""
+        """Return the conditions of the report in its order. Previous conditions that are not in it are dropped."""
         before = {condition.type: condition for condition in self.before}
         return tuple(self._condition(one, before.get(one.type)) for one in said)
 
@@ -56,12 +56,12 @@ class ObservedAt:
 
 
 def ready(reason: str, message: str) -> tuple[ConditionInput, ...]:
-    """All is as it should be."""
+    """Return Ready=True."""
     return (ConditionInput(ConditionType.READY, ConditionStatus.TRUE, reason, message),)
 
 
 def stalled(reason: str, message: str) -> tuple[ConditionInput, ...]:
-    """A person must change something."""
+    """Return Ready=False and Stalled=True: a user must change something."""
     return (
         ConditionInput(ConditionType.READY, ConditionStatus.FALSE, reason, message),
         ConditionInput(ConditionType.STALLED, ConditionStatus.TRUE, reason, message),
@@ -69,7 +69,7 @@ def stalled(reason: str, message: str) -> tuple[ConditionInput, ...]:
 
 
 def not_ready(error: Exception) -> tuple[ConditionInput, ...]:
-    """Ready, and Reconciling or Stalled, as the kind of error has it."""
+    """Return Ready, and Reconciling or Stalled, by the type of the error."""
     reason, message = describe_error(error)
     if isinstance(error, StalledError):
         return stalled(reason, message)
@@ -83,7 +83,7 @@ def not_ready(error: Exception) -> tuple[ConditionInput, ...]:
 
 
 def describe_error(error: Exception) -> tuple[str, str]:
-    """Reason and message of an error; of a bug only its type, for its text may quote anything."""
+    """Return reason and message of an error. For a bug, return only its type, because its text may have secrets."""
     if isinstance(error, InvalidSchemaError):
         return error.reason, error.sentence
     if isinstance(error, TopicSchemaError):
@@ -92,9 +92,9 @@ def describe_error(error: Exception) -> tuple[str, str]:
 
 
 def truncate(text: str, limit: int) -> str:
-    """`text` in at most `limit` bytes as an API server stores it, cut between characters, with three dots for the rest.
+    """Return `text` in at most `limit` bytes as an API server stores it. Replace the excess by three dots.
 
-    Half of a surrogate pair, which a text in JSON can hold and an API server replaces, becomes a question mark.
+    A lone surrogate, which JSON allows and an API server replaces, becomes a question mark.
     """
     clean = text.encode(errors="replace").decode()
     if len(clean) * _MOST_BYTES <= limit or sum(map(_stored_bytes, clean)) <= limit:

@@ -1,10 +1,10 @@
-"""Event handlers: which keys an event of the watches enqueues. They use the object's metadata only.
+"""Event handlers of the watches. They select the keys to enqueue by the objects' metadata only.
 
-An event enqueues every key that the change may concern; the handlers do not compare objects. Labels and annotations are
-the exception: if only those of others change, a topic that is Ready is not enqueued.
+An event enqueues every key that the change may affect. The handlers do not compare objects, except labels and
+annotations: if only those of other owners change, a Ready topic is not enqueued.
 
-A person waits for the result of an edit, so an edited object goes ahead of objects that a list names; reconciling
-those can take long. So do policies, because they concern many topics.
+A user waits for the result of an edit. So an edited object has priority over listed objects, whose reconciles can take
+long. Policies have priority, too, because they affect many topics.
 """
 
 import json
@@ -22,12 +22,12 @@ _Metadata = Mapping[str, Any]
 
 
 def history_key(history: str) -> Key:
-    """Return the key of a SchemaHistory; all of them are in one namespace."""
+    """Return the key of a SchemaHistory. All of them are in one namespace."""
     return Key(SCHEMA_HISTORY.plural, "", history)
 
 
 class EventRouter:
-    """Handlers of watch events and lists; they put keys into the work queue."""
+    """Handlers of watch events and lists. They add keys to the work queue."""
 
     def __init__(self, index: ObjectIndex, own_writes: OwnWrites, enqueue: Callable[[Key, float], None]) -> None:
         self._index = index
@@ -38,7 +38,7 @@ class EventRouter:
         self._hashes: dict[Key, int] = {}
 
     def on_event(self, plural: str, metadata: _Metadata, *, is_deleted: bool, is_listed: bool = False) -> None:
-        """Handle an object that was created, changed or deleted, or that is in a list (`is_listed`)."""
+        """Handle an object that was created, changed or deleted, or is an item of a list (`is_listed`)."""
         key = Key(plural, metadata.get("namespace", ""), metadata["name"])
         if plural == NAMESPACE.plural:
             self._on_namespace(key.name, metadata)
@@ -59,7 +59,7 @@ class EventRouter:
                 self._enqueue(key, 0.0 if is_listed and plural == TOPIC_SCHEMA.plural else HIGH_PRIORITY)
 
     def on_list(self, plural: str, items: Iterable[_Metadata]) -> None:
-        """Handle a complete list of a kind: a known object that is not in it was deleted while no watch was open."""
+        """Handle a complete list of a kind. A known object that it lacks was deleted while no watch was open."""
         listed = {Key(plural, item.get("namespace", ""), item["name"]) for item in items}
         if plural == SCHEMA_HISTORY.plural:
             names = {key.name for key in listed}
@@ -80,7 +80,7 @@ class EventRouter:
                 self._enqueue(policy, HIGH_PRIORITY)
 
     def _is_relevant(self, key: Key, metadata: _Metadata) -> bool:
-        """Return whether more than labels and annotations may have changed since the last event."""
+        """Return True if more than labels and annotations may have changed since the last event."""
         if key.plural != TOPIC_SCHEMA.plural:
             return True
         before, summary = self._hashes.get(key), self._index.summary(key)
@@ -112,7 +112,7 @@ class EventRouter:
             self._enqueue_topics_of(key)
 
     def _on_job_or_pod(self, plural: str, metadata: _Metadata, *, is_deleted: bool) -> None:
-        """Enqueue the topic of the Job or pod, ahead of others: a person waits for it. A pod ends before its Job."""
+        """Enqueue the topic of the Job or pod with priority, because a user waits for it. A pod ends before its Job."""
         topic = owner_key(metadata) if plural == JOB.plural else self._topic_of_pod(metadata)
         if topic is None:
             return
@@ -121,7 +121,7 @@ class EventRouter:
         self._enqueue(topic, HIGH_PRIORITY)
 
     def _topic_of_pod(self, metadata: _Metadata) -> Key | None:
-        """Return the topic that a pod's label names; if the name is too long for a label, only the Job names it."""
+        """Return the topic of a pod's label, or None. If the name is too long for a label, only the Job names it."""
         name = (metadata.get("labels") or {}).get(TOPIC_LABEL, "")
         topic = Key(TOPIC_SCHEMA.plural, metadata.get("namespace", ""), name)
         return topic if topic in self._index.known[TOPIC_SCHEMA.plural] else None
@@ -132,9 +132,9 @@ class EventRouter:
 
 
 def _hash_of_relevant_fields(metadata: _Metadata) -> int:
-    """Return a hash that changes with everything but labels and annotations of others.
+    """Return a hash of the metadata without other owners' labels and annotations.
 
-    Metadata has the spec's generation, and in managedFields the writers and times of the status fields.
+    The metadata has the spec's generation, and in managedFields the writers and times of the status fields.
     """
     ours = {
         (what, name): value
@@ -149,7 +149,7 @@ def _hash_of_relevant_fields(metadata: _Metadata) -> int:
 
 
 def owner_key(job: _Metadata) -> Key | None:
-    """The TopicSchema that a Job's metadata names as its owner."""
+    """Return the TopicSchema that a Job's metadata names as its owner, or None."""
     for owner in job.get("ownerReferences") or ():
         if owner.get("kind") == TOPIC_SCHEMA.name and owner.get("controller"):
             return Key(TOPIC_SCHEMA.plural, job.get("namespace", ""), owner["name"])

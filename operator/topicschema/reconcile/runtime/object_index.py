@@ -1,7 +1,7 @@
-"""The index of known objects: which keys share a topic, a history or a policy, and a summary of each topic.
+"""The index of known objects: keys by topic, history and policy, and a summary of each topic.
 
-It is in memory only; the first reconcile of each object fills it again after a restart. No decision rests on it: it
-says which keys to enqueue, and a policy's status counts the summaries.
+It is in memory only. After a restart, the first reconcile of each object fills it. It serves to enqueue related keys
+and to count topics in a policy's status, but not for other decisions.
 """
 
 from collections import defaultdict
@@ -17,9 +17,8 @@ from topicschema.reconcile.runtime.work_queue import Key
 class TopicSummary:
     """The summary of a TopicSchema as of its last reconcile.
 
-    `topic` is tenant/namespace/topic, "" where the spec cannot be read; `history` the name of its record, once known,
-    and `latest` the number of its newest version.
-    `lost_claim`: another resource holds its topic.
+    `topic` is tenant/namespace/topic, or "" if the spec is invalid. `history` is the name of its record, if known, and
+    `latest` the number of its newest version. `lost_claim` is True if another resource holds its topic.
     """
 
     topic: str = ""
@@ -33,10 +32,10 @@ class TopicSummary:
 
 
 class ObjectIndex:
-    """An index of objects by what they share.
+    """An index of objects by topic, history and policy.
 
-    `known` are all keys of events and lists, by plural, reconciled or not; `are_topics_listed` says that the first list
-    of topics was handled, so that `known` has all of them.
+    `known` has all keys of events and lists, by plural, reconciled or not. If `are_topics_listed` is True, the first
+    list of topics was handled, and `known` has all of them.
     """
 
     def __init__(self) -> None:
@@ -48,7 +47,7 @@ class ObjectIndex:
         self._of_topic: defaultdict[tuple[str, str], set[Key]] = defaultdict(set)
 
     def update_topic(self, key: Key, summary: TopicSummary) -> bool:
-        """Store the summary of a topic; return whether it changed."""
+        """Store the summary of a topic. Return True if it changed."""
         before = self._topics.get(key)
         self.known[key.plural].add(key)
         if before == summary:
@@ -60,32 +59,32 @@ class ObjectIndex:
         return True
 
     def mark_job_seen(self, key: Key) -> None:
-        """Note that a validation Job of the topic exists, or did, whether the status has it or not."""
+        """Record that a validation Job of the topic exists or existed, even if the status does not have it."""
         self._with_jobs.add(key)
 
     def may_have_job(self, key: Key) -> bool:
-        """Return whether a validation Job was seen since `clear_job`."""
+        """Return True if a validation Job was observed since `clear_job`."""
         return key in self._with_jobs
 
     def clear_job(self, key: Key) -> None:
-        """Note that no validation Job of the topic is left, or that they are about to be read."""
+        """Record that the topic has no validation Job, or that its Jobs are about to be read."""
         self._with_jobs.discard(key)
 
     def remove_topic(self, key: Key) -> TopicSummary | None:
-        """Remove a topic that is gone; return its last summary."""
+        """Remove a deleted topic. Return its last summary, or None."""
         self.clear_job(key)
         self.known[key.plural].discard(key)
         return self._drop(key)
 
     def update_policy(self, key: Key, claims: PulsarNamespaceKey) -> bool:
-        """Store which Pulsar namespace a policy names; return whether that changed."""
+        """Store the Pulsar namespace that a policy names. Return True if it changed."""
         self.known[key.plural].add(key)
         before = self._policies.get(key)
         self._policies[key] = claims
         return before != claims
 
     def remove_policy(self, key: Key) -> PulsarNamespaceKey | None:
-        """Remove a policy that is gone; return the Pulsar namespace that it named."""
+        """Remove a deleted policy. Return the Pulsar namespace that it named, or None."""
         self.known[key.plural].discard(key)
         return self._policies.pop(key, None)
 
@@ -98,7 +97,7 @@ class ObjectIndex:
         return set(self._of_topic.get(("history", history), ()))
 
     def policies_of_pulsar_namespace(self, pulsar_namespace: str, namespace: str | None = None) -> set[Key]:
-        """Return the policies that name a Pulsar namespace, everywhere or in one Kubernetes namespace."""
+        """Return the policies that name a Pulsar namespace, in all Kubernetes namespaces or in one."""
         return {
             key
             for key, claims in self._policies.items()
@@ -106,7 +105,7 @@ class ObjectIndex:
         }
 
     def topics_of_policy(self, key: Key) -> set[Key]:
-        """Return the topics that a policy may govern; none as long as its Pulsar namespace is unknown."""
+        """Return the topics that a policy may govern, none while its Pulsar namespace is unknown."""
         claims = self._policies.get(key)
         return set() if claims is None else self.governed_topics(key.namespace, claims.pulsar_namespace)
 
@@ -123,11 +122,11 @@ class ObjectIndex:
         return {key for key in self.known[NAMESPACE_SCHEMA_POLICY.plural] if key.namespace == namespace}
 
     def summary(self, key: Key) -> TopicSummary | None:
-        """Return the summary of a topic; None before its first reconcile."""
+        """Return the summary of a topic, or None before its first reconcile."""
         return self._topics.get(key)
 
     def all_summaries(self, namespace: str) -> dict[Key, TopicSummary] | None:
-        """Return the summaries of all topics in a Kubernetes namespace; None until each was reconciled."""
+        """Return the summaries of all topics in a Kubernetes namespace, or None until each was reconciled."""
         keys = self._topics_in(namespace)
         summaries = {key: self._topics[key] for key in keys if key in self._topics}
         return summaries if self.are_topics_listed and len(summaries) == len(keys) else None

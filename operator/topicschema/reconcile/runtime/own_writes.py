@@ -1,4 +1,4 @@
-"""The operator's own writes: their events need no reconcile."""
+"""The operator's own writes, whose events need no reconcile."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,23 +7,23 @@ from topicschema.reconcile.runtime.work_queue import Key
 
 
 class OwnWrites:
-    """The revisions at which objects were read or written last; "" for one that does not exist."""
+    """The revisions at which objects were last read or written, "" for a missing one."""
 
     def __init__(self) -> None:
         self._known: dict[Key, str] = {}
-        # One set of revisions per write that is under way: two topics may write one record at once.
+        # One set of revisions for each pending write: two topics may write one record at the same time.
         self._held: dict[Key, list[set[str]]] = {}
 
     def record(self, key: Key, revision: str) -> None:
-        """Record the revision at which the object was read or written; its event needs no reconcile."""
+        """Record the revision at which the object was read or written. Its event needs no reconcile."""
         self._known[key] = revision
 
     def forget(self, key: Key) -> None:
-        """Forget an object that is gone."""
+        """Remove a deleted object."""
         self._known.pop(key, None)
 
     def is_external(self, key: Key, revision: str) -> bool:
-        """Return whether a revision is not recorded; during a write, `suppress` decides at its end."""
+        """Return True if a revision is not recorded. During a write, return False: `suppress` decides at its end."""
         if key in self._held:
             for held in self._held[key]:
                 held.add(revision)
@@ -32,9 +32,9 @@ class OwnWrites:
 
     @contextmanager
     def suppress(self, key: Key, enqueue: Callable[[], None]) -> Iterator[None]:
-        """Hold back events about `key`, which may come before the answer to the write within.
+        """Suppress events of `key` during a write, because they may arrive before its answer.
 
-        `enqueue` is called at its end if any was of another revision than the one that was written.
+        At the end, call `enqueue` if an event had another revision than the written one.
         """
         held: set[str] = set()
         self._held.setdefault(key, []).append(held)
@@ -48,5 +48,5 @@ class OwnWrites:
                 enqueue()
 
     def existing(self, plural: str) -> set[Key]:
-        """Return the objects of a kind that are known to exist."""
+        """Return the known existing objects of a kind."""
         return {key for key, revision in self._known.items() if key.plural == plural and revision}

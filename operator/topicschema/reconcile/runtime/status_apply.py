@@ -1,6 +1,6 @@
-"""Writing a status: by server-side apply, every field each time, only when it differs from what was read.
+"""Writing of a status by server-side apply, with all fields, and only if it differs from the one that was read.
 
-What a status says is the matter of each kind's report.
+The `status` module of each kind computes the status.
 """
 
 from collections.abc import Mapping
@@ -13,20 +13,20 @@ from topicschema.cluster.errors import ApiUnavailableError, ConflictError, NotFo
 
 FIELD_MANAGER = "topicschema-controller"
 ERRORS_WITHOUT_STATUS = (ConflictError, NotFoundError, NotLeadingError, ApiUnavailableError)
-"""Errors of a pass at which nothing can or may be reported; the next pass will."""
+"""Errors after which no status can or may be written. The next reconcile writes it."""
 
 
 async def write_status(client: ApiClient, kind: Kind, wire: Mapping[str, Any], status: object) -> str | None:
-    """Make `status` the status of the object read as `wire`; its new resourceVersion, or None when nothing differed.
+    """Write `status` to the object read as `wire`. Return its new resourceVersion, or None if nothing differed.
 
-    ConflictError when the object moved since it was read: what was seen may no longer be so.
+    Raise ConflictError if the object changed since it was read.
     """
     wanted = encode(status)
     if wire.get("status") == wanted:
         return None
     metadata = wire["metadata"]
     namespace, name = metadata.get("namespace", ""), metadata["name"]
-    # The resourceVersion is the precondition; a uid would be ignored here, and the object may be another one by now.
+    # The resourceVersion is the precondition: a uid would be ignored here, and another object may have the name now.
     body = {
         "apiVersion": kind.api_version,
         "kind": kind.name,
@@ -35,6 +35,6 @@ async def write_status(client: ApiClient, kind: Kind, wire: Mapping[str, Any], s
     }
     written = await client.apply(kind, namespace, name, body, field_manager=FIELD_MANAGER, subresource="status")
     if written.get("status") != wanted:
-        # Fields that only somebody else set survive every apply of ours; a status has one writer.
+        # Fields of another field manager survive our apply, but the operator is the status's only writer.
         written = await client.replace(kind, namespace, name, {**written, "status": wanted}, subresource="status")
     return str(written["metadata"]["resourceVersion"])

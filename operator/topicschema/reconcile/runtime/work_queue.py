@@ -1,6 +1,6 @@
-"""The work queue: which key is reconciled next, and when again. `topicschema` and `policy` reconcile.
+"""The work queue: selects the next key and the time of its next reconcile. `topicschema` and `policy` reconcile.
 
-`Backoff` is pure, and gets chance from its caller, as `schedule` gets the time; `WorkQueue` uses both.
+`Backoff` is pure: its caller passes the random numbers. `WorkQueue` uses it with `schedule`.
 """
 
 import asyncio
@@ -20,14 +20,14 @@ from topicschema.reconcile.runtime.schedule import Schedule
 
 _LOG = logging.getLogger(__name__)
 HIGH_PRIORITY = -86_400.0
-"""As the time within which a key is reconciled: before all other keys of its broker."""
+"""A value of `after` that puts a key before all other keys of its broker."""
 _CONFLICT_DELAY = 0.02
 _BUG_DELAY = 1.0
 _LONGEST_DELAY = 300.0
 _MOST_DOUBLINGS = 16
 _RECHECK_SECONDS = 30.0
 _RECHECK_GAP = 0.5
-_UNKNOWN = "?"  # in place of the broker while it is looked up
+_UNKNOWN = "?"  # in place of the broker until its address is read
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -40,7 +40,7 @@ class Key:
 
 
 class Result(StrEnum):
-    """The result of a reconcile without an error: resync later, reconcile again at once, or the object is gone."""
+    """The result of a reconcile without an error: resync later, reconcile again at once, or deleted."""
 
     DONE = "success"
     REQUEUE = "requeue"
@@ -48,14 +48,14 @@ class Result(StrEnum):
 
 
 class Backoff:
-    """The exponential backoff of each key after errors, with jitter; a reconcile without an error resets it."""
+    """The exponential backoff of each key after errors, with jitter. A reconcile without an error resets it."""
 
     def __init__(self, chance: Callable[[], float]) -> None:
         self._failures: dict[Key, int] = {}
         self._chance = chance
 
     def delay(self, key: Key, error: Exception) -> float | None:
-        """Seconds to the next try, at most five minutes; None where only a change of the object can help."""
+        """Return the seconds until the next try, at most 300, or None if only a change of the object can help."""
         if isinstance(error, StalledError):
             return None
         failures = self._failures.get(key, 0)
@@ -64,12 +64,12 @@ class Backoff:
         if isinstance(error, ConflictError):
             first = _CONFLICT_DELAY
         elif isinstance(error, WaitingError):
-            first = error.after or _BUG_DELAY  # a broker may ask for none: doubled, that is none for ever
+            first = error.after or _BUG_DELAY  # a broker may return 0, and 0 doubled stays 0
         longest: float = min(first * 2 ** min(failures, _MOST_DOUBLINGS), _LONGEST_DELAY)
         return longest * (0.5 + self._chance() / 2)
 
     def forget(self, key: Key) -> None:
-        """Reset the backoff of `key`, which was reconciled without an error."""
+        """Reset the backoff of `key` after a reconcile without an error."""
         self._failures.pop(key, None)
 
 
@@ -78,14 +78,14 @@ async def _no_broker(_: Key) -> str:
 
 
 class WorkQueue:
-    """A work queue, which reconciles each key that is due in a task of its own.
+    """A work queue that reconciles each due key in a task of its own.
 
-    `work` reconciles one key; `broker_of` returns the address of the broker that this asks, "" if none; `resync` is
-    after how many seconds a key that is done is reconciled again.
+    `work` reconciles one key. `broker_of` returns the address of its broker, or "". `resync` is the period in seconds
+    of reconciles without a change.
 
-    There is no limit over all tasks, so a slow broker holds up no key of another one. Each broker has a limit, and so
-    have the keys without a broker, and those whose broker is being looked up. A task that waits for its turn holds
-    nothing but its key: it costs two or three kilobytes, and what it reads afterwards is current.
+    There is no limit of all tasks, so a slow broker delays no key of another one. Each broker has a limit. The keys
+    without a broker have one, too, and those whose broker is being read. A waiting task has only its key: it takes two
+    or three kilobytes, and reads current state later.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class WorkQueue:
         self._last_recheck = 0.0
 
     def add(self, key: Key, after: float = 0.0) -> None:
-        """Add `key`, to be reconciled within `after` seconds; a key that is added repeatedly is reconciled once."""
+        """Add `key`, due in `after` seconds. A key that is added repeatedly is reconciled once."""
         if after == HIGH_PRIORITY:
             self._slots.urgent[key] = None
         self._schedule.add(key, self._clock() + after)
@@ -117,16 +117,16 @@ class WorkQueue:
 
     @property
     def waiting(self) -> int:
-        """Number of keys that are due and not yet being reconciled."""
+        """The number of keys that are due and not yet being reconciled."""
         return self._schedule.waiting(self._clock())
 
     @property
     def next_due(self) -> float | None:
-        """Time at which the next key is due, by the clock; None if the queue is empty."""
+        """The due time of the next key by the clock, or None if the queue is empty."""
         return self._schedule.next_due
 
     async def run(self, workers: int) -> None:
-        """Reconcile keys that are due, `workers` of a broker at a time, until cancelled."""
+        """Reconcile due keys until cancelled, at most `workers` of a broker at the same time."""
         self._slots.limit = workers
         async with asyncio.TaskGroup() as group:
             while True:
@@ -137,7 +137,7 @@ class WorkQueue:
                     group.create_task(self._reconcile(key))
 
     async def run_due(self) -> int:
-        """Reconcile all keys that are due now, one after the other; return how often `work` was called."""
+        """Reconcile all keys that are due now, one after the other. Return the number of calls of `work`."""
         count = 0
         while (key := self._schedule.get(self._clock())) is not None:
             await self._reconcile(key)
@@ -200,11 +200,11 @@ class WorkQueue:
         return self._resync_delay() if delay is None else delay
 
     def _recheck_delay(self) -> float:
-        """Return when to ask the broker again. A broker that lost everything stalls all topics: two a second."""
+        """Return the seconds until the broker is read again. If it lost all topics, two of them are due each second."""
         now = self._clock()
         self._last_recheck = max(now + _RECHECK_SECONDS, self._last_recheck + _RECHECK_GAP)
         return min(self._last_recheck - now, self._resync_delay())
 
     def _resync_delay(self) -> float:
-        # Spread, so that keys that were done together are not reconciled together for ever.
+        # Jitter, so that keys that were reconciled together do not stay together.
         return self._resync * (0.75 + self._chance() / 2)

@@ -1,1 +1,1 @@
-"""Reconciles a TopicSchema: its history, its topic at the broker, its status and its deletion."""
+"""Reconciliation of a TopicSchema: its history, its topic at the broker, its status and its deletion."""

@@ -1,6 +1,6 @@
-"""All writes of a pass over a TopicSchema but its status. `broker_actions` makes those at the broker.
+"""All writes of a TopicSchema's reconcile except its status. `broker_actions` has those at the broker.
 
-Every write stands on what was read: the history by compare-and-swap, the resource by its resourceVersion or uid.
+Every write has a precondition: compare-and-swap for the history, the resourceVersion or UID for the resource.
 """
 
 from dataclasses import replace
@@ -28,9 +28,9 @@ FINALIZER_MANAGER = "topicschema-finalizer"
 
 
 async def apply(ctx: ReconcileContext, judged: Judged, action: plan.Action) -> Loaded | None:
-    """Carry out `action`; return what is loaded now where that is certain, None where it must be read again.
+    """Apply `action`. Return the new state if it is certain, or None if it must be read again.
 
-    After a compare-and-swap the history is known to be what was written. ConflictError if another client was faster.
+    After a compare-and-swap, the history is the written one. Raise ConflictError if another client wrote first.
     """
     loaded = judged.loaded
     match action:
@@ -50,7 +50,7 @@ async def apply(ctx: ReconcileContext, judged: Judged, action: plan.Action) -> L
 async def _validate(
     ctx: ReconcileContext, judged: Judged, action: plan.StartValidation | plan.StopValidation
 ) -> Loaded:
-    """Start or delete validation Jobs; an error fails the validation, not the topic."""
+    """Start or delete validation Jobs. An error fails the validation, but not the topic."""
     loaded, validation = judged.loaded, judged.validation
     if validation is None:
         raise TypeError("an action of a validation that was not gathered")
@@ -71,7 +71,7 @@ async def _validate(
 
 
 async def _record(ctx: ReconcileContext, judged: Judged, action: plan.Claim | plan.Register | RecordSettings) -> Loaded:
-    """Write the history, with the version that `Register` adds."""
+    """Write the history with the claim, the new version or the settings. Return the new state."""
     loaded, history, schema = judged.loaded, judged.loaded.stored.history, judged.loaded.schema
     match action:
         case plan.Claim(owner):
@@ -87,7 +87,7 @@ async def _record(ctx: ReconcileContext, judged: Judged, action: plan.Claim | pl
 
 
 async def _import(ctx: ReconcileContext, loaded: Loaded, action: plan.Import) -> Loaded:
-    """Store what the broker has: all payloads, then the history, which alone makes them count."""
+    """Store the versions of the broker: first all payloads, then the history, which makes them valid."""
     broker, state = at_broker(loaded)
     payloads: tuple[SchemaInfo, ...] = ()
     if [(action.history.incarnation, *each.sign) for each in action.arrived] != [loaded.announced]:
@@ -95,7 +95,7 @@ async def _import(ctx: ReconcileContext, loaded: Loaded, action: plan.Import) ->
     after = await _put(ctx, loaded, action.history, payloads)
     telemetry.REGISTERED.inc(sum(entry.origin is Origin.SPEC for entry in action.arrived))
     state = replace(state, alignment=InSync(), payloads={}).with_settings_record(action.history.topic_settings)
-    # What the resource stands for may depend on the history: sources that were compiled before, a text of none.
+    # The resource's schema may depend on the history: sources that were compiled before, or an empty STRING text.
     schema = await ctx.judge.schema_of(loaded.resource.spec, loaded.line, after.stored.history)
     return replace(after, state=state, schema=schema)
 
@@ -103,7 +103,7 @@ async def _import(ctx: ReconcileContext, loaded: Loaded, action: plan.Import) ->
 async def _put(
     ctx: ReconcileContext, loaded: Loaded, history: History, payloads: tuple[SchemaInfo, ...] = ()
 ) -> Loaded:
-    """Write the history by compare-and-swap; its event is known as the controller's own."""
+    """Write the history by compare-and-swap, and record its event as the operator's own."""
     metadata = loaded.resource.metadata
     record = history_key(history.key.history_name)
     topic = Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name)
@@ -116,7 +116,7 @@ async def _put(
 
 
 def _with_source(judged: Judged) -> History:
-    """Return the history with the sources of the version that the verdict found, so that no compiler makes another."""
+    """Return the history with the source hash of the verdict's version, so that its sources are not compiled again."""
     history, source_hash, verdict = judged.loaded.stored.history, judged.loaded.source_hash, judged.verdict
     if source_hash is None or verdict is None or verdict.schema_version is None:
         return history
@@ -131,7 +131,7 @@ async def _mark(ctx: ReconcileContext, metadata: Metadata, action: plan.AddFinal
 
 
 async def _add_finalizer(ctx: ReconcileContext, metadata: Metadata) -> None:
-    # By apply, so that others' finalizers are left alone; the uid, or an object that is gone would be created.
+    # Server-side apply retains other finalizers. Without the uid, it would create an object that was deleted.
     body = {
         "apiVersion": TOPIC_SCHEMA.api_version,
         "kind": TOPIC_SCHEMA.name,
@@ -146,7 +146,10 @@ async def _add_finalizer(ctx: ReconcileContext, metadata: Metadata) -> None:
 
 
 async def remove_finalizer(ctx: ReconcileContext, metadata: Metadata) -> None:
-    """Take our finalizer off the resource, whoever else put it there too; ConflictError when the resource moved."""
+    """Remove the operator's finalizer, also if another field manager owns it.
+
+    Raise ConflictError if the resource changed.
+    """
     rest = [finalizer for finalizer in metadata.finalizers if finalizer != FINALIZER]
     body = {"metadata": {"resourceVersion": metadata.resource_version, "finalizers": rest}}
     await ctx.client.patch(TOPIC_SCHEMA, metadata.namespace, metadata.name, body)

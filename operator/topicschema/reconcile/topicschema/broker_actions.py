@@ -1,6 +1,6 @@
-"""All that a pass over a TopicSchema writes at the broker: schemas and a topic's own settings. Never a topic.
+"""All writes of a TopicSchema's reconcile at the broker: schemas and a topic's own settings. It never creates a topic.
 
-What the broker answers is not believed before it was read back, and nothing of it comes on record here.
+Each write is verified by a read. The history is not written here.
 """
 
 import logging
@@ -34,14 +34,14 @@ BrokerAction = plan.Upload | plan.UploadRecorded | WriteSettings
 
 
 def at_broker(loaded: Loaded) -> tuple[Broker, BrokerState]:
-    """Return broker and state of a topic whose policy names a broker: `plan` acts at no other."""
+    """Return broker and state of a topic whose policy names a broker. `plan` has actions for no other topic."""
     if loaded.broker is None or loaded.state is None:
         raise TypeError("an action at a broker that was not gathered")
     return loaded.broker, loaded.state
 
 
 async def apply_at_broker(ctx: ReconcileContext, loaded: Loaded, action: BrokerAction) -> Loaded | None:
-    """Carry out `action`; return what is loaded then, None where it must be read again; `broker.errors`."""
+    """Apply `action`. Return the new state, or None if it must be read again. Raise `broker.errors`."""
     match action:
         case plan.Upload():
             return await _upload(ctx, loaded)
@@ -64,7 +64,7 @@ async def _upload(ctx: ReconcileContext, loaded: Loaded) -> Loaded | None:
     if isinstance(found.alignment, HistoryBehind):
         return replace(loaded, state=state.after(found))
     if not isinstance(found.alignment, InSync):
-        return None  # others were at it, too: the next reconcile reports it
+        return None  # another client wrote, too: the next reconcile reports it
     if number >= query.history.next_version:
         message = f"the broker says that it took the schema as version {number}, and does not show it"
         raise BrokerInconsistentError(message)
@@ -73,17 +73,17 @@ async def _upload(ctx: ReconcileContext, loaded: Loaded) -> Loaded | None:
 
 
 async def _announce(ctx: ReconcileContext, loaded: Loaded) -> Loaded:
-    """Write the payload first: whoever finds the version at the broker, and not on record, then knows it as our own."""
+    """Store the payload before its upload, so that a later reconcile identifies the broker's version as our own."""
     schema, before = loaded.schema, loaded.stored.history
     if await ctx.storage.is_announced(before, schema.info):
-        return loaded  # the broker did not take it; an old payload may be swept, so that it is put once more
+        return loaded  # an earlier upload failed; its payload may be collected, so the import writes it again
     history = before.with_version(schema, Origin.SPEC, ctx.now())
     await ctx.storage.announce(history, schema.info, loaded.source_hash)
     return replace(loaded, announced=(history.incarnation, *history.entries[-1].sign))
 
 
 async def _refused(ctx: ReconcileContext, loaded: Loaded, why: str) -> Loaded | None:
-    """The broker will not take what was judged fine: because of what it has by now, or we are wrong."""
+    """Return the state with the refusal of a compatible schema, or None if the broker's versions have changed."""
     broker, state = at_broker(loaded)
     found = await fetch(ctx, broker, loaded.query)
     if not isinstance(found.alignment, InSync):
@@ -105,7 +105,10 @@ async def _refused(ctx: ReconcileContext, loaded: Loaded, why: str) -> Loaded | 
 
 
 def _otherwise_judged(loaded: Loaded, what: str, message: str) -> Loaded:
-    """Count and log that broker and operator judge differently, without the broker's words; report `message`."""
+    """Count and log a verdict of the broker that differs from the operator's. Return the state with `message`.
+
+    The log has no text of the broker.
+    """
     telemetry.INTERNAL_ERRORS.labels("broker").inc()
     metadata = loaded.resource.metadata
     fields = {
@@ -122,13 +125,13 @@ def _otherwise_judged(loaded: Loaded, what: str, message: str) -> Loaded:
 
 
 async def _other_line(ctx: ReconcileContext, loaded: Loaded) -> str:
-    """What is to be told of a broker of another release line than the schema was judged by, or ""."""
+    """Return the note if the broker is of another release line than the schema was judged by, else ""."""
     own = await ctx.brokers.own_settings(loaded.found.resource, at_broker(loaded)[0])
     return other_line(loaded.line, own)
 
 
 async def _own_strategy(broker: Broker, loaded: Loaded) -> Strategy | None:
-    """The topic's own strategy; None, too, where it is not told: a refusal stays one, whoever may not ask for more."""
+    """Return the topic's own strategy, or None if it has none, or if reading it fails."""
     try:
         own = await topic_settings(broker, loaded.topic, loaded.resource.spec.domain)
     except NotLeadingError:
@@ -139,9 +142,9 @@ async def _own_strategy(broker: Broker, loaded: Loaded) -> Strategy | None:
 
 
 async def _wait_for_policy(ctx: ReconcileContext, loaded: Loaded, why: str) -> None:
-    """WaitingError where the broker judges by another strategy of the Pulsar namespace than was judged by here.
+    """Raise WaitingError if the broker has another strategy of the Pulsar namespace than the policy.
 
-    The policy writes its own, or takes note of what is there, and has its topics looked at then.
+    The policy's reconcile writes its strategy, or observes the broker's, and then enqueues its topics.
     """
     found, policy = loaded.found, loaded.policy
     if effective_strategy(policy, loaded.candidate.strategy).source is StrategySource.TOPIC:
@@ -153,7 +156,7 @@ async def _wait_for_policy(ctx: ReconcileContext, loaded: Loaded, why: str) -> N
         )
     except BrokerForbiddenError:
         if says_ready(found.resource):
-            return  # it is as much a refusal to whoever may not see the settings
+            return  # without permission to read the settings, the refusal is final
         message = (
             f"policy {metadata.name} could not write its settings, and the broker refuses the schema meanwhile: {why}"
         )
@@ -162,7 +165,7 @@ async def _wait_for_policy(ctx: ReconcileContext, loaded: Loaded, why: str) -> N
     here = None if policy.strategy is Strategy.UNDEFINED else policy.strategy
     if there is here:
         return
-    if says_ready(found.resource):  # else it looks by itself
+    if says_ready(found.resource):  # else the policy is reconciled anyway
         key = Key(NAMESPACE_SCHEMA_POLICY.plural, metadata.namespace, metadata.name)
         ctx.enqueue(key, 0.0)
     message = (
@@ -189,7 +192,7 @@ async def _upload_recorded(ctx: ReconcileContext, loaded: Loaded, missing: tuple
             refused = refusal_of_record(state.overrides, what, error.message)
             return _with_error(loaded, refused)
         if number != entry.schema_version:
-            break  # whatever came in between is seen now
+            break  # another client wrote; `fetch` returns its versions
     found = await fetch(ctx, broker, query)
     if isinstance(found.alignment, HistoryAhead) and len(found.alignment.missing) >= len(missing):
         message = (

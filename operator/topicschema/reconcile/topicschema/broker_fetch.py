@@ -1,4 +1,4 @@
-"""Fetch the state of a topic at its broker, in as few requests as possible: one while nothing has changed.
+"""Fetch of a topic's state at its broker, with few requests: one if nothing has changed.
 
 `core.alignment` compares it with the history. Nothing is written here.
 """
@@ -22,19 +22,18 @@ from topicschema.reconcile.topicschema.losses import with_note
 from topicschema.storage.payloads import weight
 from topicschema.storage.protocol import SchemaStorage
 
-# So many versions are asked for one by one rather than all in one answer.
+# Up to this number, versions are fetched one by one rather than all in one answer.
 _SINGLY = 1
-# Of the schemas that are new on record so many bytes stay in memory; the others are asked for again when they are
-# written down.
+# The limit of new schemas in memory. The others are fetched again when they are stored.
 _KEPT_BYTES = 8 << 20
 _TRIES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerQuery:
-    """A query: the history as stored, and the candidate with the hash of its sources, if it has any.
+    """A query: the stored history, and the candidate with the hash of its sources, if any.
 
-    A version with the candidate's content is what this resource uploaded, or would have.
+    A version with the candidate's content counts as uploaded by this resource.
     """
 
     history: History
@@ -44,7 +43,7 @@ class BrokerQuery:
 
     @property
     def candidate(self) -> SchemaInfo | None:
-        """The candidate as it is sent."""
+        """The candidate as it is uploaded, or None."""
         return None if self.schema is None else self.schema.info
 
     @property
@@ -54,12 +53,12 @@ class BrokerQuery:
 
     @property
     def counted(self) -> VersionEntry | None:
-        """The candidate's version on record, where a broker counted it."""
+        """The candidate's stored version, if a broker has numbered it, or None."""
         known = None if self.schema is None else self.history.equal_to(self.schema.fingerprint)
         return known if known in self.history.counted else None
 
     def gone_from(self, seen: Alignment) -> VersionEntry | None:
-        """The same, where the broker no longer has it by what was seen."""
+        """Return the version of `counted` if the broker lacks it by the alignment `seen`, else None."""
         known = self.counted
         if known is None or not isinstance(seen, HistoryBehind):
             return None
@@ -68,9 +67,10 @@ class BrokerQuery:
 
 
 async def fetch(ctx: ReconcileContext, broker: Broker, query: BrokerQuery) -> BrokerState:
-    """Return the state at the broker, aligned with the history; BrokerInconsistentError if it contradicts itself.
+    """Return the state at the broker, aligned with the history.
 
-    VersionGoneError where the candidate's version on record was seen to be gone before such an error.
+    Raise BrokerInconsistentError if its answers contradict each other. Raise VersionGoneError if an error occurs after
+    the candidate's stored version was observed to be missing.
     """
     for _ in range(_TRIES):
         found = await _Fetcher(ctx, broker, query).fetch()
@@ -82,9 +82,9 @@ async def fetch(ctx: ReconcileContext, broker: Broker, query: BrokerQuery) -> Br
 async def schema_of(
     storage: SchemaStorage, broker: Broker, query: BrokerQuery, found: BrokerState, entry: VersionEntry
 ) -> SchemaInfo:
-    """The schema of a version that is new on record; BrokerInconsistentError where the broker shows it no more.
+    """Return the schema of a version to import. Raise BrokerInconsistentError if the broker does not serve it any more.
 
-    What it counted for the record before, and hides by now, is on record.
+    A version that the broker numbered before and now hides is read from the record.
     """
     kept = found.payloads.get(entry.schema_version)
     if kept is not None:
@@ -104,14 +104,14 @@ async def schema_of(
 
 
 def _counted_before(history: History, entry: VersionEntry) -> VersionEntry | None:
-    """The entry on record that a new count begins with, too."""
+    """Return the stored entry with the same sign, with which a new numbering begins, or None."""
     return next((each for each in history.entries if each.sign == entry.sign), None)
 
 
 async def _on_record(
     storage: SchemaStorage, history: History, known: VersionEntry, shown: SchemaInfo
 ) -> SchemaInfo | None:
-    """The schema of the entry, as it was sent, where it is what the broker shows; None where it is not."""
+    """Return the stored schema of the entry if it matches the one that the broker shows, else None."""
     if known.content_hash == shown.content_hash:
         return shown
     if known.type is not SchemaType.KEY_VALUE or shown.type is not SchemaType.KEY_VALUE:
@@ -121,10 +121,10 @@ async def _on_record(
 
 
 async def fetch_after_upload(ctx: ReconcileContext, broker: Broker, query: BrokerQuery, number: int) -> BrokerState:
-    """Return the state after an upload that the broker answered with `number`: two requests if no one else wrote.
+    """Return the state after an upload that returned `number`. It takes two requests if no other client wrote.
 
-    The version before it is fetched, too: a broker that lost its versions in between may have come to the same number
-    by another way, and its newest version alone would not show that.
+    The version before it is fetched, too. A broker that lost its versions in between may assign the same number again,
+    and its newest version alone would not show this.
     """
     found, latest = None, await broker.latest(query.topic)
     if latest is not None and latest.schema_version == number and await _is_proved(ctx, broker, query):
@@ -133,7 +133,7 @@ async def fetch_after_upload(ctx: ReconcileContext, broker: Broker, query: Broke
 
 
 async def _is_proved(ctx: ReconcileContext, broker: Broker, query: BrokerQuery) -> bool:
-    """Whether the newest version on record is still there."""
+    """Return True if the broker still serves the newest stored version, or if none is stored."""
     entries = query.history.entries
     if not entries:
         return True
@@ -142,7 +142,7 @@ async def _is_proved(ctx: ReconcileContext, broker: Broker, query: BrokerQuery) 
 
 
 def _added(query: BrokerQuery, version: RemoteVersion) -> BrokerState | None:
-    """The record with the candidate, where the broker shows it as its next version."""
+    """Return the state with the candidate added if the broker shows it as the next version, else None."""
     history, candidate = query.history, query.candidate
     if version.schema_version != history.next_version or candidate is None:
         return None
@@ -153,7 +153,7 @@ def _added(query: BrokerQuery, version: RemoteVersion) -> BrokerState | None:
 
 
 class _Fetcher:
-    """One try; the answers of several requests need not be of one moment."""
+    """One try. The answers of its requests may be of different times."""
 
     def __init__(self, ctx: ReconcileContext, broker: Broker, query: BrokerQuery) -> None:
         self._ctx = ctx
@@ -165,7 +165,7 @@ class _Fetcher:
         self._room = _KEPT_BYTES
 
     async def fetch(self) -> BrokerState | None:
-        """What record and broker come to; None where the answers contradict each other."""
+        """Return the state, or None if the answers contradict each other."""
         latest = await self._broker.latest(self._query.topic)
         newest = None if latest is None else await self._entry(latest)
         if newest is not None and alignment.agrees(self._query.history, newest):
@@ -174,7 +174,7 @@ class _Fetcher:
             return await (self._without_latest() if newest is None else self._beside(newest))
 
     def _hidden_by(self, newest: VersionEntry | None) -> VersionEntry | None:
-        """The candidate's version, where the newest that is served tells by itself that it is not served any more."""
+        """Return the candidate's version if the newest served version alone proves that it is not served, else None."""
         known = self._query.counted
         if known is None or newest is None:
             return known
@@ -183,7 +183,7 @@ class _Fetcher:
         return known if theirs < number or is_other else None
 
     async def _beside(self, newest: VersionEntry) -> BrokerState | None:
-        """What record and broker come to, whose newest version tells of a change."""
+        """Return the state of a broker whose newest version differs from the record's, or None for a contradiction."""
         topic, history = self._query.topic, self._query.history
         if newest.schema_version == 0 and not history.entries:
             return self._compared(BrokerVersions((0,), (newest,)))
@@ -198,46 +198,49 @@ class _Fetcher:
         return self._compared(BrokerVersions(index, tuple(versions), floor))
 
     async def _without_latest(self) -> BrokerState | None:
-        """Nothing is served: there never was anything, or the newest number is a tombstone."""
+        """Return the state of a broker that serves no version, or None if it does now.
+
+        It never had one, or its newest number is a tombstone.
+        """
         index, entries = await self._broker.index(self._query.topic), self._query.history.entries
         is_news = bool(index) and (not entries or entries[-1].schema_version < index[-1])
         if is_news and await self._broker.latest(self._query.topic) is not None:
-            return None  # a version that came meanwhile is no tombstone
+            return None  # a version that was added in the meantime is not a tombstone
         return self._compared(BrokerVersions(index))
 
     def _floor(self, newest: VersionEntry) -> int:
-        """From which number on the broker is asked: the newest that it counted proves those before it."""
+        """Return the first number to fetch. The newest version that the broker numbered proves those before it."""
         counted = self._query.history.counted
         if self._has_tail or not counted or counted[-1].schema_version >= newest.schema_version:
             return 0
         return counted[-1].schema_version
 
     def _is_proof(self, others: list[VersionEntry], floor: int) -> bool:
-        """Whether the version at the floor is the one on record: the same text, counted anew, has another time."""
+        """Return True if the version at the floor is the stored one. The same text numbered again has another time."""
         known = self._recorded.get(floor)
         there = next((entry for entry in others if entry.schema_version == floor), None)
         return known is None or there is None or known.registered_at == there.registered_at
 
     async def _others(self, index: tuple[int, ...], newest: VersionEntry, floor: int) -> list[VersionEntry] | None:
-        """The versions from the floor on that are served beside the newest; None where that is not served any more."""
+        """Return the other served versions from the floor on, or None if `newest` is not the newest any more."""
         wanted = [number for number in index if number >= floor and number != newest.schema_version]
         if len(wanted) <= _SINGLY:
             found = await self.singly(wanted)
-            # What is not served is a tombstone, or hidden by one that came just now.
+            # A version that is not served is a tombstone, or hidden by a new one.
             return found if len(found) == len(wanted) or await self._is_newest(newest) else None
         found = []
         async for version in self._broker.versions(self._query.topic, floor):
             found.append(await self._entry(version))
-            await asyncio.sleep(0)  # a long history must not hold up everybody else
+            await asyncio.sleep(0)  # a long history must not block other tasks
         return found if newest in found else None
 
     async def _is_newest(self, entry: VersionEntry) -> bool:
-        """Whether the broker still gives this version as its newest."""
+        """Return True if the broker still serves this version as its newest."""
         latest = await self._broker.latest(self._query.topic)
         return latest is not None and await self._entry(latest) == entry
 
     async def singly(self, wanted: list[int]) -> list[VersionEntry]:
-        """Those of the versions that the broker serves, each read by itself."""
+        """Return those of the versions that the broker serves, each by one request."""
         found = []
         for number in wanted:
             version = await self._broker.version(self._query.topic, number)
@@ -246,14 +249,14 @@ class _Fetcher:
         return found
 
     async def _entry(self, version: RemoteVersion) -> VersionEntry:
-        """The version as an entry: the one on record where it is that; its schema is remembered where it is not."""
+        """Return the stored entry if the version matches it, else a new entry, whose schema is cached."""
         number, info = version.schema_version, version.info
         known = self._recorded.get(number)
         if known is not None:
             recorded = await _on_record(self._ctx.storage, self._query.history, known, info)
             if recorded is not None and await self._is_stored(version, known, recorded):
                 if self._has_tail:
-                    self._keep(number, recorded)  # it may begin a new count
+                    self._keep(number, recorded)  # a new numbering may begin with it
                 return replace(known, registered_at=version.registered_at)
         query = self._query
         sent = await self._broker.stored(query.topic, version, query.candidate)
@@ -264,19 +267,19 @@ class _Fetcher:
         return replace(entry, origin=Origin.SPEC) if await self._is_our_own(entry, sent.info) else entry
 
     async def _is_our_own(self, entry: VersionEntry, sent: SchemaInfo) -> bool:
-        """Return whether it was uploaded from here for an earlier spec, by a controller that was killed then."""
+        """Return True if the operator uploaded it for an earlier spec, and ended before it wrote the history."""
         history = self._query.history
         may_be = entry.origin is Origin.BROKER and entry.schema_version >= history.next_version
         return may_be and history.claim is not None and await self._ctx.storage.is_announced(history, sent)
 
     async def _is_stored(self, version: RemoteVersion, known: VersionEntry, recorded: SchemaInfo) -> bool:
-        """Return whether the broker stores the recorded schema; ask it if a GET shows another one the same way."""
+        """Return True if the broker stores the recorded schema. If a GET is ambiguous, request the schema's number."""
         if version.registered_at == known.registered_at or len(spellings(recorded)) == 1:
             return True
         return await self._broker.number_of(self._query.topic, recorded) == version.schema_version
 
     def _keep(self, number: int, info: SchemaInfo) -> None:
-        """Remember the schema, as long as there is room."""
+        """Cache the schema, up to the limit of bytes."""
         if number in self._infos:
             return
         self._room -= weight(info)

@@ -1,4 +1,4 @@
-"""Gather the state of a TopicSchema at its broker, its own settings included; the errors that end a reconcile here.
+"""The state of a TopicSchema at its broker with the topic's own settings, and the errors that end a reconcile.
 
 `broker_fetch` reads the versions from the broker, `broker_actions` writes to it.
 """
@@ -39,11 +39,11 @@ TOPIC_SECONDS = 10.0
 async def retry_with_fresh_credentials(
     ctx: ReconcileContext, found: FoundPolicy, broker: Broker, ask: Callable[[Broker], Awaitable[T]]
 ) -> T:
-    """Return the result of `ask`; if the broker rejects the credentials, retry with those that the Secret now has."""
+    """Return the result of `ask`. After a 401 or a VersionGoneError, retry with the Secret's current credentials."""
     try:
         return await ask(broker)
     except (BrokerUnauthorizedError, VersionGoneError) as error:
-        # Somebody may have put a fresh token or certificate into the Secret.
+        # The Secret may have a new token or certificate.
         with with_note(error.gone if isinstance(error, VersionGoneError) else None):
             fresh = await ctx.brokers.of(found.resource, anew=True)
             if fresh is not None and fresh is not broker:
@@ -54,9 +54,9 @@ async def retry_with_fresh_credentials(
 async def gather_state(
     ctx: ReconcileContext, broker: Broker, found: FoundPolicy, resource: TopicSchema, query: BrokerQuery
 ) -> BrokerState:
-    """Return the state of the resource's topic; raise StalledAtBrokerError, and the errors of `fetch`.
+    """Return the state of the resource's topic. Raise StalledAtBrokerError, and the errors of `fetch`.
 
-    Where the topic's own settings are not told, what was seen before is not forgotten: VersionGoneError.
+    Raise VersionGoneError if the topic's settings cannot be read after its version was observed to be missing.
     """
     seen = await fetch(ctx, broker, query)
     if isinstance(seen.alignment, HistoryLost):
@@ -74,13 +74,13 @@ async def gather_state(
 
 
 def may_write(found: FoundPolicy, resource: TopicSchema) -> bool:
-    """Whether the broker is to be changed, or only observed."""
+    """Return True if the operator may write to the broker: neither managementPolicy is Observe."""
     wishes = (found.resource.spec.management_policy, resource.spec.management_policy)
     return ManagementPolicy.OBSERVE not in wishes
 
 
 def lost(key: TopicKey, found: HistoryLost) -> StalledAtBrokerError:
-    """What is told of a history that the broker lost: whatever came now would get numbers that mean others."""
+    """Return the error for a history that the broker lost. A new version would get a number that was used before."""
     return StalledAtBrokerError(
         "HistoryLost",
         f"the broker {found.why}, which topic {key.topic} had: schemas go with a forced delete or their topic (an "
@@ -91,7 +91,7 @@ def lost(key: TopicKey, found: HistoryLost) -> StalledAtBrokerError:
 
 
 def _check_not_older_than_status(resource: TopicSchema, history: History, found: Alignment) -> None:
-    """A status is written after the record: what it tells of was there, at the broker and on record."""
+    """Raise HistoryLost if record and broker lack versions of the status, which is written after them."""
     status, key, there = resource.status, history.key, history.version_count
     if isinstance(found, HistoryBehind) or not history.lacks(status.incarnation, status.version_count):
         return
@@ -116,9 +116,9 @@ def _check_not_older_than_status(resource: TopicSchema, history: History, found:
 
 
 def _adopts(query: BrokerQuery, seen: BrokerState) -> bool:
-    """Whether schemas come on record that somebody else registered before this topic was governed.
+    """Return True if the import has schemas that other clients registered before the operator governed the topic.
 
-    What is equal to the candidate is none of them, nor what was uploaded from here before a crash.
+    Schemas that are equal to the candidate do not count, nor those that the operator uploaded before a crash.
     """
     if not isinstance(seen.alignment, HistoryBehind) or query.history.counted:
         return False
@@ -129,10 +129,10 @@ def _adopts(query: BrokerQuery, seen: BrokerState) -> bool:
 
 
 async def _overrides(broker: Broker, spec: TopicSchemaSpec, query: BrokerQuery) -> Overrides | None:
-    """The topic's own settings, asked for where the resource or the record tells of any, and before any version counts.
+    """Return the topic's own settings, read if the resource or the record has any, or before the first version.
 
-    What others set there later is not looked for: it would double what a look costs. Nor does it matter what is on
-    record where the broker has switched such settings off and none is wanted: then it judges by none.
+    Later settings of other clients are not read, because this would double the requests of a reconcile. If the broker
+    has disabled such settings and the resource has none, return None, because the broker does not apply any.
     """
     record = query.history.topic_settings
     wanted = TopicSettings(spec.schema_compatibility_strategy, spec.schema_validation_enforced)
@@ -147,7 +147,7 @@ async def _overrides(broker: Broker, spec: TopicSchemaSpec, query: BrokerQuery) 
 
 
 async def _set_by_others(broker: Broker, topic: Topic, domain: str) -> Overrides | None:
-    """The strategy that the topic has before the first of its versions is taken over; None where it is not told."""
+    """Return the topic's own strategy before its first version is imported, or None without one that can be read."""
     try:
         strategy = await broker.topic_strategy(topic, domain)
     except (TopicNotFoundError, BrokerForbiddenError, RefusedByBrokerError):
@@ -156,7 +156,7 @@ async def _set_by_others(broker: Broker, topic: Topic, domain: str) -> Overrides
 
 
 async def topic_settings(broker: Broker, topic: Topic, domain: str) -> TopicSettings | None:
-    """The topic's own settings; None where the topic does not exist."""
+    """Return the topic's own settings, or None if the topic does not exist."""
     try:
         return await broker.topic_settings(topic, domain)
     except TopicNotFoundError:
@@ -164,7 +164,7 @@ async def topic_settings(broker: Broker, topic: Topic, domain: str) -> TopicSett
 
 
 def refusal_of_record(overrides: Overrides | None, what: str, why: str) -> TopicSchemaError:
-    """Return the error for a version on record that the broker refused: it waits for a topic to have its strategy."""
+    """Return the error for a stored version that the broker refused. It may wait for a topic to set its strategy."""
     if overrides is None or not overrides.lacks_strategy:
         afterwards = f"until it has the record, then what it was, or {Strategy.UNDEFINED} for none"
         advice = f"set {Setting.STRATEGY}: {Strategy.ALWAYS_COMPATIBLE} {afterwards}"

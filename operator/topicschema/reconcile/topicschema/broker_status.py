@@ -1,6 +1,6 @@
-"""What a TopicSchema's status says of its broker: what stays that no field asks for, what is hidden, who is checked.
+"""The status texts about the broker: unmanaged settings, hidden versions, and the checks of clients.
 
-The rest of the status is `report`'s matter.
+`status` has the rest of a TopicSchema's status.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,11 +19,11 @@ _CONSUMERS: Final[Mapping[Strategy, str]] = MappingProxyType(
         Strategy.FULL_TRANSITIVE: "checked against every version",
     }
 )
-"""How consumers fare whom the latest version alone does not decide about."""
+"""The checks of consumers by strategy, if they are not against the latest version alone."""
 
 
 def broker_notes(history: History, state: BrokerState | None) -> Iterator[str]:
-    """What else is to be said of the broker, or, where `state` is None, of its being gone."""
+    """Yield notes about the broker. If `state` is None, the policy names no broker any more."""
     if state is None:
         if history.counted:
             number = history.counted[-1].schema_version
@@ -37,7 +37,7 @@ def broker_notes(history: History, state: BrokerState | None) -> Iterator[str]:
 
 
 def rolled_back(number: int | None, latest: int, strategy: Strategy) -> str:
-    """What it means for clients that the schema is an older version again, under that strategy (docs/clients.md)."""
+    """Return the effect on clients if the schema is an older version again, by strategy (docs/clients.md)."""
     return (
         f"the schema is version {number} again; the latest stays version {latest}, as Pulsar keeps the number of an "
         f"equal schema and does not move its latest: producers with this schema write as version {number}, while new "

@@ -1,8 +1,8 @@
-"""The deletion of a TopicSchema: the reads of its history and its broker, and the reason to release it.
+"""The deletion of a TopicSchema: the reads of its history and its broker, and the reasons to retain its schemas.
 
-With deletionPolicy Delete the schemas go with it, first those at the broker, then the history. If the broker cannot be
-called, the deletion waits, with backoff, until it can or until the annotation skip-broker-delete is set. If the CRD or
-the Kubernetes namespace is being deleted, the schemas stay: that is no request to delete each topic's schemas.
+With deletionPolicy Delete, the operator deletes the schemas at the broker, and then the history. If the broker is
+unavailable, the deletion retries with backoff until the annotation skip-broker-delete is set. If the CRD or the
+Kubernetes namespace is being deleted, the schemas stay, because this does not request the deletion of each topic's.
 """
 
 from collections.abc import Iterator, Mapping
@@ -44,7 +44,7 @@ from topicschema.storage.claims import KnownKeys
 from topicschema.storage.protocol import Stored
 
 RELEASED = "DeletionSkipped"
-"""The reason of the Event."""
+"""The reason of the Event about schemas that stay."""
 RETAINED = "SettingRetained"
 """The reason of the Event about a topic's own settings."""
 _SKIP = f'to leave its schemas at the broker and on record, set the annotation {SKIP_BROKER_DELETE_ANNOTATION}: "true"'
@@ -52,10 +52,10 @@ _SKIP = f'to leave its schemas at the broker and on record, set the annotation {
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """A TopicSchema that is being deleted, and the history that it takes along.
+    """A TopicSchema that is being deleted, and the history to delete with it.
 
-    `released` is why nothing is deleted but the resource, in words for people, or "". `broker` and `state` are set if
-    the broker is to serve its schemas no more.
+    `released` is the reason to delete only the resource, as text for an Event, or "". `broker` and `state` are set if
+    the schemas at the broker are to be deleted.
     """
 
     resource: TopicSchema
@@ -77,9 +77,9 @@ class Deletion:
 
 
 async def gather_deletion(ctx: ReconcileContext, wire: Mapping[str, Any]) -> Deletion | None:
-    """Return what the deletion of a resource needs; None if its spec cannot be read.
+    """Return the state for the deletion of a resource, or None if its spec is invalid.
 
-    WaitingError if its schemas cannot be deleted now, until the annotation skip-broker-delete is set.
+    Raise WaitingError if its schemas cannot be deleted now and the annotation skip-broker-delete is not set.
     """
     try:
         resource = decode(TopicSchema, wire)
@@ -107,7 +107,7 @@ async def gather_deletion(ctx: ReconcileContext, wire: Mapping[str, Any]) -> Del
 
 
 async def apply_deletion(ctx: ReconcileContext, deletion: Deletion, action: plan.DeletionAction) -> Deletion | None:
-    """Carry out `action`; return what is known then, None once the resource may go."""
+    """Apply `action`. Return the new state, or None after the finalizer is removed."""
     if isinstance(action, plan.RemoveFinalizer):
         await remove_finalizer(ctx, deletion.resource.metadata)
         return None
@@ -133,7 +133,10 @@ async def _apply_at_broker(deletion: Deletion, action: plan.SoftDelete | WriteSe
 
 
 async def emit_released_event(ctx: ReconcileContext, wire: Mapping[str, Any], deletion: Deletion) -> None:
-    """Emit an Event about what stays: for the resource and, as a namespace that ends takes no Events, its history."""
+    """Emit an Event about schemas that stay, for the resource and for its history.
+
+    A terminating namespace accepts no Events for the resource.
+    """
     if not deletion.released:
         return
     stay = f"the schemas of topic {deletion.topic} stay at the broker and on record"
@@ -148,7 +151,7 @@ async def emit_released_event(ctx: ReconcileContext, wire: Mapping[str, Any], de
 
 
 async def emit_settings_retained_event(ctx: ReconcileContext, wire: Mapping[str, Any], deletion: Deletion) -> None:
-    """Emit an Event about the topic's own settings that were not restored, before the record of them is deleted."""
+    """Emit an Event about the topic's own settings that were not restored, before their record is deleted."""
     if deletion.stored is None or not isinstance(deletion.planned, plan.DeleteRecord):
         return
     if deletion.state is not None and deletion.state.overrides is not None:
@@ -173,7 +176,10 @@ def _retained_settings(record: TopicSettingsRecord) -> Iterator[str]:
 
 
 async def _at_broker(ctx: ReconcileContext, deletion: Deletion, stored: Stored, *, is_skipped: bool) -> Deletion:
-    """Return the same with what the broker serves, if it is to serve it no more, or why it is left as it is."""
+    """Return the deletion with the state at the broker, or with the reason to leave the broker unchanged.
+
+    Raise WaitingError(PolicyNotFound) if no policy names a broker.
+    """
     found = await _policy(ctx, deletion)
     names_broker = found is not None and found.resource.spec.pulsar is not None
     if not names_broker and stored.history.counted_by is Counter.OPERATOR:
@@ -198,7 +204,10 @@ async def _at_broker(ctx: ReconcileContext, deletion: Deletion, stored: Stored, 
 async def _serving(
     ctx: ReconcileContext, broker: Broker, found: FoundPolicy, spec: TopicSchemaSpec, history: History
 ) -> BrokerState:
-    """Each soft delete adds a tombstone, and hides all: so it is asked for only where something of ours is served."""
+    """Return the state at the broker. `is_serving` is True only if it serves a version of this resource.
+
+    Each soft delete adds a tombstone and hides all versions, so none is sent without need.
+    """
     is_serving = await broker.latest(history.key.topic) is not None
     if is_serving:
         is_serving = await _serves_ours(ctx, broker, found.policy.profile.line, spec, history)
@@ -209,12 +218,12 @@ async def _serving(
 async def _serves_ours(
     ctx: ReconcileContext, broker: Broker, line: PulsarLine, spec: TopicSchemaSpec, history: History
 ) -> bool:
-    """Whether anything that the broker serves is this resource's.
+    """Return True if the broker serves a version of this resource.
 
-    WaitingError where only a schema could tell that cannot be had for now: its sources are not compiled.
+    Raise WaitingError if this depends on a schema whose sources cannot be compiled now.
     """
     schema, unknown = None, None
-    # One of others' may be what the spec stands for; or that was uploaded, and a crash kept it from the record.
+    # A version of another client may equal the spec's schema; or the operator crashed between upload and record.
     try:
         history = await ctx.judge.for_version(history, line)
         schema = await ctx.judge.schema_of(spec, line, history)
@@ -232,7 +241,7 @@ async def _serves_ours(
 
 
 async def _overrides(broker: Broker, history: History, domain: str) -> Overrides | None:
-    """Return the topic's settings if the operator wrote any; None, too, if the broker does not tell them."""
+    """Return the topic's settings, or None if the operator wrote none or the broker refuses to read them."""
     record = history.topic_settings
     if record is None or record.written == TopicSettings():
         return None
@@ -242,10 +251,10 @@ async def _overrides(broker: Broker, history: History, domain: str) -> Overrides
 
 
 def _has_ours(there: Alignment, history: History, wanted: str) -> bool:
-    """Whether the broker serves anything of ours on record, or what was uploaded since: never is only others' hidden.
+    """Return True if the broker serves a version of the operator that is stored or was uploaded since.
 
-    Of what came from elsewhere, the version with the fingerprint `wanted` alone is ours. Others' alone may be there
-    after a soft delete of ours, too, whose answer was never read.
+    A version of another client counts only if it has the fingerprint `wanted`. So the versions of other clients are not
+    hidden alone. After a soft delete whose answer was lost, the broker may serve only such versions.
     """
     match there:
         case HistoryLost():
@@ -289,7 +298,7 @@ def _possible_keys(ctx: ReconcileContext, namespace: str, topic: Topic, known: K
 
 
 async def _is_governed_elsewhere(ctx: ReconcileContext, key: TopicKey, namespace: str) -> bool:
-    # Whoever lost the Pulsar namespace to another tenant has no say in its records any more.
+    # A namespace that lost the Pulsar namespace to another tenant may not delete its records any more.
     topic = key.topic
     claim = await ctx.claims.get_claim(PulsarNamespaceKey(key.pulsar_cluster, topic.tenant, topic.namespace))
     return claim.owner is not None and claim.owner.namespace != namespace

@@ -1,7 +1,7 @@
 """All reads of a reconcile of a TopicSchema that is not being deleted: policy, history, broker, validation.
 
-`load` reads what the API server has, `gather_broker` adds the state at the broker, `judge` the verdict and the state of
-the validation. `deletion` reads what a deletion needs.
+`load` reads from the API server, `gather_broker` adds the state at the broker, and `judge` the verdict and the state of
+the validation. `deletion` has the reads of a deletion.
 """
 
 from contextlib import suppress
@@ -36,11 +36,11 @@ from topicschema.storage.protocol import Stored
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A TopicSchema with its policy, its topic's history, the schema that it stands for, and its state at the broker.
+    """A TopicSchema with its policy, its topic's history, its schema, and its state at the broker.
 
     `broker` and `state` are None if the policy names no broker, or before `gather_broker`. `announced` is incarnation,
-    number and content hash of a version whose payload was written before its upload. `job_error` is what failed when a
-    validation Job was started or deleted, and the error.
+    number and content hash of a version whose payload was written before its upload. `job_error` is the failed step of
+    a start or deletion of a validation Job, and its error.
     """
 
     resource: TopicSchema
@@ -64,7 +64,7 @@ class Loaded:
 
     @property
     def policy(self) -> Policy:
-        """The policy to judge by: with the topic's own strategy at the broker, if no field manages it."""
+        """The policy for judging, with the topic's own strategy at the broker if no field manages it."""
         return replace(self.found.policy, left=None if self.state is None else self.state.unmanaged_strategy)
 
     @property
@@ -74,7 +74,7 @@ class Loaded:
 
     @property
     def source_hash(self) -> str | None:
-        """The hash of the sources that the schema is compiled from, if it is."""
+        """The hash of the schema's Protobuf sources, or None."""
         sources = sources_of(self.resource.spec)
         return None if sources is None else sources.source_hash
 
@@ -86,7 +86,7 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A loaded TopicSchema with its verdict, None while the history lacks what the broker has, and its validation."""
+    """A loaded TopicSchema with verdict and validation. The verdict is None while the history lacks versions."""
 
     loaded: Loaded
     verdict: Verdict | None = None
@@ -94,7 +94,7 @@ class Judged:
 
     @property
     def planned(self) -> tuple[plan.Action, ...]:
-        """The next action."""
+        """The next actions."""
         loaded, verdict = self.loaded, self.verdict
         metadata, spec = loaded.resource.metadata, loaded.resource.spec
         return plan.plan(
@@ -118,15 +118,15 @@ def owner_of(metadata: Metadata) -> Owner:
 
 
 async def governing_policy(ctx: ReconcileContext, resource: TopicSchema) -> FoundPolicy:
-    """Return the policy that governs the resource; the errors of design section 8 if none does."""
+    """Return the policy that governs the resource. Raise the errors of design section 8 if none does."""
     topic = Topic.parse(resource.spec.topic)
     return await ctx.policies.resolve(resource.metadata.namespace, topic.pulsar_namespace)
 
 
 async def load(ctx: ReconcileContext, resource: TopicSchema, found: FoundPolicy) -> Loaded:
-    """Return the resource with its history and schema: all but the broker, if it has one.
+    """Return the resource with its history and schema, without the broker.
 
-    The errors of design section 8 that are not a broker's.
+    Raise the errors of design section 8 except those of a broker.
     """
     stored = await ctx.storage.get_history(found.key(Topic.parse(resource.spec.topic)))
     ctx.own_writes.record(history_key(stored.history.key.history_name), stored.revision)
@@ -139,7 +139,7 @@ async def load(ctx: ReconcileContext, resource: TopicSchema, found: FoundPolicy)
 
 
 async def gather_broker(ctx: ReconcileContext, loaded: Loaded) -> Loaded:
-    """Return the same with its state at the broker, if its policy names one; a broker's errors."""
+    """Return `loaded` with its state at the broker, if its policy names one. Raise `broker.errors`."""
     found = loaded.found
     broker = await ctx.brokers.of(found.resource)
     if broker is None:
@@ -153,9 +153,9 @@ async def gather_broker(ctx: ReconcileContext, loaded: Loaded) -> Loaded:
 
 
 async def judge(ctx: ReconcileContext, loaded: Loaded, before: Judged | None = None) -> Judged:
-    """Return the verdict and the validation; no verdict while the history lacks what the broker has.
+    """Return the verdict and the validation. There is no verdict while the history lacks versions of the broker.
 
-    The verdict of `before` counts as long as schema, versions and policy are the same.
+    The verdict of `before` is reused if schema, versions and policy are the same.
     """
     if loaded.state is not None and not _tells_versions(loaded.state):
         return Judged(loaded)
@@ -167,7 +167,7 @@ async def judge(ctx: ReconcileContext, loaded: Loaded, before: Judged | None = N
 
 
 async def gather_validation(ctx: ReconcileContext, judged: Judged) -> Judged:
-    """Return the same with the state of the topic's validation as it is now."""
+    """Return `judged` with the current state of the topic's validation."""
     loaded = judged.loaded
     if judged.verdict is None:
         return judged
@@ -195,7 +195,7 @@ def _is_source_on_record(loaded: Loaded, verdict: Verdict) -> bool:
 
 
 def _may_advance(loaded: Loaded) -> bool:
-    """Return whether a pass of the messages leads to a version: `plan` goes on where this says so."""
+    """Return True if `plan` registers a version after the messages are valid."""
     state = loaded.state
     if state is None:
         return True
@@ -203,7 +203,7 @@ def _may_advance(loaded: Loaded) -> bool:
 
 
 async def _topic_exists(loaded: Loaded) -> bool:
-    """Return whether the topic is known to exist, and a run finds it: it looks for persistent topics only."""
+    """Return True if the topic is known to exist and is persistent, because a run reads persistent topics only."""
     broker, state, domain = loaded.broker, loaded.state, loaded.resource.spec.domain
     if broker is None or state is None or domain != "persistent":
         return False
@@ -215,7 +215,7 @@ async def _topic_exists(loaded: Loaded) -> bool:
 
 
 def _tells_versions(state: BrokerState) -> bool:
-    """Return whether the history has all of the broker; a broker that is only observed may lack what we have."""
+    """Return True if the history has all versions of the broker. An observed broker may lack some of the history."""
     return isinstance(state.alignment, InSync) or (isinstance(state.alignment, HistoryAhead) and not state.may_write)
 
 
@@ -227,7 +227,7 @@ async def _check_unclaimed(ctx: ReconcileContext, stored: Stored, owner: Owner) 
 
 
 def _check_history_present(stored: Stored, resource: TopicSchema) -> None:
-    """Raise HistoryLost if the status has versions that are gone: it is written after the history."""
+    """Raise HistoryLost if the history lacks versions of the status, which is written after the history."""
     status, history = resource.status, stored.history
     if history.lacks(status.incarnation, status.version_count):
         key, there = history.key, history.version_count

@@ -1,6 +1,6 @@
-"""The schemas of versions that arrive from a broker, on their way to the record: never all of them in memory at once.
+"""Import of a broker's schemas into the record in batches, never with all of them in memory at once.
 
-They count only once the history names them, which `act` writes after the last of them.
+They become valid only when the history names them. `actions` writes it after the last of them.
 """
 
 import time
@@ -16,16 +16,16 @@ from topicschema.storage.payloads import weight
 from topicschema.storage.protocol import SchemaStorage
 
 _BATCH_BYTES: Final = 1 << 20
-_PATIENCE: Final = 1800.0  # seconds: half of the time after which payloads are swept that no history names
+_PATIENCE: Final = 1800.0  # seconds: half of the time after which payloads that no history names are collected
 
 
 async def store_imported_versions(
     storage: SchemaStorage, broker: Broker, query: BrokerQuery, state: BrokerState, action: plan.Import
 ) -> tuple[SchemaInfo, ...]:
-    """Write the payloads of what arrived, some at a time; those that are left, to be put with the history.
+    """Write the payloads of the arrived versions in batches. Return the last ones, to be written with the history.
 
-    BrokerInconsistentError where the broker shows one no more; BrokerUnavailableError where it gives them so slowly
-    that the first might be swept before the history names them.
+    Raise BrokerInconsistentError if the broker does not serve one any more. Raise BrokerUnavailableError if it is so
+    slow that the first ones might be collected before the history names them.
     """
     if not action.arrived:
         return ()

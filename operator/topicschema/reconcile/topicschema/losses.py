@@ -1,6 +1,6 @@
-"""What was seen to be gone from a broker before an error kept the rest from being seen: the error tells of it, too.
+"""Errors after the broker was observed to lack a stored version.
 
-An error alone gives no reason to doubt what is on record; this does.
+An error alone gives no reason to doubt the stored versions, but a missing version does.
 """
 
 from collections.abc import Iterator
@@ -13,11 +13,11 @@ from topicschema.reconcile.runtime.status_apply import ERRORS_WITHOUT_STATUS
 
 _AFTER: Final = 60.0  # seconds
 _OUT_OF_SIGHT: Final = ("BrokerNotAllowed", "UnsupportedSchemaType")
-"""What ends a look for good, and says nothing of the versions on record."""
+"""Reasons of StalledErrors that end a fetch, but do not mean that stored versions are missing."""
 
 
 class VersionGoneError(WaitingError):
-    """The broker serves a version on record no more, and `cause`, whose reason stays, kept what followed from that."""
+    """The broker lacks a stored version, and `cause` prevented further reads. The reason is that of `cause`."""
 
     def __init__(self, gone: VersionEntry, cause: TopicSchemaError) -> None:
         message = f"the broker no longer serves version {gone.schema_version}, and what to do now is not known"
@@ -27,7 +27,7 @@ class VersionGoneError(WaitingError):
 
 @contextmanager
 def with_note(gone: VersionEntry | None) -> Iterator[None]:
-    """Raise an error within as VersionGoneError, with the note that this version is gone; unchanged for None."""
+    """Raise an error of the block as VersionGoneError for the version `gone`. If it is None, raise it unchanged."""
     try:
         yield
     except (*ERRORS_WITHOUT_STATUS, VersionGoneError):

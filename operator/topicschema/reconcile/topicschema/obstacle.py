@@ -1,4 +1,4 @@
-"""The obstacle that keeps a schema from being registered although it passed: the error that the status reports."""
+"""The obstacle that prevents the registration of a compatible schema, as the error that the status reports."""
 
 from topicschema.core.broker_state import BrokerState
 from topicschema.core.errors import TopicSchemaError, WaitingError
@@ -11,7 +11,7 @@ from topicschema.reconcile.validation import status as validation_status
 
 
 def obstacle(judged: Judged) -> TopicSchemaError | None:
-    """Return the error: a full history, messages that were not validated, the broker's refusal, or a missing topic."""
+    """Return the error, or None: a full history, a pending or failed validation, a refusal, or a missing topic."""
     state, history, verdict = judged.loaded.state, judged.loaded.stored.history, judged.verdict
     too_many = None if state is None else full_history.refusal_of_broker(history, state.alignment)
     full = too_many or full_history.refusal(history, verdict)
@@ -24,7 +24,7 @@ def obstacle(judged: Judged) -> TopicSchemaError | None:
             return held_back
     if state is None:
         return None
-    # The broker may have by now what it refused once, from another client.
+    # Another client may have registered the schema since the broker refused it.
     refused = None if is_registered else state.refused
     return refused or _missing_topic(state, judged.loaded.topic)
 

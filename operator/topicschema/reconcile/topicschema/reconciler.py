@@ -1,7 +1,7 @@
-"""One pass over a TopicSchema: observe, judge, plan, act, report.
+"""The reconcile of a TopicSchema: observe, judge, plan, act, report.
 
-Level-based: a pass takes a key and reads everything anew.
-When passes happen is `work_queue`'s matter; errors leave here as they are, for their kind says when to try again.
+It is level-based: it gets a key and reads all state. `work_queue` schedules it, and retries by the type of the error
+that it raises.
 """
 
 from collections.abc import Mapping
@@ -50,9 +50,9 @@ from topicschema.reconcile.validation.jobs import may_run
 from topicschema.reconcile.validation.report_configmap import report_with_values, with_report, without_values
 from topicschema.validation.job.outcome import Failed, Passed, Waiting
 
-# A policy's counts follow its topics within this time: many topics that settle are one write of its status. Seconds.
+# Seconds until a policy counts its topics again, so that the changes of many topics are one write of its status.
 _COUNT_DELAY = 3.0
-# Errors by which the right to read the topic's messages, or the wish to, is gone; any other leaves a run alone.
+# Reasons after which no policy permits or requests to read the topic's messages. Other errors do not stop a run.
 _RULED_OUT = frozenset(
     {
         "BrokerNotAllowed",
@@ -67,15 +67,15 @@ _RULED_OUT = frozenset(
 
 
 class TopicSchemas:
-    """Passes over TopicSchemas."""
+    """The reconciler of TopicSchemas."""
 
     def __init__(self, ctx: ReconcileContext) -> None:
         self._ctx = ctx
 
     async def broker_of(self, key: Key) -> str:
-        """Return the address of the broker that a reconcile of `key` asks, as far as known; "" if none.
+        """Return the address of the broker that a reconcile of `key` calls, or "" if it is unknown or there is none.
 
-        An error says nothing: the reconcile meets it, too, and reports it.
+        Errors are ignored, because the reconcile gets them, too, and reports them.
         """
         ctx, summary = self._ctx, self._ctx.index.summary(key)
         pulsar_namespace = summary.pulsar_namespace if summary else ""
@@ -89,7 +89,7 @@ class TopicSchemas:
         return ""
 
     async def reconcile(self, key: Key) -> Result:
-        """Bring what the key names one step nearer to its spec, and report; raises what stands in the way."""
+        """Reconcile the resource and write its status. Raise the error that prevents Ready."""
         try:
             wire = await self._ctx.client.get(TOPIC_SCHEMA, key.namespace, key.name)
         except NotFoundError:
@@ -118,20 +118,20 @@ class TopicSchemas:
             await self._report(key, wire, topicschema_status.failed(before, error, moment))
             raise
         if isinstance(stopped, TopicSchemaError):
-            raise stopped  # it is told already, with all else that was seen
+            raise stopped  # the status already reports it
         return stopped
 
     async def _without_rights(
         self, metadata: Metadata, status: TopicSchemaStatus, error: Exception
     ) -> TopicSchemaStatus:
-        """The status without a run, which is ended, where it may be the right to it that is gone, as `error` says."""
+        """Return the status without a validation run, and delete its Jobs, if `error` revokes the permission to run."""
         is_ruled_out, told = getattr(error, "reason", "") in _RULED_OUT, status.validation
         if not is_ruled_out or not may_run(self._ctx, metadata, told):
             return status
         try:
             await validation_actions.delete_all_jobs(self._ctx, metadata, told)
         except TopicSchemaError:
-            return status  # the next pass tries again, for this still tells of it, or it is remembered
+            return status  # the next reconcile tries again, because the status or the index still has the run
         if told is None or told.is_final:
             return status
         conditions = tuple(each for each in status.conditions if each.type is not ConditionType.VALIDATED)
@@ -140,7 +140,7 @@ class TopicSchemas:
     async def _reconcile(
         self, key: Key, wire: Mapping[str, Any], resource: TopicSchema, found: FoundPolicy
     ) -> Result | TopicSchemaError:
-        """Load, gather, act until nothing is left to do, write the status; return the error that it reports, if any."""
+        """Gather and act until no action is left, then write the status. Return its error, or the result."""
         loaded = await gather.load(self._ctx, resource, found)
         try:
             judged = await gather.judge(self._ctx, await gather.gather_broker(self._ctx, loaded))
@@ -164,7 +164,7 @@ class TopicSchemas:
         return stop if stop is not None and judged.verdict.is_compatible else Result.DONE
 
     async def _converge(self, judged: Judged) -> Judged | None:
-        """Apply one action after the other and gather again; None if the object must be read again."""
+        """Apply one action after the other. Return the final state, or None if the object must be read again."""
         while actions := judged.planned:
             loaded = await apply(self._ctx, judged, actions[0])
             if loaded is None:
@@ -173,9 +173,9 @@ class TopicSchemas:
         return judged
 
     async def _report_unseen(self, key: Key, wire: Mapping[str, Any], loaded: Loaded, error: TopicSchemaError) -> None:
-        """Report that the broker is not seen, where nothing else follows from it; else raise `error` again."""
+        """Report an unreachable broker as InSync=Unknown if only this follows from `error`, else raise it again."""
         metadata, before = loaded.resource.metadata, loaded.resource.status
-        was_counted = loaded.query.counted is not None  # only then its silence gives no reason to doubt the version
+        was_counted = loaded.query.counted is not None  # only then the error gives no reason to doubt the version
         if not was_counted or not topicschema_status.is_out_of_sight(before, error, metadata.generation):
             raise error
         before = await self._without_rights(metadata, before, error)
@@ -183,7 +183,7 @@ class TopicSchemas:
         await self._report(key, wire, topicschema_status.out_of_sight(before, error, moment))
 
     async def _with_turn(self, key: Key, judged: Judged) -> Judged:
-        """Return the same, gathered again if a Job waited for its turn: it may have come."""
+        """Return `judged`. If its Job waits for a slot, call the limiter and gather the validation again."""
         if judged.validation is None or not isinstance(judged.validation.outcome, Waiting):
             return judged
         try:
@@ -194,7 +194,7 @@ class TopicSchemas:
         return await gather.gather_validation(self._ctx, judged)
 
     async def _status_input(self, key: Key, judged: Judged, verdict: Verdict) -> StatusInput:
-        """Return all that the status reports."""
+        """Return the input of the status."""
         loaded, spec = judged.loaded, judged.loaded.resource.spec
         placed_findings = tuple(placed(each, spec) for each in verdict.incompatibilities)
         observed = StatusInput(
@@ -207,7 +207,7 @@ class TopicSchemas:
         return await self._with_validation(key, judged, observed)
 
     async def _with_validation(self, key: Key, judged: Judged, observed: StatusInput) -> StatusInput:
-        """Return the same with the validation. A topic that waits for messages is due again: no event reports a log."""
+        """Return `observed` with the validation. A running one is enqueued again, because logs have no events."""
         validation, ctx, resource = judged.validation, self._ctx, judged.loaded.resource
         before = resource.status
         if validation is None:
@@ -229,14 +229,14 @@ class TopicSchemas:
         )
 
     async def _risks(self, loaded: Loaded, verdict: Verdict) -> tuple[Incompatibility, ...]:
-        """Return the risks of a version that is on record; none if an earlier one cannot be read any more."""
+        """Return the risks of a stored version, or those of the verdict if an earlier version is unreadable."""
         try:
             return await self._ctx.judge.risks(verdict, loaded.stored.history, loaded.candidate.strategy, loaded.policy)
         except StalledError:
             return verdict.risks
 
     async def _delete(self, key: Key, wire: Mapping[str, Any], metadata: Metadata) -> Result:
-        # Somebody else's finalizer may hold it for long, and its policy waits for every topic to have been seen.
+        # Another finalizer may retain it for long, and its policy waits for the first reconcile of every topic.
         self._saw(key, wire, decode_status(TopicSchemaStatus, wire.get("status")))
         if FINALIZER not in metadata.finalizers:
             self._enqueue_claim_losers(key)
@@ -283,7 +283,7 @@ class TopicSchemas:
         )
 
     def _enqueue_claim_losers(self, key: Key) -> None:
-        """Ring those that want the topic of `key`, which holds it no more, however long it is still there."""
+        """Enqueue the resources that wait for the topic of `key`, which does not hold it any more."""
         index = self._ctx.index
         summary = index.summary(key)
         for rival in () if summary is None else index.topics_sharing(summary):
@@ -304,7 +304,7 @@ class TopicSchemas:
 
 
 def _left_behind(status: TopicSchemaStatus, before: TopicSummary | None) -> Strategy | None:
-    """The topic's own strategy at the broker, where the resource does not say one; what it was, where none was seen."""
+    """Return the topic's own strategy at the broker, or the last observed one if the status has no strategy."""
     there = status.effective_strategy
     if there is None and before is not None:
         return before.strategy

@@ -1,6 +1,6 @@
-"""What a TopicSchema's status says: a pure function from what was seen to the whole status, situation by situation.
+"""The status of a TopicSchema, from the result of its reconcile. Pure.
 
-Writing it, and only when it differs, is `status_write`'s matter.
+`status_writer` writes it if it differs.
 """
 
 from collections.abc import Iterator
@@ -54,18 +54,18 @@ _UNREACHED = frozenset(
         "UnsupportedSchemaType",
     }
 )
-"""Reasons for which a broker tells nothing of a topic; what it told before is not untrue for that."""
+"""Reasons of errors that prevent reading a topic's state at the broker. They do not invalidate the previous state."""
 _OBSERVED = "Observed"
 _JUDGED = (ConditionType.COMPATIBLE, ConditionType.REGISTERED, ConditionType.IN_SYNC)
 
 
 @dataclass(frozen=True, slots=True)
 class StatusInput:
-    """The result of a reconcile that judged: the candidate's fingerprint, its verdict, and the history as it is now.
+    """The result of a reconcile with a verdict: the candidate's fingerprint, the verdict, and the current history.
 
-    `risks` is what the broker accepts and consumers may suffer from, of a version that is on record. `broker` is None
-    if there is none. `validation` and `validated` report the validation, if there is one; `revalidated` is the newest
-    request for another that was answered, `report_with_values` the ConfigMap that may show values of messages.
+    `risks` are those of a stored version that the broker accepts and consumers may not be able to read. `broker` is
+    None without a broker. `validation` and `validated` report the validation, if there is one. `revalidated` is the
+    last completed request of another validation, and `report_with_values` the ConfigMap that may have message values.
     """
 
     fingerprint: str
@@ -80,7 +80,7 @@ class StatusInput:
 
 
 def settled(seen: StatusInput, moment: ObservedAt, stopped: TopicSchemaError | None = None) -> TopicSchemaStatus:
-    """The status of a resource that was judged and, when it passed, is on record, but for what `stopped` it."""
+    """Return the status of a resource with a verdict. A compatible schema is registered, unless `stopped` is set."""
     verdict, history = seen.verdict, seen.history
     latest = history.latest
     strategy = verdict.strategy
@@ -109,7 +109,7 @@ def _validated(seen: StatusInput) -> tuple[ConditionInput, ...]:
 
 
 def failed(before: TopicSchemaStatus, error: Exception, moment: ObservedAt) -> TopicSchemaStatus:
-    """The status of a resource that could not be judged: what it says of the topic stays."""
+    """Return the status of a resource that could not be judged. The fields about the topic stay."""
     reason, message = describe_error(error)
     others = tuple(ConditionInput(kind, _judged(kind, reason), reason, message) for kind in _JUDGED)
     after = replace(
@@ -127,40 +127,41 @@ def failed(before: TopicSchemaStatus, error: Exception, moment: ObservedAt) -> T
 
 
 def is_out_of_sight(before: TopicSchemaStatus, error: Exception, generation: int) -> bool:
-    """Whether the error means no more than that a broker could not be looked at, and this generation was Ready before.
+    """Return True if the error means only that the broker cannot be read, and this generation was Ready before.
 
-    Only for a schema that is on record as the broker's: of any other nothing is known until the broker shows it.
+    Use it only for a schema that is stored with the broker's number. The state of any other is unknown until it is
+    read.
     """
     reason, _ = describe_error(error)
     return reason in _UNREACHED and not isinstance(error, VersionGoneError) and _was_ready(before, generation)
 
 
 def out_of_sight(before: TopicSchemaStatus, error: Exception, moment: ObservedAt) -> TopicSchemaStatus:
-    """The status of a resource whose broker could not be looked at: as it was, but for InSync."""
+    """Return the status of a resource whose broker cannot be read: unchanged except InSync, which is Unknown."""
     reason, message = describe_error(error)
     return replace(before, conditions=moment.conditions(_unseen(before, reason, message)))
 
 
 def _still_validated(before: TopicSchemaStatus, moment: ObservedAt) -> Iterator[ConditionInput]:
-    """What messages had to say of this very generation is as true as it was."""
+    """Yield the condition Validated of this generation, which is still true."""
     for each in before.conditions:
         if each.type is ConditionType.VALIDATED and each.observed_generation == moment.generation:
             yield ConditionInput(each.type, each.status, each.reason, each.message)
 
 
 def _judged(kind: ConditionType, reason: str) -> ConditionStatus:
-    """What is to be said of the spec where an error kept it from being judged."""
+    """Return the status of a condition if an error prevented the verdict."""
     is_no = reason in _REFUSED or (reason == _LOST and kind is not ConditionType.COMPATIBLE)
     return ConditionStatus.FALSE if is_no else ConditionStatus.UNKNOWN
 
 
 def of_another_spec(status: TopicSchemaStatus) -> TopicSchemaStatus:
-    """Return the status without what it says of a spec that was judged."""
+    """Return the status without the fields of a judged spec."""
     return replace(status, schema_version=None, fingerprint=None, incompatibility_count=0, incompatibilities=())
 
 
 def without_own_strategy(status: TopicSchemaStatus) -> TopicSchemaStatus:
-    """Return the status without what an earlier spec demanded: whether the topic has or keeps that was not seen."""
+    """Return the status without the strategy of an earlier spec, because the topic's current one is unknown."""
     strategy = status.effective_strategy
     if strategy is None or strategy.source is not StrategySource.TOPIC:
         return status
@@ -168,7 +169,7 @@ def without_own_strategy(status: TopicSchemaStatus) -> TopicSchemaStatus:
 
 
 def _was_ready(before: TopicSchemaStatus, generation: int) -> bool:
-    """Whether this very generation was settled: what then goes away is the sight of it."""
+    """Return True if this generation was Ready."""
     ready_now = next((each for each in before.conditions if each.type is ConditionType.READY), None)
     is_well = ready_now is not None and ready_now.status is ConditionStatus.TRUE
     return is_well and before.observed_generation == generation
@@ -211,7 +212,7 @@ def _registered(seen: StatusInput) -> tuple[ConditionInput, ...]:
 
 
 def _placed(seen: StatusInput) -> tuple[str, str]:
-    """Where the schema stands among the versions: reason and message."""
+    """Return reason and message about the schema's version and the latest one."""
     number, latest = seen.verdict.schema_version, seen.history.latest
     if seen.verdict.outcome is Outcome.NEXT_VERSION:
         return _OBSERVED, f"the schema would be version {number}; nothing is written where managementPolicy is Observe"
@@ -229,20 +230,20 @@ def _is_registered(seen: StatusInput) -> bool:
 
 
 def _is_lacking(seen: StatusInput) -> bool:
-    """Whether the version that the schema equals is on record and not at the broker."""
+    """Return True if the schema's version is stored and missing at the broker."""
     lacks, number = None if seen.broker is None else seen.broker.first_missing, seen.verdict.schema_version
     return lacks is not None and number is not None and number >= lacks
 
 
 def _is_foreign(seen: StatusInput) -> bool:
-    """Whether the broker's latest is a version that did not come from here."""
+    """Return True if another client registered the broker's latest version."""
     latest, number = seen.history.latest, seen.verdict.schema_version
     is_latest = latest is not None and (latest.schema_version == number or latest.origin is not Origin.BROKER)
     return seen.broker is not None and latest is not None and not is_latest
 
 
 def _in_sync(seen: StatusInput, registered: ConditionInput) -> ConditionInput:
-    """Whether the broker has what the resource wants as its latest, as far as Pulsar allows."""
+    """Return InSync: True if the broker has the resource's schema as its latest, as far as Pulsar allows."""
     latest, lacks = seen.history.latest, None if seen.broker is None else seen.broker.first_missing
     if lacks is not None:
         message = f"the broker lacks what was registered without it, from version {lacks} on"
@@ -266,7 +267,7 @@ def _compatible(seen: StatusInput) -> ConditionInput:
     return ConditionInput(ConditionType.COMPATIBLE, ConditionStatus.TRUE, "Compatible", judged)
 
 
-def _truth(value: bool) -> ConditionStatus:  # noqa: FBT001 - that is what it is about
+def _truth(value: bool) -> ConditionStatus:  # noqa: FBT001 - it converts a bool
     return ConditionStatus.TRUE if value else ConditionStatus.FALSE
 
 

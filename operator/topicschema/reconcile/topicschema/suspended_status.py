@@ -1,4 +1,4 @@
-"""The status of a suspended resource: a pure function. It speaks of the current spec and says that nobody judges it."""
+"""The status of a suspended resource. Pure. It has the current generation and reports that the spec is not judged."""
 
 from dataclasses import replace
 
@@ -15,9 +15,10 @@ _PROGRESS = (ConditionType.READY, ConditionType.RECONCILING, ConditionType.STALL
 
 
 def suspended(before: TopicSchemaStatus, moment: ObservedAt) -> TopicSchemaStatus:
-    """Return the status in which Ready keeps its value and has the reason Suspended, and nothing is in progress.
+    """Return the status with the previous value of Ready and the reason Suspended.
 
-    The other conditions stay, of the generation that they were said of. A validation that was not over has ended.
+    Reconciling and Stalled are removed. The other conditions stay with their generation. An unfinished validation is
+    removed.
     """
     readiness = next((each.status for each in before.conditions if each.type is ConditionType.READY), None)
     ready = ConditionInput(ConditionType.READY, readiness or ConditionStatus.UNKNOWN, "Suspended", _MESSAGE)

@@ -1,1 +1,1 @@
-"""Validation: from the policy's settings to a Job, its report and the status."""
+"""Validation of messages: settings, Jobs, reports and status."""

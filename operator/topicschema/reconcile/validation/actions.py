@@ -27,22 +27,22 @@ _READS_AT_ONCE: Final = 16
 
 
 async def start_job(ctx: ReconcileContext, resource: TopicSchema, state: ValidationState) -> None:
-    """Create the Job that is due, suspended until the limiter starts it, and then its request; what exists stays.
+    """Create the due Job, suspended until the limiter starts it, and then its request. Existing objects stay.
 
-    Of the Jobs that failed before it the last one stays, too, so that people can see why.
+    Of the earlier failed Jobs, the last one stays, so that users can find the cause.
     """
     run, attempt = state.run, state.due_attempt
     if run is None:
         raise TypeError("nothing is requested")
     owner = Owner(resource.metadata.namespace, resource.metadata.name, resource.metadata.uid)
-    # One at a time, for reading and packing take memory; the latter not where all others wait.
+    # One at a time, because reading and packing take memory. Packing runs in a thread, to not block other tasks.
     async with ctx.validation.packing:
         versions = await _payloads(ctx, run.target.history)
         request = validation_settings.job_request(run, versions, owner, resource.spec.topic, attempt)
         packed = await asyncio.to_thread(request.question.pack)
         job = await _created(ctx, request, job_manifest.manifest(request, packed))
         if (job["metadata"].get("annotations") or {}).get(job_manifest.QUESTION_ANNOTATION) != packed.sha256:
-            await delete_jobs(ctx, [job])  # its request was never created, and would be another one now
+            await delete_jobs(ctx, [job])  # its request was never created, and would differ now
             return
         parts = await asyncio.to_thread(job_manifest.question_parts, request, job["metadata"]["uid"], packed)
     for part in parts:
@@ -55,7 +55,7 @@ async def start_job(ctx: ReconcileContext, resource: TopicSchema, state: Validat
 
 
 async def _created(ctx: ReconcileContext, request: JobRequest, manifest: dict[str, Any]) -> Object:
-    """Create the Job or return the existing one; ConflictError if another of its name is there, or being deleted."""
+    """Create the Job, or return the existing one. Raise ConflictError if it has another owner or is being deleted."""
     namespace = request.owner.namespace
     try:
         return await ctx.client.create(JOB, namespace, manifest)
@@ -69,7 +69,7 @@ async def _created(ctx: ReconcileContext, request: JobRequest, manifest: dict[st
 
 
 async def _payloads(ctx: ReconcileContext, history: History) -> dict[int, SchemaInfo]:
-    """Return the payloads of all versions that messages may have; InvalidQuestionError if they are too large."""
+    """Return the payloads of all versions that messages may have. Raise InvalidQuestionError if they are too large."""
     entries = [entry for entry in history.entries if not entry.is_tombstone]
     found: dict[int, SchemaInfo] = {}
     for start in range(0, len(entries), _READS_AT_ONCE):
@@ -82,7 +82,7 @@ async def _payloads(ctx: ReconcileContext, history: History) -> dict[int, Schema
 
 
 async def delete_jobs(ctx: ReconcileContext, obsolete_jobs: Sequence[Object]) -> None:
-    """Delete these Jobs; Kubernetes deletes their pods and requests."""
+    """Delete these Jobs. Kubernetes deletes their pods and requests."""
     for job in obsolete_jobs:
         metadata = job["metadata"]
         with suppress(NotFoundError, ConflictError):
@@ -90,7 +90,7 @@ async def delete_jobs(ctx: ReconcileContext, obsolete_jobs: Sequence[Object]) ->
 
 
 async def delete_all_jobs(ctx: ReconcileContext, metadata: Metadata, before: ValidationStatus | None) -> None:
-    """Delete the Jobs that still run for a resource: it is suspended, or nothing permits them."""
+    """Delete the Jobs that still run for a resource that is suspended or has no permission to run them."""
     if not ctx.validation.image or not may_run(ctx, metadata, before):
         return
     await delete_jobs(ctx, unended_of(before, await jobs_of(ctx, metadata)))

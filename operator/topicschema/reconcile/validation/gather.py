@@ -1,4 +1,4 @@
-"""Gather the state of a topic's validation; nothing is written here.
+"""Reads of the state of a topic's validation. Nothing is written here.
 
 `settings` builds the request, `job_limiter` selects the Jobs that run, `status` reports.
 """
@@ -50,7 +50,7 @@ _REVALIDATE_LENGTH: Final = 256
 _POLL_SECONDS: Final = 10.0
 _REJECTED_SECONDS: Final = 300.0  # each try packs the request again
 PASS_COUNTS: Final = 86_400.0
-"""Seconds for which a pass counts: it says nothing about messages that were published since."""
+"""Seconds for which a passed validation is valid, because it does not cover later messages."""
 _UNKNOWN_TIME: Final = "unknown"
 _FIRST_PAUSE: Final = 30.0
 _LONGEST_PAUSE: Final = 1800.0
@@ -60,11 +60,13 @@ _LONGEST_PAUSE: Final = 1800.0
 class ValidationState:
     """The state of a topic's validation as of one reconcile.
 
-    `run` is what is requested; None if validation is off, or the schema incompatible. `needs_run`: it has no verdict
-    yet. `recorded` is what the status has of it, or a verdict on an earlier request that stays. `job` is its newest
-    Job, and `outcome` what became of that. `due_attempt` is the attempt whose Job is to be created or completed, 0 if
-    none; `obsolete_jobs` are to be deleted. `api_rejected`: the API server refused a call, and this reconcile makes no
-    more. `observe_only`: the topic is only observed.
+    `run` is the request, or None if validation is off or the schema incompatible. `needs_run` is True while it has no
+    verdict. `recorded` is its status, or that of an earlier request if its verdict stays. `job` is its newest Job, and
+    `outcome` the result of that.
+
+    `due_attempt` is the attempt whose Job is to be created or completed, or 0. `obsolete_jobs` are to be deleted.
+    `api_rejected` is True if the API server refused a call; then this reconcile sends no more. `observe_only` is True
+    if the operator may not write to the topic.
     """
 
     run: RunSpec | None = None
@@ -79,7 +81,7 @@ class ValidationState:
 
     @property
     def phase(self) -> ValidationPhase | None:
-        """The phase; None if nothing is validated."""
+        """The phase, or None if nothing is validated."""
         if not self.needs_run and self.job is None:
             return None if self.recorded is None else self.recorded.phase
         match self.outcome:
@@ -96,17 +98,17 @@ class ValidationState:
 
     @property
     def invalid_reason(self) -> str:
-        """Why no Job can be created with the settings; "" if one can."""
+        """The reason why no Job can be created with the settings, or ""."""
         return "" if self.run is None else self.run.settings.invalid_reason
 
     @property
     def is_gate(self) -> bool:
-        """True if a schema is held back until its messages pass."""
+        """True if the schema is not registered until its messages are valid."""
         return self.run is not None and self.run.settings.mode is ValidationMode.GATE
 
     @property
     def planned(self) -> plan.Validation:
-        """What the plan needs of it."""
+        """The input of the plan."""
         return plan.Validation(
             holds_back=self.is_gate and not self.observe_only and self.phase is not ValidationPhase.PASSED,
             needs_job=self.due_attempt > 0,
@@ -114,7 +116,7 @@ class ValidationState:
         )
 
     def rejected(self, what: str, error: TopicSchemaError) -> "ValidationState":
-        """Return the state after the API server refused `what`; it is no error of the topic."""
+        """Return the state after the API server refused `what`. This is not an error of the topic."""
         outcome = self.outcome if isinstance(self.outcome, Passed | Failed) else refused(what, error.message)
         return replace(self, outcome=outcome, due_attempt=0, obsolete_jobs=(), api_rejected=True)
 
@@ -125,9 +127,10 @@ async def _unknown() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ValidationInput:
-    """What a pass leads to. `may_advance`: to a version, so that one of long ago does not count.
+    """Inputs for the expiry of a passed validation.
 
-    `topic_exists` returns whether the topic is known to exist, so that a pass for lack of it does not count.
+    If `may_advance` is True, it leads to a version, so an old one is not valid. `topic_exists` returns True if the
+    topic is known to exist, so that a validation that passed without the topic is not valid.
     """
 
     may_advance: bool = True
@@ -141,7 +144,7 @@ async def gather(
     target: ValidationTarget,
     given: ValidationInput = ValidationInput(),
 ) -> ValidationState | None:
-    """Return the state of the validation; None if there is none and there was none."""
+    """Return the state of the validation, or None if there is none and there was none."""
     before = resource.status.validation
     settings = validation_settings.effective(found, resource, ctx.validation.image, ctx.validation.hosts)
     if settings is None and not may_run(ctx, resource.metadata, before):
@@ -155,7 +158,7 @@ async def gather(
     try:
         state = await _with_jobs(ctx, resource, state)
         while (newer := await _superseded(ctx, state, given)) is not state:
-            state = newer  # the old pass does not count, whatever fails from here on
+            state = newer  # the old validation is not valid, even if a later call fails
             state = await _with_jobs(ctx, resource, state)
     except (ForbiddenError, ApiRefusedError) as error:
         if settings is None:
@@ -167,7 +170,7 @@ async def gather(
 def _requested(resource: TopicSchema, settings: EffectiveSettings | None, target: ValidationTarget) -> ValidationState:
     """Return the state by resource and status alone.
 
-    A gate validates before a version is registered, and one that is registered only if the annotation says so.
+    A gate validates a version before its registration. It validates a registered one only on request by annotation.
     """
     before = resource.status.validation
     is_final = before is not None and before.is_final
@@ -193,7 +196,7 @@ def _requested(resource: TopicSchema, settings: EffectiveSettings | None, target
 
 
 async def _superseded(ctx: ReconcileContext, state: ValidationState, given: ValidationInput) -> ValidationState:
-    """Return the state of another run if the pass does not count any more; the same state if it counts."""
+    """Return the state of another run if the passed validation has expired, else the same state."""
     passed_at = _passed_at(state)
     if not passed_at or state.run is None or not given.may_advance:
         return state
@@ -204,7 +207,7 @@ async def _superseded(ctx: ReconcileContext, state: ValidationState, given: Vali
 
 
 def _passed_at(state: ValidationState) -> str:
-    """Return when the messages passed by which the gate registers a version; "" if it registers none by them."""
+    """Return the time of the passed validation by which the gate registers the next version, or ""."""
     if not state.is_gate or state.run is None or state.phase is not ValidationPhase.PASSED:
         return ""
     if state.run.target.verdict.outcome is not VerdictOutcome.NEXT_VERSION:
@@ -243,7 +246,7 @@ async def _outcome_of(ctx: ReconcileContext, run: RunSpec, job: Object) -> Outco
     found = outcome(job, pods, await events_of(ctx, job, pods))
     if isinstance(found, Passed | Failed):
         found = found if found.at else replace(found, at=ctx.now())
-        if found.at <= run.supersedes != _UNKNOWN_TIME:  # or it is superseded for ever
+        if found.at <= run.supersedes != _UNKNOWN_TIME:  # else it would be superseded forever
             return CouldNotRun("its pod tells that it ended before it was asked", is_over=ended(job) is not None)
     if isinstance(found, Running) and found.pod:
         return replace(found, percent=await percent_of(ctx, job["metadata"]["namespace"], found.pod))
@@ -251,7 +254,7 @@ async def _outcome_of(ctx: ReconcileContext, run: RunSpec, job: Object) -> Outco
 
 
 async def _with_outcome(ctx: ReconcileContext, state: ValidationState, run: RunSpec, job: Object) -> ValidationState:
-    """Return the state with the attempt that is due: another one after a pause, or at once if the settings changed."""
+    """Return the state with the due attempt: another one after a pause, or at once if the settings changed."""
     found, due = state.outcome, 0
     is_changed = (job["metadata"].get("annotations") or {}).get(manifest.RUN_HASH_ANNOTATION) != run.settings.run_hash
     if isinstance(found, CouldNotRun) and (is_changed or (found.is_over and _pause_left(ctx, job, found) <= 0)):
@@ -259,7 +262,7 @@ async def _with_outcome(ctx: ReconcileContext, state: ValidationState, run: RunS
         if not found.is_over:
             state = replace(state, obsolete_jobs=(*state.obsolete_jobs, job))
     elif isinstance(found, Waiting) or (isinstance(found, CouldNotRun) and not found.is_over):
-        # Another topic's reconcile may have started the Job before its request was there; then its pod waits for it.
+        # Another topic's reconcile may have started the Job before its request existed; then its pod waits for it.
         has_request = await is_there(ctx, job["metadata"]["namespace"], manifest.last_part(job))
         due = 0 if has_request else attempt_of(job)
     return replace(state, due_attempt=due if state.needs_run else 0)
@@ -278,7 +281,7 @@ def _pause_left(ctx: ReconcileContext, job: Object, found: CouldNotRun) -> float
 
 
 def requeue_after(ctx: ReconcileContext, state: ValidationState) -> float | None:
-    """Return the seconds until the next reconcile, if no event announces what it may find; else None."""
+    """Return the seconds until the next reconcile, or None if an event triggers it."""
     if isinstance(state.outcome, CouldNotRun) and state.outcome.is_over and state.job is not None:
         return max(_pause_left(ctx, state.job, state.outcome), 1.0) if state.needs_run else None
     if state.api_rejected:

@@ -1,6 +1,6 @@
-"""Limits how many validation Jobs run at once, in all and in each namespace.
+"""Limits of the number of validation Jobs that run at once, in all and in each namespace.
 
-A Job is created suspended. The Jobs in the cluster are the queue, so it outlives every process.
+A Job is created suspended. The Jobs in the cluster are the queue, so it survives restarts.
 """
 
 import asyncio
@@ -30,26 +30,26 @@ from topicschema.validation.job.outcome import ended
 Object = Mapping[str, Any]
 
 _UNFINISHED: Final = "status.successful=0"
-"""The field selector that narrows a list of Jobs most; those that failed are in it, too."""
+"""The most selective field selector of a list of Jobs. It also selects failed Jobs."""
 _BETWEEN_LISTS: Final = 2.0
-"""Seconds between two lists of all Jobs, however many topics wait."""
+"""Seconds between two lists of all Jobs, for any number of waiting topics."""
 _ENDING: Final = 3.0
 """Seconds from the end of a pod to the end of its Job, which frees the slot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many Jobs run at once: in all, and in one namespace."""
+    """The numbers of Jobs that may run at once: in all, and in one namespace."""
 
     in_all: int = 10
     in_namespace: int = 2
 
 
 def next_startable(jobs: Iterable[Object], limits: Limits) -> Object | None:
-    """Return the suspended Job to start next; None if there is none, or no slot is free.
+    """Return the suspended Job to start next, or None if there is none or no slot is free.
 
-    It is the oldest Job of the namespace in which the fewest run, so one with many requests delays no other namespace.
-    A tenant may create Jobs with our label. The slots of a namespace are at most `in_namespace`, whatever runs there.
+    It is the oldest Job of the namespace with the fewest running Jobs. Thus a namespace with many requests delays no
+    other one. Because a tenant may create Jobs with our label, a namespace counts for at most `in_namespace` slots.
     """
     there = list(jobs)
     running = Counter(_namespace(job) for job in there if not job["spec"].get("suspend"))
@@ -60,7 +60,7 @@ def next_startable(jobs: Iterable[Object], limits: Limits) -> Object | None:
 
 
 def is_active(job: Object) -> bool:
-    """Return True if the Job counts: it has not ended, is not being deleted, and a TopicSchema owns it."""
+    """Return True if the Job has not ended, is not being deleted, and a TopicSchema owns it."""
     metadata = job["metadata"]
     return ended(job) is None and not metadata.get("deletionTimestamp") and owner_key(metadata) is not None
 
@@ -77,9 +77,9 @@ def _age(job: Object) -> tuple[str, str, str]:
 
 @dataclass(slots=True)
 class JobLimiter:
-    """Starts suspended Jobs up to the limits.
+    """Starter of suspended Jobs, up to the limits.
 
-    It keeps the API server's errors by topic. It skips these Jobs until their topic calls `start` again.
+    It stores the API server's errors by topic. It skips these Jobs until their topic calls `start` again.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -91,9 +91,9 @@ class JobLimiter:
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def start(self, client: ApiClient, key: Key, enqueue: Callable[[Key, float], None]) -> None:
-        """Start all Jobs for which a slot is free; raise the API server's error if it refuses to start that of `key`.
+        """Start all Jobs for which a slot is free. Raise the API server's error if it refuses to start that of `key`.
 
-        Within two seconds of the last call it starts none, and enqueues one of the topics that call it meanwhile.
+        Within two seconds after the last start, start none, and enqueue the first topic that calls.
         """
         async with self._lock:
             error, left = self._errors.pop(key, None), self._next_list - self.clock()
@@ -125,7 +125,7 @@ class JobLimiter:
         self._oldest = None if waiting is None else owner_key(waiting["metadata"])
 
     async def _is_started(self, client: ApiClient, job: Object) -> bool:
-        """Start the Job, and return whether it takes a slot."""
+        """Start the Job. Return True if it takes a slot."""
         metadata = job["metadata"]
         body = {"metadata": {"resourceVersion": metadata["resourceVersion"]}, "spec": {"suspend": False}}
         try:
@@ -142,10 +142,10 @@ class JobLimiter:
 
 @dataclass(frozen=True, slots=True)
 class Validations:
-    """What an installation says of validation: the image (none: there is no validation), and whose turn it is.
+    """Settings and limits of validation in this installation. Without an image there is no validation.
 
-    `hosts` are those of brokers that the pods may be sent to. `packing` is held while a question is made ready, which
-    takes memory, and `reading` while a report is read, for the same reason; it waits for nodes, so two do at once.
+    `hosts` is the allow list of broker hosts for the pods. `packing` limits the requests, and `reading` the reports, in
+    memory. Reading waits for nodes, so two run at once.
     """
 
     image: str = ""

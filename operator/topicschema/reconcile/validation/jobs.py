@@ -22,16 +22,16 @@ _PROGRESS_BYTES: Final = 64 * 1024
 
 
 def may_run(ctx: ReconcileContext, metadata: Metadata, told: ValidationStatus | None) -> bool:
-    """Return whether the resource may have a Job: by its status, or by an event, if the status was lost."""
+    """Return True if the resource may have a Job, by its status, or by an event if the status was lost."""
     return (told is not None and not told.is_final) or ctx.index.may_have_job(_key(metadata))
 
 
 async def jobs_of(ctx: ReconcileContext, metadata: Metadata) -> list[Object]:
-    """Return the Jobs of this resource, not of one that had its name before."""
+    """Return the Jobs of this resource, without those of a former one of the same name."""
     key, index = _key(metadata), ctx.index
     selector = f"{manifest.TOPIC_LABEL}={manifest.topic_label(metadata.name)}"
     was_seen = index.may_have_job(key)
-    index.clear_job(key)  # before the list, which may lack a Job whose event comes meanwhile
+    index.clear_job(key)  # before the list, which may lack a Job whose event arrives in the meantime
     try:
         listed = await ctx.client.list(JOB, metadata.namespace, label_selector=selector)
     except BaseException:
@@ -47,7 +47,7 @@ async def jobs_of(ctx: ReconcileContext, metadata: Metadata) -> list[Object]:
 
 
 def unended_of(before: ValidationStatus | None, jobs: Sequence[Object]) -> list[Object]:
-    """Return those that have not ended, but for the one whose verdict the status has: it ends a moment later."""
+    """Return the Jobs that have not ended, except that with the status's verdict, which ends soon."""
     final = before.job if before is not None and before.is_final else None
     return [job for job in jobs if ended(job) is None and job["metadata"]["name"] != final]
 
@@ -61,13 +61,13 @@ def of_request(jobs: Sequence[Object], request: str) -> list[Object]:
 async def left_behind(ctx: ReconcileContext, resource: TopicSchema, request: str) -> tuple[Object, ...]:
     """Return the Jobs of other requests, of a topic whose verdict is known.
 
-    An edit that is taken back before the status names its run leaves one.
+    An edit that is reverted before the status names its run leaves such a Job.
     """
     if not ctx.validation.image or not may_run(ctx, resource.metadata, None):
         return ()
     try:
         jobs = await jobs_of(ctx, resource.metadata)
-    except (ForbiddenError, ApiRefusedError):  # the status has no place for it
+    except (ForbiddenError, ApiRefusedError):  # the status has no field for it
         return ()
     ours = of_request(jobs, request)
     return tuple(job for job in unended_of(resource.status.validation, jobs) if job not in ours)
@@ -82,13 +82,13 @@ def _owns(metadata: Metadata, job: Object) -> bool:
 
 
 def attempt_of(job: Object) -> int:
-    """Return which attempt at its request the Job is, from 1."""
+    """Return the Job's attempt number, from 1."""
     attempt = (job["metadata"].get("annotations") or {}).get(manifest.ATTEMPT_ANNOTATION, "")
     return int(attempt) if attempt.isdecimal() else 1
 
 
 async def is_there(ctx: ReconcileContext, namespace: str, name: str) -> bool:
-    """Return whether there is a ConfigMap of that name."""
+    """Return True if there is a ConfigMap of that name."""
     try:
         await ctx.client.get(CONFIG_MAP, namespace, name)
     except NotFoundError:
@@ -105,7 +105,7 @@ async def pods_of(ctx: ReconcileContext, job: Object) -> list[Object]:
 
 
 async def events_of(ctx: ReconcileContext, job: Object, pods: Sequence[Object]) -> Sequence[Object]:
-    """Return the Events of a Job without a pod, or of a pod that does not run yet."""
+    """Return the Events of a Job without a pod, or of a pending pod."""
     about = pods[-1] if pods else job
     if ended(job) is not None or (about.get("status") or {}).get("phase") not in (None, "Pending"):
         return ()
@@ -114,7 +114,7 @@ async def events_of(ctx: ReconcileContext, job: Object, pods: Sequence[Object]) 
 
 
 async def percent_of(ctx: ReconcileContext, namespace: str, pod: str) -> int:
-    """Return the progress by the pod's log; 0 if that cannot be read now, which is no error."""
+    """Return the progress in percent by the pod's log, or 0 if the log cannot be read now."""
     with suppress(TopicSchemaError):
         log = await ctx.client.log(namespace, pod, manifest.CONTAINER, lines=_PROGRESS_LINES, limit=_PROGRESS_BYTES)
         progress = log_protocol.progress_in(log.splitlines()) or {}

@@ -1,4 +1,4 @@
-"""The report of a run: copied from its driver's log into a ConfigMap of the TopicSchema, and deleted again."""
+"""The report of a run: copied from its driver's log into a ConfigMap of the TopicSchema, and deleted later."""
 
 import asyncio
 import base64
@@ -47,13 +47,13 @@ _NOT_DELETED: Final = "RedactionFailed"
 async def with_report(
     ctx: ReconcileContext, metadata: Metadata, state: ValidationState, told: ValidationStatus | None
 ) -> ValidationStatus | None:
-    """Store the report of a new verdict, and return the status with its name. The verdict counts without it."""
+    """Store the report of a new verdict, and return the status with its name. The verdict is valid without it."""
     found = state.outcome
     if not isinstance(found, Passed | Failed) or told is None or told == state.recorded:
         return told
     telemetry.VALIDATIONS.labels(told.phase.value).inc()
     is_page_wanted = state.run is not None and bool(state.run.settings.spec.page)
-    # What a log holds is a tenant's word: however many there are, few are in memory at once.
+    # A tenant controls the size of a log, so only few are in memory at once.
     async with ctx.validation.reading:
         report = await _read(ctx, metadata.namespace, found.pod)
         if report is None:
@@ -63,7 +63,7 @@ async def with_report(
 
 
 async def without_values(ctx: ReconcileContext, resource: TopicSchema, found: FoundPolicy | None) -> TopicSchema:
-    """Return the resource without values of messages, and delete the report with them, unless the policy wants values.
+    """Return the resource without message values, and delete the report with them, unless includeValues is set.
 
     If the report cannot be deleted, the status still names it, and each reconcile tries again.
     """
@@ -86,9 +86,9 @@ async def without_values(ctx: ReconcileContext, resource: TopicSchema, found: Fo
 
 
 def report_with_values(resource: TopicSchema, found: FoundPolicy | None, after: ValidationStatus | None) -> str | None:
-    """Return the ConfigMap that may show values of messages once the status has `after`; None if none does.
+    """Return the name of the ConfigMap that may have message values with the new status `after`, or None.
 
-    It may from the start of a Job that reports values: the controller can end between the report and the status.
+    The name is set when a Job with includeValues starts, because the controller may end between report and status.
     """
     before = resource.status
     if after is None or after == before.validation:
@@ -113,7 +113,7 @@ async def _emit_not_deleted(ctx: ReconcileContext, metadata: Metadata, name: str
 
 
 async def _is_stored(ctx: ReconcileContext, body: dict[str, Any]) -> bool:
-    """Store the ConfigMap; return False if the API server refuses it, for instance by a quota."""
+    """Store the ConfigMap. Return False if the API server refuses it, for instance by a quota."""
     namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]
     try:
         await ctx.client.apply(CONFIG_MAP, namespace, name, body, field_manager=FIELD_MANAGER)
@@ -125,7 +125,7 @@ async def _is_stored(ctx: ReconcileContext, body: dict[str, Any]) -> bool:
 
 
 async def _read(ctx: ReconcileContext, namespace: str, pod: str) -> bytes | None:
-    """Return the report; None if the log is gone, cannot be read, or has none: its node may never come back."""
+    """Return the report, or None if the log is missing or unreadable or has none. Its node may be lost forever."""
     try:
         log = await ctx.client.log(namespace, pod, job_manifest.CONTAINER, lines=_LINES, limit=_LOG_BYTES)
         return await asyncio.to_thread(lambda: log_protocol.report_in(log.splitlines()))
@@ -136,7 +136,7 @@ async def _read(ctx: ReconcileContext, namespace: str, pod: str) -> bytes | None
 
 
 def manifest(metadata: Metadata, job: str, report: bytes, *, is_page_wanted: bool = False) -> dict[str, Any]:
-    """Return the ConfigMap, of which a resource has one. One that is too large is packed, or a note."""
+    """Return the ConfigMap, one for each resource. A report that is too large is compressed, or replaced by a note."""
     owner = {"apiVersion": TOPIC_SCHEMA.api_version, "kind": TOPIC_SCHEMA.name}
     return {
         "apiVersion": CONFIG_MAP.api_version,
@@ -160,11 +160,11 @@ def name_of(metadata: Metadata) -> str:
 def _content(job: str, report: bytes, *, is_page_wanted: bool) -> dict[str, Any]:
     told = {"job": job}
     text = report.decode(errors="replace")
-    if len(text.encode()) <= _MAX_BYTES:  # not the report's own: what is no UTF-8 is longer afterwards
+    if len(text.encode()) <= _MAX_BYTES:  # not the report's length, because replaced invalid UTF-8 is longer
         told |= {"report.json": text}
         shown = _page(report) if is_page_wanted else ""
         return {"data": told | ({"report.html": shown} if shown else {})}
-    # More than a page is for: it would be larger still.
+    # No HTML page, which would be larger still.
     packed = lzma.compress(report, preset=1)
     if len(packed) <= _MAX_BYTES:
         return {"data": told, "binaryData": {"report.json.xz": base64.b64encode(packed).decode()}}
@@ -172,10 +172,10 @@ def _content(job: str, report: bytes, *, is_page_wanted: bool) -> dict[str, Any]
 
 
 def _page(report: bytes) -> str:
-    """Return the page; "" if it does not fit beside the report, or a pod wrote something else."""
+    """Return the HTML page, or "" if it does not fit beside the report, or the pod wrote another format."""
     try:
         shown = page(json.loads(report))
-    except Exception as error:  # noqa: BLE001 - whatever a pod may have written there
+    except Exception as error:  # noqa: BLE001 - a pod may write anything
         _LOG.warning("could not render the HTML report", extra={"fields": {"reason": type(error).__name__}})
         return ""
     return shown if len(shown.encode()) + len(report) <= _MAX_BYTES else ""

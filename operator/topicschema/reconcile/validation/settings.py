@@ -1,4 +1,4 @@
-"""The effective settings of a topic's validation, the request that follows from them, and its Job. Pure."""
+"""The effective settings of a topic's validation, its request, and its Job. Pure."""
 
 import json
 from collections.abc import Mapping
@@ -45,9 +45,9 @@ _ALL: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectiveSettings:
-    """The effective settings of one topic; `is_installed`: this operator has a validation image.
+    """The effective settings of one topic. `is_installed` is True if this operator has a validation image.
 
-    `hosts` are those that the pods may connect to.
+    `hosts` is the allow list of broker hosts for the pods. `is_locked` is True if only the operator adds schemas.
     """
 
     mode: ValidationMode
@@ -65,13 +65,13 @@ class EffectiveSettings:
 
     @property
     def is_sampled(self) -> bool:
-        """True if messages may be left out."""
+        """True if the sample may omit messages."""
         sample = self.spec.sample or SampleSpec()
         return sample.max_messages is not None or sample.since is not None or (sample.percent or _ALL) < _ALL
 
     @property
     def run_hash(self) -> str:
-        """Hash of how a Job runs: if it changes, a run that failed is tried again at once."""
+        """The hash of the Job's runtime settings. If it changes, a failed run is retried at once."""
         spec, pulsar = self.spec, self.policy.pulsar
         run = (spec.executors, spec.active_deadline_seconds, self.image, encode(self.template))
         reached = "" if pulsar is None else pulsar.admin_url
@@ -80,7 +80,7 @@ class EffectiveSettings:
 
     @property
     def invalid_reason(self) -> str:
-        """Why no Job can be created; "" if one can."""
+        """The reason why no Job can be created, or ""."""
         if not self.is_installed:
             return "this operator runs no validation: TOPICSCHEMA_VALIDATION_IMAGE names no image (chart: validation)"
         if self.spec.executors and not self.template.service_account_name:
@@ -91,7 +91,7 @@ class EffectiveSettings:
 
     @property
     def _disallowed_host(self) -> str:
-        """Why the pods may not connect to the brokers that the policy names; "" if they may."""
+        """The reason why the pods may not connect to the policy's brokers, or ""."""
         pulsar = self.policy.pulsar
         if self._files is not None or pulsar is None or pulsar.service_url is None:
             return ""
@@ -125,7 +125,7 @@ class EffectiveSettings:
         return {"pulsar": asked}
 
     def mounts(self) -> tuple[SecretFiles, ...]:
-        """Return what the pods mount of Secrets."""
+        """Return the Secrets that the pods mount."""
         pulsar, found = self.policy.pulsar, []
         credentials = _credentials(self.spec.authentication)
         if self._files is None and credentials is not None:
@@ -137,7 +137,7 @@ class EffectiveSettings:
 
 
 def effective(found: FoundPolicy, resource: TopicSchema, image: str, hosts: AllowedHosts) -> EffectiveSettings | None:
-    """Return the settings for one topic, its own fields first; None if nothing is to be validated."""
+    """Return the settings of one topic, or None if validation is off. The topic's own fields have precedence."""
     policy = found.resource
     spec = merged(policy.spec.validation or ValidationSpec(), resource.spec.validation or TopicValidationSpec())
     if spec.mode is None or spec.mode is ValidationMode.OFF:
@@ -162,7 +162,7 @@ def merged(policy: ValidationSpec, topic: TopicValidationSpec) -> ValidationSpec
 
 
 def _is_locked(found: FoundPolicy) -> bool:
-    """Return whether only the operator adds schemas, as last observed; without a broker no client does."""
+    """Return True if only the operator adds schemas, as last observed. This also applies without a broker."""
     spec, observed = found.resource.spec, found.resource.observed
     if spec.pulsar is None:
         return True
@@ -176,7 +176,7 @@ def _is_locked(found: FoundPolicy) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ValidationTarget:
-    """What is validated: a schema, the versions before it, and the verdict, which has the number that it gets."""
+    """The subject of a validation: a schema, its history, and its verdict, which has its version number."""
 
     schema: SchemaInfo
     history: History
@@ -185,13 +185,13 @@ class ValidationTarget:
 
     @property
     def writers(self) -> dict[int, str]:
-        """The content hashes of the versions that messages may be written with, the candidate's own among them."""
+        """The content hashes of the versions of messages by number, with the candidate's."""
         known = {each.schema_version: each.content_hash for each in self.history.entries if not each.is_tombstone}
         return known | self.itself
 
     @property
     def itself(self) -> dict[int, str]:
-        """The candidate, where it is no version yet."""
+        """The content hash of the candidate by its number, or {} if it is a version already."""
         number = self.verdict.schema_version
         is_next = self.verdict.outcome is Outcome.NEXT_VERSION and number is not None
         return {number: self.schema.content_hash} if is_next and number is not None else {}
@@ -199,9 +199,9 @@ class ValidationTarget:
 
 @dataclass(frozen=True)
 class RunSpec:
-    """What a run validates and how, and what asks for another run of the same.
+    """The subject and the settings of a run, and the requests of another run of the same.
 
-    `revalidate` is the value of the annotation, `supersedes` the time of the pass that does not count any more.
+    `revalidate` is the value of the annotation, and `supersedes` the time of the passed validation that has expired.
     """
 
     target: ValidationTarget
@@ -211,9 +211,9 @@ class RunSpec:
 
     @cached_property
     def hash(self) -> str:
-        """The hash that identifies the request; no payload is read for it, and a registered version keeps it.
+        """The hash that identifies the request. It needs no payload, and it stays the same after the registration.
 
-        It does not cover how the Job runs (image, account, executors): that is `EffectiveSettings.run_hash`.
+        It does not cover the Job's runtime settings (image, account, executors): see `EffectiveSettings.run_hash`.
         """
         spec, pulsar = self.settings.spec, self.settings.policy.pulsar
         has_files = spec.source is not None and spec.source.files is not None
@@ -231,7 +231,7 @@ class RunSpec:
 
 
 def job_request(run: RunSpec, versions: Mapping[int, SchemaInfo], owner: Owner, topic: str, attempt: int) -> JobRequest:
-    """Return the Job to create; `versions` are all stored payloads. ValueError if the settings are invalid."""
+    """Return the Job to create. `versions` are all stored payloads. Raise ValueError if the settings are invalid."""
     settings, spec, target = run.settings, run.settings.spec, run.target
     question = ValidationRequest(
         candidate=target.schema,
@@ -283,7 +283,7 @@ def _credentials(authentication: ReaderAuthenticationSpec | None) -> SecretFiles
 
 
 def _credential_files(authentication: ReaderAuthenticationSpec | None) -> dict[str, Any]:
-    """Return the members of PulsarSource that name the mounted files."""
+    """Return the fields of PulsarSource that name the mounted files."""
     files = _credentials(authentication)
     if authentication is None or files is None:
         return {}

@@ -1,4 +1,4 @@
-"""The status of a validation, the condition Validated, and the error that holds a version back. Pure."""
+"""The status of a validation, the condition Validated, and the error that blocks a registration. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -25,7 +25,7 @@ _LATER: Final = 300.0
 
 
 def status(state: ValidationState) -> ValidationStatus | None:
-    """Return the status; None if nothing is validated."""
+    """Return the status, or None if nothing is validated."""
     phase, run = state.phase, state.run
     if phase is None or run is None or not (state.needs_run or state.job):
         return state.recorded
@@ -50,7 +50,7 @@ def status(state: ValidationState) -> ValidationStatus | None:
             )
         case Running(percent=percent):
             before = 0 if state.recorded is None else state.recorded.percent_in_tens
-            return replace(told, percent_in_tens=max(percent // 10 * 10, before))  # a log may lack it this time
+            return replace(told, percent_in_tens=max(percent // 10 * 10, before))  # a log may lack the progress
         case _:
             return told
 
@@ -74,12 +74,12 @@ def _example(found: ExampleStatus) -> ExampleStatus:
 
 
 def _counted(number: int | None) -> int | None:
-    """Return None for a negative number, which a pod may report and no CRD takes."""
+    """Return the number, or None for a negative one, which a pod may report and the CRD refuses."""
     return None if number is None or number < 0 else number
 
 
 def said(state: ValidationState, told: ValidationStatus | None) -> ConditionInput | None:
-    """Return the condition Validated; None if nothing is to be validated."""
+    """Return the condition Validated, or None if nothing is validated."""
     if told is None:
         return None
     match told.phase:
@@ -118,7 +118,7 @@ def _said(state: ValidationState, truth: ConditionStatus, reason: str, message: 
 
 
 def stopped(state: ValidationState) -> TopicSchemaError | None:
-    """Return the error by which a gate holds the schema back; None if it does not."""
+    """Return the error by which a gate blocks the registration of the schema, or None."""
     told = status(state)
     if not state.planned.holds_back or told is None:
         return None
@@ -153,7 +153,7 @@ def _progress(state: ValidationState, told: ValidationStatus) -> str:
 
 
 def _no(state: ValidationState, told: ValidationStatus) -> str:
-    """Return the sentence, and what to do if a gate holds the schema back, however long the reasons are."""
+    """Return the sentence. If a gate blocks the schema, truncate it, so that the advice fits."""
     if not state.planned.holds_back:
         return _sentence(state, told)
     rest = f"; {_ADVICE}; {_OPEN}" if _is_open(state) else f"; {_ADVICE}"
@@ -161,7 +161,7 @@ def _no(state: ValidationState, told: ValidationStatus) -> str:
 
 
 def _sentence(state: ValidationState, told: ValidationStatus) -> str:
-    """Return how many messages of how many cannot be read, and why."""
+    """Return a sentence with the numbers of unreadable and of all messages, and the reasons."""
     if not told.messages and state.run is not None and state.run.settings.is_sampled:
         return "no messages were read with this schema: there are none, or the sample took none of them"
     if not told.messages:
